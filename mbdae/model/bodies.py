@@ -1,0 +1,136 @@
+"""Bodies: particle, planar body, rigid body, and the ground they stand on.
+
+A body carries the user's guess of its initial state; `mbdae.assemble` makes it consistent. A velocity that
+is left out (`None`) may be chosen freely by the assembly; one that is given must not contradict a driver.
+"""
+
+from dataclasses import dataclass
+
+from . import checks, rotations
+
+GROUND = "ground"
+
+
+@dataclass(frozen=True)
+class Particle:
+    """Point mass with coordinates `r` (3).
+
+    Parameters
+    ----------
+    name : str
+    mass : float
+        Positive [kg].
+    position : sequence of 3 floats
+        Guess of the initial position [m].
+    velocity : sequence of 3 floats, optional
+        Initial velocity [m/s].
+    """
+
+    name: str
+    mass: float
+    position: tuple = (0.0, 0.0, 0.0)
+    velocity: tuple | None = None
+
+    def __post_init__(self):
+        owner = _begin(self, "particle")
+        _set(self, "mass", checks.positive(self.mass, owner, "mass"))
+        _set(self, "position", checks.vector(self.position, 3, owner, "position"))
+        _set_optional(self, "velocity", 3, owner)
+
+
+@dataclass(frozen=True)
+class PlanarBody:
+    """Rigid body moving in the x-y plane with coordinates `(x, y, angle)`; the reference point is the centre of mass.
+
+    Parameters
+    ----------
+    name : str
+    mass : float
+        Positive [kg].
+    inertia : float
+        Moment about the centre of mass, positive [kg m^2].
+    position : sequence of 2 floats
+        Guess of the initial position of the centre of mass [m].
+    angle : float
+        Guess of the initial angle from the global x-axis [rad].
+    velocity : sequence of 2 floats, optional
+    omega : float, optional
+        Initial angular velocity [rad/s].
+    """
+
+    name: str
+    mass: float
+    inertia: float
+    position: tuple = (0.0, 0.0)
+    angle: float = 0.0
+    velocity: tuple | None = None
+    omega: float | None = None
+
+    def __post_init__(self):
+        owner = _begin(self, "planar body")
+        _set(self, "mass", checks.positive(self.mass, owner, "mass"))
+        _set(self, "inertia", checks.positive(self.inertia, owner, "inertia"))
+        _set(self, "position", checks.vector(self.position, 2, owner, "position"))
+        _set(self, "angle", checks.number(self.angle, owner, "angle"))
+        _set_optional(self, "velocity", 2, owner)
+        if self.omega is not None:
+            _set(self, "omega", checks.number(self.omega, owner, "omega"))
+
+
+@dataclass(frozen=True)
+class RigidBody:
+    """Rigid body with coordinates `(r, p)`: centre of mass (3) and unit quaternion (4), velocities `(rdot, omega)`.
+
+    Parameters
+    ----------
+    name : str
+    mass : float
+        Positive [kg].
+    inertia : sequence of 3 floats or 3x3 matrix
+        About the centre of mass in body axes, positive definite [kg m^2].
+    position : sequence of 3 floats
+        Guess of the initial centre of mass [m].
+    orientation : sequence of 4 floats or 3x3 matrix
+        Guess of the initial orientation: unit quaternion (scalar first) or rotation matrix, body to global.
+    velocity : sequence of 3 floats, optional
+        Initial velocity of the centre of mass [m/s].
+    omega : sequence of 3 floats, optional
+        Initial angular velocity, body-fixed components [rad/s].
+    """
+
+    name: str
+    mass: float
+    inertia: tuple
+    position: tuple = (0.0, 0.0, 0.0)
+    orientation: tuple = (1.0, 0.0, 0.0, 0.0)
+    velocity: tuple | None = None
+    omega: tuple | None = None
+
+    def __post_init__(self):
+        owner = _begin(self, "rigid body")
+        _set(self, "mass", checks.positive(self.mass, owner, "mass"))
+        _set(self, "inertia", checks.inertia(self.inertia, owner))
+        _set(self, "position", checks.vector(self.position, 3, owner, "position"))
+        _set(self, "orientation", rotations.orientation(self.orientation, owner))
+        _set_optional(self, "velocity", 3, owner)
+        _set_optional(self, "omega", 3, owner)
+
+
+Body = Particle | PlanarBody | RigidBody
+
+
+def _begin(body, kind):
+    checks.name(body.name, kind)
+    if body.name == GROUND:
+        raise ValueError(f"{kind} {GROUND!r}: this name is kept for the fixed frame; choose another")
+    return f"{kind} {body.name!r}"
+
+
+def _set(body, field, value):
+    object.__setattr__(body, field, value)
+
+
+def _set_optional(body, field, n, owner):
+    value = getattr(body, field)
+    if value is not None:
+        _set(body, field, checks.vector(value, n, owner, field))

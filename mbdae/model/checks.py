@@ -1,0 +1,87 @@
+"""Checks of user input. Every error names the element, the field, and what would be right."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+UNIT_TOLERANCE = 1e-8
+
+
+def name(value, what):
+    """A non-empty string that identifies an element."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{what}: the name must be a non-empty string, got {value!r}")
+    return value
+
+
+def number(value, owner, field):
+    """A finite float."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}: {field} must be a number, got {value!r}") from None
+    if not math.isfinite(x):
+        raise ValueError(f"{owner}: {field} must be finite, got {x}")
+    return x
+
+
+def positive(value, owner, field):
+    """A finite float above zero."""
+    x = number(value, owner, field)
+    if x <= 0.0:
+        raise ValueError(f"{owner}: {field} must be positive, got {x:g}")
+    return x
+
+
+def nonnegative(value, owner, field):
+    """A finite float not below zero."""
+    x = number(value, owner, field)
+    if x < 0.0:
+        raise ValueError(f"{owner}: {field} must not be negative, got {x:g}")
+    return x
+
+
+def vector(value, n, owner, field):
+    """`n` finite floats as a tuple."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ValueError(f"{owner}: {field} must be a vector of {n} numbers, got {value!r}")
+    entries = tuple(value)
+    if len(entries) != n:
+        raise ValueError(f"{owner}: {field} must have {n} components, got {len(entries)}")
+    return tuple(number(x, owner, f"{field}[{k}]") for k, x in enumerate(entries))
+
+
+def nonzero(value, owner, field):
+    """A vector of three that is not zero."""
+    x = vector(value, 3, owner, field)
+    if math.hypot(*x) == 0.0:
+        raise ValueError(f"{owner}: {field} must not be the zero vector")
+    return x
+
+
+def unit(value, owner, field):
+    """A unit vector of three; a vector of another length is refused, not scaled in silence."""
+    x = nonzero(value, owner, field)
+    norm = math.hypot(*x)
+    if abs(norm - 1.0) > UNIT_TOLERANCE:
+        scaled = tuple(round(c / norm, 9) for c in x)
+        raise ValueError(f"{owner}: {field} must be a unit vector, its length is {norm:.9g}; {scaled} would do")
+    return tuple(c / norm for c in x)
+
+
+def inertia(value, owner):
+    """A symmetric positive definite 3x3 tensor as nine floats, from three principal moments or a full matrix."""
+    a = np.asarray(value, dtype=float)
+    if a.shape == (3,):
+        a = np.diag(a)
+    if a.shape != (3, 3):
+        raise ValueError(f"{owner}: inertia must be three principal moments or a 3x3 matrix, got shape {a.shape}")
+    if not np.isfinite(a).all():
+        raise ValueError(f"{owner}: inertia must be finite, got {a.tolist()}")
+    if np.abs(a - a.T).max() > 1e-12 * np.abs(a).max():
+        raise ValueError(f"{owner}: inertia must be symmetric, got {a.tolist()}")
+    smallest = np.linalg.eigvalsh(a)[0]
+    if smallest <= 0.0:
+        raise ValueError(f"{owner}: inertia must be positive definite, its smallest eigenvalue is {smallest:.6g}")
+    return tuple(float(x) for x in (0.5 * (a + a.T)).ravel())

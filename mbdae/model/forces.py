@@ -1,0 +1,225 @@
+"""Force elements: springs and dampers, prescribed loads, user forces, Coulomb friction in joints.
+
+Gravity belongs to the `Mechanism`. Forces are global vectors, torques body-fixed ones unless `frame` says otherwise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import checks
+from .motions import Function, as_motion
+from .primitives import ORIGIN
+
+FRAMES = ("global", "body")
+
+
+@dataclass(frozen=True)
+class _Force:
+    name: str
+
+    def __post_init__(self):
+        checks.name(self.name, type(self).__name__)
+        self._check(f"{type(self).__name__} {self.name!r}")
+
+    def _set(self, field, value):
+        object.__setattr__(self, field, value)
+
+    def _check_law(self, owner):
+        if self.law is not None and not callable(self.law):
+            raise ValueError(f"{owner}: law must be a function of three numbers, got {self.law!r}")
+
+
+@dataclass(frozen=True)
+class TSDA(_Force):
+    """Translational spring-damper-actuator between two points at distance `l`.
+
+    Tension `k (l - l0) + c l' + law(l, l', t)`, positive when it pulls the points together.
+
+    Parameters
+    ----------
+    k, c : float
+        Stiffness [N/m] and damping [N s/m].
+    l0 : float
+        Free length [m].
+    law : callable, optional
+        `law(l, l_dot, t) -> float` [N], plain Python or compiled with numba.
+    """
+
+    i: str
+    j: str
+    s_i: tuple = ORIGIN
+    s_j: tuple = ORIGIN
+    k: float = 0.0
+    c: float = 0.0
+    l0: float = 0.0
+    law: Callable | None = None
+
+    def _check(self, owner):
+        for field in ("s_i", "s_j"):
+            self._set(field, checks.vector(getattr(self, field), 3, owner, field))
+        for field in ("k", "c", "l0"):
+            self._set(field, checks.nonnegative(getattr(self, field), owner, field))
+        self._check_law(owner)
+
+
+@dataclass(frozen=True)
+class RSDA(_Force):
+    """Rotational spring-damper-actuator about an axis common to two bodies, at the relative angle `theta` from i to j.
+
+    Torque `k (theta - theta0) + c theta' + law(theta, theta', t)` on body i about the axis, its opposite on body j.
+    Between planar bodies `theta = angle_j - angle_i` counts all turns. Between spatial bodies it is measured from `b_i` to
+    `b_j` about `a_i` and `theta - theta0` is taken in (-pi, pi]; such a spring must not be wound up further.
+
+    Parameters
+    ----------
+    k, c : float
+        Stiffness [N m/rad] and damping [N m s/rad].
+    theta0 : float
+        Free angle [rad].
+    law : callable, optional
+        `law(theta, theta_dot, t) -> float` [N m]; for spatial bodies `theta` lies in `theta0 + (-pi, pi]`.
+    a_i, b_i, b_j : sequence of 3 floats, optional
+        Unit axis and unit vectors perpendicular to it; required unless both bodies are planar.
+    """
+
+    i: str
+    j: str
+    k: float = 0.0
+    c: float = 0.0
+    theta0: float = 0.0
+    law: Callable | None = None
+    a_i: tuple | None = None
+    b_i: tuple | None = None
+    b_j: tuple | None = None
+
+    def _check(self, owner):
+        for field in ("k", "c"):
+            self._set(field, checks.nonnegative(getattr(self, field), owner, field))
+        self._set("theta0", checks.number(self.theta0, owner, "theta0"))
+        given = [f for f in ("a_i", "b_i", "b_j") if getattr(self, f) is not None]
+        if given and len(given) < 3:
+            raise ValueError(f"{owner}: give all of a_i, b_i, b_j for spatial bodies, or none for planar ones")
+        for field in given:
+            self._set(field, checks.unit(getattr(self, field), owner, field))
+        if given and abs(np.dot(self.a_i, self.b_i)) > 1e-6:
+            raise ValueError(f"{owner}: b_i must be perpendicular to the axis a_i")
+        self._check_law(owner)
+
+
+@dataclass(frozen=True)
+class PointForce(_Force):
+    """Force on the point `s` of a body.
+
+    Parameters
+    ----------
+    force : sequence of 3 (float, Motion or callable of t), or callable of t returning 3 floats
+        Components in the `frame` [N].
+    frame : {"global", "body"}
+    """
+
+    body: str
+    force: tuple
+    s: tuple = ORIGIN
+    frame: str = "global"
+
+    def _check(self, owner):
+        self._set("s", checks.vector(self.s, 3, owner, "s"))
+        self._set("force", _components(self.force, owner, "force"))
+        _check_frame(self.frame, owner)
+
+
+@dataclass(frozen=True)
+class PointTorque(_Force):
+    """Torque on a body [N m]; parameters as for `PointForce`. On a planar body only the z-component acts."""
+
+    body: str
+    torque: tuple
+    frame: str = "body"
+
+    def _check(self, owner):
+        self._set("torque", _components(self.torque, owner, "torque"))
+        _check_frame(self.frame, owner)
+
+
+@dataclass(frozen=True)
+class UserForce(_Force):
+    """A user's function that sets forces and torques on the bodies it names, from their state and time.
+
+    Parameters
+    ----------
+    bodies : sequence of str
+        The `k` bodies seen and acted on.
+    function : callable
+        `function(t, r, A, v, omega, F, T)` with `r, v` (k, 3) global, `A` (k, 3, 3), `omega` (k, 3) body-fixed; it fills
+        `F` (k, 3) [N], global, at the centres of mass, and `T` (k, 3) [N m], body-fixed, both zero on entry.
+        Plain Python, or compiled with `numba.njit` (then it costs no Python call).
+    """
+
+    bodies: tuple
+    function: Callable
+
+    def _check(self, owner):
+        names = (self.bodies,) if isinstance(self.bodies, str) else tuple(self.bodies)
+        if not names or not all(isinstance(n, str) for n in names):
+            raise ValueError(f"{owner}: bodies must be names of bodies, got {self.bodies!r}")
+        if len(set(names)) < len(names):
+            raise ValueError(f"{owner}: bodies names a body twice: {names}")
+        if not callable(self.function):
+            raise ValueError(f"{owner}: function must be callable, got {self.function!r}")
+        self._set("bodies", names)
+
+
+@dataclass(frozen=True)
+class Friction(_Force):
+    """Coulomb friction in a translational or revolute joint, driven by the joint's own reaction force.
+
+    Translational: force `mu N sign(v)` against the sliding velocity `v`, with the reaction `N` normal to the axis.
+    Revolute: torque `mu radius N sign(w)` against the relative rate `w`, with the reaction `N` normal to the axis.
+    The one-step integrators take `N` from the previous step; in the DAE forms it belongs to the unknown multipliers.
+
+    Parameters
+    ----------
+    joint : str
+        Name of a `Translational`, `PlanarTranslational`, `Revolute` or `PlanarRevolute` joint.
+    mu : float
+        Coefficient of friction.
+    radius : float, optional
+        Radius of the pin of a revolute joint [m].
+    v_s : float
+        Transition velocity [m/s] (or rate [rad/s]): below it there is no friction (`smooth=False`, the law of Fang et al.), or
+        `sign(v)` is replaced by `tanh(v/v_s)` (`smooth=True`, for solvers with error control).
+    normal : sequence of str, optional
+        Labels of the constraint rows of a translational joint whose multipliers make up `N`; by default both rows
+        that carry normal forces.
+    """
+
+    joint: str
+    mu: float
+    radius: float | None = None
+    v_s: float = 1e-5
+    smooth: bool = False
+    normal: tuple | None = None
+
+    def _check(self, owner):
+        self._set("mu", checks.nonnegative(self.mu, owner, "mu"))
+        self._set("v_s", checks.positive(self.v_s, owner, "v_s"))
+        if self.radius is not None:
+            self._set("radius", checks.positive(self.radius, owner, "radius"))
+        if self.normal is not None:
+            self._set("normal", (self.normal,) if isinstance(self.normal, str) else tuple(self.normal))
+
+
+def _components(value, owner, field):
+    if callable(value):
+        return tuple(Function(lambda t, k=k: value(t)[k]) for k in range(3))
+    entries = tuple(value)
+    if len(entries) != 3:
+        raise ValueError(f"{owner}: {field} must have 3 components, got {len(entries)}")
+    return tuple(as_motion(x, owner, f"{field}[{k}]") for k, x in enumerate(entries))
+
+
+def _check_frame(frame, owner):
+    if frame not in FRAMES:
+        raise ValueError(f"{owner}: frame must be one of {FRAMES}, got {frame!r}")

@@ -1,0 +1,197 @@
+"""The mechanism: bodies, joints, drivers, forces and gravity, checked against each other."""
+
+from dataclasses import dataclass, field
+
+from . import checks
+from .bodies import GROUND, Body, Particle, PlanarBody, RigidBody
+from .drivers import _Driver
+from .forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserForce, _Force
+from .joints import PlanarRevolute, PlanarTranslational, Revolute, Translational, _Joint, _PlanarJoint
+from .primitives import Coincident, PlanarAngle, Turn, _Primitive
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism as data. `mbdae.System(mechanism)` makes its equations, `mbdae.solve(mechanism, ...)` moves it.
+
+    Parameters
+    ----------
+    name : str
+    bodies : sequence of Particle, PlanarBody, RigidBody
+        Order of the coordinates.
+    joints : sequence of joints or primitive constraints
+        Order of the multipliers; drivers follow.
+    drivers : sequence of drivers
+    forces : sequence of force elements
+    gravity : sequence of 3 floats
+        Acceleration of gravity [m/s^2], any direction.
+
+    Raises
+    ------
+    ValueError
+        Names the element that is wrong and says what would be right.
+
+    Examples
+    --------
+    >>> rod = RigidBody("rod", mass=1.0, inertia=(1e-3, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> pin = Revolute("pin", "ground", "rod", s_j=(-0.5, 0, 0), a_i=(0, 1, 0), a_j=(0, 1, 0))
+    >>> Mechanism("pendulum", bodies=[rod], joints=[pin], gravity=(0, 0, -9.81)).dof
+    1
+    """
+
+    name: str
+    bodies: tuple
+    joints: tuple = ()
+    drivers: tuple = ()
+    forces: tuple = ()
+    gravity: tuple = (0.0, 0.0, 0.0)
+    _primitives: tuple = field(init=False, repr=False, compare=False, default=())
+
+    def __post_init__(self):
+        checks.name(self.name, "Mechanism")
+        for kind, expected in (("bodies", Body), ("joints", _Joint | _PlanarJoint | _Primitive),
+                               ("drivers", _Driver | _Primitive), ("forces", _Force)):
+            self._check_kind(kind, expected)
+        object.__setattr__(self, "gravity", checks.vector(self.gravity, 3, self._owner, "gravity"))
+        if not self.bodies:
+            raise ValueError(f"{self._owner}: there must be at least one body")
+        self._check_names()
+        self._check_references()
+        self._lower()
+
+    @property
+    def _owner(self):
+        return f"Mechanism {self.name!r}"
+
+    @property
+    def constraints(self):
+        """Joints and drivers, in the order of the multipliers."""
+        return self.joints + self.drivers
+
+    @property
+    def primitives(self):
+        """The primitive constraints of all joints and drivers, in the order of the multipliers."""
+        return self._primitives
+
+    @property
+    def labels(self):
+        """One label per constraint equation."""
+        return tuple(label for p in self._primitives for label in p.labels())
+
+    @property
+    def dof(self):
+        """Degrees of freedom by count: velocity coordinates less constraint equations (redundant ones counted)."""
+        return sum(6 if isinstance(b, RigidBody) else 3 for b in self.bodies) - len(self.labels)
+
+    def body(self, name):
+        """The body called `name`; `None` for the ground."""
+        return self._table().get(name)
+
+    def _table(self):
+        return {GROUND: None} | {b.name: b for b in self.bodies}
+
+    def _check_kind(self, kind, expected):
+        elements = getattr(self, kind)
+        if not isinstance(elements, (tuple, list)):
+            raise ValueError(f"{self._owner}: {kind} must be a list or tuple, got {type(elements).__name__}")
+        for e in elements:
+            if not isinstance(e, expected):
+                raise ValueError(f"{self._owner}: {kind} must not contain {e!r}")
+        object.__setattr__(self, kind, tuple(elements))
+
+    def _check_names(self):
+        for kind in ("bodies", "joints", "drivers", "forces"):
+            seen = set()
+            for e in getattr(self, kind):
+                if e.name in seen:
+                    raise ValueError(f"{self._owner}: the name {e.name!r} appears twice among the {kind}")
+                seen.add(e.name)
+
+    def _check_references(self):
+        table = self._table()
+        for element in (*self.constraints, *self.forces):
+            for name in _bodies_of(element):
+                if name not in table:
+                    raise ValueError(f"{_label(element)}: there is no body {name!r}; there are {', '.join(table)}")
+            if getattr(element, "i", None) is not None and element.i == element.j:
+                raise ValueError(f"{_label(element)}: both ends are on {element.i!r}; a joint needs two different bodies")
+            if isinstance(element, (PointForce, PointTorque, UserForce)) and GROUND in _bodies_of(element):
+                raise ValueError(f"{_label(element)}: a force on the ground has no effect; name a body")
+        for force in self.forces:
+            self._check_force(force)
+
+    def _check_force(self, force):
+        if isinstance(force, TSDA):
+            _check_points(force, self._table(), (("s_i", "i"), ("s_j", "j")))
+        elif isinstance(force, RSDA):
+            self._check_rsda(force)
+        elif isinstance(force, Friction):
+            self._check_friction(force)
+        elif isinstance(force, PointTorque) and isinstance(self.body(force.body), Particle):
+            raise ValueError(f"{_label(force)}: {force.body!r} is a particle and has no orientation")
+
+    def _check_rsda(self, force):
+        ends = (self.body(force.i), self.body(force.j))
+        if any(isinstance(b, Particle) for b in ends):
+            raise ValueError(f"{_label(force)}: a particle has no orientation; connect rigid or planar bodies")
+        if force.a_i is None and not all(b is None or isinstance(b, PlanarBody) for b in ends):
+            raise ValueError(f"{_label(force)}: give the axis a_i and the directions b_i, b_j for spatial bodies")
+
+    def _check_friction(self, force):
+        joint = next((j for j in self.joints if j.name == force.joint), None)
+        if joint is None:
+            raise ValueError(f"{_label(force)}: there is no joint {force.joint!r}")
+        if not isinstance(joint, (Translational, PlanarTranslational, Revolute, PlanarRevolute)):
+            raise ValueError(f"{_label(force)}: friction needs a translational or revolute joint, "
+                             f"{force.joint!r} is of type {type(joint).__name__}")
+        if isinstance(joint, (Revolute, PlanarRevolute)) and force.radius is None:
+            raise ValueError(f"{_label(force)}: friction in a revolute joint needs the radius of its pin")
+
+    def _lower(self):
+        table = self._table()
+        for element in self.constraints:
+            if _both_fixed(element, table):
+                raise ValueError(f"{_label(element)}: joins nothing that can move")
+        found = tuple(p for element in self.constraints for p in element.primitives(table))
+        for p in found:
+            _check_primitive(p, table)
+        object.__setattr__(self, "_primitives", found)
+        labels = self.labels
+        twice = next((x for x in labels if labels.count(x) > 1), None) if len(set(labels)) < len(labels) else None
+        if twice:
+            raise ValueError(f"{self._owner}: two constraint equations are called {twice!r}; rename a joint or driver")
+
+
+def _label(element):
+    return f"{type(element).__name__} {element.name!r}"
+
+
+def _bodies_of(element):
+    if isinstance(element, Friction):
+        return ()
+    if isinstance(element, UserForce):
+        return element.bodies
+    return (element.body,) if hasattr(element, "body") else (element.i, element.j)
+
+
+def _both_fixed(element, table):
+    return table[element.i] is None and table[element.j] is None
+
+
+def _check_primitive(p, table):
+    ends = {"i": table[p.i], "j": table[p.j]}
+    for field_, end in p.directions:
+        if isinstance(ends[end], Particle):
+            raise ValueError(f"{_label(p)}: {field_} is a direction, but {getattr(p, end)!r} is a particle and has no orientation")
+    if isinstance(p, PlanarAngle) and not all(b is None or isinstance(b, PlanarBody) for b in ends.values()):
+        raise ValueError(f"{_label(p)}: acts between planar bodies only; use AngleDriver or DP1")
+    _check_points(p, table, p.points)
+    planar = all(b is None or isinstance(b, PlanarBody) for b in ends.values())
+    if planar and isinstance(p, (Coincident, Turn)):
+        raise ValueError(f"{_label(p)}: a spatial constraint between planar bodies only; use the planar joint or driver")
+
+
+def _check_points(element, table, points):
+    for field_, end in points:
+        if isinstance(table[getattr(element, end)], Particle) and any(getattr(element, field_)):
+            raise ValueError(f"{_label(element)}: {field_} must be zero, {getattr(element, end)!r} is a particle")

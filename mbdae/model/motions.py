@@ -1,0 +1,157 @@
+"""Functions of time with two derivatives: right-hand sides of constraints, drivers, prescribed loads."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from . import checks, taylor
+
+MAX_COEFFICIENTS = 8
+
+
+@dataclass(frozen=True)
+class Constant:
+    """`f(t) = value`."""
+
+    value: float
+
+    def __call__(self, t):
+        return self.value, 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """`f(t) = c0 + c1 t + c2 t^2 + ...` with at most eight coefficients.
+
+    Examples
+    --------
+    >>> Polynomial((0.0, 2.0))(3.0)
+    (6.0, 2.0, 0.0)
+    """
+
+    coefficients: tuple
+
+    def __post_init__(self):
+        c = tuple(self.coefficients)
+        if not 1 <= len(c) <= MAX_COEFFICIENTS:
+            raise ValueError(f"Polynomial: 1 to {MAX_COEFFICIENTS} coefficients are possible, got {len(c)}")
+        object.__setattr__(self, "coefficients", checks.vector(c, len(c), "Polynomial", "coefficients"))
+
+    def __call__(self, t):
+        f = d = dd = 0.0
+        for c in reversed(self.coefficients):
+            dd = dd * t + 2.0 * d
+            d = d * t + f
+            f = f * t + c
+        return f, d, dd
+
+
+@dataclass(frozen=True)
+class Harmonic:
+    """`f(t) = offset + amplitude sin(omega t + phase)`."""
+
+    amplitude: float
+    omega: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def __post_init__(self):
+        for name in ("amplitude", "omega", "phase", "offset"):
+            object.__setattr__(self, name, checks.number(getattr(self, name), "Harmonic", name))
+
+    def __call__(self, t):
+        a, w = self.amplitude, self.omega
+        s, c = math.sin(w * t + self.phase), math.cos(w * t + self.phase)
+        return self.offset + a * s, a * w * c, -a * w * w * s
+
+
+@dataclass(frozen=True)
+class Function:
+    """A user's function of time, plain Python or compiled with numba.
+
+    Derivatives that are not given are derived: by Taylor arithmetic where the function allows it (plain arithmetic and
+    NumPy's elementary functions), otherwise by difference quotients of sixth order.
+
+    Parameters
+    ----------
+    f : callable
+        `f(t) -> float`.
+    df, d2f : callable, optional
+        First and second derivative.
+    """
+
+    f: Callable
+    df: Callable | None = None
+    d2f: Callable | None = None
+    _exact: bool = field(init=False, repr=False, compare=False, default=False)
+
+    def __post_init__(self):
+        for name in ("f", "df", "d2f"):
+            g = getattr(self, name)
+            if g is not None and not callable(g):
+                raise ValueError(f"Function: {name} must be callable, got {g!r}")
+        object.__setattr__(self, "_exact", self._knows_taylor())
+
+    def __call__(self, t):
+        return self.value(t), self.first(t), self.second(t)
+
+    def value(self, t):
+        """`f(t)`."""
+        return float(self.f(t))
+
+    def first(self, t):
+        """`f'(t)`."""
+        if self.df is not None:
+            return float(self.df(t))
+        return taylor.derivatives(_plain(self.f), t)[1] if self._exact else _difference(self.f, t)
+
+    def second(self, t):
+        """`f''(t)`."""
+        if self.d2f is not None:
+            return float(self.d2f(t))
+        if self.df is not None:
+            return _derived_slope(self.df, t)
+        return taylor.derivatives(_plain(self.f), t)[2] if self._exact else _second_difference(self.f, t)
+
+    def _knows_taylor(self):
+        try:
+            taylor.derivatives(_plain(self.f), 0.1)
+        except Exception:  # whatever the user's code does with an unknown number type: differences serve
+            return False
+        return True
+
+
+Motion = Constant | Polynomial | Harmonic | Function
+
+
+def as_motion(value, owner, field):
+    """A motion from a number, a callable, or a motion."""
+    if isinstance(value, Motion):
+        return value
+    if callable(value):
+        return Function(value)
+    return Constant(checks.number(value, owner, field))
+
+
+def _plain(f):
+    """The Python function behind a numba dispatcher, or the function itself."""
+    return getattr(f, "py_func", f)
+
+
+def _derived_slope(df, t):
+    try:
+        return taylor.derivatives(_plain(df), t)[1]
+    except Exception:  # as above
+        return _difference(df, t)
+
+
+def _difference(f, t):
+    h = 4e-3 * max(1.0, abs(t)) ** 0.5
+    d = [f(t + k * h) - f(t - k * h) for k in (1, 2, 3)]
+    return (45 * d[0] - 9 * d[1] + d[2]) / (60 * h)
+
+
+def _second_difference(f, t):
+    h = 1e-2 * max(1.0, abs(t)) ** 0.5
+    s = [f(t + k * h) + f(t - k * h) for k in (1, 2, 3)]
+    return (270 * s[0] - 27 * s[1] + 2 * s[2] - 490 * f(t)) / (180 * h * h)

@@ -1,0 +1,147 @@
+"""Primitive constraints between two bodies `i` and `j`, from which all joints are made.
+
+With the global vectors `u_i = A_i a_i`, `u_j = A_j a_j` and the distance vector `d = r_j + A_j s_j - r_i - A_i s_i`:
+
+=============  ==========================================  ====================================
+DP1            `u_i . u_j - f(t) = 0`                      two directions
+DP2            `u_i . d - f(t) = 0`                        a direction and a distance vector
+D              `d . d - f(t) = 0`                          distance of two points, squared
+CD             `c . d - f(t) = 0`                          one global component of the distance
+Coincident     `d = 0`                                     three rows: two points coincide
+Turn           `u_i(t) . u_j = 0`                          a direction that turns in body i
+PlanarAngle    `angle_j - angle_i - f(t) = 0`              planar bodies only
+=============  ==========================================  ====================================
+
+The right-hand side `f` is a number, a function of time, or a `Motion`. Multipliers follow `M a + Phi_q^T lam = Q`.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from . import checks
+from .motions import Constant, Motion, as_motion
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class _Primitive:
+    name: str
+    i: str
+    j: str
+
+    rows: ClassVar[int] = 1
+    directions: ClassVar[tuple] = ()  # fields that are directions in a body, with the body they live in
+    points: ClassVar[tuple] = ()  # fields that are points of a body
+
+    def __post_init__(self):
+        kind = type(self).__name__
+        checks.name(self.name, kind)
+        self._check(f"{kind} {self.name!r}")
+
+    def _check(self, owner):
+        for field, _ in self.directions:
+            self._set(field, checks.nonzero(getattr(self, field), owner, field))
+        for field, _ in self.points:
+            self._set(field, checks.vector(getattr(self, field), 3, owner, field))
+        if hasattr(self, "f"):
+            self._set("f", as_motion(self.f, owner, "f"))
+
+    def _set(self, field, value):
+        object.__setattr__(self, field, value)
+
+    def labels(self):
+        """One label per row."""
+        return (self.name,)
+
+    def primitives(self, bodies):
+        """A primitive consists of itself, so that it may stand where a joint may stand."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class DP1(_Primitive):
+    """`(A_i a_i) . (A_j a_j) - f(t) = 0`."""
+
+    a_i: tuple
+    a_j: tuple
+    f: Motion = Constant(0.0)
+    directions = (("a_i", "i"), ("a_j", "j"))
+
+
+@dataclass(frozen=True)
+class DP2(_Primitive):
+    """`(A_i a_i) . d - f(t) = 0`."""
+
+    a_i: tuple
+    s_i: tuple = ORIGIN
+    s_j: tuple = ORIGIN
+    f: Motion = Constant(0.0)
+    directions = (("a_i", "i"),)
+    points = (("s_i", "i"), ("s_j", "j"))
+
+
+@dataclass(frozen=True)
+class D(_Primitive):
+    """`d . d - f(t) = 0`; `f` is the square of the distance and must be positive."""
+
+    s_i: tuple
+    s_j: tuple
+    f: Motion
+    points = (("s_i", "i"), ("s_j", "j"))
+
+    def _check(self, owner):
+        super()._check(owner)
+        if isinstance(self.f, Constant) and self.f.value <= 0.0:
+            raise ValueError(f"{owner}: the squared distance f must be positive, got {self.f.value:g}; "
+                             "points that coincide need a Spherical joint")
+
+
+@dataclass(frozen=True)
+class CD(_Primitive):
+    """`c . d - f(t) = 0` with the global direction `c`."""
+
+    c: tuple
+    s_i: tuple = ORIGIN
+    s_j: tuple = ORIGIN
+    f: Motion = Constant(0.0)
+    points = (("s_i", "i"), ("s_j", "j"))
+
+    def _check(self, owner):
+        super()._check(owner)
+        self._set("c", checks.nonzero(self.c, owner, "c"))
+
+
+@dataclass(frozen=True)
+class Coincident(_Primitive):
+    """`r_j + A_j s_j - r_i - A_i s_i = 0`, three rows."""
+
+    s_i: tuple = ORIGIN
+    s_j: tuple = ORIGIN
+    rows = 3
+    points = (("s_i", "i"), ("s_j", "j"))
+
+    def labels(self):
+        return tuple(f"{self.name}.{axis}" for axis in "xyz")
+
+
+@dataclass(frozen=True)
+class Turn(_Primitive):
+    """`(A_i (b_i cos f - a_i sin f)) . (A_j a_j) = 0`: body j turns by the angle `f(t)` from `a_i` towards `b_i`.
+
+    With `a_i, b_i` and `a_j` unit vectors perpendicular to a common axis this is `sin(theta - f) = 0`; unlike
+    `cos theta - cos f = 0` it has no dead points, and its multiplier is the driving torque.
+    """
+
+    a_i: tuple
+    b_i: tuple
+    a_j: tuple
+    f: Motion
+    directions = (("a_i", "i"), ("b_i", "i"), ("a_j", "j"))
+
+
+@dataclass(frozen=True)
+class PlanarAngle(_Primitive):
+    """`angle_j - angle_i - f(t) = 0` between planar bodies (or the ground, whose angle is zero)."""
+
+    f: Motion = Constant(0.0)

@@ -1,0 +1,83 @@
+"""What the constraint families share: the functions of time and the writing of a row of Phi_q."""
+
+import math
+
+from numba import njit
+
+from ..callbacks import call1
+from ..frames import point
+from ..layout import FIXED, PARTICLE, PLANAR
+from ..vec3 import sub
+
+CONSTANT, POLYNOMIAL, HARMONIC, FUNCTION = 0, 1, 2, 3
+
+
+@njit(cache=True)
+def value(motions, k, t):
+    """`f(t)`."""
+    m = motions[k]
+    c = m["c"]
+    if m["kind"] == CONSTANT:
+        return c[0]
+    if m["kind"] == HARMONIC:
+        return c[3] + c[0] * math.sin(c[1] * t + c[2])
+    if m["kind"] == FUNCTION:
+        return call1(m["f"], t)
+    f = 0.0
+    for n in range(7, -1, -1):
+        f = f * t + c[n]
+    return f
+
+
+@njit(cache=True)
+def first(motions, k, t):
+    """`f'(t)`."""
+    m = motions[k]
+    c = m["c"]
+    if m["kind"] == CONSTANT:
+        return 0.0
+    if m["kind"] == HARMONIC:
+        return c[0] * c[1] * math.cos(c[1] * t + c[2])
+    if m["kind"] == FUNCTION:
+        return call1(m["df"], t)
+    f = 0.0
+    for n in range(7, 0, -1):
+        f = f * t + n * c[n]
+    return f
+
+
+@njit(cache=True)
+def second(motions, k, t):
+    """`f''(t)`."""
+    m = motions[k]
+    c = m["c"]
+    if m["kind"] == CONSTANT:
+        return 0.0
+    if m["kind"] == HARMONIC:
+        return -c[0] * c[1] * c[1] * math.sin(c[1] * t + c[2])
+    if m["kind"] == FUNCTION:
+        return call1(m["d2f"], t)
+    f = 0.0
+    for n in range(7, 1, -1):
+        f = f * t + n * (n - 1) * c[n]
+    return f
+
+
+@njit(cache=True)
+def distance(X, e):
+    """`d = r_j + A_j s_j - r_i - A_i s_i`."""
+    return sub(point(X, e["j"], e["s_j"]), point(X, e["i"], e["s_i"]))
+
+
+@njit(cache=True)
+def put(G, at, kind, g, h):
+    """One body's segment of a row: `g` on its translation, `h` on its body-fixed rotation."""
+    if kind == FIXED:
+        return
+    G[at], G[at + 1] = g[0], g[1]
+    if kind == PLANAR:
+        G[at + 2] = h[2]
+        return
+    G[at + 2] = g[2]
+    if kind != PARTICLE:
+        G[at + 3], G[at + 4], G[at + 5] = h[0], h[1], h[2]

@@ -1,0 +1,175 @@
+"""Systems made of a user's own NumPy functions: missing derivatives, checks, and the tables that the kernels expect."""
+
+import numpy as np
+
+from . import layout as lay
+from . import user
+from .build import Pattern, Tables
+from .callbacks import view
+from .ordering import envelope
+
+_STEP = 1e-30  # complex step
+_CUBE_ROOT = 6e-6  # relative increment of central differences
+
+
+class UserFunctions:
+    """The user's functions, completed: every evaluation exists, for real and complex arguments."""
+
+    def __init__(self, *, nq, nv, nc, mass, force, phi, phi_q, nu, gamma, kinematics, retract, q0, v0, energy, labels):
+        self.nq, self.nv, self.nc, self.labels = nq, nv, nc, labels
+        self.q0 = np.zeros(nq) if q0 is None else np.array(q0, dtype=float)
+        self.v0 = np.zeros(nv) if v0 is None else np.array(v0, dtype=float)
+        self._require(self.q0.shape == (nq,), f"q0 must have shape ({nq},), got {self.q0.shape}")
+        self._require(self.v0.shape == (nv,), f"v0 must have shape ({nv},), got {self.v0.shape}")
+        self._require(len(labels) == nc, f"labels must name {nc} constraints, got {len(labels)}")
+        self._require(kinematics is not None or nq == nv, f"nq = {nq} and nv = {nv} differ, so kinematics must be given")
+        self.user_kinematics, self.user_retract, self.user_energy = kinematics, retract, energy
+        self._mass = self._checked("mass", mass, (nv, nv), False)
+        self._force = self._checked("force", force, (nv,), True)
+        self._phi = self._checked("phi", phi, (nc,), False)
+        if kinematics is not None:
+            self._kinematics = self._checked("kinematics", kinematics, (nq,), True)
+        self._phi_q = self._checked("phi_q", phi_q, (nc, nv), False) if phi_q is not None else None
+        self._nu = self._checked("nu", nu, (nc,), False) if nu is not None else None
+        self._gamma = self._checked("gamma", gamma, (nc,), True) if gamma is not None else None
+        self._check_mass()
+
+    @staticmethod
+    def _require(condition, message):
+        if not condition:
+            raise ValueError(f"System.from_functions: {message}")
+
+    def _checked(self, name, function, shape, with_v):
+        """The function, tried at the initial guess, and lifted to complex arguments if it is not analytic."""
+        self._require(callable(function), f"{name} must be callable, got {function!r}")
+        args = (self.q0, self.v0) if with_v else (self.q0,)
+        value = np.asarray(function(0.0, *args))
+        self._require(value.shape == shape, f"{name} must return shape {shape}, got {value.shape}")
+        self._require(np.isfinite(value).all(), f"{name} is not finite at the initial guess")
+        return function if _analytic(function, args) else _lifted(function)
+
+    def _check_mass(self):
+        M = np.asarray(self._mass(0.0, self.q0), dtype=float)
+        self._require(np.allclose(M, M.T, rtol=1e-10, atol=1e-12 * np.abs(M).max()), "mass must be symmetric")
+        smallest = np.linalg.eigvalsh(M)[0]
+        self._require(smallest > 0.0, f"mass must be positive definite, its smallest eigenvalue at the guess is {smallest:.6g}")
+
+    # the evaluations that the kernels ask for ----------------------------------------------------------------------------
+
+    def phi(self, t, q):
+        return np.asarray(self._phi(t, q))
+
+    def phi_q(self, t, q):
+        if self._phi_q is not None:
+            return np.asarray(self._phi_q(t, q))
+        if np.iscomplexobj(q):  # derivatives of this derivative: central differences of complex values keep both parts
+            return self._along(lambda x: self.phi(t, x), q, np.eye(self.nv)).T
+        return np.array([self.phi(t, q + 1j * _STEP * d).imag / _STEP for d in self._directions(t, q)]).T.reshape(self.nc, self.nv)
+
+    def nu(self, t, q):
+        if self._nu is not None:
+            return np.asarray(self._nu(t, q))
+        return -_slope(lambda s: self.phi(t + s, q), t)
+
+    def gamma(self, t, q, v):
+        """`-(Phi_q v)' ` at zero acceleration: `-d^2/ds^2 Phi(t + s, q(s))` with `q' = T v`."""
+        if self._gamma is not None:
+            return np.asarray(self._gamma(t, q, v))
+
+        def rate(s):
+            x = q + s * self.qdot(t, q, v)
+            return self.phi_q(t + s, x) @ v - self.nu(t + s, x)
+
+        return -_slope(rate, t, scale=1.0 + np.abs(v.real).max())
+
+    def force(self, t, q, v):
+        return np.asarray(self._force(t, q, v))
+
+    def mass(self, t, q):
+        return np.asarray(self._mass(t, q))
+
+    def qdot(self, t, q, v):
+        return v if self.user_kinematics is None else np.asarray(self._kinematics(t, q, v))
+
+    def retract(self, q, d):
+        return np.asarray(self.user_retract(q, d)) if self.user_retract else q + self.qdot(0.0, q, d)
+
+    def total_energy(self, t, q, v):
+        return float(self.user_energy(t, q, v)) if self.user_energy else float("nan")
+
+    def _directions(self, t, q):
+        return [self.qdot(t, q, d) for d in np.eye(self.nv)]
+
+    def _along(self, f, q, directions):
+        h = _CUBE_ROOT * (1.0 + np.abs(q.real).max())
+        moves = [self.qdot(0.0, q, d) for d in directions]
+        return np.array([(f(q + h * m) - f(q - h * m)) / (2 * h) for m in moves])
+
+    def evaluate(self, what, t, q, v, out, is_complex):
+        """Entry of the kernels: addresses of the arguments and of the result."""
+        n_in = self.nv if what in (user.GAMMA, user.FORCE, user.QDOT, user.RETRACT) else self.nq
+        q, v = view(q, self.nq, is_complex), view(v, n_in, is_complex)
+        call, size = {
+            user.PHI: (lambda: self.phi(t, q), self.nc), user.PHI_Q: (lambda: self.phi_q(t, q), self.nc * self.nv),
+            user.NU: (lambda: self.nu(t, q), self.nc), user.GAMMA: (lambda: self.gamma(t, q, v), self.nc),
+            user.FORCE: (lambda: self.force(t, q, v), self.nv), user.MASS: (lambda: self.mass(t, q), self.nv**2),
+            user.QDOT: (lambda: self.qdot(t, q, v), self.nq), user.RETRACT: (lambda: self.retract(q, v), self.nq),
+        }[what]
+        target = view(out, size, is_complex)
+        target[:] = np.nan  # stays so if the user's function raises
+        target[:] = np.asarray(call()).ravel()
+
+
+def tables_from_functions(callbacks, **functions):
+    """The completed functions and the tables of their system: one dense mass block, dense `Phi_q`."""
+    f = UserFunctions(**functions)
+    nv, nc = f.nv, f.nc
+    pattern = Pattern(np.arange(nc + 1) * nv, np.tile(np.arange(nv), nc), np.ones(nc * nv, dtype=bool))
+    rows = np.arange(nc)
+    i, j = np.tril_indices(nc)
+    pairs = np.column_stack([i, j, i * nv, j * nv, np.full(len(i), nv)]).astype(np.int64).reshape(-1, 5)
+    first, env_ptr, pair = envelope(rows, pairs)
+    block = np.array([(0, nv, 0)], dtype=lay.BLOCK_T)
+    sizes = {lay.KIND: lay.USER, lay.NB: 0, lay.NQ: f.nq, lay.NV: nv, lay.NC: nc, lay.NNZ: nc * nv, lay.NENV: int(env_ptr[-1]),
+             lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: int(nv == 1), lay.IDENTITY_MAP: int(f.user_kinematics is None and f.user_retract is None),
+             lay.ADDRESS: callbacks.system(f.evaluate)}
+    tables = {"ptr": pattern.ptr, "col": pattern.col, "block": block, "block_of": np.zeros(nv, np.int64), "rows": rows,
+              "first": first, "env_ptr": env_ptr, "pair": pair}
+    return f, Tables(lay.pack(sizes, tables), pattern, np.zeros(0, lay.BODY_T), rows)
+
+
+def _analytic(function, args):
+    """Whether complex arguments give the derivative of the function: the complex step against central differences."""
+    direction = [np.cos(np.arange(len(a)) + 1.0) for a in args]
+    try:
+        stepped = np.asarray(function(0.0, *[a + 1j * _STEP * d for a, d in zip(args, direction)])).imag / _STEP
+    except Exception:  # a function that refuses complex numbers is lifted instead
+        return False
+    h = _CUBE_ROOT
+    ends = [np.asarray(function(0.0, *[a + s * h * d for a, d in zip(args, direction)])) for s in (1, -1)]
+    central = (ends[0] - ends[1]) / (2 * h)
+    return stepped.shape == central.shape and bool(np.allclose(stepped, central, rtol=1e-5, atol=1e-6 * (1 + np.abs(central).max(initial=0.0))))
+
+
+def _lifted(function):
+    """The function at complex arguments by a central difference along their imaginary parts."""
+
+    def lifted(t, *args):
+        if not any(np.iscomplexobj(a) for a in args):
+            return function(t, *args)
+        real = [np.ascontiguousarray(a.real) for a in args]
+        size = max(np.abs(a.imag).max(initial=0.0) for a in args)
+        value = np.asarray(function(t, *real)) + 0j
+        if size > 0.0:
+            h = _CUBE_ROOT * (1.0 + max(np.abs(a).max(initial=0.0) for a in real))
+            ends = [np.asarray(function(t, *[x + s * h / size * a.imag for x, a in zip(real, args)])) for s in (1, -1)]
+            value = value + 1j * size * (ends[0] - ends[1]) / (2 * h)
+        return value
+
+    return lifted
+
+
+def _slope(f, t, scale=1.0):
+    """`f'(0)` by differences of fourth order."""
+    h = 1e-3 * (1.0 + abs(t)) ** 0.25 / scale
+    return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)

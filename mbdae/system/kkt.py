@@ -1,0 +1,112 @@
+"""The KKT matrix `[M Phi_q^T; Phi_q 0]` through the reduced matrix `B = Phi_q M^-1 Phi_q^T` [Negrut, section 3.4.2].
+
+`B` is stored by rows in its envelope, the rows in the order of the renumbered joints. Its Cholesky factorisation leaves out a row
+whose pivot vanishes to rounding: such an equation follows from the ones before it, and its multiplier is zero.
+"""
+
+import numpy as np
+from numba import njit
+
+from . import layout as lay
+from .layout import PAIR_T, header, part, table
+from .sparse import add_transposed, factor_mass, mass_solve, scale_rows, times
+
+# a pivot below this fraction of its diagonal entry counts as zero; independent rows stay above it
+# up to condition numbers of Phi_q of about 3e6, dependent ones end near 1e-16
+DEPENDENT = 1e-13
+
+
+@njit(cache=True)
+def factor(model, work, fresh_mass):
+    """Factorise for the values of `Phi_q` (and of `M`, if `fresh_mass`) in `work`; returns the number of dependent rows."""
+    head = header(model)
+    G, W = part(model, work, lay.W_G, head[lay.NNZ]), part(model, work, lay.W_W, head[lay.NNZ])
+    if fresh_mass:
+        nm = head[lay.W_MINV] - head[lay.W_MASS]
+        factor_mass(part(model, work, lay.W_MASS, nm), model, part(model, work, lay.W_MINV, nm))
+    scale_rows(G, work[head[lay.W_MINV]:head[lay.W_G]], model, W)
+    env = part(model, work, lay.W_ENV, head[lay.NENV])
+    _reduced_matrix(W, table(model, lay.PAIR).view(PAIR_T), env)
+    first, ptr = table(model, lay.FIRST).view(np.int64), table(model, lay.ENV_PTR).view(np.int64)
+    return _cholesky(first, ptr, env, part(model, work, lay.W_DIAG, head[lay.NC]))
+
+
+@njit(cache=True)
+def _reduced_matrix(W, pairs, env):
+    """Entries of `W W^T` inside the envelope: one dot product per pair of rows and body they share."""
+    env[:] = 0.0
+    for p in range(pairs.shape[0]):
+        a, b, n = pairs[p]["a"], pairs[p]["b"], pairs[p]["n"]
+        s = 0.0 * W[a]
+        for k in range(n):
+            s += W[a + k] * W[b + k]
+        env[pairs[p]["to"]] += s
+
+
+@njit(cache=True)
+def _cholesky(first, ptr, env, inverse_diagonal):
+    """Row-wise Cholesky in the envelope; the reciprocals of the diagonal are kept, zero for a dependent row."""
+    dependent = 0
+    for k in range(first.shape[0]):
+        row = ptr[k] - first[k]
+        square = 0.0 * env[0]
+        for j in range(first[k], k):
+            s = env[row + j]
+            other = ptr[j] - first[j]
+            for m in range(max(first[k], first[j]), j):
+                s -= env[row + m] * env[other + m]
+            s *= inverse_diagonal[j]
+            env[row + j] = s
+            square += s * s
+        d = env[row + k]
+        pivot = d - square
+        if pivot.real > DEPENDENT * d.real:
+            inverse_diagonal[k] = 1.0 / np.sqrt(pivot)
+        elif pivot.real <= DEPENDENT * d.real:
+            inverse_diagonal[k] = 0.0
+            dependent += 1
+        else:  # not a number: let it show in the solution
+            inverse_diagonal[k] = pivot
+    return dependent
+
+
+@njit(cache=True)
+def solve_reduced(model, work, rhs, out):
+    """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`."""
+    head = header(model)
+    first, ptr = table(model, lay.FIRST).view(np.int64), table(model, lay.ENV_PTR).view(np.int64)
+    rows = table(model, lay.ROWS).view(np.int64)
+    env, inverse = part(model, work, lay.W_ENV, head[lay.NENV]), part(model, work, lay.W_DIAG, head[lay.NC])
+    y = part(model, work, lay.W_C2, head[lay.NC])
+    for k in range(rows.shape[0]):
+        row = ptr[k] - first[k]
+        s = rhs[rows[k]]
+        for j in range(first[k], k):
+            s -= env[row + j] * y[j]
+        y[k] = s * inverse[k]
+    for k in range(rows.shape[0] - 1, -1, -1):
+        row = ptr[k] - first[k]
+        x = y[k] * inverse[k]
+        for j in range(first[k], k):
+            y[j] -= env[row + j] * x
+        y[k] = x
+    for k in range(rows.shape[0]):
+        out[rows[k]] = y[k]
+
+
+@njit(cache=True)
+def solve(model, work, b, c, x, lam):
+    """`M x + Phi_q^T lam = b`, `Phi_q x = c`, after `factor`."""
+    head = header(model)
+    G, L = part(model, work, lay.W_G, head[lay.NNZ]), work[head[lay.W_MINV]:head[lay.W_G]]
+    y, r = part(model, work, lay.W_V1, head[lay.NV]), part(model, work, lay.W_C1, head[lay.NC])
+    mass_solve(L, b, model, y)
+    times(G, y, model, r)
+    for k in range(r.shape[0]):
+        r[k] -= c[k]
+    solve_reduced(model, work, r, lam)
+    y[:] = 0.0
+    add_transposed(G, lam, model, y)
+    for k in range(y.shape[0]):
+        y[k] = b[k] - y[k]
+    mass_solve(L, y, model, x)

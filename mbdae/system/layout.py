@@ -1,0 +1,115 @@
+"""One `uint8` buffer per system: a header of integers, then tables of records. What each kernel receives as `model`.
+
+Beside it stands `work`, one array of floats (or of complex numbers, for the complex step) with the scratch that an
+evaluation needs; its parts begin at the offsets that the header keeps.
+"""
+
+import numpy as np
+from numba import njit
+
+# kinds of systems and bodies
+MULTIBODY, USER = 0, 1
+FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
+
+# header: sizes, then offsets into `work`, then the bounds of the tables
+KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP = range(11)
+W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_USER, WORK_SIZE = range(11, 24)
+TABLES = ("gravity", "body", "motion", "coincident", "dp1", "dp2", "distance", "cd", "turn", "angle",
+          "tsda", "rsda", "load", "user_force", "user_ids", "friction",
+          "ptr", "col", "block", "block_of", "rows", "first", "env_ptr", "pair")
+_FIRST_TABLE = 24
+(GRAVITY, BODY, MOTION, COINCIDENT, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
+ PTR, COL, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
+HEADER = _FIRST_TABLE + 2 * len(TABLES)
+HEADER_BYTES = 8 * HEADER
+
+_i, _f = "i8", "f8"
+BODY_T = np.dtype([("kind", _i), ("q", _i), ("v", _i), ("mass", _f), ("J", _f, 9)])
+MOTION_T = np.dtype([("kind", _i), ("f", _i), ("df", _i), ("d2f", _i), ("c", _f, 8)])
+# one record for all two-body constraints: `at_i`, `at_j` point at the segments of the first row in the values of Phi_q
+ELEMENT_T = np.dtype([
+    ("i", _i), ("j", _i), ("kind_i", _i), ("kind_j", _i), ("row", _i), ("at_i", _i), ("at_j", _i), ("stride", _i), ("motion", _i),
+    ("s_i", _f, 3), ("s_j", _f, 3), ("a_i", _f, 3), ("b_i", _f, 3), ("a_j", _f, 3),
+])
+SPRING_T = np.dtype([
+    ("i", _i), ("j", _i), ("planar", _i), ("law", _i), ("k", _f), ("c", _f), ("free", _f),
+    ("s_i", _f, 3), ("s_j", _f, 3), ("a_i", _f, 3), ("b_i", _f, 3), ("b_j", _f, 3),
+])
+LOAD_T = np.dtype([("body", _i), ("torque", _i), ("in_body", _i), ("motion", _i, 3), ("s", _f, 3)])
+USER_FORCE_T = np.dtype([("address", _i), ("start", _i), ("count", _i)])
+FRICTION_T = np.dtype([
+    ("i", _i), ("j", _i), ("revolute", _i), ("smooth", _i), ("nrows", _i), ("rows", _i, 3), ("lever", _f), ("mu", _f), ("v_s", _f),
+    ("s_i", _f, 3), ("s_j", _f, 3), ("a_i", _f, 3),
+])
+BLOCK_T = np.dtype([("v", _i), ("n", _i), ("at", _i)])
+PAIR_T = np.dtype([("to", _i), ("a", _i), ("b", _i), ("n", _i)])
+
+FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
+
+
+@njit(cache=True)
+def header(model):
+    """The header as integers."""
+    return model[:HEADER_BYTES].view(np.int64)
+
+
+@njit(cache=True)
+def table(model, which):
+    """The bytes of one table; the caller views them as records."""
+    head = model[:HEADER_BYTES].view(np.int64)
+    return model[head[which]:head[which + 1]]
+
+
+@njit(cache=True)
+def part(model, work, which, n):
+    """`n` entries of the scratch `work`, beginning where the header says."""
+    at = model[:HEADER_BYTES].view(np.int64)[which]
+    return work[at:at + n]
+
+
+@njit(cache=True)
+def frames(model, work):
+    """Frames of all bodies, the ground last: an array (nb + 1, 18)."""
+    head = model[:HEADER_BYTES].view(np.int64)
+    n = head[NB] + 1
+    return work[head[W_FRAMES]:head[W_FRAMES] + n * FRAME].reshape(n, FRAME)
+
+
+def pack(sizes, tables):
+    """Buffer of a system.
+
+    Parameters
+    ----------
+    sizes : dict
+        Header entry -> integer; the offsets into `work` are laid out here.
+    tables : dict
+        Table name -> array.
+    """
+    head = np.zeros(HEADER, dtype=np.int64)
+    for slot, value in sizes.items():
+        head[slot] = value
+    _lay_out_work(head, tables)
+    chunks, at = [head], HEADER_BYTES
+    for k, name in enumerate(TABLES):
+        data = np.ascontiguousarray(tables.get(name, np.zeros(0)))
+        head[_FIRST_TABLE + 2 * k] = at
+        at += data.nbytes
+        head[_FIRST_TABLE + 2 * k + 1] = at
+        chunks.append(data)
+    return np.concatenate([c.reshape(-1).view(np.uint8) if c.size else np.zeros(0, np.uint8) for c in chunks])
+
+
+def _lay_out_work(head, tables):
+    blocks = tables["block"]
+    mass = int((blocks["n"] ** 2).sum())
+    users = tables.get("user_force")
+    user = 6 * int(users["count"].max()) if users is not None and len(users) else 0
+    if head[KIND] == USER:
+        user = int(max(head[NV] ** 2, head[NC] * head[NV], head[NQ]))
+    sizes = {W_FRAMES: (head[NB] + 1) * FRAME, W_MASS: mass, W_MINV: mass, W_G: head[NNZ], W_W: head[NNZ], W_ENV: head[NENV],
+             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_USER: user}
+    at = 0
+    for slot, n in sizes.items():
+        head[slot] = at
+        at += int(n)
+    head[WORK_SIZE] = at

@@ -1,0 +1,64 @@
+"""Coulomb friction in joints, from the multipliers of the joint's own constraint equations [Fang, section 3.4]."""
+
+import numpy as np
+from numba import njit
+
+from ..frames import omega, point, point_velocity, rotate, unrotate
+from ..vec3 import absolute, dot, scale, sub
+from .common import force_at, wrench
+
+_ZERO = (0.0, 0.0, 0.0)
+
+
+@njit(cache=True)
+def _sign(e, v):
+    """`sign v` with its transition at `v_s`."""
+    if e["smooth"]:
+        return np.tanh(v / e["v_s"])
+    if abs(v.real) < e["v_s"]:
+        return 0.0 * v
+    return 0.0 * v + (1.0 if v.real > 0.0 else -1.0)
+
+
+@njit(cache=True)
+def _normal_force(e, lam):
+    """Size of the reaction that the rows of the joint carry."""
+    rows = e["rows"]
+    if e["nrows"] == 1:
+        return absolute(lam[rows[0]])
+    total = 0.0 * lam[0]
+    for k in range(e["nrows"]):
+        total += lam[rows[k]] ** 2
+    return np.sqrt(total)
+
+
+@njit(cache=True)
+def _radial_force(e, lam, axis):
+    """Size of the reaction perpendicular to the axis of a revolute joint."""
+    rows = e["rows"]
+    if e["nrows"] == 2:
+        return _normal_force(e, lam)
+    F = lam[rows[0]], lam[rows[1]], lam[rows[2]]
+    R = sub(F, scale(dot(F, axis), axis))
+    return np.sqrt(dot(R, R))
+
+
+@njit(cache=True)
+def forces(table, bodies, X, lam, Q):
+    for n in range(table.shape[0]):
+        e = table[n]
+        i, j = e["i"], e["j"]
+        axis = rotate(X, i, e["a_i"])
+        if e["revolute"]:
+            rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
+            T = scale(-e["mu"] * e["lever"] * _radial_force(e, lam, axis) * _sign(e, rate), axis)
+            wrench(Q, bodies, j, _ZERO, unrotate(X, j, T))
+            wrench(Q, bodies, i, _ZERO, scale(-1.0, unrotate(X, i, T)))
+        else:
+            # sliding velocity of the contact point relative to the guide
+            P = point(X, j, e["s_j"])
+            s = unrotate(X, i, sub(P, (X[i, 0], X[i, 1], X[i, 2])))
+            v = dot(axis, sub(point_velocity(X, j, e["s_j"]), point_velocity(X, i, s)))
+            F = scale(-e["mu"] * _normal_force(e, lam) * _sign(e, v), axis)
+            force_at(Q, bodies, X, j, e["s_j"], F, _ZERO)
+            force_at(Q, bodies, X, i, s, scale(-1.0, F), _ZERO)

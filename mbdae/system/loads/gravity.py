@@ -1,0 +1,18 @@
+"""Gravity and the gyroscopic torque `-omega x J omega`: everything a free rigid body feels."""
+
+from numba import njit
+
+from ..frames import omega
+from ..layout import RIGID
+from ..vec3 import cross, dot, scale, vec
+from .common import wrench
+
+
+@njit(cache=True)
+def forces(bodies, g, X, Q):
+    for b in range(bodies.shape[0]):
+        T = (0.0 * X[b, 0], 0.0 * X[b, 0], 0.0 * X[b, 0])
+        if bodies[b]["kind"] == RIGID:
+            J, w = bodies[b]["J"], omega(X, b)
+            T = cross((dot(vec(J), w), dot(vec(J[3:]), w), dot(vec(J[6:]), w)), w)
+        wrench(Q, bodies, b, scale(bodies[b]["mass"], g), T)

@@ -1,0 +1,63 @@
+"""Rotational spring-damper-actuator: torque `k (theta - theta0) + c theta' + law(theta, theta', t)` about a common axis."""
+
+import math
+
+from numba import njit
+
+from ..callbacks import law
+from ..frames import omega, rotate, unrotate
+from ..vec3 import angle, cross, dot, scale, sub
+from .common import wrench
+
+_ZERO = (0.0, 0.0, 0.0)
+
+
+@njit(cache=True)
+def _planar_angle(e, bodies, q):
+    theta = 0.0 * q[0]
+    if e["j"] < bodies.shape[0]:
+        theta += q[bodies[e["j"]]["q"] + 2]
+    if e["i"] < bodies.shape[0]:
+        theta -= q[bodies[e["i"]]["q"] + 2]
+    return theta
+
+
+@njit(cache=True)
+def _spatial_angle(e, X):
+    """Angle from `b_i` to `b_j` about the axis, in `theta0 + (-pi, pi]`."""
+    u, w = rotate(X, e["i"], e["b_i"]), rotate(X, e["j"], e["b_j"])
+    v = rotate(X, e["i"], cross(e["a_i"], e["b_i"]))
+    c, s = math.cos(e["free"]), math.sin(e["free"])
+    x, y = dot(u, w), dot(v, w)
+    return e["free"] + angle(c * y - s * x, c * x + s * y)
+
+
+@njit(cache=True)
+def _angle(e, bodies, q, X):
+    return _planar_angle(e, bodies, q) if e["planar"] else _spatial_angle(e, X)
+
+
+@njit(cache=True)
+def forces(table, bodies, t, q, X, Q):
+    for n in range(table.shape[0]):
+        e = table[n]
+        i, j = e["i"], e["j"]
+        axis = rotate(X, i, e["a_i"])
+        rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
+        theta = _angle(e, bodies, q, X)
+        torque = e["k"] * (theta - e["free"]) + e["c"] * rate
+        if e["law"] != 0:
+            torque += law(e["law"], theta, rate, t)
+        T = scale(torque, axis)
+        wrench(Q, bodies, i, _ZERO, unrotate(X, i, T))
+        wrench(Q, bodies, j, _ZERO, scale(-1.0, unrotate(X, j, T)))
+
+
+@njit(cache=True)
+def energy(table, bodies, q, X):
+    """`1/2 sum k (theta - theta0)^2`."""
+    total = 0.0
+    for n in range(table.shape[0]):
+        e = table[n]
+        total += 0.5 * e["k"] * (_angle(e, bodies, q, X) - e["free"]) ** 2
+    return total

@@ -1,0 +1,138 @@
+"""Products with `Phi_q` in its fixed pattern (rows `ptr`, columns `col`) and with the block-diagonal mass matrix."""
+
+import numpy as np
+from numba import njit
+
+from . import layout as lay
+from .layout import BLOCK_T, header, table
+
+
+@njit(cache=True)
+def times(G, x, model, out):
+    """`out = Phi_q x`."""
+    ptr, col = table(model, lay.PTR).view(np.int64), table(model, lay.COL).view(np.int64)
+    for r in range(ptr.shape[0] - 1):
+        s = 0.0 * G[0] * x[0]
+        for k in range(ptr[r], ptr[r + 1]):
+            s += G[k] * x[col[k]]
+        out[r] = s
+
+
+@njit(cache=True)
+def add_transposed(G, lam, model, out):
+    """`out += Phi_q^T lam`."""
+    ptr, col = table(model, lay.PTR).view(np.int64), table(model, lay.COL).view(np.int64)
+    for r in range(ptr.shape[0] - 1):
+        for k in range(ptr[r], ptr[r + 1]):
+            out[col[k]] += G[k] * lam[r]
+
+
+@njit(cache=True)
+def mass_times(M, x, model, out):
+    """`out = M x`."""
+    if header(model)[lay.DIAGONAL_MASS]:
+        for k in range(x.shape[0]):
+            out[k] = M[k] * x[k]
+        return
+    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    for b in range(blocks.shape[0]):
+        v, n, at = blocks[b]["v"], blocks[b]["n"], blocks[b]["at"]
+        for i in range(n):
+            s = 0.0 * M[at] * x[v]
+            for j in range(n):
+                s += M[at + n * i + j] * x[v + j]
+            out[v + i] = s
+
+
+@njit(cache=True)
+def factor_mass(M, model, L):
+    """`L` with `M^-1 = L^T L`, block by block: the inverse of the Cholesky factor. No conjugation, so it serves the complex step."""
+    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    for b in range(blocks.shape[0]):
+        n, at = blocks[b]["n"], blocks[b]["at"]
+        if n == 1:
+            L[at] = 1.0 / np.sqrt(M[at])
+        else:
+            _inverse_cholesky(M[at:at + n * n].reshape(n, n), L[at:at + n * n].reshape(n, n))
+
+
+@njit(cache=True)
+def _inverse_cholesky(M, L):
+    n = M.shape[0]
+    for i in range(n):  # L = chol(M)
+        for j in range(i + 1):
+            s = M[i, j]
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            L[i, j] = np.sqrt(s) if i == j else s / L[j, j]
+        for j in range(i + 1, n):
+            L[i, j] = 0.0
+    for j in range(n):  # L <- L^-1, column by column
+        L[j, j] = 1.0 / L[j, j]
+        for i in range(j + 1, n):
+            s = 0.0 * L[i, j]
+            for k in range(j, i):
+                s += L[i, k] * L[k, j]
+            L[i, j] = -s / L[i, i]
+
+
+@njit(cache=True)
+def half_solve(L, x, model, out):
+    """`out = L x`, so that `x . M^-1 y = (L x) . (L y)`. `out` may be `x`."""
+    if header(model)[lay.DIAGONAL_MASS]:
+        for k in range(x.shape[0]):
+            out[k] = L[k] * x[k]
+        return
+    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    for b in range(blocks.shape[0]):
+        v, n, at = blocks[b]["v"], blocks[b]["n"], blocks[b]["at"]
+        for i in range(n - 1, -1, -1):
+            s = 0.0 * L[at] * x[v]
+            for j in range(i + 1):
+                s += L[at + n * i + j] * x[v + j]
+            out[v + i] = s
+
+
+@njit(cache=True)
+def half_solve_transposed(L, x, model, out):
+    """`out = L^T x`; `out` may be `x`."""
+    if header(model)[lay.DIAGONAL_MASS]:
+        for k in range(x.shape[0]):
+            out[k] = L[k] * x[k]
+        return
+    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    for b in range(blocks.shape[0]):
+        v, n, at = blocks[b]["v"], blocks[b]["n"], blocks[b]["at"]
+        for i in range(n):
+            s = 0.0 * L[at] * x[v]
+            for j in range(i, n):
+                s += L[at + n * j + i] * x[v + j]
+            out[v + i] = s
+
+
+@njit(cache=True)
+def mass_solve(L, x, model, out):
+    """`out = M^-1 x`; `out` may be `x`."""
+    half_solve(L, x, model, out)
+    half_solve_transposed(L, out, model, out)
+
+
+@njit(cache=True)
+def scale_rows(G, L, model, W):
+    """`W = Phi_q L^T` in the pattern of `Phi_q`: then `B = Phi_q M^-1 Phi_q^T = W W^T`. Segments cover whole mass blocks."""
+    ptr, col = table(model, lay.PTR).view(np.int64), table(model, lay.COL).view(np.int64)
+    if header(model)[lay.DIAGONAL_MASS]:
+        for k in range(col.shape[0]):
+            W[k] = G[k] * L[col[k]]
+        return
+    blocks, of = table(model, lay.BLOCK).view(BLOCK_T), table(model, lay.BLOCK_OF).view(np.int64)
+    for r in range(ptr.shape[0] - 1):
+        k = ptr[r]
+        while k < ptr[r + 1]:
+            n, at = blocks[of[col[k]]]["n"], blocks[of[col[k]]]["at"]
+            for i in range(n):
+                s = 0.0 * G[k] * L[at]
+                for j in range(i + 1):
+                    s += L[at + n * i + j] * G[k + j]
+                W[k + i] = s
+            k += n

@@ -1,0 +1,224 @@
+"""`System`: the equations of a mechanism, ready to be evaluated."""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..model.bodies import Particle, PlanarBody, RigidBody
+from . import evaluate as ev
+from . import layout as lay
+from .build import build
+from .callbacks import Callbacks
+from .from_functions import tables_from_functions
+
+
+class System:
+    """`M(q) a + Phi_q^T lam = Q(t, q, v)`, `Phi(t, q) = 0`, `qdot = T(q) v`.
+
+    `Phi_q` is always with respect to the velocity coordinates. A system is immutable; its methods allocate and are meant for people.
+    Compiled code receives `model` (all tables in one buffer) and a scratch array from `workspace()`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+
+    Attributes
+    ----------
+    nq, nv, nc : int
+        Numbers of position coordinates, velocity coordinates, constraint equations.
+    labels : tuple of str
+        One name per constraint equation.
+    pattern : Pattern
+        Fixed sparse pattern of `Phi_q`.
+    model : ndarray of uint8
+        The tables, for kernels.
+    """
+
+    def __init__(self, mechanism):
+        self.mechanism = mechanism
+        self.name = mechanism.name
+        self.labels = mechanism.labels
+        self.callbacks = Callbacks()
+        self._adopt(build(mechanism, self.callbacks))
+
+    @classmethod
+    def from_functions(cls, *, nq, nc, mass, force, phi, phi_q=None, nu=None, gamma=None, kinematics=None, retract=None,
+                       nv=None, q0=None, v0=None, energy=None, labels=None, name="user system"):
+        """A system of a user's own functions in plain NumPy; it serves every formulation, integrator and solver, only slower.
+
+        Parameters
+        ----------
+        nq, nc : int
+            Numbers of position coordinates and constraints.
+        mass : callable
+            `mass(t, q) -> (nv, nv)`, symmetric positive definite.
+        force : callable
+            `force(t, q, v) -> (nv,)`.
+        phi : callable
+            `phi(t, q) -> (nc,)`.
+        phi_q : callable, optional
+            `phi_q(t, q) -> (nc, nv)`, derivative along the velocity coordinates; by default the complex step applied to `phi` where it
+            is analytic, central differences otherwise.
+        nu, gamma : callable, optional
+            `nu(t, q) -> (nc,)`, `gamma(t, q, v) -> (nc,)`; by default derived from `phi_q` and `phi`.
+        kinematics : callable, optional
+            `kinematics(t, q, v) -> (nq,)`, linear in `v`; by default `qdot = v`.
+        retract : callable, optional
+            `retract(q, d) -> (nq,)`; by default `q + T(q) d`.
+        nv : int, optional
+            Number of velocity coordinates, `nq` by default.
+        q0, v0 : array_like, optional
+            Guess of the initial state, zero by default.
+        energy : callable, optional
+            `energy(t, q, v) -> float`.
+        labels : sequence of str, optional
+        name : str
+
+        Raises
+        ------
+        ValueError
+            If a function returns the wrong shape or something that is not finite at `q0`; the message names it.
+        """
+        self = cls.__new__(cls)
+        self.mechanism = None
+        self.name = name
+        self.callbacks = Callbacks()
+        self.labels = tuple(labels) if labels is not None else tuple(f"phi[{k}]" for k in range(nc))
+        functions, tables = tables_from_functions(
+            self.callbacks, nq=nq, nv=nq if nv is None else nv, nc=nc, mass=mass, force=force, phi=phi, phi_q=phi_q, nu=nu,
+            gamma=gamma, kinematics=kinematics, retract=retract, q0=q0, v0=v0, energy=energy, labels=self.labels)
+        self._functions = functions
+        self._adopt(tables)
+        return self
+
+    def _adopt(self, tables):
+        self.model, self.pattern, self._bodies, self.row_order = tables.model, tables.pattern, tables.bodies, tables.order
+        head = self.model[:lay.HEADER_BYTES].view(np.int64)
+        self.nq, self.nv, self.nc = (int(head[k]) for k in (lay.NQ, lay.NV, lay.NC))
+        self.nnz = int(head[lay.NNZ])
+        self._work_size = int(head[lay.WORK_SIZE])
+        self._work = self.workspace()
+
+    def __repr__(self):
+        return f"<System {self.name!r}: nq={self.nq}, nv={self.nv}, nc={self.nc}>"
+
+    def __reduce__(self):
+        if self.mechanism is None:
+            raise TypeError("a system of user functions cannot be pickled; build it anew with System.from_functions")
+        return System, (self.mechanism,)
+
+    @property
+    def dof(self):
+        """`nv - nc`, redundant constraints not considered."""
+        return self.nv - self.nc
+
+    @property
+    def has_friction(self):
+        """Whether the forces depend on the multipliers."""
+        head = self.model[:lay.HEADER_BYTES].view(np.int64)
+        return bool(head[lay.FRICTION + 1] > head[lay.FRICTION])
+
+    def workspace(self, dtype=float):
+        """A scratch array for kernels, with the constant mass blocks in place."""
+        work = np.zeros(self._work_size, dtype=dtype)
+        ev.prepare(self.model, work)
+        return work
+
+    def initial_guess(self):
+        """The user's guess `(q0, v0)`; velocities that were left out are zero."""
+        if self.mechanism is None:
+            return self._functions.q0.copy(), self._functions.v0.copy()
+        q, v = np.zeros(self.nq), np.zeros(self.nv)
+        for body, record in zip(self.mechanism.bodies, self._bodies):
+            parts_q, parts_v = _state_of(body)
+            q[record["q"]:record["q"] + len(parts_q)] = parts_q
+            v[record["v"]:record["v"] + len(parts_v)] = parts_v
+        return q, v
+
+    # evaluations -----------------------------------------------------------------------------------------------------
+
+    def mass(self, t, q):
+        """`M(q)`, shape (nv, nv)."""
+        return self._checked(ev.mass(t, self._q(q), self.model, self._work), "M")
+
+    def force(self, t, q, v, lam=None):
+        """`Q(t, q, v)`, shape (nv,); `lam` matters only with joint friction."""
+        lam = np.zeros(self.nc) if lam is None else np.asarray(lam, dtype=float)
+        return self._checked(ev.force(t, self._q(q), self._v(v), lam, self.model, self._work), "Q")
+
+    def phi(self, t, q):
+        """`Phi(t, q)`, shape (nc,)."""
+        return self._checked(ev.phi(t, self._q(q), self.model, self._work), "Phi")
+
+    def phi_q(self, t, q):
+        """`Phi_q(t, q)` with respect to the velocity coordinates, a SciPy CSR array (nc, nv)."""
+        values = self._checked(ev.phi_q(t, self._q(q), self.model, self._work), "Phi_q")
+        return csr_array((values, self.pattern.col, self.pattern.ptr), shape=(self.nc, self.nv))
+
+    def nu(self, t, q):
+        """`nu(t, q) = -Phi_t`, shape (nc,)."""
+        return self._checked(ev.nu(t, self._q(q), self.model, self._work), "nu")
+
+    def gamma(self, t, q, v):
+        """`gamma(t, q, v)`, right-hand side of `Phi_q a = gamma`, shape (nc,)."""
+        return self._checked(ev.gamma(t, self._q(q), self._v(v), self.model, self._work), "gamma")
+
+    def qdot(self, q, v, t=0.0):
+        """`T(q) v`, shape (nq,)."""
+        return self._checked(ev.qdot(t, self._q(q), self._v(v), self.model, np.empty(self.nq)), "qdot")
+
+    def retract(self, q, d):
+        """`q (+) d`, shape (nq,): translations add, rotations multiply by the exponential of `d`."""
+        return self._checked(ev.retract(self._q(q), self._v(d), self.model, np.empty(self.nq)), "retract")
+
+    def difference(self, q, q0):
+        """`q (-) q0`, shape (nv,): the displacement that leads from `q0` to `q`."""
+        return self._checked(ev.difference(self._q(q), self._q(q0), self.model, np.empty(self.nv)), "difference")
+
+    def solve_kkt(self, t, q, b, c):
+        """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, the last the number of dependent rows."""
+        x, lam, dependent = ev.solve_kkt(t, self._q(q), np.asarray(b, float), np.asarray(c, float), self.model, self._work)
+        self._checked(x, "x")
+        return x, lam, dependent
+
+    def kinetic_energy(self, t, q, v):
+        """`1/2 v . M v`."""
+        return 0.5 * float(np.asarray(v) @ (self.mass(t, q) @ np.asarray(v)))
+
+    def energy(self, t, q, v):
+        """Kinetic energy plus the potentials of gravity and of linear springs; `nan` for user systems without an energy function."""
+        if self.mechanism is None:
+            return self._functions.total_energy(t, self._q(q), self._v(v))
+        return float(ev.energy(t, self._q(q), self._v(v), self.model, self._work))
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _q(self, q):
+        return _array(q, self.nq, "q")
+
+    def _v(self, v):
+        return _array(v, self.nv, "v")
+
+    def _checked(self, result, what):
+        """The result, unless a user function has raised or something is not finite."""
+        if not np.isfinite(result).all():
+            self.callbacks.raise_pending()
+            raise FloatingPointError(f"{self.name}: {what} is not finite")
+        return result
+
+
+def _array(x, n, what):
+    x = np.ascontiguousarray(x, dtype=float)
+    if x.shape != (n,):
+        raise ValueError(f"{what} must have shape ({n},), got {x.shape}")
+    return x
+
+
+def _state_of(body):
+    """Guess of one body's coordinates and velocities."""
+    zero = (0.0, 0.0, 0.0)
+    if isinstance(body, Particle):
+        return body.position, body.velocity or zero
+    if isinstance(body, PlanarBody):
+        return (*body.position, body.angle), (*(body.velocity or zero[:2]), body.omega or 0.0)
+    assert isinstance(body, RigidBody)
+    return (*body.position, *body.orientation), (*(body.velocity or zero), *(body.omega or zero))

@@ -1,0 +1,16 @@
+"""Kernels of systems made of a user's own functions: each evaluation is one call by address (see `from_functions`)."""
+
+from numba import njit
+
+from . import layout as lay
+from .callbacks import call_system
+from .layout import header
+
+PHI, PHI_Q, NU, GAMMA, FORCE, MASS, QDOT, RETRACT, DIFFERENCE = range(9)
+
+
+@njit(cache=True)
+def evaluate(what, t, q, v, model, out):
+    """Let the user's function number `what` fill `out`; `v` is whatever second vector it takes."""
+    is_complex = 1 if out.itemsize == 16 else 0
+    call_system(header(model)[lay.ADDRESS], what, t, q.ctypes.data, v.ctypes.data, out.ctypes.data, is_complex)

@@ -1,0 +1,50 @@
+"""Vectors of three as tuples: no allocation, the mathematics stays readable. Real or complex entries."""
+
+import math
+
+from numba import njit
+
+
+@njit(cache=True)
+def vec(a):
+    """The first three entries of an array as a tuple."""
+    return a[0], a[1], a[2]
+
+
+@njit(cache=True)
+def dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(cache=True)
+def cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit(cache=True)
+def add(a, b):
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@njit(cache=True)
+def sub(a, b):
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@njit(cache=True)
+def scale(c, a):
+    return c * a[0], c * a[1], c * a[2]
+
+
+@njit(cache=True)
+def absolute(x):
+    """`|x|` continued analytically from the real axis, as the complex step needs it."""
+    return x if x.real >= 0.0 else -x
+
+
+@njit(cache=True)
+def angle(y, x):
+    """`atan2(y, x)` continued analytically from the real axis (to first order in the imaginary parts)."""
+    theta = math.atan2(y.real, x.real)
+    c, s = math.cos(theta), math.sin(theta)
+    return theta + (y * c - x * s) / (x * c + y * s)
