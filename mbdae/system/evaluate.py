@@ -1,23 +1,22 @@
 """Compiled evaluations from a bare state, one call from Python each: place the state, evaluate, return a new array."""
 
 import numpy as np
-from numba import njit
 
+from ..compiled import compiled
 from . import frames, kernels, kkt
 from . import layout as lay
 from .layout import BODY_T, SPRING_T, header, part, table
 from .loads import rsda, tsda
 
 
-@njit(cache=True)
+@compiled
 def prepare(model, work):
     kernels.prepare(model, work)
     if header(model)[lay.CONSTANT_MASS]:
-        n = header(model)[lay.W_MINV] - header(model)[lay.W_MASS]
-        kkt.factor_mass(part(model, work, lay.W_MASS, n), model, part(model, work, lay.W_MINV, n))
+        kkt.factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
 
 
-@njit(cache=True)
+@compiled
 def phi(t, q, model, work):
     out = np.zeros(header(model)[lay.NC], work.dtype)
     kernels.place(q, model, work)
@@ -25,7 +24,7 @@ def phi(t, q, model, work):
     return out
 
 
-@njit(cache=True)
+@compiled
 def phi_q(t, q, model, work):
     out = np.zeros(header(model)[lay.NNZ], work.dtype)
     kernels.place(q, model, work)
@@ -33,7 +32,7 @@ def phi_q(t, q, model, work):
     return out
 
 
-@njit(cache=True)
+@compiled
 def nu(t, q, model, work):
     out = np.zeros(header(model)[lay.NC], work.dtype)
     kernels.place(q, model, work)
@@ -41,7 +40,7 @@ def nu(t, q, model, work):
     return out
 
 
-@njit(cache=True)
+@compiled
 def gamma(t, q, v, model, work):
     out = np.zeros(header(model)[lay.NC], work.dtype)
     kernels.place(q, model, work)
@@ -50,7 +49,7 @@ def gamma(t, q, v, model, work):
     return out
 
 
-@njit(cache=True)
+@compiled
 def force(t, q, v, lam, model, work):
     out = np.zeros(header(model)[lay.NV], work.dtype)
     kernels.place(q, model, work)
@@ -59,11 +58,11 @@ def force(t, q, v, lam, model, work):
     return out
 
 
-@njit(cache=True)
+@compiled
 def mass(t, q, model, work):
     """The mass matrix, dense."""
     kernels.mass(t, q, model, work)
-    M, blocks = kernels.mass_values(model, work), table(model, lay.BLOCK).view(lay.BLOCK_T)
+    M, blocks = kernels.mass_values(model, work), table(model, lay.BLOCK, lay.BLOCK_T)
     n = header(model)[lay.NV]
     out = np.zeros((n, n), work.dtype)
     for b in range(blocks.shape[0]):
@@ -74,42 +73,42 @@ def mass(t, q, model, work):
     return out
 
 
-@njit(cache=True)
+@compiled
 def qdot(t, q, v, model, out):
     kernels.qdot(t, q, v, model, out)
     return out
 
 
-@njit(cache=True)
+@compiled
 def retract(q, d, model, out):
     kernels.retract(q, d, model, out)
     return out
 
 
-@njit(cache=True)
+@compiled
 def difference(q, q0, model, out):
     kernels.difference(q, q0, model, out)
     return out
 
 
-@njit(cache=True)
+@compiled
 def solve_kkt(t, q, b, c, model, work):
     head = header(model)
     x, lam = np.zeros(head[lay.NV], work.dtype), np.zeros(head[lay.NC], work.dtype)
     kernels.place(q, model, work)
-    kernels.phi_q(t, q, model, work, part(model, work, lay.W_G, head[lay.NNZ]))
+    kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
     dependent = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
     kkt.solve(model, work, b, c, x, lam)
     return x, lam, dependent
 
 
-@njit(cache=True)
+@compiled
 def energy(t, q, v, model, work):
     """Kinetic energy and the potentials of gravity and linear springs, multibody systems only."""
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
-    X, bodies = lay.frames(model, work), table(model, lay.BODY).view(BODY_T)
-    springs = tsda.energy(table(model, lay.TSDA).view(SPRING_T), X)
-    springs += rsda.energy(table(model, lay.RSDA).view(SPRING_T), bodies, q, X)
+    X, bodies = lay.frames(model, work), table(model, lay.BODY, BODY_T)
+    springs = tsda.energy(table(model, lay.TSDA, SPRING_T), X)
+    springs += rsda.energy(table(model, lay.RSDA, SPRING_T), bodies, q, X)
     return frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + springs

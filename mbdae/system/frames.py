@@ -3,117 +3,115 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from ..compiled import compiled
 from .layout import BODY, BODY_T, GRAVITY, PLANAR, RIGID, frames, table
 from .vec3 import cross, dot, vec
 
 
-@njit(cache=True)
+@compiled
 def rotate(X, b, s):
     """`A_b s`: body-fixed to global components."""
-    A = X[b]
-    return (A[3] * s[0] + A[4] * s[1] + A[5] * s[2],
-            A[6] * s[0] + A[7] * s[1] + A[8] * s[2],
-            A[9] * s[0] + A[10] * s[1] + A[11] * s[2])
+    return (X[b, 3] * s[0] + X[b, 4] * s[1] + X[b, 5] * s[2],
+            X[b, 6] * s[0] + X[b, 7] * s[1] + X[b, 8] * s[2],
+            X[b, 9] * s[0] + X[b, 10] * s[1] + X[b, 11] * s[2])
 
 
-@njit(cache=True)
+@compiled
 def unrotate(X, b, u):
     """`A_b^T u`: global to body-fixed components."""
-    A = X[b]
-    return (A[3] * u[0] + A[6] * u[1] + A[9] * u[2],
-            A[4] * u[0] + A[7] * u[1] + A[10] * u[2],
-            A[5] * u[0] + A[8] * u[1] + A[11] * u[2])
+    return (X[b, 3] * u[0] + X[b, 6] * u[1] + X[b, 9] * u[2],
+            X[b, 4] * u[0] + X[b, 7] * u[1] + X[b, 10] * u[2],
+            X[b, 5] * u[0] + X[b, 8] * u[1] + X[b, 11] * u[2])
 
 
-@njit(cache=True)
+@compiled
 def point(X, b, s):
     """`r_b + A_b s`."""
     u = rotate(X, b, s)
     return X[b, 0] + u[0], X[b, 1] + u[1], X[b, 2] + u[2]
 
 
-@njit(cache=True)
+@compiled
 def omega(X, b):
     return X[b, 15], X[b, 16], X[b, 17]
 
 
-@njit(cache=True)
+@compiled
 def spin(X, b, s):
     """`A (omega x s)`: rate of the vector `A s`."""
     return rotate(X, b, cross(omega(X, b), s))
 
 
-@njit(cache=True)
+@compiled
 def spin2(X, b, s):
     """`A (omega x (omega x s))`: second derivative of `A s` at zero angular acceleration."""
     w = omega(X, b)
     return rotate(X, b, cross(w, cross(w, s)))
 
 
-@njit(cache=True)
+@compiled
 def point_velocity(X, b, s):
     """`rdot_b + A_b (omega x s)`."""
     u = spin(X, b, s)
     return X[b, 12] + u[0], X[b, 13] + u[1], X[b, 14] + u[2]
 
 
-@njit(cache=True)
+@compiled
 def place(q, model, work):
     """Fill in the positions and rotation matrices of all bodies; `A(p)` is evaluated from `p/|p|`."""
-    bodies = table(model, BODY).view(BODY_T)
+    bodies = table(model, BODY, BODY_T)
     X = frames(model, work)
     nb = bodies.shape[0]
     for b in range(nb):
         at = bodies[b]["q"]
         if bodies[b]["kind"] == RIGID:
-            _rigid(X[b], q, at)
+            _rigid(X, b, q, at)
         elif bodies[b]["kind"] == PLANAR:
-            _planar(X[b], q, at)
+            _planar(X, b, q, at)
         else:
-            _identity(X[b])
+            _identity(X, b)
             X[b, 0], X[b, 1], X[b, 2] = q[at], q[at + 1], q[at + 2]
-    _identity(X[nb])
+    _identity(X, nb)
     X[nb, 0] = X[nb, 1] = X[nb, 2] = 0.0
 
 
-@njit(cache=True)
-def _rigid(x, q, at):
-    x[0], x[1], x[2] = q[at], q[at + 1], q[at + 2]
+@compiled
+def _rigid(X, b, q, at):
+    X[b, 0], X[b, 1], X[b, 2] = q[at], q[at + 1], q[at + 2]
     e0, e1, e2, e3 = q[at + 3], q[at + 4], q[at + 5], q[at + 6]
     s = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
     s1, s2, s3 = s * e1, s * e2, s * e3
-    x[3] = 1.0 - (s2 * e2 + s3 * e3)
-    x[4] = s1 * e2 - s3 * e0
-    x[5] = s1 * e3 + s2 * e0
-    x[6] = s1 * e2 + s3 * e0
-    x[7] = 1.0 - (s1 * e1 + s3 * e3)
-    x[8] = s2 * e3 - s1 * e0
-    x[9] = s1 * e3 - s2 * e0
-    x[10] = s2 * e3 + s1 * e0
-    x[11] = 1.0 - (s1 * e1 + s2 * e2)
+    X[b, 3] = 1.0 - (s2 * e2 + s3 * e3)
+    X[b, 4] = s1 * e2 - s3 * e0
+    X[b, 5] = s1 * e3 + s2 * e0
+    X[b, 6] = s1 * e2 + s3 * e0
+    X[b, 7] = 1.0 - (s1 * e1 + s3 * e3)
+    X[b, 8] = s2 * e3 - s1 * e0
+    X[b, 9] = s1 * e3 - s2 * e0
+    X[b, 10] = s2 * e3 + s1 * e0
+    X[b, 11] = 1.0 - (s1 * e1 + s2 * e2)
 
 
-@njit(cache=True)
-def _planar(x, q, at):
-    _identity(x)
-    x[0], x[1], x[2] = q[at], q[at + 1], 0.0
+@compiled
+def _planar(X, b, q, at):
+    _identity(X, b)
+    X[b, 0], X[b, 1], X[b, 2] = q[at], q[at + 1], 0.0
     c, s = np.cos(q[at + 2]), np.sin(q[at + 2])
-    x[3], x[4], x[6], x[7] = c, -s, s, c
+    X[b, 3], X[b, 4], X[b, 6], X[b, 7] = c, -s, s, c
 
 
-@njit(cache=True)
-def _identity(x):
+@compiled
+def _identity(X, b):
     for k in range(3, 12):
-        x[k] = 0.0
-    x[3] = x[7] = x[11] = 1.0
+        X[b, k] = 0.0
+    X[b, 3] = X[b, 7] = X[b, 11] = 1.0
 
 
-@njit(cache=True)
+@compiled
 def place_velocity(v, model, work):
     """Fill in the velocities of all bodies."""
-    bodies = table(model, BODY).view(BODY_T)
+    bodies = table(model, BODY, BODY_T)
     X = frames(model, work)
     nb = bodies.shape[0]
     for b in range(nb + 1):
@@ -128,10 +126,10 @@ def place_velocity(v, model, work):
                 X[b, 12 + k] = v[at + k]
 
 
-@njit(cache=True)
+@compiled
 def qdot(q, v, model, out):
     """`T(q) v`: for a quaternion `pdot = 1/2 p (0, omega)`, otherwise `v` itself."""
-    bodies = table(model, BODY).view(BODY_T)
+    bodies = table(model, BODY, BODY_T)
     for b in range(bodies.shape[0]):
         iq, iv = bodies[b]["q"], bodies[b]["v"]
         for k in range(3):
@@ -145,10 +143,10 @@ def qdot(q, v, model, out):
             out[iq + 6] = 0.5 * (-e2 * w1 + e1 * w2 + e0 * w3)
 
 
-@njit(cache=True)
+@compiled
 def retract(q, d, model, out):
     """`q (+) d`: translations add, rotations multiply by the exponential, `p <- p exp(d/2)`, renormalised."""
-    bodies = table(model, BODY).view(BODY_T)
+    bodies = table(model, BODY, BODY_T)
     for b in range(bodies.shape[0]):
         iq, iv = bodies[b]["q"], bodies[b]["v"]
         for k in range(3):
@@ -157,7 +155,7 @@ def retract(q, d, model, out):
             _turn(q, d[iv + 3], d[iv + 4], d[iv + 5], iq + 3, out)
 
 
-@njit(cache=True)
+@compiled
 def _turn(q, x, y, z, at, out):
     angle2 = x * x + y * y + z * z
     if angle2 < 1e-6:  # series: exact to rounding below this bound
@@ -173,10 +171,10 @@ def _turn(q, x, y, z, at, out):
     out[at], out[at + 1], out[at + 2], out[at + 3] = n * f0, n * f1, n * f2, n * f3
 
 
-@njit(cache=True)
+@compiled
 def difference(q, q0, model, out):
     """`q (-) q0`: the `d` with `q0 (+) d = q`; rotations by the logarithm."""
-    bodies = table(model, BODY).view(BODY_T)
+    bodies = table(model, BODY, BODY_T)
     for b in range(bodies.shape[0]):
         iq, iv = bodies[b]["q"], bodies[b]["v"]
         for k in range(3):
@@ -194,10 +192,10 @@ def difference(q, q0, model, out):
             out[iv + 3], out[iv + 4], out[iv + 5] = c * x, c * y, c * z
 
 
-@njit(cache=True)
+@compiled
 def kinetic_energy(model, work):
     """`1/2 sum m |rdot|^2 + omega . J omega` of the placed state."""
-    bodies = table(model, BODY).view(BODY_T)
+    bodies = table(model, BODY, BODY_T)
     X = frames(model, work)
     energy = 0.0
     for b in range(bodies.shape[0]):
@@ -208,12 +206,12 @@ def kinetic_energy(model, work):
     return energy
 
 
-@njit(cache=True)
+@compiled
 def gravity_energy(model, work):
     """`-sum m g . r` of the placed state."""
-    bodies = table(model, BODY).view(BODY_T)
+    bodies = table(model, BODY, BODY_T)
     X = frames(model, work)
-    g = vec(table(model, GRAVITY).view(np.float64))
+    g = vec(table(model, GRAVITY, np.float64))
     energy = 0.0
     for b in range(bodies.shape[0]):
         energy -= bodies[b]["mass"] * dot(g, vec(X[b]))

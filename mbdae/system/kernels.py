@@ -4,28 +4,28 @@ Arrays are real or complex (all of one kind in a call). `place` and `place_veloc
 placed state from `work`. `G` denotes the values of `Phi_q` in the fixed sparse pattern of the system, row by row.
 """
 
-from numba import njit
 
+from ..compiled import compiled
 from . import frames, multibody, user
 from . import layout as lay
 from .layout import header, part
 
 
-@njit(cache=True)
+@compiled
 def place(q, model, work):
     """Make `q` the current position."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place(q, model, work)
 
 
-@njit(cache=True)
+@compiled
 def place_velocity(v, model, work):
     """Make `v` the current velocity."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place_velocity(v, model, work)
 
 
-@njit(cache=True)
+@compiled
 def phi(t, q, model, work, out):
     """`Phi(t, q)`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -34,7 +34,7 @@ def phi(t, q, model, work, out):
         user.evaluate(user.PHI, t, q, q, model, out)
 
 
-@njit(cache=True)
+@compiled
 def phi_q(t, q, model, work, G):
     """Values of `Phi_q`, with respect to the velocity coordinates."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -43,7 +43,7 @@ def phi_q(t, q, model, work, G):
         user.evaluate(user.PHI_Q, t, q, q, model, G)
 
 
-@njit(cache=True)
+@compiled
 def nu(t, q, model, work, out):
     """`nu = -Phi_t`: the velocity equation is `Phi_q v = nu`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -52,7 +52,7 @@ def nu(t, q, model, work, out):
         user.evaluate(user.NU, t, q, q, model, out)
 
 
-@njit(cache=True)
+@compiled
 def gamma(t, q, v, model, work, out):
     """Right-hand side of the acceleration equation `Phi_q a = gamma`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -61,7 +61,7 @@ def gamma(t, q, v, model, work, out):
         user.evaluate(user.GAMMA, t, q, v, model, out)
 
 
-@njit(cache=True)
+@compiled
 def force(t, q, v, lam, model, work, out):
     """`Q(t, q, v, lam)`; `lam` matters only where joints have friction."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -70,28 +70,28 @@ def force(t, q, v, lam, model, work, out):
         user.evaluate(user.FORCE, t, q, v, model, out)
 
 
-@njit(cache=True)
+@compiled
 def mass(t, q, model, work):
     """Mass blocks into `work`. They are constant for multibody systems and set once by `prepare`."""
     if header(model)[lay.KIND] == lay.USER:
         user.evaluate(user.MASS, t, q, q, model, mass_values(model, work))
 
 
-@njit(cache=True)
+@compiled
 def prepare(model, work):
     """What never changes: the mass blocks of multibody systems."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.mass(model, mass_values(model, work))
 
 
-@njit(cache=True)
+@compiled
 def mass_values(model, work):
     """The mass blocks in `work`."""
     head = header(model)
-    return part(model, work, lay.W_MASS, head[lay.W_MINV] - head[lay.W_MASS])
+    return part(model, work, lay.W_MASS)
 
 
-@njit(cache=True)
+@compiled
 def qdot(t, q, v, model, out):
     """`T(q) v`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -102,7 +102,7 @@ def qdot(t, q, v, model, out):
         user.evaluate(user.QDOT, t, q, v, model, out)
 
 
-@njit(cache=True)
+@compiled
 def retract(q, d, model, out):
     """`q (+) d`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -113,7 +113,7 @@ def retract(q, d, model, out):
         user.evaluate(user.RETRACT, 0.0, q, d, model, out)
 
 
-@njit(cache=True)
+@compiled
 def difference(q, q0, model, out):
     """`q (-) q0`: the `d` with `q0 (+) d = q`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:

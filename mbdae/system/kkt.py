@@ -5,8 +5,8 @@ whose pivot vanishes to rounding: such an equation follows from the ones before 
 """
 
 import numpy as np
-from numba import njit
 
+from ..compiled import compiled
 from . import layout as lay
 from .layout import PAIR_T, header, part, table
 from .sparse import add_transposed, factor_mass, mass_solve, scale_rows, times
@@ -16,22 +16,21 @@ from .sparse import add_transposed, factor_mass, mass_solve, scale_rows, times
 DEPENDENT = 1e-13
 
 
-@njit(cache=True)
+@compiled
 def factor(model, work, fresh_mass):
     """Factorise for the values of `Phi_q` (and of `M`, if `fresh_mass`) in `work`; returns the number of dependent rows."""
     head = header(model)
-    G, W = part(model, work, lay.W_G, head[lay.NNZ]), part(model, work, lay.W_W, head[lay.NNZ])
+    G, W = part(model, work, lay.W_G), part(model, work, lay.W_W)
     if fresh_mass:
-        nm = head[lay.W_MINV] - head[lay.W_MASS]
-        factor_mass(part(model, work, lay.W_MASS, nm), model, part(model, work, lay.W_MINV, nm))
-    scale_rows(G, work[head[lay.W_MINV]:head[lay.W_G]], model, W)
-    env = part(model, work, lay.W_ENV, head[lay.NENV])
-    _reduced_matrix(W, table(model, lay.PAIR).view(PAIR_T), env)
-    first, ptr = table(model, lay.FIRST).view(np.int64), table(model, lay.ENV_PTR).view(np.int64)
-    return _cholesky(first, ptr, env, part(model, work, lay.W_DIAG, head[lay.NC]))
+        factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
+    scale_rows(G, part(model, work, lay.W_MINV), model, W)
+    env = part(model, work, lay.W_ENV)
+    _reduced_matrix(W, table(model, lay.PAIR, PAIR_T), env)
+    first, ptr = table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64)
+    return _cholesky(first, ptr, env, part(model, work, lay.W_DIAG))
 
 
-@njit(cache=True)
+@compiled
 def _reduced_matrix(W, pairs, env):
     """Entries of `W W^T` inside the envelope: one dot product per pair of rows and body they share."""
     env[:] = 0.0
@@ -43,7 +42,7 @@ def _reduced_matrix(W, pairs, env):
         env[pairs[p]["to"]] += s
 
 
-@njit(cache=True)
+@compiled
 def _cholesky(first, ptr, env, inverse_diagonal):
     """Row-wise Cholesky in the envelope; the reciprocals of the diagonal are kept, zero for a dependent row."""
     dependent = 0
@@ -70,14 +69,14 @@ def _cholesky(first, ptr, env, inverse_diagonal):
     return dependent
 
 
-@njit(cache=True)
+@compiled
 def solve_reduced(model, work, rhs, out):
     """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`."""
     head = header(model)
-    first, ptr = table(model, lay.FIRST).view(np.int64), table(model, lay.ENV_PTR).view(np.int64)
-    rows = table(model, lay.ROWS).view(np.int64)
-    env, inverse = part(model, work, lay.W_ENV, head[lay.NENV]), part(model, work, lay.W_DIAG, head[lay.NC])
-    y = part(model, work, lay.W_C2, head[lay.NC])
+    first, ptr = table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64)
+    rows = table(model, lay.ROWS, np.int64)
+    env, inverse = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG)
+    y = part(model, work, lay.W_C2)
     for k in range(rows.shape[0]):
         row = ptr[k] - first[k]
         s = rhs[rows[k]]
@@ -94,12 +93,12 @@ def solve_reduced(model, work, rhs, out):
         out[rows[k]] = y[k]
 
 
-@njit(cache=True)
+@compiled
 def solve(model, work, b, c, x, lam):
     """`M x + Phi_q^T lam = b`, `Phi_q x = c`, after `factor`."""
     head = header(model)
-    G, L = part(model, work, lay.W_G, head[lay.NNZ]), work[head[lay.W_MINV]:head[lay.W_G]]
-    y, r = part(model, work, lay.W_V1, head[lay.NV]), part(model, work, lay.W_C1, head[lay.NC])
+    G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
+    y, r = part(model, work, lay.W_V1), part(model, work, lay.W_C1)
     mass_solve(L, b, model, y)
     times(G, y, model, r)
     for k in range(r.shape[0]):

@@ -5,13 +5,14 @@ evaluation needs; its parts begin at the offsets that the header keeps.
 """
 
 import numpy as np
-from numba import njit
+
+from ..compiled import compiled, matrix, records, window
 
 # kinds of systems and bodies
 MULTIBODY, USER = 0, 1
 FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
 
-# header: sizes, then offsets into `work`, then the bounds of the tables
+# header: sizes, then offsets into `work`, then start and length of each table
 KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP = range(11)
 W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_USER, WORK_SIZE = range(11, 24)
 TABLES = ("gravity", "body", "motion", "coincident", "dp1", "dp2", "distance", "cd", "turn", "angle",
@@ -47,32 +48,31 @@ PAIR_T = np.dtype([("to", _i), ("a", _i), ("b", _i), ("n", _i)])
 FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
 
 
-@njit(cache=True)
+@compiled
 def header(model):
     """The header as integers."""
-    return model[:HEADER_BYTES].view(np.int64)
+    return records(model, 0, HEADER, np.int64)
 
 
-@njit(cache=True)
-def table(model, which):
-    """The bytes of one table; the caller views them as records."""
-    head = model[:HEADER_BYTES].view(np.int64)
-    return model[head[which]:head[which + 1]]
+@compiled
+def table(model, which, dtype):
+    """One table as records."""
+    head = header(model)
+    return records(model, head[which], head[which + 1], dtype)
 
 
-@njit(cache=True)
-def part(model, work, which, n):
-    """`n` entries of the scratch `work`, beginning where the header says."""
-    at = model[:HEADER_BYTES].view(np.int64)[which]
-    return work[at:at + n]
+@compiled
+def part(model, work, which):
+    """One part of the scratch `work`."""
+    head = header(model)
+    return window(work, head[which], head[which + 1] - head[which])
 
 
-@njit(cache=True)
+@compiled
 def frames(model, work):
     """Frames of all bodies, the ground last: an array (nb + 1, 18)."""
-    head = model[:HEADER_BYTES].view(np.int64)
-    n = head[NB] + 1
-    return work[head[W_FRAMES]:head[W_FRAMES] + n * FRAME].reshape(n, FRAME)
+    head = header(model)
+    return matrix(work, head[W_FRAMES], head[NB] + 1, FRAME)
 
 
 def pack(sizes, tables):
@@ -92,9 +92,8 @@ def pack(sizes, tables):
     chunks, at = [head], HEADER_BYTES
     for k, name in enumerate(TABLES):
         data = np.ascontiguousarray(tables.get(name, np.zeros(0)))
-        head[_FIRST_TABLE + 2 * k] = at
+        head[_FIRST_TABLE + 2 * k], head[_FIRST_TABLE + 2 * k + 1] = at, data.size
         at += data.nbytes
-        head[_FIRST_TABLE + 2 * k + 1] = at
         chunks.append(data)
     return np.concatenate([c.reshape(-1).view(np.uint8) if c.size else np.zeros(0, np.uint8) for c in chunks])
 

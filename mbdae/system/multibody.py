@@ -1,8 +1,8 @@
 """Fused kernels of multibody systems: every family in turn. The state must have been placed (see `frames`)."""
 
 import numpy as np
-from numba import njit
 
+from ..compiled import compiled
 from . import layout as lay
 from .elements import angle, cd, coincident, distance, dp1, dp2, turn
 from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, part, table
@@ -10,73 +10,73 @@ from .loads import friction, gravity, load, rsda, tsda, user_force
 from .vec3 import vec
 
 
-@njit(cache=True)
+@compiled
 def phi(t, q, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION).view(MOTION_T)
-    coincident.phi(table(model, lay.COINCIDENT).view(ELEMENT_T), X, out)
-    dp1.phi(table(model, lay.DP1).view(ELEMENT_T), t, m, X, out)
-    dp2.phi(table(model, lay.DP2).view(ELEMENT_T), t, m, X, out)
-    distance.phi(table(model, lay.DISTANCE).view(ELEMENT_T), t, m, X, out)
-    cd.phi(table(model, lay.CD).view(ELEMENT_T), t, m, X, out)
-    turn.phi(table(model, lay.TURN).view(ELEMENT_T), t, m, X, out)
-    angle.phi(table(model, lay.ANGLE).view(ELEMENT_T), t, m, q, out)
+    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
+    coincident.phi(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
+    dp1.phi(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
+    dp2.phi(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
+    distance.phi(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
+    cd.phi(table(model, lay.CD, ELEMENT_T), t, m, X, out)
+    turn.phi(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
+    angle.phi(table(model, lay.ANGLE, ELEMENT_T), t, m, q, out)
 
 
-@njit(cache=True)
+@compiled
 def phi_q(t, model, work, G):
-    X, m = lay.frames(model, work), table(model, lay.MOTION).view(MOTION_T)
-    coincident.rows(table(model, lay.COINCIDENT).view(ELEMENT_T), X, G)
-    dp1.rows(table(model, lay.DP1).view(ELEMENT_T), X, G)
-    dp2.rows(table(model, lay.DP2).view(ELEMENT_T), X, G)
-    distance.rows(table(model, lay.DISTANCE).view(ELEMENT_T), X, G)
-    cd.rows(table(model, lay.CD).view(ELEMENT_T), X, G)
-    turn.rows(table(model, lay.TURN).view(ELEMENT_T), t, m, X, G)
-    angle.rows(table(model, lay.ANGLE).view(ELEMENT_T), G)
+    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
+    coincident.rows(table(model, lay.COINCIDENT, ELEMENT_T), X, G)
+    dp1.rows(table(model, lay.DP1, ELEMENT_T), X, G)
+    dp2.rows(table(model, lay.DP2, ELEMENT_T), X, G)
+    distance.rows(table(model, lay.DISTANCE, ELEMENT_T), X, G)
+    cd.rows(table(model, lay.CD, ELEMENT_T), X, G)
+    turn.rows(table(model, lay.TURN, ELEMENT_T), t, m, X, G)
+    angle.rows(table(model, lay.ANGLE, ELEMENT_T), G)
 
 
-@njit(cache=True)
+@compiled
 def nu(t, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION).view(MOTION_T)
+    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
     out[:] = 0.0
-    dp1.nu(table(model, lay.DP1).view(ELEMENT_T), t, m, out)
-    dp2.nu(table(model, lay.DP2).view(ELEMENT_T), t, m, out)
-    distance.nu(table(model, lay.DISTANCE).view(ELEMENT_T), t, m, out)
-    cd.nu(table(model, lay.CD).view(ELEMENT_T), t, m, out)
-    turn.nu(table(model, lay.TURN).view(ELEMENT_T), t, m, X, out)
-    angle.nu(table(model, lay.ANGLE).view(ELEMENT_T), t, m, out)
+    dp1.nu(table(model, lay.DP1, ELEMENT_T), t, m, out)
+    dp2.nu(table(model, lay.DP2, ELEMENT_T), t, m, out)
+    distance.nu(table(model, lay.DISTANCE, ELEMENT_T), t, m, out)
+    cd.nu(table(model, lay.CD, ELEMENT_T), t, m, out)
+    turn.nu(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
+    angle.nu(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
 
 
-@njit(cache=True)
+@compiled
 def gamma(t, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION).view(MOTION_T)
-    coincident.gamma(table(model, lay.COINCIDENT).view(ELEMENT_T), X, out)
-    dp1.gamma(table(model, lay.DP1).view(ELEMENT_T), t, m, X, out)
-    dp2.gamma(table(model, lay.DP2).view(ELEMENT_T), t, m, X, out)
-    distance.gamma(table(model, lay.DISTANCE).view(ELEMENT_T), t, m, X, out)
-    cd.gamma(table(model, lay.CD).view(ELEMENT_T), t, m, X, out)
-    turn.gamma(table(model, lay.TURN).view(ELEMENT_T), t, m, X, out)
-    angle.gamma(table(model, lay.ANGLE).view(ELEMENT_T), t, m, out)
+    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
+    coincident.gamma(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
+    dp1.gamma(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
+    dp2.gamma(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
+    distance.gamma(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
+    cd.gamma(table(model, lay.CD, ELEMENT_T), t, m, X, out)
+    turn.gamma(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
+    angle.gamma(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
 
 
-@njit(cache=True)
+@compiled
 def force(t, q, lam, model, work, out):
-    bodies, X = table(model, lay.BODY).view(BODY_T), lay.frames(model, work)
-    m = table(model, lay.MOTION).view(MOTION_T)
+    bodies, X = table(model, lay.BODY, BODY_T), lay.frames(model, work)
+    m = table(model, lay.MOTION, MOTION_T)
     out[:] = 0.0
-    gravity.forces(bodies, vec(table(model, lay.GRAVITY).view(np.float64)), X, out)
-    tsda.forces(table(model, lay.TSDA).view(SPRING_T), bodies, t, X, out)
-    rsda.forces(table(model, lay.RSDA).view(SPRING_T), bodies, t, q, X, out)
-    load.forces(table(model, lay.LOAD).view(LOAD_T), bodies, m, t, X, out)
-    users = table(model, lay.USER_FORCE).view(USER_FORCE_T)
-    scratch = part(model, work, lay.W_USER, lay.header(model)[lay.WORK_SIZE] - lay.header(model)[lay.W_USER])
-    user_force.forces(users, table(model, lay.USER_IDS).view(np.int64), bodies, t, X, scratch, out)
-    friction.forces(table(model, lay.FRICTION).view(FRICTION_T), bodies, X, lam, out)
+    gravity.forces(bodies, vec(table(model, lay.GRAVITY, np.float64)), X, out)
+    tsda.forces(table(model, lay.TSDA, SPRING_T), bodies, t, X, out)
+    rsda.forces(table(model, lay.RSDA, SPRING_T), bodies, t, q, X, out)
+    load.forces(table(model, lay.LOAD, LOAD_T), bodies, m, t, X, out)
+    users = table(model, lay.USER_FORCE, USER_FORCE_T)
+    scratch = part(model, work, lay.W_USER)
+    user_force.forces(users, table(model, lay.USER_IDS, np.int64), bodies, t, X, scratch, out)
+    friction.forces(table(model, lay.FRICTION, FRICTION_T), bodies, X, lam, out)
 
 
-@njit(cache=True)
+@compiled
 def mass(model, out):
     """Mass blocks: `m` on the translations, `J` on the rotations; constant."""
-    bodies = table(model, lay.BODY).view(BODY_T)
+    bodies = table(model, lay.BODY, BODY_T)
     at = 0
     for b in range(bodies.shape[0]):
         for _ in range(2 if bodies[b]["kind"] == lay.PLANAR else 3):

@@ -1,10 +1,10 @@
 """Renumbering of the joints for a small envelope of `B = Phi_q M^-1 Phi_q^T` [Negrut, section 3.4.2.3], and the tables that go with it."""
 
 import numpy as np
-from numba import njit
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ..compiled import compiled
 from .layout import PAIR_T
 
 
@@ -82,7 +82,7 @@ def segment_pairs(row, start, at, n):
     return out
 
 
-@njit(cache=True)
+@compiled
 def _fill_pairs(bounds, by_body, row, at, n, out):
     m = 0
     for g in range(bounds.shape[0] - 1):

@@ -1,16 +1,16 @@
 """Products with `Phi_q` in its fixed pattern (rows `ptr`, columns `col`) and with the block-diagonal mass matrix."""
 
 import numpy as np
-from numba import njit
 
+from ..compiled import compiled
 from . import layout as lay
 from .layout import BLOCK_T, header, table
 
 
-@njit(cache=True)
+@compiled
 def times(G, x, model, out):
     """`out = Phi_q x`."""
-    ptr, col = table(model, lay.PTR).view(np.int64), table(model, lay.COL).view(np.int64)
+    ptr, col = table(model, lay.PTR, np.int64), table(model, lay.COL, np.int64)
     for r in range(ptr.shape[0] - 1):
         s = 0.0 * G[0] * x[0]
         for k in range(ptr[r], ptr[r + 1]):
@@ -18,23 +18,23 @@ def times(G, x, model, out):
         out[r] = s
 
 
-@njit(cache=True)
+@compiled
 def add_transposed(G, lam, model, out):
     """`out += Phi_q^T lam`."""
-    ptr, col = table(model, lay.PTR).view(np.int64), table(model, lay.COL).view(np.int64)
+    ptr, col = table(model, lay.PTR, np.int64), table(model, lay.COL, np.int64)
     for r in range(ptr.shape[0] - 1):
         for k in range(ptr[r], ptr[r + 1]):
             out[col[k]] += G[k] * lam[r]
 
 
-@njit(cache=True)
+@compiled
 def mass_times(M, x, model, out):
     """`out = M x`."""
     if header(model)[lay.DIAGONAL_MASS]:
         for k in range(x.shape[0]):
             out[k] = M[k] * x[k]
         return
-    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):
         v, n, at = blocks[b]["v"], blocks[b]["n"], blocks[b]["at"]
         for i in range(n):
@@ -44,10 +44,10 @@ def mass_times(M, x, model, out):
             out[v + i] = s
 
 
-@njit(cache=True)
+@compiled
 def factor_mass(M, model, L):
     """`L` with `M^-1 = L^T L`, block by block: the inverse of the Cholesky factor. No conjugation, so it serves the complex step."""
-    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):
         n, at = blocks[b]["n"], blocks[b]["at"]
         if n == 1:
@@ -56,7 +56,7 @@ def factor_mass(M, model, L):
             _inverse_cholesky(M[at:at + n * n].reshape(n, n), L[at:at + n * n].reshape(n, n))
 
 
-@njit(cache=True)
+@compiled
 def _inverse_cholesky(M, L):
     n = M.shape[0]
     for i in range(n):  # L = chol(M)
@@ -76,14 +76,14 @@ def _inverse_cholesky(M, L):
             L[i, j] = -s / L[i, i]
 
 
-@njit(cache=True)
+@compiled
 def half_solve(L, x, model, out):
     """`out = L x`, so that `x . M^-1 y = (L x) . (L y)`. `out` may be `x`."""
     if header(model)[lay.DIAGONAL_MASS]:
         for k in range(x.shape[0]):
             out[k] = L[k] * x[k]
         return
-    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):
         v, n, at = blocks[b]["v"], blocks[b]["n"], blocks[b]["at"]
         for i in range(n - 1, -1, -1):
@@ -93,14 +93,14 @@ def half_solve(L, x, model, out):
             out[v + i] = s
 
 
-@njit(cache=True)
+@compiled
 def half_solve_transposed(L, x, model, out):
     """`out = L^T x`; `out` may be `x`."""
     if header(model)[lay.DIAGONAL_MASS]:
         for k in range(x.shape[0]):
             out[k] = L[k] * x[k]
         return
-    blocks = table(model, lay.BLOCK).view(BLOCK_T)
+    blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):
         v, n, at = blocks[b]["v"], blocks[b]["n"], blocks[b]["at"]
         for i in range(n):
@@ -110,22 +110,22 @@ def half_solve_transposed(L, x, model, out):
             out[v + i] = s
 
 
-@njit(cache=True)
+@compiled
 def mass_solve(L, x, model, out):
     """`out = M^-1 x`; `out` may be `x`."""
     half_solve(L, x, model, out)
     half_solve_transposed(L, out, model, out)
 
 
-@njit(cache=True)
+@compiled
 def scale_rows(G, L, model, W):
     """`W = Phi_q L^T` in the pattern of `Phi_q`: then `B = Phi_q M^-1 Phi_q^T = W W^T`. Segments cover whole mass blocks."""
-    ptr, col = table(model, lay.PTR).view(np.int64), table(model, lay.COL).view(np.int64)
+    ptr, col = table(model, lay.PTR, np.int64), table(model, lay.COL, np.int64)
     if header(model)[lay.DIAGONAL_MASS]:
         for k in range(col.shape[0]):
             W[k] = G[k] * L[col[k]]
         return
-    blocks, of = table(model, lay.BLOCK).view(BLOCK_T), table(model, lay.BLOCK_OF).view(np.int64)
+    blocks, of = table(model, lay.BLOCK, BLOCK_T), table(model, lay.BLOCK_OF, np.int64)
     for r in range(ptr.shape[0] - 1):
         k = ptr[r]
         while k < ptr[r + 1]:

@@ -115,7 +115,7 @@ class System:
     def has_friction(self):
         """Whether the forces depend on the multipliers."""
         head = self.model[:lay.HEADER_BYTES].view(np.int64)
-        return bool(head[lay.FRICTION + 1] > head[lay.FRICTION])
+        return bool(head[lay.FRICTION + 1])
 
     def workspace(self, dtype=float):
         """A scratch array for kernels, with the constant mass blocks in place."""

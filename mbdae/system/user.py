@@ -1,7 +1,7 @@
 """Kernels of systems made of a user's own functions: each evaluation is one call by address (see `from_functions`)."""
 
-from numba import njit
 
+from ..compiled import compiled
 from . import layout as lay
 from .callbacks import call_system
 from .layout import header
@@ -9,7 +9,7 @@ from .layout import header
 PHI, PHI_Q, NU, GAMMA, FORCE, MASS, QDOT, RETRACT, DIFFERENCE = range(9)
 
 
-@njit(cache=True)
+@compiled
 def evaluate(what, t, q, v, model, out):
     """Let the user's function number `what` fill `out`; `v` is whatever second vector it takes."""
     is_complex = 1 if out.itemsize == 16 else 0

@@ -2,47 +2,48 @@
 
 import math
 
-from numba import njit
+from ..compiled import compiled
 
 
-@njit(cache=True)
+
+@compiled
 def vec(a):
     """The first three entries of an array as a tuple."""
     return a[0], a[1], a[2]
 
 
-@njit(cache=True)
+@compiled
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True)
+@compiled
 def cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True)
+@compiled
 def add(a, b):
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@njit(cache=True)
+@compiled
 def sub(a, b):
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@njit(cache=True)
+@compiled
 def scale(c, a):
     return c * a[0], c * a[1], c * a[2]
 
 
-@njit(cache=True)
+@compiled
 def absolute(x):
     """`|x|` continued analytically from the real axis, as the complex step needs it."""
     return x if x.real >= 0.0 else -x
 
 
-@njit(cache=True)
+@compiled
 def angle(y, x):
     """`atan2(y, x)` continued analytically from the real axis (to first order in the imaginary parts)."""
     theta = math.atan2(y.real, x.real)

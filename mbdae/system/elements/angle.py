@@ -1,12 +1,12 @@
 """Relative angle of planar bodies: `angle_j - angle_i - f(t) = 0`. The row of Phi_q is constant."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..layout import FIXED
 from .common import first, second, value
 
 
-@njit(cache=True)
+@compiled
 def phi(table, t, motions, q, out):
     """`i`, `j` are positions of the angles in `q`, -1 for the ground."""
     for n in range(table.shape[0]):
@@ -19,7 +19,7 @@ def phi(table, t, motions, q, out):
         out[e["row"]] = difference
 
 
-@njit(cache=True)
+@compiled
 def rows(table, G):
     for n in range(table.shape[0]):
         e = table[n]
@@ -29,13 +29,13 @@ def rows(table, G):
             G[e["at_j"]], G[e["at_j"] + 1], G[e["at_j"] + 2] = 0.0, 0.0, 1.0
 
 
-@njit(cache=True)
+@compiled
 def nu(table, t, motions, out):
     for n in range(table.shape[0]):
         out[table[n]["row"]] = first(motions, table[n]["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def gamma(table, t, motions, out):
     for n in range(table.shape[0]):
         out[table[n]["row"]] = second(motions, table[n]["motion"], t)

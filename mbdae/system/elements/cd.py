@@ -1,20 +1,20 @@
 """One global component of a distance vector: `c . d - f(t) = 0`; the direction `c` is kept in `a_i`."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put, second, value
 
 
-@njit(cache=True)
+@compiled
 def phi(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]
         out[e["row"]] = dot(e["a_i"], distance(X, e)) - value(motions, e["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def rows(table, X, G):
     for n in range(table.shape[0]):
         e = table[n]
@@ -23,13 +23,13 @@ def rows(table, X, G):
         put(G, e["at_j"], e["kind_j"], c, cross(e["s_j"], unrotate(X, e["j"], c)))
 
 
-@njit(cache=True)
+@compiled
 def nu(table, t, motions, out):
     for n in range(table.shape[0]):
         out[table[n]["row"]] = first(motions, table[n]["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def gamma(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]

@@ -1,7 +1,7 @@
 """Two points coincide: `d = r_j + A_j s_j - r_i - A_i s_i = 0`, three rows."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import point, spin2
 from ..vec3 import cross, sub
 from .common import put
@@ -10,7 +10,7 @@ _E = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _MINUS_E = ((-1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
 
 
-@njit(cache=True)
+@compiled
 def phi(table, X, out):
     for n in range(table.shape[0]):
         e = table[n]
@@ -19,20 +19,19 @@ def phi(table, X, out):
         out[row], out[row + 1], out[row + 2] = d[0], d[1], d[2]
 
 
-@njit(cache=True)
+@compiled
 def rows(table, X, G):
     for n in range(table.shape[0]):
         e = table[n]
         for k in range(3):
-            Ai, Aj = X[e["i"]], X[e["j"]]
-            a = 3 + 3 * k  # row k of A is A^T e_k
-            h_i = cross((Ai[a], Ai[a + 1], Ai[a + 2]), e["s_i"])
-            h_j = cross(e["s_j"], (Aj[a], Aj[a + 1], Aj[a + 2]))
+            i, j, a = e["i"], e["j"], 3 + 3 * k  # row k of A is A^T e_k
+            h_i = cross((X[i, a], X[i, a + 1], X[i, a + 2]), e["s_i"])
+            h_j = cross(e["s_j"], (X[j, a], X[j, a + 1], X[j, a + 2]))
             put(G, e["at_i"] + k * e["stride"], e["kind_i"], _MINUS_E[k], h_i)
             put(G, e["at_j"] + k * e["stride"], e["kind_j"], _E[k], h_j)
 
 
-@njit(cache=True)
+@compiled
 def gamma(table, X, out):
     for n in range(table.shape[0]):
         e = table[n]

@@ -2,8 +2,8 @@
 
 import math
 
-from numba import njit
 
+from ...compiled import compiled
 from ..callbacks import call1
 from ..frames import point
 from ..layout import FIXED, PARTICLE, PLANAR
@@ -12,7 +12,7 @@ from ..vec3 import sub
 CONSTANT, POLYNOMIAL, HARMONIC, FUNCTION = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@compiled
 def value(motions, k, t):
     """`f(t)`."""
     m = motions[k]
@@ -29,7 +29,7 @@ def value(motions, k, t):
     return f
 
 
-@njit(cache=True)
+@compiled
 def first(motions, k, t):
     """`f'(t)`."""
     m = motions[k]
@@ -46,7 +46,7 @@ def first(motions, k, t):
     return f
 
 
-@njit(cache=True)
+@compiled
 def second(motions, k, t):
     """`f''(t)`."""
     m = motions[k]
@@ -63,13 +63,13 @@ def second(motions, k, t):
     return f
 
 
-@njit(cache=True)
+@compiled
 def distance(X, e):
     """`d = r_j + A_j s_j - r_i - A_i s_i`."""
     return sub(point(X, e["j"], e["s_j"]), point(X, e["i"], e["s_i"]))
 
 
-@njit(cache=True)
+@compiled
 def put(G, at, kind, g, h):
     """One body's segment of a row: `g` on its translation, `h` on its body-fixed rotation."""
     if kind == FIXED:

@@ -1,13 +1,13 @@
 """Squared distance of two points: `d . d - f(t) = 0`."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import point_velocity, spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put, second, value
 
 
-@njit(cache=True)
+@compiled
 def phi(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]
@@ -15,7 +15,7 @@ def phi(table, t, motions, X, out):
         out[e["row"]] = dot(d, d) - value(motions, e["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def rows(table, X, G):
     for n in range(table.shape[0]):
         e = table[n]
@@ -24,13 +24,13 @@ def rows(table, X, G):
         put(G, e["at_j"], e["kind_j"], d, cross(e["s_j"], unrotate(X, e["j"], d)))
 
 
-@njit(cache=True)
+@compiled
 def nu(table, t, motions, out):
     for n in range(table.shape[0]):
         out[table[n]["row"]] = first(motions, table[n]["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def gamma(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]

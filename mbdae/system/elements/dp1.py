@@ -1,7 +1,7 @@
 """Two directions: `u_i . u_j - f(t) = 0` with `u = A a`."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import rotate, spin, spin2, unrotate
 from ..vec3 import cross, dot
 from .common import first, put, second, value
@@ -9,7 +9,7 @@ from .common import first, put, second, value
 _ZERO = (0.0, 0.0, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def phi(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]
@@ -17,7 +17,7 @@ def phi(table, t, motions, X, out):
         out[e["row"]] = dot(u, w) - value(motions, e["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def rows(table, X, G):
     for n in range(table.shape[0]):
         e = table[n]
@@ -26,13 +26,13 @@ def rows(table, X, G):
         put(G, e["at_j"], e["kind_j"], _ZERO, cross(e["a_j"], unrotate(X, e["j"], u)))
 
 
-@njit(cache=True)
+@compiled
 def nu(table, t, motions, out):
     for n in range(table.shape[0]):
         out[table[n]["row"]] = first(motions, table[n]["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def gamma(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]

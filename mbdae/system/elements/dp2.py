@@ -1,20 +1,20 @@
 """A direction and a distance vector: `u_i . d - f(t) = 0` with `u_i = A_i a_i`."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import point_velocity, rotate, spin, spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put, second, value
 
 
-@njit(cache=True)
+@compiled
 def phi(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]
         out[e["row"]] = dot(rotate(X, e["i"], e["a_i"]), distance(X, e)) - value(motions, e["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def rows(table, X, G):
     for n in range(table.shape[0]):
         e = table[n]
@@ -25,13 +25,13 @@ def rows(table, X, G):
         put(G, e["at_j"], e["kind_j"], u, cross(e["s_j"], unrotate(X, j, u)))
 
 
-@njit(cache=True)
+@compiled
 def nu(table, t, motions, out):
     for n in range(table.shape[0]):
         out[table[n]["row"]] = first(motions, table[n]["motion"], t)
 
 
-@njit(cache=True)
+@compiled
 def gamma(table, t, motions, X, out):
     for n in range(table.shape[0]):
         e = table[n]

@@ -2,8 +2,8 @@
 
 import math
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import omega, rotate, spin, spin2, unrotate
 from ..vec3 import add, cross, dot, scale, sub
 from .common import first, put, second, value
@@ -11,14 +11,14 @@ from .common import first, put, second, value
 _ZERO = (0.0, 0.0, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def _normal(e, f):
     """`n` and its derivative with respect to the angle."""
     c, s = math.cos(f), math.sin(f)
     return sub(scale(c, e["b_i"]), scale(s, e["a_i"])), sub(scale(-s, e["b_i"]), scale(c, e["a_i"]))
 
 
-@njit(cache=True)
+@compiled
 def phi(table, t, motions, X, out):
     for k in range(table.shape[0]):
         e = table[k]
@@ -26,7 +26,7 @@ def phi(table, t, motions, X, out):
         out[e["row"]] = dot(rotate(X, e["i"], n), rotate(X, e["j"], e["a_j"]))
 
 
-@njit(cache=True)
+@compiled
 def rows(table, t, motions, X, G):
     for k in range(table.shape[0]):
         e = table[k]
@@ -36,7 +36,7 @@ def rows(table, t, motions, X, G):
         put(G, e["at_j"], e["kind_j"], _ZERO, cross(e["a_j"], unrotate(X, e["j"], u)))
 
 
-@njit(cache=True)
+@compiled
 def nu(table, t, motions, X, out):
     for k in range(table.shape[0]):
         e = table[k]
@@ -44,7 +44,7 @@ def nu(table, t, motions, X, out):
         out[e["row"]] = -first(motions, e["motion"], t) * dot(rotate(X, e["i"], dn), rotate(X, e["j"], e["a_j"]))
 
 
-@njit(cache=True)
+@compiled
 def gamma(table, t, motions, X, out):
     for k in range(table.shape[0]):
         e = table[k]

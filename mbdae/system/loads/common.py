@@ -1,13 +1,13 @@
 """Adding a force and a torque to the generalised forces of a body."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import unrotate
 from ..layout import PARTICLE, PLANAR
 from ..vec3 import add, cross
 
 
-@njit(cache=True)
+@compiled
 def wrench(Q, bodies, b, F, T):
     """Global force `F` at the centre of mass and body-fixed torque `T`; the ground takes everything."""
     if b == bodies.shape[0]:
@@ -25,7 +25,7 @@ def wrench(Q, bodies, b, F, T):
         Q[at + 5] += T[2]
 
 
-@njit(cache=True)
+@compiled
 def force_at(Q, bodies, X, b, s, F, T):
     """Global force `F` at the body-fixed point `s`, and a body-fixed torque `T`."""
     wrench(Q, bodies, b, F, add(cross(s, unrotate(X, b, F)), T))

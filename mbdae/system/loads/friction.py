@@ -1,8 +1,8 @@
 """Coulomb friction in joints, from the multipliers of the joint's own constraint equations [Fang, section 3.4]."""
 
 import numpy as np
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import omega, point, point_velocity, rotate, unrotate
 from ..vec3 import absolute, dot, scale, sub
 from .common import force_at, wrench
@@ -10,7 +10,7 @@ from .common import force_at, wrench
 _ZERO = (0.0, 0.0, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def _sign(e, v):
     """`sign v` with its transition at `v_s`."""
     if e["smooth"]:
@@ -20,7 +20,7 @@ def _sign(e, v):
     return 0.0 * v + (1.0 if v.real > 0.0 else -1.0)
 
 
-@njit(cache=True)
+@compiled
 def _normal_force(e, lam):
     """Size of the reaction that the rows of the joint carry."""
     rows = e["rows"]
@@ -32,7 +32,7 @@ def _normal_force(e, lam):
     return np.sqrt(total)
 
 
-@njit(cache=True)
+@compiled
 def _radial_force(e, lam, axis):
     """Size of the reaction perpendicular to the axis of a revolute joint."""
     rows = e["rows"]
@@ -43,7 +43,7 @@ def _radial_force(e, lam, axis):
     return np.sqrt(dot(R, R))
 
 
-@njit(cache=True)
+@compiled
 def forces(table, bodies, X, lam, Q):
     for n in range(table.shape[0]):
         e = table[n]

@@ -1,14 +1,14 @@
 """Gravity and the gyroscopic torque `-omega x J omega`: everything a free rigid body feels."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..frames import omega
 from ..layout import RIGID
 from ..vec3 import cross, dot, scale, vec
 from .common import wrench
 
 
-@njit(cache=True)
+@compiled
 def forces(bodies, g, X, Q):
     for b in range(bodies.shape[0]):
         T = (0.0 * X[b, 0], 0.0 * X[b, 0], 0.0 * X[b, 0])

@@ -1,7 +1,7 @@
 """Prescribed forces and torques as functions of time, in global or body-fixed components."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..elements.common import value
 from ..frames import rotate, unrotate
 from .common import force_at, wrench
@@ -9,7 +9,7 @@ from .common import force_at, wrench
 _ZERO = (0.0, 0.0, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def forces(table, bodies, motions, t, X, Q):
     for n in range(table.shape[0]):
         e = table[n]

@@ -2,8 +2,8 @@
 
 import math
 
-from numba import njit
 
+from ...compiled import compiled
 from ..callbacks import law
 from ..frames import omega, rotate, unrotate
 from ..vec3 import angle, cross, dot, scale, sub
@@ -12,7 +12,7 @@ from .common import wrench
 _ZERO = (0.0, 0.0, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def _planar_angle(e, bodies, q):
     theta = 0.0 * q[0]
     if e["j"] < bodies.shape[0]:
@@ -22,7 +22,7 @@ def _planar_angle(e, bodies, q):
     return theta
 
 
-@njit(cache=True)
+@compiled
 def _spatial_angle(e, X):
     """Angle from `b_i` to `b_j` about the axis, in `theta0 + (-pi, pi]`."""
     u, w = rotate(X, e["i"], e["b_i"]), rotate(X, e["j"], e["b_j"])
@@ -32,12 +32,12 @@ def _spatial_angle(e, X):
     return e["free"] + angle(c * y - s * x, c * x + s * y)
 
 
-@njit(cache=True)
+@compiled
 def _angle(e, bodies, q, X):
     return _planar_angle(e, bodies, q) if e["planar"] else _spatial_angle(e, X)
 
 
-@njit(cache=True)
+@compiled
 def forces(table, bodies, t, q, X, Q):
     for n in range(table.shape[0]):
         e = table[n]
@@ -53,7 +53,7 @@ def forces(table, bodies, t, q, X, Q):
         wrench(Q, bodies, j, _ZERO, scale(-1.0, unrotate(X, j, T)))
 
 
-@njit(cache=True)
+@compiled
 def energy(table, bodies, q, X):
     """`1/2 sum k (theta - theta0)^2`."""
     total = 0.0

@@ -1,8 +1,8 @@
 """Translational spring-damper-actuator: tension `k (l - l0) + c l' + law(l, l', t)` along the line of its two points."""
 
 import numpy as np
-from numba import njit
 
+from ...compiled import compiled
 from ..callbacks import law
 from ..elements.common import distance
 from ..frames import point_velocity
@@ -12,7 +12,7 @@ from .common import force_at
 _ZERO = (0.0, 0.0, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def forces(table, bodies, t, X, Q):
     for n in range(table.shape[0]):
         e = table[n]
@@ -27,7 +27,7 @@ def forces(table, bodies, t, X, Q):
         force_at(Q, bodies, X, e["j"], e["s_j"], scale(-1.0, F), _ZERO)
 
 
-@njit(cache=True)
+@compiled
 def energy(table, X):
     """`1/2 sum k (l - l0)^2`."""
     total = 0.0

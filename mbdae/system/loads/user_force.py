@@ -1,12 +1,12 @@
 """Users' forces on several bodies, called by address."""
 
-from numba import njit
 
+from ...compiled import compiled
 from ..callbacks import call_force
 from .common import wrench
 
 
-@njit(cache=True)
+@compiled
 def forces(table, ids, bodies, t, X, scratch, Q):
     for n in range(table.shape[0]):
         e = table[n]

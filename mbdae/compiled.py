@@ -1,0 +1,95 @@
+"""The one decorator of all compiled code, and what goes with it."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from numba import config, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+# Views made by `records`, `window` and `matrix` skip every check and the counting of references, which cost more than most kernels;
+# whoever calls a kernel keeps the arrays alive.
+
+# products and sums may be fused and reordered; NaN and infinity keep their meaning
+_FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+def _source_stamp():
+    """One stamp for the whole package."""
+    here = Path(__file__).parent
+    stats = sorted((str(f.relative_to(here)), f.stat().st_mtime_ns, f.stat().st_size) for f in here.rglob("*.py"))
+    return sha256(repr(stats).encode()).hexdigest(), len(stats)
+
+
+_STAMP = _source_stamp()
+
+
+def compiled(function):
+    """Compile on first use, keep the result on disk; division by zero gives infinity instead of an exception.
+
+    Numba drops a cached function when its own file has changed, but not when a function that it calls has. Here a change anywhere in
+    the package drops them all: a stale kernel would give wrong numbers in silence.
+    """
+    dispatcher = njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
+    if not config.DISABLE_JIT:
+        dispatcher._cache._cache_file._source_stamp = _STAMP
+    return dispatcher
+
+
+if config.DISABLE_JIT:
+
+    def records(array, start, count, dtype):
+        return array[start:start + count * np.dtype(dtype).itemsize].view(dtype)
+
+    def window(array, start, count):
+        return array[start:start + count]
+
+    def matrix(array, start, rows, columns):
+        return array[start:start + rows * columns].reshape(rows, columns)
+
+else:
+
+    def _view(context, builder, source, target, shape, offset, args):
+        """An array of type `target` on the memory of the first argument, `offset` bytes in: no checks, no share in the ownership."""
+        item = context.get_abi_sizeof(context.get_data_type(target.dtype))
+        data = make_array(source)(context, builder, args[0]).data
+        data = builder.gep(builder.bitcast(data, cgutils.voidptr_t), [offset])
+        view = make_array(target)(context, builder)
+        size = context.get_constant(types.intp, item)
+        strides = [size] if len(shape) == 1 else [builder.mul(shape[1], size), size]
+        populate_array(view, data=builder.bitcast(data, view.data.type), shape=shape, strides=strides, itemsize=size, meminfo=None)
+        return view._getvalue()
+
+    @intrinsic
+    def records(typingctx, array, start, count, dtype):
+        """`count` records of `dtype` from byte `start` of a byte array."""
+        target = types.Array(dtype.dtype, 1, "C")
+
+        def codegen(context, builder, signature, args):
+            return _view(context, builder, array, target, [args[2]], args[1], args)
+
+        return target(array, types.intp, types.intp, dtype), codegen
+
+    @intrinsic
+    def window(typingctx, array, start, count):
+        """`array[start:start + count]`."""
+        target = types.Array(array.dtype, 1, "C")
+
+        def codegen(context, builder, signature, args):
+            item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
+            return _view(context, builder, array, target, [args[2]], builder.mul(args[1], item), args)
+
+        return target(array, types.intp, types.intp), codegen
+
+    @intrinsic
+    def matrix(typingctx, array, start, rows, columns):
+        """`array[start:start + rows * columns]` as a matrix."""
+        target = types.Array(array.dtype, 2, "C")
+
+        def codegen(context, builder, signature, args):
+            item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
+            return _view(context, builder, array, target, [args[2], args[3]], builder.mul(args[1], item), args)
+
+        return target(array, types.intp, types.intp, types.intp), codegen

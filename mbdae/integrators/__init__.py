@@ -1,0 +1,1 @@
+"""In-house integrators: small configuration objects, compiled from start to end of the time span."""

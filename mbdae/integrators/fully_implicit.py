@@ -1,0 +1,112 @@
+"""The fully implicit method: backward Euler on the index-3 equations [Fang, eqs. (13)-(14)]."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compiled import compiled
+from ..system import kernels, kkt, sparse
+from ..system import layout as lay
+from ..system.layout import header, part
+from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep
+
+
+@compiled
+def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
+    """One step from `t`; `a`, `lam` are the guess from the step before. Returns status and iterations.
+
+    Newton's matrix is `[M G^T; G 0]` at the predicted position, formed once; derivatives of forces and reactions are left out.
+    Joint friction takes the multipliers of the step before.
+    """
+    d, v1, q1, G, r1, r2, da, dlam, old = s
+    head = header(model)
+    old[:] = lam
+    for iteration in range(max_iter + 1):
+        # state at t + h, eq. (14)
+        for k in range(v.shape[0]):
+            v1[k] = v[k] + h * a[k]
+            d[k] = h * v1[k]
+        kernels.retract(q, d, model, q1)
+        if iteration > 0 and _size(da, dlam) < tol:
+            return CONVERGED, iteration
+        if iteration == max_iter:
+            break
+        kernels.place(q1, model, work)
+        kernels.place_velocity(v1, model, work)
+        kernels.phi_q(t + h, q1, model, work, G)
+        kernels.mass(t + h, q1, model, work)
+        if iteration == 0:
+            part(model, work, lay.W_G)[:] = G
+            kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+        # residual, eq. (13)
+        kernels.force(t + h, q1, v1, old, model, work, da)
+        sparse.mass_times(kernels.mass_values(model, work), a, model, r1)
+        sparse.add_transposed(G, lam, model, r1)
+        kernels.phi(t + h, q1, model, work, r2)
+        for k in range(r1.shape[0]):
+            r1[k] = da[k] - r1[k]
+        for k in range(r2.shape[0]):
+            r2[k] = -r2[k] / (h * h)
+        kkt.solve(model, work, r1, r2, da, dlam)
+        for k in range(a.shape[0]):
+            a[k] += da[k]
+        for k in range(lam.shape[0]):
+            lam[k] += dlam[k]
+        if not np.isfinite(_size(da, dlam)):
+            return NOT_FINITE, iteration + 1
+    return DIVERGED, max_iter
+
+
+@compiled
+def _size(da, dlam):
+    s = 0.0
+    for k in range(da.shape[0]):
+        s += da[k] * da[k]
+    for k in range(dlam.shape[0]):
+        s += dlam[k] * dlam[k]
+    return np.sqrt(s)
+
+
+@compiled
+def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam):
+    """`n` steps from `t`; the state is stored after every step whose number, counted from `phase`, is a multiple of `every`."""
+    nv, nc = v.shape[0], lam.shape[0]
+    s = (np.empty(nv), np.empty(nv), np.empty_like(q), np.empty(header(model)[lay.NNZ]), np.empty(nv), np.empty(nc), np.empty(nv),
+         np.empty(nc), np.empty(nc))
+    stored = iterations = 0
+    for k in range(n):
+        status, count = _step(t + k * h, h, q, v, a, lam, s, tol, max_iter, model, work)
+        if status != CONVERGED:
+            return status, k, iterations, stored
+        iterations += count
+        v[:], q[:] = s[1], s[2]
+        if (phase + k + 1) % every == 0 or (last and k == n - 1):
+            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = t + (k + 1) * h, q, v, a, lam
+            stored += 1
+    return CONVERGED, n, iterations, stored
+
+
+@dataclass(frozen=True)
+class FullyImplicit(FixedStep):
+    """Backward Euler on index-3 equations: everything at the end of the step, strongly damped.
+
+    `v1 = v + h a1`, `q1 = q (+) h v1`, `M a1 + Phi_q(q1)^T lam1 = Q(q1, v1)`, `Phi(t1, q1)/h^2 = 0` [Fang, eqs. (13)-(14)]. The unknowns of
+    Newton's method are `(a1, lam1)`; its matrix is formed once per step without derivatives of forces and reactions.
+
+    Parameters
+    ----------
+    h : float
+        Step [s].
+    tol : float
+        Newton stops when the correction of `(a, lam)` is shorter than this. The comparable accuracy of `HalfImplicit(tol)` is
+        `tol/h^2` here.
+    max_iter : int
+        Newton iterations per step before the run ends with `NEWTON_FAILED`.
+    """
+
+    h: float = 1e-3
+    tol: float = 1e-4
+    max_iter: int = 100
+
+    stores_start = False
+    advance = staticmethod(_advance)

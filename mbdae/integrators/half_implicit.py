@@ -1,0 +1,109 @@
+"""The half-implicit method for index-3 equations [Fang, eqs. (4)-(12)]."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compiled import compiled
+from ..system import kernels, kkt, sparse
+from ..system import layout as lay
+from ..system.layout import header, part
+from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep
+
+
+@compiled
+def _solve_step(t, h, q, v, a, lam, d, r, q1, tol, max_iter, model, work):
+    """Multipliers and accelerations at `t` that put the constraints right at `t + h`; returns status and iterations.
+
+    On entry `lam` is the guess, from the step before, and what joint friction is evaluated with. With `M a + G^T lam = Q` kept true
+    throughout, eqs. (11a), (11b) vanish and Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration.
+    """
+    head = header(model)
+    G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
+    # equations of motion at t, solved for a with the old multipliers
+    kernels.place(q, model, work)
+    kernels.place_velocity(v, model, work)
+    kernels.phi_q(t, q, model, work, G)
+    kernels.mass(t, q, model, work)
+    kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+    kernels.force(t, q, v, lam, model, work, d)
+    a[:] = 0.0
+    sparse.add_transposed(G, lam, model, a)
+    for k in range(a.shape[0]):
+        a[k] = d[k] - a[k]
+    sparse.mass_solve(L, a, model, a)
+    for iteration in range(1, max_iter + 1):
+        # position at t + h, eqs. (4) and (9d)
+        for k in range(d.shape[0]):
+            d[k] = h * (v[k] + h * a[k])
+        kernels.retract(q, d, model, q1)
+        kernels.place(q1, model, work)
+        kernels.phi(t + h, q1, model, work, r)
+        # corrections: B dlam_hat = Phi, dx = -M^-1 G^T dlam_hat
+        kkt.solve_reduced(model, work, r, r)
+        d[:] = 0.0
+        sparse.add_transposed(G, r, model, d)
+        sparse.mass_solve(L, d, model, d)
+        size = 0.0
+        for k in range(d.shape[0]):
+            size += d[k] * d[k]
+            a[k] -= d[k] / (h * h)
+        for k in range(r.shape[0]):
+            size += r[k] * r[k]
+            lam[k] += r[k] / (h * h)
+        if size < tol * tol:
+            return CONVERGED, iteration
+        if not np.isfinite(size):
+            return NOT_FINITE, iteration
+    return DIVERGED, max_iter
+
+
+@compiled
+def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam):
+    """`n` steps from `t`; the state is stored at every step whose number, counted from `phase`, is a multiple of `every`.
+
+    The accelerations and multipliers of a time are found in the step that starts there, so a state is stored before it is left, and
+    `last` asks for one more solve at the end without a step.
+    """
+    d, r, q1 = np.empty_like(v), np.empty(lam.shape[0]), np.empty_like(q)
+    stored = iterations = 0
+    for k in range(n + 1 if last else n):
+        status, count = _solve_step(t + k * h, h, q, v, a, lam, d, r, q1, tol, max_iter, model, work)
+        if status != CONVERGED:
+            return status, k, iterations, stored
+        if (phase + k) % every == 0 or k == n:
+            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = t + k * h, q, v, a, lam
+            stored += 1
+        if k < n:
+            iterations += count
+            for i in range(v.shape[0]):
+                v[i] += h * a[i]
+                d[i] = h * v[i]
+            kernels.retract(q, d, model, q1)
+            q[:] = q1
+    return CONVERGED, n, iterations, stored
+
+
+@dataclass(frozen=True)
+class HalfImplicit(FixedStep):
+    """Half-implicit Euler for index-3 equations: symplectic, explicit in velocities and forces, implicit in positions.
+
+    `v1 = v + h a`, `q1 = q (+) h v1`, with `M a + Phi_q(q)^T lam = Q(q, v)` and `Phi(t1, q1) = 0` [Fang, eqs. (3)-(5)]. Newton's matrix (12)
+    is formed once per step. First order in `q`, `v` and `lam`. Not for stiff forces: these are explicit.
+
+    Parameters
+    ----------
+    h : float
+        Step [s].
+    tol : float
+        Newton stops when the correction of `(q, h^2 lam)` is shorter than this [Fang, eq. (8)].
+    max_iter : int
+        Newton iterations per step before the run ends with `NEWTON_FAILED`.
+    """
+
+    h: float = 1e-3
+    tol: float = 1e-10
+    max_iter: int = 100
+
+    stores_start = True
+    advance = staticmethod(_advance)

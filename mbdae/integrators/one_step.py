@@ -1,0 +1,131 @@
+"""The time loop of all fixed-step integrators: compiled chunks, between which a bar moves and Ctrl-C is heard."""
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..status import Statistics, Status
+from ..trajectory import Trajectory
+
+CONVERGED, DIVERGED, NOT_FINITE = 0, 1, 2
+_STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE}
+_REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite"}
+CHUNK_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class FixedStep:
+    """Base of the one-step integrators on index-3 equations; they work on a `System` and need no formulation."""
+
+    h: float
+    tol: float
+    max_iter: int
+
+    formulation: ClassVar[str | None] = None  # works on the system itself
+    stores_start: ClassVar[bool]  # whether `advance` stores states before it leaves them
+
+    def __post_init__(self):
+        for field in ("h", "tol"):
+            x = getattr(self, field)
+            if not (np.isfinite(x) and x > 0):
+                raise ValueError(f"{type(self).__name__}: {field} must be positive and finite, got {x!r}")
+        if self.max_iter < 1:
+            raise ValueError(f"{type(self).__name__}: max_iter must be at least 1, got {self.max_iter}")
+
+    @property
+    def label(self):
+        """Name and step for tables and legends."""
+        return f"{type(self).__name__}(h={self.h:g})"
+
+    def integrate(self, system, state, t_end, every=1, progress=None):
+        """Run from a consistent state to `t_end`; the last step is shortened to meet it.
+
+        Parameters
+        ----------
+        system : System
+        state : State
+        t_end : float
+            May lie before `state.t`.
+        every : int
+            Store every so-manieth step; the last state is always stored.
+        progress : callable, optional
+            `progress(t)` after each chunk.
+
+        Returns
+        -------
+        Trajectory
+        """
+        run = _Run(self, system, state, t_end, every)
+        return run.to_end(progress)
+
+
+class _Run:
+    """One integration: the current state, what has been stored, and the size of the next chunk."""
+
+    def __init__(self, method, system, state, t_end, every):
+        self.method, self.system, self.every, self.t0 = method, system, every, state.t
+        self.q, self.v, self.a, self.lam = (np.array(x) for x in (state.q, state.v, state.a, state.lam))
+        span = t_end - state.t
+        self.h = np.copysign(method.h, span)
+        whole = int(np.floor(abs(span) / method.h * (1 + 1e-12) + 1e-9))
+        rest = span - whole * self.h
+        # (number of steps, step size): all equal but a last, shorter one
+        self.legs = [(whole, self.h)] + ([(1, rest)] if abs(rest) > 1e-9 * method.h else [])
+        self.done = self.iterations = 0
+        self.stored = [] if method.stores_start else [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
+        self.work = system.workspace()
+        self.chunk = 64
+
+    def to_end(self, progress):
+        start = time.perf_counter()
+        status, base = CONVERGED, self.t0
+        for leg, (n, h) in enumerate(self.legs):
+            status = self._leg(base, n, h, leg == len(self.legs) - 1, progress)
+            if status != CONVERGED:
+                break
+            base += n * h
+        return self._trajectory(status, time.perf_counter() - start)
+
+    def _leg(self, base, n, h, is_last, progress):
+        at = 0
+        while True:
+            m = min(self.chunk, n - at)
+            begin = time.perf_counter()
+            status = self._advance(base + at * h, h, m, is_last and at + m == n)
+            at += m
+            if progress is not None:
+                progress(base + at * h)
+            if status != CONVERGED or at == n:
+                return status
+            self._adapt(m, time.perf_counter() - begin)
+
+    def _adapt(self, m, seconds):
+        """Chunks of about `CHUNK_SECONDS`."""
+        self.chunk = int(np.clip(m * CHUNK_SECONDS / max(seconds, 1e-6), 1, 4 * m))
+
+    def _advance(self, t, h, n, last):
+        room = n // self.every + 2
+        out = [np.empty((room, *np.shape(x))) for x in (0.0, self.q, self.v, self.a, self.lam)]
+        m = self.method
+        status, done, iterations, stored = m.advance(
+            t, h, n, self.every, self.done % self.every, last, self.q, self.v, self.a, self.lam, m.tol, m.max_iter,
+            self.system.model, self.work, *out)
+        self.done += done
+        self.iterations += iterations
+        self.stored.append([x[:stored].copy() for x in out])
+        self.t = t + done * h
+        if status != CONVERGED:
+            self.system.callbacks.raise_pending()
+        return status
+
+    def _trajectory(self, status, seconds):
+        t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.stored))
+        statistics = Statistics(steps=self.done, rejected_error=0, rejected_newton=0, residuals=self.iterations, residuals_jacobian=0,
+                                jacobians=self.done, factorisations=self.done, solves=self.iterations, newton_iterations=self.iterations,
+                                seconds=seconds)
+        if status == CONVERGED:
+            return Trajectory(t, q, v, a, lam, statistics, Status.SUCCESS, "the end of the time span was reached")
+        reason = _REASON[status].format(max_iter=self.method.max_iter)
+        return Trajectory(t, q, v, a, lam, statistics, _STATUS[status], f"{reason} at t = {self.t:.9g}; the solution up to there is kept")

@@ -1,0 +1,56 @@
+"""How a run ended, and what it cost."""
+
+from dataclasses import asdict, dataclass
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """Outcome of a run; `0` is success, as in `scipy.integrate.solve_ivp`."""
+
+    SUCCESS = 0
+    NEWTON_FAILED = -1
+    NOT_FINITE = -2
+    STEP_TOO_SMALL = -3
+    TOO_MANY_STEPS = -4
+    SOLVER_FAILED = -5
+
+
+@dataclass
+class Statistics:
+    """What happened in a run. `None` means that the backend does not report it; it is never a guess.
+
+    Attributes
+    ----------
+    steps : int
+        Accepted steps.
+    rejected_error, rejected_newton : int
+        Steps rejected by the error test and by Newton's method.
+    residuals : int
+        Evaluations of the residual, the right-hand side or (one-step integrators) of `Phi`, without those spent on Jacobians.
+    residuals_jacobian : int
+        Evaluations spent on difference or complex-step Jacobians.
+    jacobians, partitioned_updates, factorisations, solves, newton_iterations : int
+    seconds : float
+        Wall time of the integration, without compilation of the problem and without the consistent start.
+    """
+
+    steps: int | None = None
+    rejected_error: int | None = None
+    rejected_newton: int | None = None
+    residuals: int | None = None
+    residuals_jacobian: int | None = None
+    jacobians: int | None = None
+    partitioned_updates: int | None = None
+    factorisations: int | None = None
+    solves: int | None = None
+    newton_iterations: int | None = None
+    seconds: float | None = None
+
+    def as_dict(self):
+        """All counters as a plain dictionary."""
+        return asdict(self)
+
+    @property
+    def iterations_per_step(self):
+        """Newton iterations per accepted step, `None` if one of them is unknown."""
+        return self.newton_iterations / self.steps if self.steps and self.newton_iterations is not None else None

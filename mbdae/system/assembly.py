@@ -1,0 +1,215 @@
+"""Consistent states: positions, velocities, accelerations and multipliers that satisfy the constraints on all three levels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import null_space
+
+from . import layout as lay
+
+POSITION_TOLERANCE = 1e-13
+MAX_ITERATIONS = 60
+CONTRADICTION = 1e-3  # relative; published initial velocities are often printed with six digits
+FRICTION_ITERATIONS = 200
+
+
+class AssemblyError(ValueError):
+    """The mechanism cannot be brought into a consistent state."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A consistent state: `Phi = 0`, `Phi_q v = nu`, `M a + Phi_q^T lam = Q`, `Phi_q a = gamma`.
+
+    Attributes
+    ----------
+    t : float
+    q, v, a, lam : ndarray
+    redundant : tuple of str
+        Constraint equations that follow from the others here; `lam` is then the solution of minimal norm.
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    redundant: tuple = ()
+
+
+def assemble(system, t=0.0, q=None, v=None):
+    """A consistent state near a guess.
+
+    Positions move as little as possible in the mass metric, `min |q (-) q_guess|_M` subject to `Phi(t, q) = 0`; velocities likewise,
+    `min |v - v_guess|_M` subject to `Phi_q v = nu`; accelerations and multipliers follow.
+
+    Parameters
+    ----------
+    system : System
+    t : float
+    q, v : array_like, optional
+        Guess; by default that of the mechanism's bodies. A velocity given with a body must not contradict a driver, a guess
+        passed here may.
+
+    Returns
+    -------
+    State
+
+    Raises
+    ------
+    AssemblyError
+        Names the constraints that cannot be met, or the driver that contradicts a given velocity.
+    """
+    q_guess, v_guess = system.initial_guess()
+    q = positions(system, t, q_guess if q is None else np.asarray(q, dtype=float))
+    if v is None:
+        _check_drivers(system, t, q, v_guess)
+    v = velocities(system, t, q, v_guess if v is None else np.asarray(v, dtype=float))
+    a, lam, redundant = accelerations(system, t, q, v)
+    return State(float(t), q, v, a, lam, redundant)
+
+
+def positions(system, t, guess):
+    """Positions on `Phi(t, q) = 0` nearest to the guess in the mass metric."""
+    if system.nc == 0:
+        return guess.copy()
+    M = system.mass(t, guess)
+    q, residual = guess.copy(), system.phi(t, guess)
+    for _ in range(MAX_ITERATIONS):
+        x = system.difference(q, guess)
+        pull = _transported(system, M @ x, x)
+        d, _, _ = system.solve_kkt(t, q, -pull, -residual)
+        if _norm(residual) < _tolerance(q) and np.abs(d).max() < 1e-9 * (1.0 + np.abs(x).max()):
+            break
+        q, residual = _damped(system, t, q, d, residual)
+    return _polished(system, t, q, residual)
+
+
+def _damped(system, t, q, d, residual):
+    """The longest of the steps `d, d/2, d/4, ...` that brings the constraints nearer."""
+    size = _norm(residual)
+    for halving in range(25):
+        trial = system.retract(q, d * 0.5**halving)
+        new = system.phi(t, trial)
+        if _norm(new) < max(0.999 * size, 1e-4 * (1.0 + np.abs(q).max())):
+            return trial, new
+    raise AssemblyError(f"{system.name} cannot be assembled at t = {t:g}: {_worst(system, residual)}")
+
+
+def _polished(system, t, q, residual):
+    """Newton steps on `Phi` alone until rounding is reached."""
+    for _ in range(MAX_ITERATIONS):
+        if _norm(residual) <= _tolerance(q):
+            return q
+        d, _, _ = system.solve_kkt(t, q, np.zeros(system.nv), -residual)
+        trial = system.retract(q, d)
+        new = system.phi(t, trial)
+        if not _norm(new) < _norm(residual):
+            break
+        q, residual = trial, new
+    if _norm(residual) > 1e3 * _tolerance(q):
+        raise AssemblyError(f"{system.name} cannot be assembled at t = {t:g}: {_worst(system, residual)}")
+    return q
+
+
+def _tolerance(q):
+    return POSITION_TOLERANCE * (1.0 + np.abs(q).max())
+
+
+def _norm(x):
+    return float(np.abs(x).max(initial=0.0))
+
+
+def _worst(system, residual):
+    order = np.argsort(-np.abs(residual))[:3]
+    return "the constraints that remain open are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in order)
+
+
+def _transported(system, y, x):
+    """`y` at displacement `x` as a covector of the local displacement: `J_r(theta)^-T` on every rotation `theta` of `x`."""
+    out = y.copy()
+    for body in system._bodies[system._bodies["kind"] == lay.RIGID]:
+        k = slice(body["v"] + 3, body["v"] + 6)
+        out[k] = _inverse_right_jacobian(x[k]).T @ y[k]
+    return out
+
+
+def _inverse_right_jacobian(x):
+    """`d log(exp(x) exp(d)) / dd` at `d = 0`."""
+    angle2 = float(x @ x)
+    X = np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+    if angle2 < 1e-6:
+        c = 1.0 / 12.0 + angle2 / 720.0
+    else:
+        angle = np.sqrt(angle2)
+        c = 1.0 / angle2 - (1.0 + np.cos(angle)) / (2.0 * angle * np.sin(angle))
+    return np.eye(3) + 0.5 * X + c * X @ X
+
+
+def velocities(system, t, q, guess):
+    """Velocities with `Phi_q v = nu` nearest to the guess in the mass metric."""
+    if system.nc == 0:
+        return guess.copy()
+    v = guess.copy()
+    for _ in range(2):  # the second pass removes the rounding of the first
+        open_rates = system.nu(t, q) - system.phi_q(t, q) @ v
+        v = v + system.solve_kkt(t, q, np.zeros(system.nv), open_rates)[0]
+    left = system.phi_q(t, q) @ v - system.nu(t, q)
+    if _norm(left) > 1e-8 * (1.0 + _norm(v)):
+        raise AssemblyError(f"{system.name}: no velocity satisfies the constraints at t = {t:g}; {_worst(system, left)}")
+    return v
+
+
+def accelerations(system, t, q, v):
+    """Accelerations and multipliers; with joint friction the multipliers enter the forces and are found by iteration.
+
+    Returns
+    -------
+    a : ndarray, shape (nv,)
+    lam : ndarray, shape (nc,)
+        Of minimal norm where constraints are redundant.
+    redundant : tuple of str
+    """
+    gamma, lam = system.gamma(t, q, v), np.zeros(system.nc)
+    for _ in range(FRICTION_ITERATIONS):
+        a, new, dependent = system.solve_kkt(t, q, system.force(t, q, v, lam), gamma)
+        change, lam = _norm(new - lam), new
+        if not system.has_friction or change <= 1e-13 * (1.0 + _norm(lam)):
+            break
+    else:
+        raise AssemblyError(f"{system.name}: the friction forces at t = {t:g} do not settle; "
+                            "is the friction so large that the mechanism jams?")
+    if not dependent:
+        return a, lam, ()
+    N = null_space(system.phi_q(t, q).toarray().T, rcond=1e-7)
+    return a, lam - N @ (N.T @ lam), redundant_rows(system)
+
+
+def redundant_rows(system):
+    """Labels of the equations that the last factorisation found to follow from the ones before them."""
+    head = system.model[:lay.HEADER_BYTES].view(np.int64)
+    inverse_diagonal = system._work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]
+    return tuple(system.labels[k] for k in sorted(system.row_order[inverse_diagonal == 0.0]))
+
+
+def _check_drivers(system, t, q, guess):
+    """A velocity that the user has given with the bodies must not contradict a driver between them."""
+    if system.mechanism is None:
+        return
+    defect = system.phi_q(t, q) @ guess - system.nu(t, q)
+    nu = system.nu(t, q)
+    labels = list(system.labels)
+    for driver in system.mechanism.drivers:
+        bodies = [system.mechanism.body(n) for n in (driver.i, driver.j)]
+        if any(b is not None and _free(b) for b in bodies):
+            continue
+        k = labels.index(driver.name)
+        if abs(defect[k]) > CONTRADICTION * max(1.0, abs(nu[k])):
+            raise AssemblyError(
+                f"driver {driver.name!r} asks for the rate {nu[k]:.6g} at t = {t:g}, but the velocities given with "
+                f"{' and '.join(repr(b.name) for b in bodies if b is not None)} make it {nu[k] + defect[k]:.6g}; correct them, or leave them out"
+            )
+
+
+def _free(body):
+    return body.velocity is None or getattr(body, "omega", 0.0) is None
