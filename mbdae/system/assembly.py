@@ -73,11 +73,10 @@ def positions(system, t, guess):
     """Positions on `Phi(t, q) = 0` nearest to the guess in the mass metric."""
     if system.nc == 0:
         return guess.copy()
-    M = system.mass(t, guess)
     q, residual = guess.copy(), system.phi(t, guess)
     for _ in range(MAX_ITERATIONS):
         x = system.difference(q, guess)
-        pull = _transported(system, M @ x, x)
+        pull = _transported(system, system.mass_times(t, guess, x), x)
         d, _, _ = system.solve_kkt(t, q, -pull, -residual)
         if _norm(residual) < _tolerance(q) and np.abs(d).max() < 1e-9 * (1.0 + np.abs(x).max()):
             break

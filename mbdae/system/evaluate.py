@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiled import compiled
-from . import frames, kernels, kkt
+from . import frames, kernels, kkt, sparse
 from . import layout as lay
 from .layout import BODY_T, SPRING_T, header, part, table
 from .loads import rsda, tsda
@@ -70,6 +70,14 @@ def mass(t, q, model, work):
         for i in range(k):
             for j in range(k):
                 out[v + i, v + j] = M[at + k * i + j]
+    return out
+
+
+@compiled
+def mass_times(t, q, x, model, work):
+    out = np.zeros(header(model)[lay.NV], work.dtype)
+    kernels.mass(t, q, model, work)
+    sparse.mass_times(kernels.mass_values(model, work), x, model, out)
     return out
 
 

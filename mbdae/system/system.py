@@ -140,6 +140,10 @@ class System:
         """`M(q)`, shape (nv, nv)."""
         return self._checked(ev.mass(t, self._q(q), self.model, self._work), "M")
 
+    def mass_times(self, t, q, x):
+        """`M(q) x`, shape (nv,), block by block."""
+        return self._checked(ev.mass_times(t, self._q(q), self._v(x), self.model, self._work), "M x")
+
     def force(self, t, q, v, lam=None):
         """`Q(t, q, v)`, shape (nv,); `lam` matters only with joint friction."""
         lam = np.zeros(self.nc) if lam is None else np.asarray(lam, dtype=float)
@@ -182,7 +186,7 @@ class System:
 
     def kinetic_energy(self, t, q, v):
         """`1/2 v . M v`."""
-        return 0.5 * float(np.asarray(v) @ (self.mass(t, q) @ np.asarray(v)))
+        return 0.5 * float(np.asarray(v) @ self.mass_times(t, q, v))
 
     def energy(self, t, q, v):
         """Kinetic energy plus the potentials of gravity and of linear springs; `nan` for user systems without an energy function."""

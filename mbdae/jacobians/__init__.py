@@ -1,0 +1,1 @@
+"""Jacobians by differences and complex steps, column by column group."""

@@ -1,0 +1,204 @@
+"""What all problem classes share: the contract between formulations, integrators and solver adapters."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array, eye_array
+
+from ..jacobians.grouping import column_groups
+from .pattern import structure
+
+COMPLEX_STEP = 1e-100
+
+
+class Problem:
+    """An implicit problem `F(t, y, yd) = 0` made from a system.
+
+    Subclasses define the compiled residual, the blocks of unknowns and equations, and what a solver must be told.
+
+    Parameters
+    ----------
+    system : System
+
+    Attributes
+    ----------
+    formulation : str
+        Name of the form.
+    system : System
+    n, m : int
+        Numbers of unknowns and equations.
+    blocks : dict of str to slice
+        Named parts of `y`: `q v` and what the form adds (`lam mu`, `w z`).
+    equations : dict of str to slice
+        Named parts of `F`.
+    index : ndarray of int, shape (n,)
+        Differentiation index of each unknown in this form, for solvers that scale by it.
+    algebraic : ndarray of bool, shape (n,)
+        Unknowns whose derivative does not appear.
+    """
+
+    formulation = "?"
+    title = "?"
+    implicit = True
+    unknowns = ()  # (block, size attribute of the system)
+    rows = ()
+    block_index = {}
+    algebraic_blocks = ()
+
+    def __init__(self, system):
+        self.system = system
+        self.blocks = _slices(self.unknowns, system)
+        self.equations = _slices(self.rows, system)
+        self.n = max(s.stop for s in self.blocks.values())
+        self.m = max(s.stop for s in self.equations.values())
+        self.index = np.concatenate([np.full(_size(s), self.block_index[k]) for k, s in self.blocks.items()])
+        self.algebraic = np.concatenate([np.full(_size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
+        self._work = system.workspace()
+        self._complex = None
+
+    def __repr__(self):
+        return f"<{type(self).__name__} of {self.system.name!r}: {self.n} unknowns, {self.m} equations>"
+
+    # the equations -----------------------------------------------------------------------------------------------------
+
+    def residual(self, t, y, yd, out=None):
+        """`F(t, y, yd)`, shape (m,), written to `out` if given.
+
+        A user function that raises lets its exception through; values that are not finite are returned as they are.
+        """
+        if out is None:
+            out = np.empty(self.m)
+        self._residual(t, y, yd, self.system.model, self._work, out)
+        if self.system.callbacks.pending is not None:
+            self.system.callbacks.raise_pending()
+        return out
+
+    def jacobian(self, t, y, yd, c):
+        """`F_y + c F_yd` to rounding error, by the complex step along groups of columns, a CSC array in the structural pattern.
+
+        Parameters
+        ----------
+        t : float
+        y, yd : ndarray, shape (n,)
+        c : float
+            Leading coefficient of the solver's formula for `yd`.
+        """
+        p = self.pattern
+        return csc_array((self.jacobian_values(t, y, yd, c), p.indices, p.indptr), shape=p.shape)
+
+    def jacobian_values(self, t, y, yd, c):
+        """The values of `jacobian` in the order of `pattern`."""
+        z, zd, work, out = self._complex_buffers()
+        values = np.empty(self.pattern.nnz)
+        for columns, entries, rows in self._groups:
+            z[:], zd[:] = y, yd
+            z[columns] += 1j * COMPLEX_STEP
+            zd[columns] += 1j * COMPLEX_STEP * c
+            self._residual(t, z, zd, self.system.model, work, out)
+            values[entries] = out[rows].imag / COMPLEX_STEP
+        if self.system.callbacks.pending is not None:
+            self.system.callbacks.raise_pending()
+        return values
+
+    @cached_property
+    def pattern(self):
+        """Structural pattern of `F_y + c F_yd`, a boolean CSC array with sorted int32 indices."""
+        blocks = self._pattern_blocks(structure(self.system))
+        rows, columns = [], []
+        for (equation, unknown), block in blocks.items():
+            coo = coo_array(block)
+            rows.append(coo.row + self.equations[equation].start)
+            columns.append(coo.col + self.blocks[unknown].start)
+        r, k = np.concatenate(rows), np.concatenate(columns)
+        pattern = coo_array((np.ones(len(r)), (r, k)), shape=(self.m, self.n)).tocsc()
+        pattern.sum_duplicates()
+        pattern.sort_indices()
+        pattern.data = np.ones(pattern.nnz, dtype=bool)
+        pattern.indices, pattern.indptr = pattern.indices.astype(np.int32), pattern.indptr.astype(np.int32)
+        return pattern
+
+    @cached_property
+    def groups(self):
+        """Column group of each unknown for differences in the structural pattern."""
+        return column_groups(self.pattern)
+
+    @cached_property
+    def _groups(self):
+        """For each group: its columns, the positions of its entries in the values, and their rows."""
+        p = self.pattern
+        column_of = np.repeat(np.arange(self.n), np.diff(p.indptr))
+        found = []
+        for g in range(self.groups.max() + 1):
+            entries = np.flatnonzero(self.groups[column_of] == g)
+            found.append((np.flatnonzero(self.groups == g), entries, p.indices[entries]))
+        return found
+
+    def _complex_buffers(self):
+        if self._complex is None:
+            self._complex = (np.zeros(self.n, complex), np.zeros(self.n, complex), self.system.workspace(complex), np.zeros(self.m, complex))
+        return self._complex
+
+    # what a solver must be told ------------------------------------------------------------------------------------------
+
+    def tolerances(self, rtol, atol):
+        """Absolute tolerance per component, shape (n,).
+
+        `q` and `v` get `atol`. Multipliers follow from them and would only spoil the error test of a high-index form, whose
+        difference quotients amplify them by negative powers of the step: they get a tolerance so large that it never acts.
+
+        Parameters
+        ----------
+        rtol : float
+        atol : float or array_like of shape (n,)
+            An array is returned as it is.
+        """
+        del rtol
+        atol = np.asarray(atol, dtype=float)
+        if atol.ndim:
+            if atol.shape != (self.n,):
+                raise ValueError(f"atol must be a number or have shape ({self.n},), got {atol.shape}")
+            return atol
+        out = np.full(self.n, float(atol))
+        for name in self.loose_blocks:
+            out[self.blocks[name]] = self.loose_tolerance
+        return out
+
+    loose_blocks = ()
+    loose_tolerance = 1e4
+
+    # states ----------------------------------------------------------------------------------------------------------------
+
+    def pack(self, state):
+        """Consistent `(y, yd)` from a `State`."""
+        raise TypeError(f"{type(self).__name__} does not define pack")
+
+    def unpack(self, y, yd):
+        """`(q, v, a, lam)` from `y` and `yd`; works on rows of 2-D arrays too."""
+        b = self.blocks
+        return y[..., b["q"]], y[..., b["v"]], yd[..., b["v"]], y[..., b["lam"]]
+
+    def _pack(self, state, **more):
+        """`y` and `yd` from the blocks `q, v` and those in `more`, given as pairs (value, derivative)."""
+        y, yd = np.zeros(self.n), np.zeros(self.n)
+        known = {"q": (state.q, self.system.qdot(state.q, state.v, state.t)), "v": (state.v, state.a), **more}
+        for name, (value, rate) in known.items():
+            y[self.blocks[name]], yd[self.blocks[name]] = value, rate
+        return y, yd
+
+
+def with_diagonal(block):
+    """The pattern with its diagonal filled: where `yd` enters."""
+    return block + eye_array(*block.shape)
+
+
+def _slices(parts, system):
+    out, at = {}, 0
+    for name, size in parts:
+        n = getattr(system, size)
+        out[name] = slice(at, at + n)
+        at += n
+    return out
+
+
+def _size(s):
+    return s.stop - s.start

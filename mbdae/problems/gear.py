@@ -1,0 +1,45 @@
+"""Gear's form: GGL with the multipliers as derivatives of further states, index 1."""
+
+from ..compiled import compiled
+from ..system import kernels
+from .base import Problem, with_diagonal
+from .pieces import begin, dynamics, sizes, split, stabilised_kinematics, velocity
+
+
+@compiled
+def _residual(t, y, yd, model, work, out):
+    nq, nv, nc = sizes(model)
+    q, v = split(y, 0, nq), split(y, nq, nv)
+    lam, mu = split(yd, nq + nv, nc), split(yd, nq + nv + nc, nc)
+    G = begin(t, q, v, model, work)
+    stabilised_kinematics(t, q, split(yd, 0, nq), v, mu, G, model, work, split(out, 0, nq))
+    dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
+    velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
+    kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
+
+
+class Gear(Problem):
+    """GGL with `lam = wd`, `mu = zd` and `y = (q, v, w, z)`: index 1 in these unknowns.
+
+    `w` and `z` start at zero; they are integrals of the multipliers. Plain tolerances will do for every solver.
+    """
+
+    formulation = "gear"
+    title = "Gear, index 1"
+    unknowns = (("q", "nq"), ("v", "nv"), ("w", "nc"), ("z", "nc"))
+    rows = (("kinematics", "nq"), ("dynamics", "nv"), ("velocity", "nc"), ("position", "nc"))
+    block_index = {"q": 1, "v": 1, "w": 1, "z": 1}
+
+    _residual = staticmethod(_residual)
+
+    def pack(self, state):
+        return self._pack(state, w=(0.0, state.lam), z=(0.0, 0.0))
+
+    def unpack(self, y, yd):
+        b = self.blocks
+        return y[..., b["q"]], y[..., b["v"]], yd[..., b["v"]], yd[..., b["w"]]
+
+    def _pattern_blocks(self, s):
+        return {("kinematics", "q"): with_diagonal(s.stab_q), ("kinematics", "v"): s.map_v, ("kinematics", "z"): s.stab_c,
+                ("dynamics", "q"): s.dyn_q, ("dynamics", "v"): s.dyn_v + s.mass, ("dynamics", "w"): s.dyn_c,
+                ("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v, ("position", "q"): s.phi_q}

@@ -1,0 +1,85 @@
+"""Gear-Gupta-Leimkuhler: stabilised index 2, in residual and explicit form."""
+
+from ..compiled import compiled
+from ..system import kernels, kkt, sparse
+from ..system import layout as lay
+from ..system.layout import header, part
+from .base import Problem, with_diagonal
+from .pieces import begin, dynamics, sizes, split, stabilised_kinematics, velocity
+
+
+@compiled
+def _common(t, y, yd, model, work, out):
+    """All equations but the dynamics; returns the values of `Phi_q`."""
+    nq, nv, nc = sizes(model)
+    q, v, mu = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv + nc, nc)
+    G = begin(t, q, v, model, work)
+    stabilised_kinematics(t, q, split(yd, 0, nq), v, mu, G, model, work, split(out, 0, nq))
+    velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
+    kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
+    return G
+
+
+@compiled
+def _residual(t, y, yd, model, work, out):
+    """[Arnold, eq. (9)]"""
+    nq, nv, nc = sizes(model)
+    G = _common(t, y, yd, model, work, out)
+    dynamics(t, split(y, 0, nq), split(y, nq, nv), split(yd, nq, nv), split(y, nq + nv, nc), G, model, work, split(out, nq, nv))
+
+
+@compiled
+def _explicit(t, y, yd, model, work, out):
+    """[Arnold, eq. (10)]: `vd - M^-1 (Q - Phi_q^T lam)`."""
+    nq, nv, nc = sizes(model)
+    G = _common(t, y, yd, model, work, out)
+    q, v, lam, F = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(out, nq, nv)
+    x = part(model, work, lay.W_V2)
+    kernels.force(t, q, v, lam, model, work, x)
+    F[:] = 0.0
+    sparse.add_transposed(G, lam, model, F)
+    for k in range(nv):
+        F[k] = x[k] - F[k]
+    L = part(model, work, lay.W_MINV)
+    if header(model)[lay.CONSTANT_MASS] == 0:
+        kkt.factor_mass(part(model, work, lay.W_MASS), model, L)
+    sparse.mass_solve(L, F, model, F)
+    for k in range(nv):
+        F[k] = yd[nq + k] - F[k]
+
+
+class GGL(Problem):
+    """`qd = T (v - Phi_q^T mu)`, `M vd + Phi_q^T lam = Q`, `Phi_q v = nu`, `Phi = 0` with `y = (q, v, lam, mu)`.
+
+    Index 2; `mu` vanishes in the exact solution.
+
+    Parameters
+    ----------
+    system : System
+    form : {"residual", "explicit"}
+        Dynamics as `M vd + Phi_q^T lam - Q` [Arnold, eq. (9)] or as `vd - M^-1 (Q - Phi_q^T lam)` [Arnold, eq. (10)].
+    """
+
+    formulation = "ggl"
+    title = "GGL, index 2"
+    unknowns = (("q", "nq"), ("v", "nv"), ("lam", "nc"), ("mu", "nc"))
+    rows = (("kinematics", "nq"), ("dynamics", "nv"), ("velocity", "nc"), ("position", "nc"))
+    block_index = {"q": 1, "v": 1, "lam": 2, "mu": 2}
+    algebraic_blocks = ("lam", "mu")
+    loose_blocks = ("lam", "mu")
+
+    def __init__(self, system, form="residual"):
+        if form not in ("residual", "explicit"):
+            raise ValueError(f"GGL: form must be 'residual' or 'explicit', got {form!r}")
+        self.form = form
+        self._residual = _residual if form == "residual" else _explicit
+        super().__init__(system)
+
+    def pack(self, state):
+        return self._pack(state, lam=(state.lam, 0.0), mu=(0.0, 0.0))
+
+    def _pattern_blocks(self, s):
+        W = s.mass if self.form == "explicit" else with_diagonal(0 * s.mass)
+        return {("kinematics", "q"): with_diagonal(s.stab_q), ("kinematics", "v"): s.map_v, ("kinematics", "mu"): s.stab_c,
+                ("dynamics", "q"): W @ s.dyn_q, ("dynamics", "v"): W @ s.dyn_v + s.mass, ("dynamics", "lam"): W @ s.dyn_c,
+                ("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v, ("position", "q"): s.phi_q}

@@ -1,0 +1,72 @@
+"""Index 1: the constraints on the acceleration level, with Baumgarte's terms if wanted."""
+
+import numpy as np
+
+from ..compiled import compiled
+from ..system import kernels
+from ..system import layout as lay
+from ..system.layout import part
+from .base import Problem, with_diagonal
+from .pieces import acceleration, begin, dynamics, kinematics, sizes, split, velocity
+
+
+@compiled
+def _residual(t, y, yd, baumgarte, model, work, out):
+    nq, nv, nc = sizes(model)
+    q, v, lam, F = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(out, nq + nv, nc)
+    a = split(yd, nq, nv)
+    G = begin(t, q, v, model, work)
+    kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
+    dynamics(t, q, v, a, lam, G, model, work, split(out, nq, nv))
+    acceleration(t, q, v, a, G, model, work, F)
+    alpha, beta = baumgarte
+    if alpha != 0.0 or beta != 0.0:
+        x = part(model, work, lay.W_C2)
+        velocity(t, q, v, G, model, work, x)
+        for k in range(nc):
+            F[k] += 2.0 * alpha * x[k]
+        kernels.phi(t, q, model, work, x)
+        for k in range(nc):
+            F[k] += beta * beta * x[k]
+
+
+class Index1(Problem):
+    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi_q vd - gamma + 2 alpha (Phi_q v - nu) + beta^2 Phi = 0`, `y = (q, v, lam)`.
+
+    Parameters
+    ----------
+    system : System
+    alpha, beta : float
+        Baumgarte's parameters [1/s]; zero leaves the plain index-1 form, whose positions drift quadratically in time.
+    """
+
+    formulation = "index1"
+    title = "index 1"
+    unknowns = (("q", "nq"), ("v", "nv"), ("lam", "nc"))
+    rows = (("kinematics", "nq"), ("dynamics", "nv"), ("acceleration", "nc"))
+    block_index = {"q": 1, "v": 1, "lam": 1}
+    algebraic_blocks = ("lam",)
+    loose_blocks = ("lam",)
+
+    def __init__(self, system, alpha=0.0, beta=0.0):
+        self.alpha, self.beta = check_baumgarte(alpha, beta, "Index1")
+        super().__init__(system)
+
+    def _residual(self, t, y, yd, model, work, out):
+        _residual(t, y, yd, (self.alpha, self.beta), model, work, out)
+
+    def pack(self, state):
+        return self._pack(state, lam=(state.lam, 0.0))
+
+    def _pattern_blocks(self, s):
+        return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
+                ("dynamics", "v"): s.dyn_v + s.mass, ("dynamics", "lam"): s.dyn_c,
+                ("acceleration", "q"): s.vel_q + s.phi_q, ("acceleration", "v"): s.vel_v + s.acc_v}
+
+
+def check_baumgarte(alpha, beta, owner):
+    """The parameters as floats; negative ones would drive the constraints apart."""
+    for name, x in (("alpha", alpha), ("beta", beta)):
+        if not (np.isfinite(x) and x >= 0.0):
+            raise ValueError(f"{owner}: {name} must be finite and not negative, got {x!r}")
+    return float(alpha), float(beta)

@@ -1,0 +1,36 @@
+"""Index 2: the constraints on the velocity level."""
+
+from ..compiled import compiled
+from .base import Problem, with_diagonal
+from .pieces import begin, dynamics, kinematics, sizes, split, velocity
+
+
+@compiled
+def _residual(t, y, yd, model, work, out):
+    nq, nv, nc = sizes(model)
+    q, v, lam = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc)
+    G = begin(t, q, v, model, work)
+    kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
+    dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
+    velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
+
+
+class Index2(Problem):
+    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi_q v = nu` with `y = (q, v, lam)`. Positions drift off `Phi = 0` linearly in time."""
+
+    formulation = "index2"
+    title = "index 2"
+    unknowns = (("q", "nq"), ("v", "nv"), ("lam", "nc"))
+    rows = (("kinematics", "nq"), ("dynamics", "nv"), ("velocity", "nc"))
+    block_index = {"q": 1, "v": 1, "lam": 2}
+    algebraic_blocks = ("lam",)
+    loose_blocks = ("lam",)
+
+    _residual = staticmethod(_residual)
+
+    def pack(self, state):
+        return self._pack(state, lam=(state.lam, 0.0))
+
+    def _pattern_blocks(self, s):
+        return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
+                ("dynamics", "v"): s.dyn_v + s.mass, ("dynamics", "lam"): s.dyn_c, ("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v}

@@ -1,0 +1,205 @@
+"""Structural sparsity of the equations, from incidence: which equation can depend on which unknown, never probed.
+
+Bodies are seen as two groups of coordinates, translation and rotation. A primitive constraint says which groups its gradient
+depends on; a force says which groups it depends on and acts on.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from ..model import forces as fo
+from ..model import primitives as pr
+from ..model.bodies import GROUND, Particle, PlanarBody
+from ..system.build import _normal_rows
+
+TRANSLATION, ROTATION = 0, 1
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Patterns of the pieces of the equations, boolean CSR arrays; columns are `q`, `v` or `lam` coordinates.
+
+    Attributes
+    ----------
+    map_q, map_v : kinematic map `T(q) v`
+    stab_q, stab_c : `T(q) Phi_q^T mu` by `q` and `mu`
+    mass, dyn_q, dyn_v, dyn_c : `M a + Phi_q^T lam - Q`
+    phi_q, vel_q, vel_v, acc_v : the constraints on three levels (`vel_q` also serves the acceleration level)
+    """
+
+    map_q: csr_array
+    map_v: csr_array
+    stab_q: csr_array
+    stab_c: csr_array
+    mass: csr_array
+    dyn_q: csr_array
+    dyn_v: csr_array
+    dyn_c: csr_array
+    phi_q: csr_array
+    vel_q: csr_array
+    vel_v: csr_array
+    acc_v: csr_array
+
+
+def structure(system):
+    """Structure of a system; dense blocks for systems of user functions."""
+    return _dense(system) if system.mechanism is None else _Multibody(system).structure()
+
+
+class _Pairs:
+    """Collected pairs (row indices) x (column indices)."""
+
+    def __init__(self, rows, columns):
+        self.shape, self.rows, self.columns = (rows, columns), [], []
+
+    def add(self, rows, columns):
+        r, c = np.meshgrid(rows, columns, indexing="ij")
+        self.rows.append(r.ravel())
+        self.columns.append(c.ravel())
+
+    def csr(self):
+        r = np.concatenate(self.rows) if self.rows else np.zeros(0, int)
+        c = np.concatenate(self.columns) if self.columns else np.zeros(0, int)
+        return _boolean(coo_array((np.ones(len(r)), (r, c)), shape=self.shape))
+
+
+def _boolean(a):
+    a = a.tocsr()
+    a.sum_duplicates()
+    a.data[:] = 1.0
+    return a
+
+
+class _Multibody:
+    def __init__(self, system):
+        self.system, self.mechanism = system, system.mechanism
+        self.index = {b.name: k for k, b in enumerate(self.mechanism.bodies)}
+        self.q_of, self.v_of = {}, {}
+        for b, record in zip(self.mechanism.bodies, system._bodies):
+            n = 2 if isinstance(b, PlanarBody) else 3
+            rotation_q, rotation_v = (0, 0) if isinstance(b, Particle) else (1, 1) if n == 2 else (4, 3)
+            self._groups(self.q_of, b.name, int(record["q"]), n, rotation_q)
+            self._groups(self.v_of, b.name, int(record["v"]), n, rotation_v)
+
+    @staticmethod
+    def _groups(table, name, at, n, m):
+        table[name, TRANSLATION] = np.arange(at, at + n)
+        table[name, ROTATION] = np.arange(at + n, at + n + m)
+
+    def structure(self):
+        s = self.system
+        dyn_q, dyn_v, vel_q, acc_v = _Pairs(s.nv, s.nq), _Pairs(s.nv, s.nv), _Pairs(s.nc, s.nq), _Pairs(s.nc, s.nv)
+        stab_q, friction = _Pairs(s.nq, s.nq), _Pairs(s.nv, s.nc)
+        self._constraints(dyn_q, vel_q, acc_v, stab_q)
+        self._forces(dyn_q, dyn_v, friction)
+        map_q, map_v = self._kinematics()
+        gradient = _boolean(csr_array((s.pattern.nonzero.astype(float), s.pattern.col, s.pattern.ptr), shape=(s.nc, s.nv)))
+        gradient.eliminate_zeros()
+        return Structure(
+            map_q=map_q, map_v=map_v, stab_q=_boolean(stab_q.csr() + map_q), stab_c=_boolean(map_v @ gradient.T), mass=self._mass(),
+            dyn_q=dyn_q.csr(), dyn_v=dyn_v.csr(), dyn_c=_boolean(gradient.T + friction.csr()), phi_q=_boolean(gradient @ map_v.T),
+            vel_q=vel_q.csr(), vel_v=gradient, acc_v=acc_v.csr())
+
+    def _constraints(self, dyn_q, vel_q, acc_v, stab_q):
+        row = 0
+        for p in self.mechanism.primitives:
+            rows = np.arange(row, row + p.rows)
+            row += p.rows
+            for a, b in _hessian(p):
+                dyn_q.add(self.v_of[a], self.q_of[b])
+                stab_q.add(self.q_of[a], self.q_of[b])
+                vel_q.add(rows, self.q_of[b])
+                acc_v.add(rows, self.v_of[a])
+                acc_v.add(rows, self.v_of[b])
+
+    def _forces(self, dyn_q, dyn_v, friction):
+        for b in self.mechanism.bodies:
+            if self.v_of[b.name, ROTATION].size == 3:  # gyroscopic torque
+                dyn_v.add(self.v_of[b.name, ROTATION], self.v_of[b.name, ROTATION])
+        for f in self.mechanism.forces:
+            acts, sees = _force_groups(f, self.mechanism)
+            acts, sees = ([g for g in groups if g in self.v_of] for groups in (acts, sees))
+            for a in acts:
+                for b in sees:
+                    dyn_q.add(self.v_of[a], self.q_of[b])
+                    if not isinstance(f, (fo.PointForce, fo.PointTorque)):
+                        dyn_v.add(self.v_of[a], self.v_of[b])
+                if isinstance(f, fo.Friction):
+                    joint = next(j for j in self.mechanism.joints if j.name == f.joint)
+                    friction.add(self.v_of[a], np.array(_normal_rows(f, joint, self.mechanism)))
+
+    def _kinematics(self):
+        s = self.system
+        map_q, map_v = _Pairs(s.nq, s.nq), _Pairs(s.nq, s.nv)
+        for (name, group), q in self.q_of.items():
+            v = self.v_of[name, group]
+            if q.size == 4:
+                map_q.add(q, q)
+                map_v.add(q, v)
+            else:
+                for a, b in zip(q, v):
+                    map_v.add([a], [b])
+        return map_q.csr(), map_v.csr()
+
+    def _mass(self):
+        mass = _Pairs(self.system.nv, self.system.nv)
+        for record in self.system._bodies:
+            at = int(record["v"])
+            full = record["kind"] == 3 and np.any(record["J"][[1, 2, 5]] != 0.0)
+            for k in range(at, at + (6 if record["kind"] == 3 else 3)):
+                mass.add([k], [k])
+            if full:
+                mass.add(np.arange(at + 3, at + 6), np.arange(at + 3, at + 6))
+        return mass.csr()
+
+
+def _hessian(p):
+    """Pairs of coordinate groups `(a, b)` such that the gradient of the primitive by `a` depends on `b`."""
+    ends = [e for e in (p.i, p.j) if e != GROUND]
+    rotations = [(e, ROTATION) for e in ends]
+    everything = [(e, g) for e in ends for g in (TRANSLATION, ROTATION)]
+    if isinstance(p, (pr.Coincident, pr.CD)):
+        offsets = [e for e, s in ((p.i, p.s_i), (p.j, p.s_j)) if e != GROUND and any(s)]
+        return [((e, ROTATION), (e, ROTATION)) for e in offsets]
+    if isinstance(p, (pr.DP1, pr.Turn)):
+        return [(a, b) for a in rotations for b in rotations]
+    if isinstance(p, pr.DP2):
+        return [(a, b) for a in everything for b in everything if ROTATION in (a[1], b[1])]
+    if isinstance(p, pr.D):
+        return [(a, b) for a in everything for b in everything]
+    return []
+
+
+def _force_groups(f, mechanism):
+    """Coordinate groups that a force acts on, and those it depends on."""
+    both = (TRANSLATION, ROTATION)
+    if isinstance(f, (fo.PointForce, fo.PointTorque)):
+        turns = isinstance(f, fo.PointForce) or f.frame == "global"
+        acts = [(f.body, g) for g in both]
+        return acts, [(f.body, ROTATION)] if turns else []
+    if isinstance(f, fo.RSDA):
+        groups = [(b, ROTATION) for b in (f.i, f.j)]
+        return groups, groups
+    if isinstance(f, fo.Friction):
+        joint = next(j for j in mechanism.joints if j.name == f.joint)
+        names = (joint.i, joint.j)
+    else:
+        names = f.bodies if isinstance(f, fo.UserForce) else (f.i, f.j)
+    groups = [(b, g) for b in names for g in both]
+    return groups, groups
+
+
+def _dense(system):
+    nq, nv, nc = system.nq, system.nv, system.nc
+
+    def full(m, n):
+        return csr_array(np.ones((m, n)))
+
+    identity = system.nq == system.nv and system._functions.user_kinematics is None
+    empty, eye = csr_array((nq, nq)), csr_array(np.eye(nq, nv))
+    return Structure(
+        map_q=empty if identity else full(nq, nq), map_v=eye if identity else full(nq, nv), stab_q=full(nq, nq), stab_c=full(nq, nc),
+        mass=full(nv, nv), dyn_q=full(nv, nq), dyn_v=full(nv, nv), dyn_c=full(nv, nc), phi_q=full(nc, nq), vel_q=full(nc, nq),
+        vel_v=full(nc, nv), acc_v=full(nc, nv))

@@ -1,0 +1,80 @@
+"""The equations that all formulations are made of. `q` and `v` must have been placed and `G` evaluated."""
+
+from ..compiled import compiled, window
+from ..system import kernels, sparse
+from ..system import layout as lay
+from ..system.layout import header, part
+
+
+@compiled
+def sizes(model):
+    """`nq, nv, nc`."""
+    head = header(model)
+    return head[lay.NQ], head[lay.NV], head[lay.NC]
+
+
+@compiled
+def begin(t, q, v, model, work):
+    """Place the state and evaluate `Phi_q` and `M`; returns the values of `Phi_q`."""
+    G = part(model, work, lay.W_G)
+    kernels.place(q, model, work)
+    kernels.place_velocity(v, model, work)
+    kernels.phi_q(t, q, model, work, G)
+    kernels.mass(t, q, model, work)
+    return G
+
+
+@compiled
+def kinematics(t, q, qd, v, model, out):
+    """`qd - T(q) v`."""
+    kernels.qdot(t, q, v, model, out)
+    for k in range(q.shape[0]):
+        out[k] = qd[k] - out[k]
+
+
+@compiled
+def stabilised_kinematics(t, q, qd, v, mu, G, model, work, out):
+    """`qd - T(q) (v - Phi_q^T mu)`."""
+    x = part(model, work, lay.W_V1)
+    x[:] = 0.0
+    sparse.add_transposed(G, mu, model, x)
+    for k in range(v.shape[0]):
+        x[k] = v[k] - x[k]
+    kinematics(t, q, qd, x, model, out)
+
+
+@compiled
+def dynamics(t, q, v, a, lam, G, model, work, out):
+    """`M a + Phi_q^T lam - Q`."""
+    force = part(model, work, lay.W_V1)
+    kernels.force(t, q, v, lam, model, work, force)
+    sparse.mass_times(kernels.mass_values(model, work), a, model, out)
+    sparse.add_transposed(G, lam, model, out)
+    for k in range(v.shape[0]):
+        out[k] -= force[k]
+
+
+@compiled
+def velocity(t, q, v, G, model, work, out):
+    """`Phi_q v - nu`."""
+    nu = part(model, work, lay.W_C1)
+    kernels.nu(t, q, model, work, nu)
+    sparse.times(G, v, model, out)
+    for k in range(nu.shape[0]):
+        out[k] -= nu[k]
+
+
+@compiled
+def acceleration(t, q, v, a, G, model, work, out):
+    """`Phi_q a - gamma`."""
+    gamma = part(model, work, lay.W_C1)
+    kernels.gamma(t, q, v, model, work, gamma)
+    sparse.times(G, a, model, out)
+    for k in range(gamma.shape[0]):
+        out[k] -= gamma[k]
+
+
+@compiled
+def split(x, at, n):
+    """`x[at:at + n]` without checks."""
+    return window(x, at, n)

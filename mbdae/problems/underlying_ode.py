@@ -1,0 +1,127 @@
+"""The underlying ordinary differential equation: multipliers eliminated by the KKT matrix."""
+
+import numpy as np
+
+from ..compiled import compiled
+from ..system import kernels, kkt
+from ..system import layout as lay
+from ..system.assembly import accelerations, positions, velocities
+from ..system.layout import header, part
+from .base import COMPLEX_STEP, Problem
+from .index1 import check_baumgarte
+from .pieces import begin, sizes, split, velocity
+
+FRICTION_ITERATIONS = 100
+
+
+@compiled
+def _rhs(t, y, baumgarte, model, work, out, lam):
+    """`out = (T v, a)`; `lam` holds the multipliers afterwards, and with joint friction a first guess of them before."""
+    nq, nv, nc = sizes(model)
+    q, v, a = split(y, 0, nq), split(y, nq, nv), split(out, nq, nv)
+    G = begin(t, q, v, model, work)
+    kernels.qdot(t, q, v, model, split(out, 0, nq))
+    kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
+    force, target = np.empty(nv, work.dtype), np.empty(nc, work.dtype)
+    _target(t, q, v, G, baumgarte, model, work, target)
+    for _ in range(FRICTION_ITERATIONS):
+        kernels.force(t, q, v, lam, model, work, force)
+        if header(model)[lay.FRICTION + 1] == 0:
+            kkt.solve(model, work, force, target, a, lam)
+            return
+        old = lam.copy()
+        kkt.solve(model, work, force, target, a, lam)
+        if _settled(lam, old):
+            return
+    a[:] = np.nan
+
+
+@compiled
+def _target(t, q, v, G, baumgarte, model, work, out):
+    """`gamma - 2 alpha (Phi_q v - nu) - beta^2 Phi`."""
+    kernels.gamma(t, q, v, model, work, out)
+    alpha, beta = baumgarte
+    if alpha != 0.0 or beta != 0.0:
+        x = np.empty_like(out)
+        velocity(t, q, v, G, model, work, x)
+        out -= 2.0 * alpha * x
+        kernels.phi(t, q, model, work, x)
+        out -= beta * beta * x
+
+
+@compiled
+def _settled(lam, old):
+    """Whether the multipliers have stopped to change, in their real parts and in their derivatives."""
+    change = size = slope_change = slope = 0.0
+    for k in range(lam.shape[0]):
+        change, size = max(change, abs(lam[k].real - old[k].real)), max(size, abs(lam[k].real))
+        slope_change, slope = max(slope_change, abs(lam[k].imag - old[k].imag)), max(slope, abs(lam[k].imag))
+    return change <= 1e-14 * (1.0 + size) and slope_change <= 1e-12 * slope
+
+
+class UnderlyingODE(Problem):
+    """`qd = T v`, `vd = a(t, q, v)` with `[M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma - 2 alpha (Phi_q v - nu) - beta^2 Phi)`, `y = (q, v)`.
+
+    Parameters
+    ----------
+    system : System
+    alpha, beta : float
+        Baumgarte's parameters [1/s].
+    project : bool
+        Project the positions and velocities of the output onto the constraints.
+    """
+
+    formulation = "ode"
+    title = "underlying ODE"
+    implicit = False
+    unknowns = (("q", "nq"), ("v", "nv"))
+    rows = (("kinematics", "nq"), ("dynamics", "nv"))
+    block_index = {"q": 1, "v": 1}
+
+    def __init__(self, system, alpha=0.0, beta=0.0, project=True):
+        self.alpha, self.beta = check_baumgarte(alpha, beta, "UnderlyingODE")
+        self.project = bool(project)
+        super().__init__(system)
+        self._lam = np.zeros(system.nc)
+
+    def rhs(self, t, y, out=None):
+        """`f(t, y)`, shape (n,), written to `out` if given."""
+        if out is None:
+            out = np.empty(self.n)
+        _rhs(t, y, (self.alpha, self.beta), self.system.model, self._work, out, self._lam)
+        if self.system.callbacks.pending is not None:
+            self.system.callbacks.raise_pending()
+        return out
+
+    def residual(self, t, y, yd, out=None):
+        """`yd - f(t, y)`, for solvers of implicit problems."""
+        out = self.rhs(t, y, out)
+        np.subtract(yd, out, out=out)
+        return out
+
+    def rhs_jacobian(self, t, y):
+        """`df/dy`, dense, to rounding error by the complex step."""
+        z, _, work, out = self._complex_buffers()
+        J, lam = np.empty((self.n, self.n)), np.zeros(self.system.nc, complex)
+        for k in range(self.n):
+            z[:], lam[:] = y, self._lam
+            z[k] += 1j * COMPLEX_STEP
+            _rhs(t, z, (self.alpha, self.beta), self.system.model, work, out, lam)
+            J[:, k] = out.imag / COMPLEX_STEP
+        return J
+
+    def pack(self, state):
+        return self._pack(state)
+
+    def states(self, t, y):
+        """`(q, v, a, lam)` at one time, projected onto the constraints if so configured."""
+        q, v = (np.array(y[self.blocks[b]]) for b in "qv")
+        if self.project:
+            q = positions(self.system, t, q)
+            v = velocities(self.system, t, q, v)
+        a, lam, _ = accelerations(self.system, t, q, v)
+        return q, v, a, lam
+
+    def _pattern_blocks(self, s):
+        sizes = {"q": self.system.nq, "v": self.system.nv, "kinematics": self.system.nq, "dynamics": self.system.nv}
+        return {(row, name): np.ones((sizes[row], sizes[name])) for row in self.equations for name in self.blocks}
