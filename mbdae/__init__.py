@@ -1,0 +1,90 @@
+"""mbdae: constrained mechanisms as ready problems for ODE and DAE solvers, with integrators of its own beside them.
+
+A `Mechanism` (bodies, joints, drivers, forces) becomes a `System` (its equations), a `Problem` (the form a solver wants) and, by `solve`
+with any method, a `Solution`.
+"""
+
+from .integrators.fully_implicit import FullyImplicit
+from .integrators.half_implicit import HalfImplicit
+from .model.bodies import GROUND, Particle, PlanarBody, RigidBody
+from .model.drivers import AngleDriver, CoordinateDriver, DistanceDriver, PlanarAngleDriver
+from .model.forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserForce
+from .model.joints import (
+    Cylindrical,
+    Fixed,
+    PlanarRevolute,
+    PlanarTranslational,
+    Revolute,
+    RevoluteCylindrical,
+    Rod,
+    Spherical,
+    Translational,
+    Universal,
+)
+from .model.mechanism import Mechanism
+from .model.motions import Constant, Function, Harmonic, Polynomial
+from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, Turn
+from .problems import GGL, Gear, Index1, Index2, Index3, Overdetermined, UnderlyingODE
+from .solution import Solution
+from .solve import solve
+from .status import Statistics, Status
+from .system.assembly import AssemblyError, State, assemble
+from .system.system import System
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CD",
+    "DP1",
+    "DP2",
+    "GGL",
+    "GROUND",
+    "RSDA",
+    "TSDA",
+    "AngleDriver",
+    "AssemblyError",
+    "Coincident",
+    "Constant",
+    "CoordinateDriver",
+    "Cylindrical",
+    "D",
+    "DistanceDriver",
+    "Fixed",
+    "Friction",
+    "FullyImplicit",
+    "Function",
+    "Gear",
+    "HalfImplicit",
+    "Harmonic",
+    "Index1",
+    "Index2",
+    "Index3",
+    "Mechanism",
+    "Overdetermined",
+    "Particle",
+    "PlanarAngle",
+    "PlanarAngleDriver",
+    "PlanarBody",
+    "PlanarRevolute",
+    "PlanarTranslational",
+    "PointForce",
+    "PointTorque",
+    "Polynomial",
+    "Revolute",
+    "RevoluteCylindrical",
+    "RigidBody",
+    "Rod",
+    "Solution",
+    "Spherical",
+    "State",
+    "Statistics",
+    "Status",
+    "System",
+    "Translational",
+    "Turn",
+    "UnderlyingODE",
+    "Universal",
+    "UserForce",
+    "assemble",
+    "solve",
+]

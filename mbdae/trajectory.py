@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from .status import Statistics, Status
 
@@ -19,3 +20,30 @@ class Trajectory:
     statistics: Statistics
     status: Status
     message: str
+
+
+class DenseOutput:
+    """States between the stored times of a trajectory or solution: cubic Hermite interpolation of `q` and `v` (order 4 on the stored values), linear of `lam`.
+
+    The accuracy is that of the method only if every step has been stored.
+    """
+
+    def __init__(self, system, trajectory):
+        s = trajectory
+        order = np.argsort(s.t, kind="stable")
+        t, q, v, a, lam = (x[order] for x in (s.t, s.q, s.v, s.a, s.lam))
+        keep = np.concatenate([[True], np.diff(t) > 0])
+        t, q, v, a, lam = (x[keep] for x in (t, q, v, a, lam))
+        rates = np.array([system.qdot(x, w, at) for at, x, w in zip(t, q, v)])
+        self.t, self.lam = t, lam
+        self._q, self._v = CubicHermiteSpline(t, q, rates, axis=0), CubicHermiteSpline(t, v, a, axis=0)
+        self._a = self._v.derivative()
+
+    def __call__(self, t):
+        """`(q, v, a, lam)` at one time or at many (one row each)."""
+        t = np.asarray(t, dtype=float)
+        if t.size and (t.min() < self.t[0] - 1e-12 or t.max() > self.t[-1] + 1e-12):
+            raise ValueError(f"dense output: t must lie in [{self.t[0]:g}, {self.t[-1]:g}]")
+        k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2)
+        w = np.asarray((t - self.t[k]) / (self.t[k + 1] - self.t[k]))[..., None]
+        return self._q(t), self._v(t), self._a(t), (1.0 - w) * self.lam[k] + w * self.lam[k + 1]

@@ -1,13 +1,13 @@
 """The time loop of all fixed-step integrators: compiled chunks, between which a bar moves and Ctrl-C is heard."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..status import Statistics, Status
-from ..trajectory import Trajectory
+from ..trajectory import DenseOutput, Trajectory
 
 CONVERGED, DIVERGED, NOT_FINITE = 0, 1, 2
 _STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE}
@@ -23,7 +23,7 @@ class FixedStep:
     tol: float
     max_iter: int
 
-    formulation: ClassVar[str | None] = None  # works on the system itself
+    formulations: ClassVar[tuple] = ()  # works on the system itself
     stores_start: ClassVar[bool]  # whether `advance` stores states before it leaves them
 
     def __post_init__(self):
@@ -39,26 +39,40 @@ class FixedStep:
         """Name and step for tables and legends."""
         return f"{type(self).__name__}(h={self.h:g})"
 
-    def integrate(self, system, state, t_end, every=1, progress=None):
-        """Run from a consistent state to `t_end`; the last step is shortened to meet it.
+    def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None):
+        """Run from a consistent state to `t_end`; the last step is shortened to meet it. Tolerances have no meaning here.
 
         Parameters
         ----------
-        system : System
+        problem : System
         state : State
         t_end : float
             May lie before `state.t`.
+        t_eval : ndarray, optional
+            Times of the output; between the steps it is interpolated by cubics in `q` and `v` and linearly in `lam`.
         every : int
-            Store every so-manieth step; the last state is always stored.
+            Without `t_eval`: store every so-manieth step; the last state is always stored.
         progress : callable, optional
-            `progress(t)` after each chunk.
+            `progress(t)` after each chunk of steps.
 
         Returns
         -------
         Trajectory
         """
-        run = _Run(self, system, state, t_end, every)
-        return run.to_end(progress)
+        trajectory = _Run(self, problem, state, t_end, every).to_end(progress)
+        return trajectory if t_eval is None else _interpolated(problem, trajectory, t_eval)
+
+
+def _interpolated(system, trajectory, t_eval):
+    """The trajectory at the times `t_eval` that it has reached."""
+    T = trajectory
+    if len(T.t) < 2:
+        keep = np.isin(T.t, t_eval)
+        return replace(T, t=T.t[keep], q=T.q[keep], v=T.v[keep], a=T.a[keep], lam=T.lam[keep])
+    lo, hi = min(T.t[0], T.t[-1]), max(T.t[0], T.t[-1])
+    t = np.clip(t_eval[(t_eval >= lo - 1e-12) & (t_eval <= hi + 1e-12)], lo, hi)
+    q, v, a, lam = DenseOutput(system, T)(t)
+    return replace(T, t=t, q=q, v=v, a=a, lam=lam)
 
 
 class _Run:

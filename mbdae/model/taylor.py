@@ -30,7 +30,7 @@ _FUNCTIONS = {
 class Taylor:
     """`f(t + s) = f + f' s + f''/2 s^2 + ...`"""
 
-    __slots__ = ("f", "d", "dd")
+    __slots__ = ("d", "dd", "f")
 
     def __init__(self, f, d=0.0, dd=0.0):
         self.f, self.d, self.dd = f, d, dd

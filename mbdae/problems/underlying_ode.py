@@ -6,7 +6,7 @@ from ..compiled import compiled
 from ..system import kernels, kkt
 from ..system import layout as lay
 from ..system.assembly import accelerations, positions, velocities
-from ..system.layout import header, part
+from ..system.layout import header
 from .base import COMPLEX_STEP, Problem
 from .index1 import check_baumgarte
 from .pieces import begin, sizes, split, velocity

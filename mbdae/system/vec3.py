@@ -5,7 +5,6 @@ import math
 from ..compiled import compiled
 
 
-
 @compiled
 def vec(a):
     """The first three entries of an array as a tuple."""

@@ -2,7 +2,6 @@
 
 import math
 
-
 from ...compiled import compiled
 from ..callbacks import call1
 from ..frames import point

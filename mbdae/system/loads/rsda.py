@@ -2,7 +2,6 @@
 
 import math
 
-
 from ...compiled import compiled
 from ..callbacks import law
 from ..frames import omega, rotate, unrotate

@@ -1,0 +1,47 @@
+# mbdae: `make demo` sets everything up and runs the main job, `make test` sets everything up and passes the tests.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint bench papers clean help
+
+help:
+	@echo "make demo    set up .venv and compare integrators on the slider-crank"
+	@echo "make test    set up .venv, check the style, run the tests"
+	@echo "make bench   run the benchmarks and print their ratios"
+	@echo "make papers  redraw every figure of the papers into results/papers"
+	@echo "make clean   remove .venv, results and caches"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "mbdae needs Python 3.11 or newer"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv && $(PYTHON) -m venv $(VENV); \
+	  else echo "Python's venv module is missing: sudo apt-get install python3-venv"; exit 1; fi; }
+
+$(STAMP): pyproject.toml | $(BIN)/python
+	@echo "Installing mbdae and what it needs into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)
+	@$(BIN)/mbdae compare slider-crank --output results/demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check mbdae adapters tests examples
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+bench: $(STAMP)
+	$(BIN)/python -m tests.benchmarks.run
+
+papers: $(STAMP)
+	$(BIN)/python examples/papers/half_implicit/all.py
+
+clean:
+	rm -rf $(VENV) results build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

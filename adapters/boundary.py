@@ -1,0 +1,90 @@
+"""The boundary to foreign solvers: what crosses it is counted, guarded against values that are not finite, and kept on failure."""
+
+import numpy as np
+
+from mbdae.status import Status
+
+TOLERATED = 50  # evaluations in a row that may be not finite before the run is ended
+HUGE = 1e60  # what a solver sees instead: its Newton iteration diverges and the step is cut
+
+
+class SolverFailure(Exception):
+    """A foreign solver cannot go on."""
+
+    def __init__(self, status, reason):
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Guard:
+    """Counts evaluations and replaces values that are not finite.
+
+    A Newton iterate may leave the domain of the equations; the solver should then shorten its step and try again. Some solvers would
+    loop without end on NaN, so they see a huge residual instead, and after `TOLERATED` bad evaluations in a row the run ends.
+    """
+
+    def __init__(self):
+        self.calls = self.jacobians = self.bad = 0
+
+    def check(self, t, out):
+        """To be called with every result; may change it."""
+        self.calls += 1
+        if np.isfinite(out.dot(out)):
+            self.bad = 0
+            return
+        if np.isfinite(out).all():
+            return
+        self.bad += 1
+        if self.bad > TOLERATED:
+            raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
+        out[~np.isfinite(out)] = HUGE
+
+    def check_jacobian(self, t, values):
+        """To be called with every Jacobian."""
+        self.jacobians += 1
+        if not np.isfinite(values).all():
+            raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}")
+
+
+def drive(stepper, t0, start, t_end, t_eval, progress, max_steps):
+    """Step a solver to the end and collect its output.
+
+    Parameters
+    ----------
+    stepper : object
+        `stepper.step() -> t, y, yd` makes one internal step towards the end; `stepper.at(t) -> y, yd` interpolates within it.
+    t0, start : float, (y, yd)
+    t_end : float
+    t_eval : ndarray or None
+        Times of the output; the steps themselves if `None`.
+    progress : callable or None
+    max_steps : int
+
+    Returns
+    -------
+    rows : list of (t, y, yd)
+    steps : int
+    status : Status
+    message : str
+    """
+    forward = 1.0 if t_end > t0 else -1.0
+    wanted = list(t_eval[::-1]) if t_eval is not None else []
+    rows = [(t0, *start)] if t_eval is None else []
+    while wanted and wanted[-1] == t0:
+        rows.append((wanted.pop(), *start))
+    t, steps = t0, 0
+    try:
+        while forward * (t_end - t) > 0.0:
+            if steps == max_steps:
+                raise SolverFailure(Status.TOO_MANY_STEPS, f"{max_steps} steps were not enough")
+            t, y, yd = stepper.step()
+            steps += 1
+            if t_eval is None:
+                rows.append((t, y, yd))
+            while wanted and forward * (t - wanted[-1]) >= -1e-14 * abs(t):
+                rows.append((wanted[-1], *stepper.at(wanted.pop())))
+            if progress is not None:
+                progress(t)
+    except SolverFailure as failure:
+        return rows, steps, failure.status, f"{failure.reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
+    return rows, steps, Status.SUCCESS, "the end of the time span was reached"

@@ -1,0 +1,267 @@
+"""SUNDIALS through scikit-sundae: IDA for `F(t, y, yd) = 0`, CVODE for `yd = f(t, y)`.
+
+The wheel of scikit-sundae carries SUNDIALS, so these are the solvers that are always there.
+"""
+
+import time
+from dataclasses import dataclass
+from importlib import metadata
+
+import numpy as np
+
+from mbdae.method import Availability
+from mbdae.status import Statistics, Status
+from mbdae.trajectory import Trajectory
+
+from .boundary import Guard, SolverFailure, drive
+
+DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
+_LINEAR = ("auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr")
+_ITERATIVE = ("gmres", "bicgstab", "tfqmr")
+
+
+def availability():
+    """State of the package."""
+    try:
+        version = metadata.version("scikit-sundae")
+    except metadata.PackageNotFoundError:
+        version = None
+    return Availability("scikit-sundae", version, "pip install scikit-sundae")
+
+
+def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", guard=None):
+    """Arguments for `sksundae.ida.IDA`: `IDA(**ida_arguments(problem))` is a solver with the settings that the formulation needs.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any implicit form but the overdetermined one.
+    rtol, atol : float
+        Tolerances of positions and velocities; multipliers get those of the formulation.
+    jacobian : {"exact", "difference"}
+        The complex-step Jacobian of the problem, or IDA's own difference quotients.
+    linsolver : {"auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr"}
+    guard : Guard, optional
+        Counter of evaluations.
+
+    Returns
+    -------
+    dict
+    """
+    guard = Guard() if guard is None else guard
+    linsolver = _linear_solver(problem, linsolver, jacobian)
+    options = {"resfn": _residual(problem, guard), "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
+    if problem.algebraic.any():
+        options["algebraic_idx"] = np.flatnonzero(problem.algebraic)
+    if linsolver == "sparse":
+        options["sparsity"] = problem.pattern
+    if jacobian == "exact" and linsolver not in _ITERATIVE:
+        options["jacfn"] = _jacobian(problem, guard, linsolver)
+    return options
+
+
+def _linear_solver(problem, linsolver, jacobian):
+    if linsolver not in _LINEAR:
+        raise ValueError(f"linsolver must be one of {', '.join(_LINEAR)}, got {linsolver!r}")
+    if jacobian not in ("exact", "difference"):
+        raise ValueError(f"jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    if linsolver != "auto":
+        return linsolver
+    return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
+
+
+def _residual(problem, guard):
+    y, yd = np.empty(problem.n), np.empty(problem.n)  # compiled code wants writable arrays, IDA hands over read-only ones
+
+    def residual(t, y_in, yd_in, out):
+        y[:], yd[:] = y_in, yd_in
+        problem.residual(t, y, yd, out)
+        guard.check(t, out)
+
+    return residual
+
+
+def _jacobian(problem, guard, linsolver):
+    rows = problem.pattern.indices
+    columns = np.repeat(np.arange(problem.n), np.diff(problem.pattern.indptr))
+    sparse = linsolver == "sparse"
+
+    def jacobian(t, y, yd, residual, c, J):
+        values = problem.jacobian_values(t, y, yd, c)
+        guard.check_jacobian(t, values)
+        if sparse:
+            J[:] = values
+        else:
+            J[rows, columns] = values
+
+    return jacobian
+
+
+class _Stepper:
+    """One internal step at a time, and interpolation within the last one."""
+
+    def __init__(self, solver, t_end):
+        self.solver, self.t_end, self.last = solver, t_end, None
+
+    def step(self):
+        return self._state(self._call("onestep", self.t_end))
+
+    def at(self, t):
+        return self._state(self._call("normal", t))[1:]
+
+    def _call(self, mode, t):
+        result = self.solver.step(t, mode, self.t_end)
+        if not result.success:
+            raise SolverFailure(_status(result.message), f"SUNDIALS: {result.message}")
+        self.last = result
+        return result
+
+    @staticmethod
+    def _state(result):
+        yp = getattr(result, "yp", None)
+        return float(np.ravel(result.t)[-1]), np.array(result.y).reshape(-1), None if yp is None else np.array(yp).reshape(-1)
+
+
+def _status(message):
+    text = str(message).lower()
+    if "convergence" in text or "nonlinear" in text:
+        return Status.NEWTON_FAILED
+    if "error test" in text or "step size" in text or "h too small" in text:
+        return Status.STEP_TOO_SMALL
+    return Status.SOLVER_FAILED
+
+
+@dataclass(frozen=True)
+class _Sundials:
+    jacobian: str = "exact"
+    linsolver: str = "auto"
+    max_order: int = 5
+    first_step: float = 0.0
+    max_step: float = 0.0
+    max_steps: int = 1_000_000
+
+    package = "scikit-sundae"
+    availability = staticmethod(availability)
+
+    def __post_init__(self):
+        if self.max_steps < 1:
+            raise ValueError(f"{type(self).__name__}: max_steps must be at least 1, got {self.max_steps}")
+        if self.first_step < 0 or self.max_step < 0:
+            raise ValueError(f"{type(self).__name__}: first_step and max_step must not be negative")
+
+    @property
+    def label(self):
+        """Name for tables and legends."""
+        return type(self).__name__ + ("" if self.jacobian == "exact" else ", difference Jacobian")
+
+    def _run(self, solver, guard, problem, start, t0, t_end, t_eval, progress):
+        begin = time.perf_counter()
+        stepper = _Stepper(solver, t_end)
+        solver.init_step(t0, *start)
+        state = start if len(start) == 2 else (*start, None)
+        rows, steps, status, message = drive(stepper, t0, state, t_end, t_eval, progress, self.max_steps)
+        seconds = time.perf_counter() - begin
+        nfev = None if stepper.last is None else int(stepper.last.nfev)
+        njev = None if stepper.last is None else int(stepper.last.njev)
+        statistics = Statistics(steps=steps, residuals=nfev, residuals_jacobian=None if nfev is None else guard.calls - nfev, jacobians=njev,
+                                seconds=seconds)
+        return rows, statistics, status, message
+
+
+@dataclass(frozen=True)
+class Ida(_Sundials):
+    """SUNDIALS IDA: BDF of variable order and step for implicit problems.
+
+    Parameters
+    ----------
+    jacobian : {"exact", "difference"}
+        The problem's own Jacobian (complex step along column groups), or IDA's difference quotients.
+    linsolver : {"auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr"}
+        `"auto"`: dense up to 120 unknowns, then sparse.
+    max_order : int
+    first_step, max_step : float
+        Zero leaves the choice to IDA.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    """
+
+    formulations = ("gear", "ggl", "index2", "index1", "index3")
+
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, progress=None):
+        """See `mbdae.method`."""
+        from sksundae.ida import IDA
+
+        guard = Guard()
+        arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
+        solver = IDA(**arguments, max_order=self.max_order, first_step=self.first_step, max_step=self.max_step)
+        start = problem.pack(state)
+        rows, statistics, status, message = self._run(solver, guard, problem, start, state.t, t_end, t_eval, progress)
+        t = np.array([r[0] for r in rows])
+        y, yd = (np.array([r[k] for r in rows]).reshape(-1, problem.n) for k in (1, 2))
+        return Trajectory(t, *problem.unpack(y, yd), statistics, status, message)
+
+
+@dataclass(frozen=True)
+class Cvode(_Sundials):
+    """SUNDIALS CVODE: BDF or Adams for the underlying ODE.
+
+    Parameters
+    ----------
+    multistep : {"BDF", "Adams"}
+    jacobian, linsolver, max_order, first_step, max_step, max_steps
+        As for `Ida`; linear solvers are dense or iterative.
+    """
+
+    multistep: str = "BDF"
+
+    formulations = ("ode",)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.multistep not in ("BDF", "Adams"):
+            raise ValueError(f"Cvode: multistep must be 'BDF' or 'Adams', got {self.multistep!r}")
+
+    @property
+    def label(self):
+        return super().label.replace("Cvode", f"Cvode {self.multistep}")
+
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, progress=None):
+        """See `mbdae.method`."""
+        from sksundae.cvode import CVODE
+
+        guard = Guard()
+        arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
+        order = self.max_order if self.multistep == "BDF" or self.max_order != 5 else 12
+        solver = CVODE(**arguments, method=self.multistep, max_order=order, first_step=self.first_step, max_step=self.max_step)
+        y0, _ = problem.pack(state)
+        rows, statistics, status, message = self._run(solver, guard, problem, (y0,), state.t, t_end, t_eval, progress)
+        return ode_trajectory(problem, rows, statistics, status, message)
+
+
+def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", guard=None):
+    """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`."""
+    guard = Guard() if guard is None else guard
+    linsolver = _linear_solver(problem, linsolver, jacobian)
+    y = np.empty(problem.n)
+
+    def rhs(t, y_in, out):
+        y[:] = y_in
+        problem.rhs(t, y, out)
+        guard.check(t, out)
+
+    def jacobian_of_rhs(t, y_in, f, J):
+        J[:, :] = problem.rhs_jacobian(t, y_in)
+        guard.check_jacobian(t, J)
+
+    options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
+    if jacobian == "exact" and linsolver == "dense":
+        options["jacfn"] = jacobian_of_rhs
+    return options
+
+
+def ode_trajectory(problem, rows, statistics, status, message):
+    """States from the unknowns of the underlying ODE, projected and completed with accelerations and multipliers."""
+    states = [problem.states(t, y) for t, y, _ in rows]
+    shapes = (problem.system.nq, problem.system.nv, problem.system.nv, problem.system.nc)
+    q, v, a, lam = (np.array([s[k] for s in states]).reshape(-1, n) for k, n in enumerate(shapes))
+    return Trajectory(np.array([r[0] for r in rows]), q, v, a, lam, statistics, status, message)

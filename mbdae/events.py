@@ -1,0 +1,60 @@
+"""Events: zeros of functions of the state, found on the dense output of a finished run."""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .trajectory import DenseOutput
+
+
+def find_events(solution, events):
+    """Times of the zeros of each event function; a terminal event ends the solution there.
+
+    Parameters
+    ----------
+    solution : Solution
+        With every step stored.
+    events : callable or sequence of callables
+        `event(t, q, v) -> float`, with the attributes `terminal` (bool) and `direction` (-1, 0, 1) of SciPy.
+
+    Returns
+    -------
+    list of ndarray
+        Times per event, in the direction of integration.
+    """
+    events = (events,) if callable(events) else tuple(events)
+    for e in events:
+        if not callable(e):
+            raise ValueError(f"events must be callables event(t, q, v), got {e!r}")
+    if len(solution.t) < 2:
+        return [np.zeros(0) for _ in events]
+    dense = DenseOutput(solution.system, solution)
+    found = [_zeros(e, solution, dense) for e in events]
+    ends = [times[0] for e, times in zip(events, found) if getattr(e, "terminal", False) and len(times)]
+    if ends:
+        forward = solution.t[-1] >= solution.t[0]
+        end = min(ends) if forward else max(ends)
+        _cut(solution, dense, end, forward)
+        found = [times[(times <= end) if forward else (times >= end)] for times in found]
+    return found
+
+
+def _zeros(event, solution, dense):
+    def value(t):
+        q, v, _, _ = dense(t)
+        return float(event(t, q, v))
+
+    g = np.array([float(event(t, q, v)) for t, q, v in zip(solution.t, solution.q, solution.v)])
+    direction = getattr(event, "direction", 0)
+    times = []
+    for k in range(len(g) - 1):
+        rises, falls = g[k] < 0.0 <= g[k + 1], g[k] > 0.0 >= g[k + 1]
+        if (rises and direction >= 0) or (falls and direction <= 0):
+            times.append(solution.t[k + 1] if g[k + 1] == 0.0 else brentq(value, solution.t[k], solution.t[k + 1], xtol=1e-14, rtol=1e-14))
+    return np.array(times)
+
+
+def _cut(solution, dense, end, forward):
+    keep = solution.t < end if forward else solution.t > end
+    for name, last in zip(["t", "q", "v", "a", "lam"], (end, *dense(end))):
+        setattr(solution, name, np.concatenate([getattr(solution, name)[keep], np.asarray(last)[None]]))
+    solution.message = f"a terminal event ended the run at t = {end:.9g}"

@@ -1,0 +1,11 @@
+"""Mechanisms with their data, sources and reference values.
+
+>>> from mbdae import library
+>>> library.mechanism("slider-crank", mu=0.2).name
+'slider-crank'
+"""
+
+from .base import Entry, Reference
+from .catalogue import entry, mechanism, names
+
+__all__ = ["Entry", "Reference", "entry", "mechanism", "names"]

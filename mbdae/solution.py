@@ -1,0 +1,65 @@
+"""The result of `mbdae.solve`."""
+
+from functools import cached_property
+
+import numpy as np
+
+from .status import Status
+
+
+class Solution:
+    """A motion of a mechanism.
+
+    One row per time: `q[k]` belongs to `t[k]`.
+
+    Attributes
+    ----------
+    t : ndarray, shape (n,)
+    q, v, a, lam : ndarray, shape (n, nq), (n, nv), (n, nv), (n, nc)
+    success : bool
+    status : Status
+    message : str
+        When and why the run ended.
+    statistics : Statistics
+    nfev, njev, nlu : int or None
+        As in SciPy: evaluations (those for Jacobians not counted), Jacobians, factorisations.
+    system : System
+    method, formulation : str
+    sol : callable or None
+        Dense output `sol(t) -> (q, v, a, lam)` if it was asked for.
+    t_events : list of ndarray or None
+        Times at which each event was found.
+    """
+
+    def __init__(self, system, trajectory, method, formulation):
+        self.system = system
+        self.t, self.q, self.v, self.a, self.lam = trajectory.t, trajectory.q, trajectory.v, trajectory.a, trajectory.lam
+        self.status, self.message, self.statistics = Status(trajectory.status), trajectory.message, trajectory.statistics
+        self.method, self.formulation = method, formulation
+        self.sol = None
+        self.t_events = None
+
+    success = property(lambda self: self.status == Status.SUCCESS)
+    nfev = property(lambda self: self.statistics.residuals)
+    njev = property(lambda self: self.statistics.jacobians)
+    nlu = property(lambda self: self.statistics.factorisations)
+
+    def __repr__(self):
+        span = f"t = {self.t[0]:g} ... {self.t[-1]:g}" if len(self.t) else "no output"
+        return f"<Solution of {self.system.name!r} by {self.method}: {self.status.name}, {span}, {len(self.t)} points>"
+
+    @cached_property
+    def energy(self):
+        """Kinetic and potential energy at each time, shape (n,)."""
+        return np.array([self.system.energy(t, q, v) for t, q, v in zip(self.t, self.q, self.v)])
+
+    @cached_property
+    def constraint_residuals(self):
+        """Largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` at each time, shape (n, 3)."""
+        return np.array([self._residuals(k) for k in range(len(self.t))]).reshape(-1, 3)
+
+    def _residuals(self, k):
+        s, t, q, v, a = self.system, self.t[k], self.q[k], self.v[k], self.a[k]
+        G = s.phi_q(t, q)
+        levels = s.phi(t, q), G @ v - s.nu(t, q), G @ a - s.gamma(t, q, v)
+        return [np.abs(x).max(initial=0.0) for x in levels]

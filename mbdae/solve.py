@@ -1,0 +1,156 @@
+"""`solve`: one call for every mechanism, formulation, integrator and solver."""
+
+import numpy as np
+
+from .events import find_events
+from .model.mechanism import Mechanism
+from .problems import FORMULATIONS
+from .problems.base import Problem
+from .solution import Solution
+from .system.assembly import State, assemble
+from .system.system import System
+from .trajectory import DenseOutput
+
+
+def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=None, rtol=1e-6, atol=1e-8, t_eval=None, every=1,
+          dense_output=False, events=None, progress=None):
+    """Move a mechanism from `t_span[0]` to `t_span[1]`.
+
+    Parameters
+    ----------
+    target : Mechanism, System or Problem
+    method : method object
+        `HalfImplicit(h=...)`, `Ida()`, `SolveIvp("DOP853")`, ...
+    t_span : (float, float)
+        Backward in time if the second is the smaller one.
+    formulation : str, optional
+        `"index3" "ggl" "gear" "index2" "index1" "ode"`; by default the one that suits the method best. A `Problem` as target has its own.
+    state : State, optional
+        Consistent start, taken as it is.
+    q0, v0 : array_like, optional
+        Guess of the start, made consistent; by default the guess of the mechanism's bodies.
+    rtol, atol : float or (atol) array_like
+        Tolerances of methods with error control; `atol` per block follows from the formulation (see `Problem.tolerances`).
+    t_eval : array_like, optional
+        Times of the output, in the direction of integration; by default the steps of the method.
+    every : int
+        Store every so-manieth step if `t_eval` is not given.
+    dense_output : bool
+        Make `Solution.sol`.
+    events : callable or sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy. Located on the dense output; a terminal event ends the
+        solution at its first zero.
+    progress : callable, optional
+        `progress(t)`, called now and then.
+
+    Returns
+    -------
+    Solution
+        With `success=False`, a status and a message if the run failed; the states up to there are kept.
+
+    Raises
+    ------
+    ValueError
+        Bad input, or a mechanism that cannot be made consistent.
+    Exception
+        Whatever a user function raises, unchanged.
+    """
+    problem = _problem(target, method, formulation)
+    system = problem if isinstance(problem, System) else problem.system
+    t0, t_end = _span(t_span)
+    t_eval = _outputs(t_eval, t0, t_end)
+    if not (isinstance(every, (int, np.integer)) and every >= 1):
+        raise ValueError(f"every must be a positive integer, got {every!r}")
+    _check_tolerances(rtol, atol)
+    start = _start(system, t0, state, q0, v0)
+    whole = dense_output or events is not None
+    trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval, progress=progress)
+    name = "index3" if isinstance(problem, System) else problem.formulation
+    solution = Solution(system, trajectory, method.label, name)
+    if events is not None:
+        solution.t_events = find_events(solution, events)
+    if whole:
+        _finish_dense(solution, t_eval, dense_output)
+    return _thinned(solution, every) if t_eval is None and every > 1 else solution
+
+
+def _problem(target, method, formulation):
+    """The system, or the problem in the form that was asked for or that suits the method."""
+    if isinstance(target, Problem):
+        if formulation not in (None, target.formulation):
+            raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} cannot be had")
+        _check_formulation(method, target.formulation)
+        return target if method.formulations else target.system
+    if isinstance(target, Mechanism):
+        target = System(target)
+    if not isinstance(target, System):
+        raise ValueError(f"solve: the target must be a Mechanism, System or Problem, got {type(target).__name__}")
+    if formulation is None:
+        return FORMULATIONS[method.formulations[0]](target) if method.formulations else target
+    if formulation not in FORMULATIONS:
+        raise ValueError(f"unknown formulation {formulation!r}; there are {', '.join(FORMULATIONS)}")
+    _check_formulation(method, formulation)
+    return FORMULATIONS[formulation](target) if method.formulations else target
+
+
+def _check_formulation(method, formulation):
+    possible = method.formulations or ("index3",)
+    if formulation not in possible:
+        raise ValueError(f"{method.label} cannot take the form {formulation!r}; it takes {', '.join(possible)}")
+
+
+def _span(t_span):
+    span = np.asarray(t_span, dtype=float)
+    if span.shape != (2,) or not np.isfinite(span).all() or span[0] == span[1]:
+        raise ValueError(f"t_span must be two different finite times, got {t_span!r}")
+    return float(span[0]), float(span[1])
+
+
+def _outputs(t_eval, t0, t_end):
+    if t_eval is None:
+        return None
+    t = np.atleast_1d(np.asarray(t_eval, dtype=float))
+    sign = np.sign(t_end - t0)
+    if t.ndim != 1 or not np.isfinite(t).all() or np.any(sign * np.diff(t) <= 0):
+        raise ValueError("t_eval must be finite times in the direction of integration, none twice")
+    if t.size and (sign * (t[0] - t0) < 0 or sign * (t[-1] - t_end) > 1e-12 * max(1.0, abs(t_end))):
+        raise ValueError(f"t_eval must lie within t_span, it runs from {t[0]:g} to {t[-1]:g}")
+    return t
+
+
+def _check_tolerances(rtol, atol):
+    if not (np.isscalar(rtol) and np.isfinite(rtol) and rtol > 0):
+        raise ValueError(f"rtol must be a positive number, got {rtol!r}")
+    a = np.asarray(atol, dtype=float)
+    if not np.isfinite(a).all() or (a < 0).any():
+        raise ValueError(f"atol must be finite and not negative, got {atol!r}")
+
+
+def _start(system, t0, state, q0, v0):
+    if state is None:
+        return assemble(system, t0, q0, v0)
+    if not isinstance(state, State):
+        raise ValueError(f"state must be a State, as assemble returns it, got {type(state).__name__}")
+    if state.t != t0:
+        raise ValueError(f"state belongs to t = {state.t:g}, t_span begins at {t0:g}")
+    return state
+
+
+def _finish_dense(solution, t_eval, dense_output):
+    if len(solution.t) < 2:
+        return
+    dense = DenseOutput(solution.system, solution)
+    if dense_output:
+        solution.sol = dense
+    if t_eval is not None:
+        lo, hi = dense.t[0], dense.t[-1]
+        t = t_eval[(t_eval >= lo) & (t_eval <= hi)]
+        solution.t, (solution.q, solution.v, solution.a, solution.lam) = t, dense(t)
+
+
+def _thinned(solution, every):
+    n = len(solution.t)
+    keep = np.unique(np.concatenate([np.arange(0, n, every), [n - 1]])) if n else np.arange(0)
+    for name in ["t", "q", "v", "a", "lam"]:
+        setattr(solution, name, getattr(solution, name)[keep])
+    return solution
