@@ -163,8 +163,8 @@ class _Sundials:
         seconds = time.perf_counter() - begin
         nfev = None if stepper.last is None else int(stepper.last.nfev)
         njev = None if stepper.last is None else int(stepper.last.njev)
-        statistics = Statistics(steps=steps, residuals=nfev, residuals_jacobian=None if nfev is None else guard.calls - nfev, jacobians=njev,
-                                seconds=seconds)
+        differences = None if nfev is None else guard.calls - nfev
+        statistics = Statistics(steps=steps, residuals=nfev, residuals_jacobian=differences, jacobians=njev, seconds=seconds)
         return rows, statistics, status, message
 
 

@@ -4,8 +4,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-from numba import config, njit, types
-from numba.core import cgutils
+from numba import njit, types
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
@@ -17,10 +17,10 @@ _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 def _source_stamp():
-    """One stamp for the whole package."""
+    """One stamp for all files that hold compiled code."""
     here = Path(__file__).parent
-    stats = sorted((str(f.relative_to(here)), f.stat().st_mtime_ns, f.stat().st_size) for f in here.rglob("*.py"))
-    return sha256(repr(stats).encode()).hexdigest(), len(stats)
+    files = sorted(f for folder in ("system", "problems", "jacobians", "integrators") for f in (here / folder).rglob("*.py"))
+    return sha256(b"".join(f.read_bytes() for f in [Path(__file__), *files])).hexdigest(), len(files)
 
 
 _STAMP = _source_stamp()
@@ -29,8 +29,8 @@ _STAMP = _source_stamp()
 def compiled(function):
     """Compile on first use, keep the result on disk; division by zero gives infinity instead of an exception.
 
-    Numba drops a cached function when its own file has changed, but not when a function that it calls has. Here a change anywhere in
-    the package drops them all: a stale kernel would give wrong numbers in silence.
+    Numba drops a cached function when its own file has changed, but not when a function that it calls has. Here a change in any
+    file with compiled code drops them all: a stale kernel would give wrong numbers in silence.
     """
     dispatcher = njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
     if not config.DISABLE_JIT:
@@ -38,7 +38,7 @@ def compiled(function):
     return dispatcher
 
 
-if config.DISABLE_JIT:
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
     def records(array, start, count, dtype):
         return array[start:start + count * np.dtype(dtype).itemsize].view(dtype)

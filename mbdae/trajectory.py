@@ -23,7 +23,9 @@ class Trajectory:
 
 
 class DenseOutput:
-    """States between the stored times of a trajectory or solution: cubic Hermite interpolation of `q` and `v` (order 4 on the stored values), linear of `lam`.
+    """States between the stored times of a trajectory or solution.
+
+    Cubic Hermite interpolation of `q` and `v` (order 4 on the stored values), linear interpolation of `lam`.
 
     The accuracy is that of the method only if every step has been stored.
     """

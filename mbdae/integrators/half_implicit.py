@@ -12,26 +12,26 @@ from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep
 
 
 @compiled
-def _solve_step(t, h, q, v, a, lam, d, r, q1, tol, max_iter, model, work):
+def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
     """Multipliers and accelerations at `t` that put the constraints right at `t + h`; returns status and iterations.
 
-    On entry `lam` is the guess, from the step before, and what joint friction is evaluated with. With `M a + G^T lam = Q` kept true
-    throughout, eqs. (11a), (11b) vanish and Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration.
+    On entry `a` and `lam` are the guess, from the step before; joint friction is evaluated with that `lam`. After the first correction
+    eqs. (11a), (11b) hold, so that Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration.
     """
     head = header(model)
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
-    # equations of motion at t, solved for a with the old multipliers
+    # equations of motion at t with the old multipliers: they ask for the accelerations b
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)
     kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
     kernels.force(t, q, v, lam, model, work, d)
-    a[:] = 0.0
-    sparse.add_transposed(G, lam, model, a)
+    b[:] = 0.0
+    sparse.add_transposed(G, lam, model, b)
     for k in range(a.shape[0]):
-        a[k] = d[k] - a[k]
-    sparse.mass_solve(L, a, model, a)
+        b[k] = d[k] - b[k]
+    sparse.mass_solve(L, b, model, b)
     for iteration in range(1, max_iter + 1):
         # position at t + h, eqs. (4) and (9d)
         for k in range(d.shape[0]):
@@ -39,13 +39,19 @@ def _solve_step(t, h, q, v, a, lam, d, r, q1, tol, max_iter, model, work):
         kernels.retract(q, d, model, q1)
         kernels.place(q1, model, work)
         kernels.phi(t + h, q1, model, work, r)
-        # corrections: B dlam_hat = Phi, dx = -M^-1 G^T dlam_hat
+        # corrections: B dlam_hat = Phi - G M^-1 e, dx = -M^-1 (e + G^T dlam_hat), where -M^-1 e = h^2 (b - a) at first and zero then
+        if iteration == 1:
+            for k in range(d.shape[0]):
+                b[k] = h * h * (b[k] - a[k])
+            sparse.add_times(G, b, model, r)
         kkt.solve_reduced(model, work, r, r)
         d[:] = 0.0
         sparse.add_transposed(G, r, model, d)
         sparse.mass_solve(L, d, model, d)
         size = 0.0
         for k in range(d.shape[0]):
+            if iteration == 1:
+                d[k] -= b[k]
             size += d[k] * d[k]
             a[k] -= d[k] / (h * h)
         for k in range(r.shape[0]):
@@ -65,10 +71,10 @@ def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, wo
     The accelerations and multipliers of a time are found in the step that starts there, so a state is stored before it is left, and
     `last` asks for one more solve at the end without a step.
     """
-    d, r, q1 = np.empty_like(v), np.empty(lam.shape[0]), np.empty_like(q)
+    b, d, r, q1 = np.empty_like(v), np.empty_like(v), np.empty_like(lam), np.empty_like(q)
     stored = iterations = 0
     for k in range(n + 1 if last else n):
-        status, count = _solve_step(t + k * h, h, q, v, a, lam, d, r, q1, tol, max_iter, model, work)
+        status, count = _solve_step(t + k * h, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work)
         if status != CONVERGED:
             return status, k, iterations, stored
         if (phase + k) % every == 0 or k == n:
@@ -88,8 +94,8 @@ def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, wo
 class HalfImplicit(FixedStep):
     """Half-implicit Euler for index-3 equations: symplectic, explicit in velocities and forces, implicit in positions.
 
-    `v1 = v + h a`, `q1 = q (+) h v1`, with `M a + Phi_q(q)^T lam = Q(q, v)` and `Phi(t1, q1) = 0` [Fang, eqs. (3)-(5)]. Newton's matrix (12)
-    is formed once per step. First order in `q`, `v` and `lam`. Not for stiff forces: these are explicit.
+    `v1 = v + h a`, `q1 = q (+) h v1`, with `M a + Phi_q(q)^T lam = Q(q, v)` and `Phi(t1, q1) = 0` [Fang, eqs. (3)-(5)]. Newton's matrix
+    (12) is formed once per step. First order in `q`, `v` and `lam`. Not for stiff forces: these are explicit.
 
     Parameters
     ----------

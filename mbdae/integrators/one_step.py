@@ -93,6 +93,7 @@ class _Run:
         self.chunk = 64
 
     def to_end(self, progress):
+        self._advance(self.t0, self.h, 0, False)  # compiles, if it must, before the clock starts
         start = time.perf_counter()
         status, base = CONVERGED, self.t0
         for leg, (n, h) in enumerate(self.legs):

@@ -122,6 +122,7 @@ class Function:
 
 
 Motion = Constant | Polynomial | Harmonic | Function
+ZERO = Constant(0.0)
 
 
 def as_motion(value, owner, field):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from . import checks
-from .motions import Constant, Motion, as_motion
+from .motions import ZERO, Constant, Motion, as_motion
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -65,7 +65,7 @@ class DP1(_Primitive):
 
     a_i: tuple
     a_j: tuple
-    f: Motion = Constant(0.0)
+    f: Motion = ZERO
     directions = (("a_i", "i"), ("a_j", "j"))
 
 
@@ -76,7 +76,7 @@ class DP2(_Primitive):
     a_i: tuple
     s_i: tuple = ORIGIN
     s_j: tuple = ORIGIN
-    f: Motion = Constant(0.0)
+    f: Motion = ZERO
     directions = (("a_i", "i"),)
     points = (("s_i", "i"), ("s_j", "j"))
 
@@ -104,7 +104,7 @@ class CD(_Primitive):
     c: tuple
     s_i: tuple = ORIGIN
     s_j: tuple = ORIGIN
-    f: Motion = Constant(0.0)
+    f: Motion = ZERO
     points = (("s_i", "i"), ("s_j", "j"))
 
     def _check(self, owner):
@@ -144,4 +144,4 @@ class Turn(_Primitive):
 class PlanarAngle(_Primitive):
     """`angle_j - angle_i - f(t) = 0` between planar bodies (or the ground, whose angle is zero)."""
 
-    f: Motion = Constant(0.0)
+    f: Motion = ZERO

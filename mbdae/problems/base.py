@@ -1,6 +1,7 @@
 """What all problem classes share: the contract between formulations, integrators and solver adapters."""
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array
@@ -40,10 +41,12 @@ class Problem:
     formulation = "?"
     title = "?"
     implicit = True
-    unknowns = ()  # (block, size attribute of the system)
-    rows = ()
-    block_index = {}
-    algebraic_blocks = ()
+    unknowns: ClassVar[tuple[tuple[str, str], ...]] = ()  # (block, size attribute of the system)
+    rows: ClassVar[tuple[tuple[str, str], ...]] = ()
+    block_index: ClassVar[dict[str, int]] = {}
+    algebraic_blocks: ClassVar[tuple[str, ...]] = ()
+    loose_blocks: ClassVar[tuple[str, ...]] = ()  # blocks that must not spoil the error test
+    loose_tolerance: ClassVar[float] = 1e4
 
     def __init__(self, system):
         self.system = system
@@ -135,7 +138,8 @@ class Problem:
 
     def _complex_buffers(self):
         if self._complex is None:
-            self._complex = (np.zeros(self.n, complex), np.zeros(self.n, complex), self.system.workspace(complex), np.zeros(self.m, complex))
+            y, yd, out = (np.zeros(k, complex) for k in (self.n, self.n, self.m))
+            self._complex = y, yd, self.system.workspace(complex), out
         return self._complex
 
     # what a solver must be told ------------------------------------------------------------------------------------------
@@ -162,9 +166,6 @@ class Problem:
         for name in self.loose_blocks:
             out[self.blocks[name]] = self.loose_tolerance
         return out
-
-    loose_blocks = ()
-    loose_tolerance = 1e4
 
     # states ----------------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,10 @@ def _residual(t, y, yd, model, work, out):
 
 
 class Overdetermined(Problem):
-    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi = 0`, `Phi_q v = nu`, `Phi_q vd = gamma` with `y = (q, v, lam)`: more equations than unknowns."""
+    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi = 0`, `Phi_q v = nu`, `Phi_q vd = gamma` with `y = (q, v, lam)`.
+
+    More equations than unknowns.
+    """
 
     formulation = "overdetermined"
     title = "overdetermined"

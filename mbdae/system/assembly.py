@@ -206,7 +206,8 @@ def _check_drivers(system, t, q, guess):
         if abs(defect[k]) > CONTRADICTION * max(1.0, abs(nu[k])):
             raise AssemblyError(
                 f"driver {driver.name!r} asks for the rate {nu[k]:.6g} at t = {t:g}, but the velocities given with "
-                f"{' and '.join(repr(b.name) for b in bodies if b is not None)} make it {nu[k] + defect[k]:.6g}; correct them, or leave them out"
+                f"{' and '.join(repr(b.name) for b in bodies if b is not None)} "
+                f"make it {nu[k] + defect[k]:.6g}; correct them, or leave them out"
             )
 
 

@@ -46,7 +46,7 @@ def build(mechanism, callbacks):
     motions = _Motions(callbacks)
     elements, segments, pattern = _constraints(mechanism, bodies, index, motions)
     forces = _forces(mechanism, index, motions, callbacks)
-    blocks = _mass_blocks(mechanism.bodies, bodies)
+    blocks = _mass_blocks(bodies)
     return _assemble(mechanism, bodies, motions, elements, segments, pattern, forces, blocks)
 
 
@@ -80,9 +80,9 @@ def _body_table(bodies):
     return table
 
 
-def _mass_blocks(bodies, table):
+def _mass_blocks(table):
     sizes = []
-    for body, record in zip(bodies, table):
+    for record in table:
         full = record["kind"] == lay.RIGID and np.any(record["J"][[1, 2, 5]] != 0.0)
         sizes += [1] * (3 if full or record["kind"] != lay.RIGID else 6) + [3] * bool(full)
     n = np.array(sizes, dtype=np.int64)
@@ -216,7 +216,8 @@ def _forces(mechanism, index, motions, callbacks):
         else:
             found["friction"].append(_friction(f, mechanism, index))
     types = {"tsda": lay.SPRING_T, "rsda": lay.SPRING_T, "load": lay.LOAD_T, "user_force": lay.USER_FORCE_T, "friction": lay.FRICTION_T}
-    return {k: np.array(v, dtype=types[k]) if v else np.zeros(0, types[k]) for k, v in found.items()} | {"user_ids": np.array(ids, np.int64)}
+    records = {k: np.array(v, dtype=types[k]) if v else np.zeros(0, types[k]) for k, v in found.items()}
+    return records | {"user_ids": np.array(ids, np.int64)}
 
 
 def _spring(f, index, callbacks, free):
@@ -262,7 +263,8 @@ def _normal_rows(f, joint, mechanism):
     carrying = [label for p in primitives if _carries_force(p) for label in p.labels()]
     for name in f.normal or ():
         if name not in carrying:
-            raise ValueError(f"Friction {f.name!r}: normal names the row {name!r}; the rows of {joint.name!r} that carry forces are {carrying}")
+            raise ValueError(f"Friction {f.name!r}: normal names the row {name!r}; "
+                             f"the rows of {joint.name!r} that carry forces are {carrying}")
     labels = mechanism.labels
     return [labels.index(name) for name in f.normal or carrying]
 

@@ -9,7 +9,8 @@ import ctypes
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, config, njit, types
+from numba import carray, cfunc, njit, types
+from numba.core import config
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
@@ -40,7 +41,7 @@ def _by_address(restype, argtypes):
     return declare
 
 
-if config.DISABLE_JIT:  # the same calls through ctypes, so that kernels can be stepped through
+if config.DISABLE_JIT:  # type: ignore[attr-defined]  # the same calls through ctypes, so that kernels can be stepped through
 
     def call1(address, x):
         return _SCALAR[1](address)(x)

@@ -131,8 +131,8 @@ def tables_from_functions(callbacks, **functions):
     first, env_ptr, pair = envelope(rows, pairs)
     block = np.array([(0, nv, 0)], dtype=lay.BLOCK_T)
     sizes = {lay.KIND: lay.USER, lay.NB: 0, lay.NQ: f.nq, lay.NV: nv, lay.NC: nc, lay.NNZ: nc * nv, lay.NENV: int(env_ptr[-1]),
-             lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: int(nv == 1), lay.IDENTITY_MAP: int(f.user_kinematics is None and f.user_retract is None),
-             lay.ADDRESS: callbacks.system(f.evaluate)}
+             lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: int(nv == 1), lay.ADDRESS: callbacks.system(f.evaluate),
+             lay.IDENTITY_MAP: int(f.user_kinematics is None and f.user_retract is None)}
     tables = {"ptr": pattern.ptr, "col": pattern.col, "block": block, "block_of": np.zeros(nv, np.int64), "rows": rows,
               "first": first, "env_ptr": env_ptr, "pair": pair}
     return f, Tables(lay.pack(sizes, tables), pattern, np.zeros(0, lay.BODY_T), rows)
@@ -148,7 +148,8 @@ def _analytic(function, args):
     h = _CUBE_ROOT
     ends = [np.asarray(function(0.0, *[a + s * h * d for a, d in zip(args, direction)])) for s in (1, -1)]
     central = (ends[0] - ends[1]) / (2 * h)
-    return stepped.shape == central.shape and bool(np.allclose(stepped, central, rtol=1e-5, atol=1e-6 * (1 + np.abs(central).max(initial=0.0))))
+    scale = 1.0 + np.abs(central).max(initial=0.0)
+    return stepped.shape == central.shape and bool(np.allclose(stepped, central, rtol=1e-5, atol=1e-6 * scale))
 
 
 def _lifted(function):

@@ -87,7 +87,6 @@ def prepare(model, work):
 @compiled
 def mass_values(model, work):
     """The mass blocks in `work`."""
-    head = header(model)
     return part(model, work, lay.W_MASS)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled import compiled
 from . import layout as lay
-from .layout import PAIR_T, header, part, table
+from .layout import PAIR_T, part, table
 from .sparse import add_transposed, factor_mass, mass_solve, scale_rows, times
 
 # a pivot below this fraction of its diagonal entry counts as zero; independent rows stay above it
@@ -19,7 +19,6 @@ DEPENDENT = 1e-13
 @compiled
 def factor(model, work, fresh_mass):
     """Factorise for the values of `Phi_q` (and of `M`, if `fresh_mass`) in `work`; returns the number of dependent rows."""
-    head = header(model)
     G, W = part(model, work, lay.W_G), part(model, work, lay.W_W)
     if fresh_mass:
         factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
@@ -72,7 +71,6 @@ def _cholesky(first, ptr, env, inverse_diagonal):
 @compiled
 def solve_reduced(model, work, rhs, out):
     """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`."""
-    head = header(model)
     first, ptr = table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64)
     rows = table(model, lay.ROWS, np.int64)
     env, inverse = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG)
@@ -96,7 +94,6 @@ def solve_reduced(model, work, rhs, out):
 @compiled
 def solve(model, work, b, c, x, lam):
     """`M x + Phi_q^T lam = b`, `Phi_q x = c`, after `factor`."""
-    head = header(model)
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
     y, r = part(model, work, lay.W_V1), part(model, work, lay.W_C1)
     mass_solve(L, b, model, y)

@@ -8,14 +8,19 @@ from .layout import BLOCK_T, header, table
 
 
 @compiled
-def times(G, x, model, out):
-    """`out = Phi_q x`."""
+def add_times(G, x, model, out):
+    """`out += Phi_q x`."""
     ptr, col = table(model, lay.PTR, np.int64), table(model, lay.COL, np.int64)
     for r in range(ptr.shape[0] - 1):
-        s = 0.0 * G[0] * x[0]
         for k in range(ptr[r], ptr[r + 1]):
-            s += G[k] * x[col[k]]
-        out[r] = s
+            out[r] += G[k] * x[col[k]]
+
+
+@compiled
+def times(G, x, model, out):
+    """`out = Phi_q x`."""
+    out[:] = 0.0
+    add_times(G, x, model, out)
 
 
 @compiled
