@@ -8,36 +8,42 @@ from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep
+from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep, at_rounding
 
 
 @compiled
 def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
     """One step from `t`; `a`, `lam` are the guess from the step before. Returns status and iterations.
 
-    Newton's matrix is `[M G^T; G 0]` at the predicted position, formed once; derivatives of forces and reactions are left out.
+    Newton's matrix is `[M G^T; G 0]` at the start of the step; derivatives of forces and reactions are left out.
     Joint friction takes the multipliers of the step before.
     """
     d, v1, q1, G, r1, r2, da, dlam, old = s
     head = header(model)
     old[:] = lam
+    size = np.inf
+    kernels.place(q, model, work)
+    kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
+    kernels.mass(t, q, model, work)
+    kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
     for iteration in range(max_iter + 1):
         # state at t + h, eq. (14)
         for k in range(v.shape[0]):
             v1[k] = v[k] + h * a[k]
             d[k] = h * v1[k]
         kernels.retract(q, d, model, q1)
-        if iteration > 0 and _size(da, dlam) < tol:
-            return CONVERGED, iteration
+        if iteration > 0:
+            before, size = size, _size(da, dlam)
+            if size < tol or (size > 0.5 * before and at_rounding(r2, h * h, q1)):
+                return CONVERGED, iteration
+            if not np.isfinite(size):
+                return NOT_FINITE, iteration
         if iteration == max_iter:
             break
         kernels.place(q1, model, work)
         kernels.place_velocity(v1, model, work)
         kernels.phi_q(t + h, q1, model, work, G)
         kernels.mass(t + h, q1, model, work)
-        if iteration == 0:
-            part(model, work, lay.W_G)[:] = G
-            kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
         # residual, eq. (13)
         kernels.force(t + h, q1, v1, old, model, work, da)
         sparse.mass_times(kernels.mass_values(model, work), a, model, r1)
@@ -52,8 +58,6 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
             a[k] += da[k]
         for k in range(lam.shape[0]):
             lam[k] += dlam[k]
-        if not np.isfinite(_size(da, dlam)):
-            return NOT_FINITE, iteration + 1
     return DIVERGED, max_iter
 
 

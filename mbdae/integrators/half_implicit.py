@@ -8,7 +8,7 @@ from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep
+from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep, at_rounding
 
 
 @compiled
@@ -32,6 +32,7 @@ def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
     for k in range(a.shape[0]):
         b[k] = d[k] - b[k]
     sparse.mass_solve(L, b, model, b)
+    size = np.inf
     for iteration in range(1, max_iter + 1):
         # position at t + h, eqs. (4) and (9d)
         for k in range(d.shape[0]):
@@ -39,6 +40,7 @@ def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
         kernels.retract(q, d, model, q1)
         kernels.place(q1, model, work)
         kernels.phi(t + h, q1, model, work, r)
+        exact = at_rounding(r, 1.0, q1)
         # corrections: B dlam_hat = Phi - G M^-1 e, dx = -M^-1 (e + G^T dlam_hat), where -M^-1 e = h^2 (b - a) at first and zero then
         if iteration == 1:
             for k in range(d.shape[0]):
@@ -48,7 +50,7 @@ def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
         d[:] = 0.0
         sparse.add_transposed(G, r, model, d)
         sparse.mass_solve(L, d, model, d)
-        size = 0.0
+        before, size = size, 0.0
         for k in range(d.shape[0]):
             if iteration == 1:
                 d[k] -= b[k]
@@ -57,7 +59,7 @@ def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
         for k in range(r.shape[0]):
             size += r[k] * r[k]
             lam[k] += r[k] / (h * h)
-        if size < tol * tol:
+        if size < tol * tol or (exact and size > 0.25 * before):
             return CONVERGED, iteration
         if not np.isfinite(size):
             return NOT_FINITE, iteration

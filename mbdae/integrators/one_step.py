@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..compiled import compiled
 from ..status import Statistics, Status
 from ..trajectory import DenseOutput, Trajectory
 
@@ -13,6 +14,18 @@ CONVERGED, DIVERGED, NOT_FINITE = 0, 1, 2
 _STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE}
 _REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite"}
 CHUNK_SECONDS = 0.2
+ROUNDING = 2e-15
+
+
+@compiled
+def at_rounding(phi, scale, q):
+    """Whether `Phi = scale * phi` is as small as rounding allows: a correction that no longer shrinks is then rounding too."""
+    largest = position = 0.0
+    for k in range(phi.shape[0]):
+        largest = max(largest, abs(phi[k]))
+    for k in range(q.shape[0]):
+        position = max(position, abs(q[k]))
+    return scale * largest <= ROUNDING * (1.0 + position)
 
 
 @dataclass(frozen=True)
