@@ -2,10 +2,20 @@
 
 import numpy as np
 
+from mbdae.compiled import compiled
 from mbdae.status import Status
 
-TOLERATED = 50  # evaluations in a row that may be not finite before the run is ended
+TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
+STALLED = 1000  # steps in a row that move time by rounding only
 HUGE = 1e60  # what a solver sees instead: its Newton iteration diverges and the step is cut
+
+
+@compiled
+def _all_finite(x):
+    for k in range(x.shape[0]):
+        if not np.isfinite(x[k]):
+            return False
+    return True
 
 
 class SolverFailure(Exception):
@@ -20,22 +30,21 @@ class Guard:
     """Counts evaluations and replaces values that are not finite.
 
     A Newton iterate may leave the domain of the equations; the solver should then shorten its step and try again. Some solvers would
-    loop without end on NaN, so they see a huge residual instead, and after `TOLERATED` bad evaluations in a row the run ends.
+    loop without end on NaN, so they see a huge value instead, and after too many bad evaluations the run ends.
     """
 
     def __init__(self):
-        self.calls = self.jacobians = self.bad = 0
+        self.calls = self.jacobians = self.bad = self.bad_in_a_row = 0
 
     def check(self, t, out):
         """To be called with every result; may change it."""
         self.calls += 1
-        if np.isfinite(out.dot(out)):
-            self.bad = 0
-            return
-        if np.isfinite(out).all():
+        if _all_finite(out):
+            self.bad_in_a_row = 0
             return
         self.bad += 1
-        if self.bad > TOLERATED:
+        self.bad_in_a_row += 1
+        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED:
             raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
         out[~np.isfinite(out)] = HUGE
 
@@ -45,14 +54,21 @@ class Guard:
         if not np.isfinite(values).all():
             raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}")
 
+    def explain(self, failure):
+        """The failure, traced back to values that were not finite if the solver met them last."""
+        if self.bad_in_a_row and failure.status != Status.NOT_FINITE:
+            return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
+        return failure
 
-def drive(stepper, t0, start, t_end, t_eval, progress, max_steps):
+
+def drive(stepper, guard, t0, start, t_end, t_eval, progress, max_steps):
     """Step a solver to the end and collect its output.
 
     Parameters
     ----------
     stepper : object
         `stepper.step() -> t, y, yd` makes one internal step towards the end; `stepper.at(t) -> y, yd` interpolates within it.
+    guard : Guard
     t0, start : float, (y, yd)
     t_end : float
     t_eval : ndarray or None
@@ -72,19 +88,24 @@ def drive(stepper, t0, start, t_end, t_eval, progress, max_steps):
     rows = [(t0, *start)] if t_eval is None else []
     while wanted and wanted[-1] == t0:
         rows.append((wanted.pop(), *start))
-    t, steps = t0, 0
+    t, steps, stalled = t0, 0, 0
     try:
         while forward * (t_end - t) > 0.0:
             if steps == max_steps:
                 raise SolverFailure(Status.TOO_MANY_STEPS, f"{max_steps} steps were not enough")
+            before = t
             t, y, yd = stepper.step()
             steps += 1
+            stalled = stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
+            if stalled > STALLED:
+                raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
             if t_eval is None:
                 rows.append((t, y, yd))
             while wanted and forward * (t - wanted[-1]) >= -1e-14 * abs(t):
                 rows.append((wanted[-1], *stepper.at(wanted.pop())))
             if progress is not None:
                 progress(t)
-    except SolverFailure as failure:
+    except SolverFailure as met:
+        failure = guard.explain(met)
         return rows, steps, failure.status, f"{failure.reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
     return rows, steps, Status.SUCCESS, "the end of the time span was reached"

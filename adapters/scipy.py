@@ -98,11 +98,13 @@ class SolveIvp:
         """See `mbdae.method`."""
         import scipy.integrate
 
-        guard, begin = Guard(), time.perf_counter()
+        guard = Guard()
         options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, guard)
-        y0, _ = problem.pack(state)
+        y0, yd0 = problem.pack(state)
+        problem.compile(state.t, y0, yd0)
+        begin = time.perf_counter()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step, **options)
-        rows, steps, status, message = drive(_Stepper(solver), state.t, (y0, None), t_end, t_eval, progress, self.max_steps)
+        rows, steps, status, message = drive(_Stepper(solver), guard, state.t, (y0, None), t_end, t_eval, progress, self.max_steps)
         statistics = Statistics(steps=steps, residuals=int(solver.nfev), residuals_jacobian=guard.calls - int(solver.nfev),
                                 jacobians=int(solver.njev), factorisations=int(solver.nlu), seconds=time.perf_counter() - begin)
         return ode_trajectory(problem, rows, statistics, status, message)

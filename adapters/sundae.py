@@ -159,7 +159,7 @@ class _Sundials:
         stepper = _Stepper(solver, t_end)
         solver.init_step(t0, *start)
         state = start if len(start) == 2 else (*start, None)
-        rows, steps, status, message = drive(stepper, t0, state, t_end, t_eval, progress, self.max_steps)
+        rows, steps, status, message = drive(stepper, guard, t0, state, t_end, t_eval, progress, self.max_steps)
         seconds = time.perf_counter() - begin
         nfev = None if stepper.last is None else int(stepper.last.nfev)
         njev = None if stepper.last is None else int(stepper.last.njev)
@@ -195,6 +195,7 @@ class Ida(_Sundials):
         arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
         solver = IDA(**arguments, max_order=self.max_order, first_step=self.first_step, max_step=self.max_step)
         start = problem.pack(state)
+        problem.compile(state.t, *start)
         rows, statistics, status, message = self._run(solver, guard, problem, start, state.t, t_end, t_eval, progress)
         t = np.array([r[0] for r in rows])
         y, yd = (np.array([r[k] for r in rows]).reshape(-1, problem.n) for k in (1, 2))
@@ -233,7 +234,8 @@ class Cvode(_Sundials):
         arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
         order = self.max_order if self.multistep == "BDF" or self.max_order != 5 else 12
         solver = CVODE(**arguments, method=self.multistep, max_order=order, first_step=self.first_step, max_step=self.max_step)
-        y0, _ = problem.pack(state)
+        y0, yd0 = problem.pack(state)
+        problem.compile(state.t, y0, yd0)
         rows, statistics, status, message = self._run(solver, guard, problem, (y0,), state.t, t_end, t_eval, progress)
         return ode_trajectory(problem, rows, statistics, status, message)
 

@@ -72,8 +72,7 @@ class Problem:
         if out is None:
             out = np.empty(self.m)
         self._residual(t, y, yd, self.system.model, self._work, out)
-        if self.system.callbacks.pending is not None:
-            self.system.callbacks.raise_pending()
+        self.system.callbacks.check()
         return out
 
     def jacobian(self, t, y, yd, c):
@@ -99,8 +98,7 @@ class Problem:
             zd[columns] += 1j * COMPLEX_STEP * c
             self._residual(t, z, zd, self.system.model, work, out)
             values[entries] = out[rows].imag / COMPLEX_STEP
-        if self.system.callbacks.pending is not None:
-            self.system.callbacks.raise_pending()
+        self.system.callbacks.check()
         return values
 
     @cached_property
@@ -141,6 +139,11 @@ class Problem:
             y, yd, out = (np.zeros(k, complex) for k in (self.n, self.n, self.m))
             self._complex = y, yd, self.system.workspace(complex), out
         return self._complex
+
+    def compile(self, t, y, yd):
+        """Evaluate residual and Jacobian once, so that compilation does not count as run time."""
+        self.residual(t, y, yd)
+        self.jacobian_values(t, y, yd, 1.0)
 
     # what a solver must be told ------------------------------------------------------------------------------------------
 

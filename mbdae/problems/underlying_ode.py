@@ -89,8 +89,7 @@ class UnderlyingODE(Problem):
         if out is None:
             out = np.empty(self.n)
         _rhs(t, y, (self.alpha, self.beta), self.system.model, self._work, out, self._lam)
-        if self.system.callbacks.pending is not None:
-            self.system.callbacks.raise_pending()
+        self.system.callbacks.check()
         return out
 
     def residual(self, t, y, yd, out=None):
@@ -109,6 +108,11 @@ class UnderlyingODE(Problem):
             _rhs(t, z, (self.alpha, self.beta), self.system.model, work, out, lam)
             J[:, k] = out.imag / COMPLEX_STEP
         return J
+
+    def compile(self, t, y, yd):
+        self.rhs(t, y)
+        if self.n <= 200:  # beyond, no solver asks for the dense Jacobian
+            self.rhs_jacobian(t, y)
 
     def pack(self, state):
         return self._pack(state)

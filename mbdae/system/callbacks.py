@@ -111,6 +111,11 @@ class Callbacks:
         self._alive = []
         self._replays = []
 
+    def check(self):
+        """Re-raise what a user function has raised, if any; quick where there is nothing to look at."""
+        if self.pending is not None or self._replays:
+            self.raise_pending()
+
     def raise_pending(self):
         """Re-raise what a user function raised inside a kernel, unchanged."""
         for replay in self._replays:

@@ -43,6 +43,13 @@ def absolute(x):
 
 
 @compiled
+def tanh(x):
+    """`tanh x` (to first order in the imaginary part); NumPy's complex one overflows where the real one is 1."""
+    e = math.exp(-2.0 * abs(x.real))
+    return math.tanh(x.real) + (x - x.real) * (4.0 * e / (1.0 + e) ** 2)
+
+
+@compiled
 def angle(y, x):
     """`atan2(y, x)` continued analytically from the real axis (to first order in the imaginary parts)."""
     theta = math.atan2(y.real, x.real)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...compiled import compiled
 from ..frames import omega, point, point_velocity, rotate, unrotate
-from ..vec3 import absolute, dot, scale, sub
+from ..vec3 import absolute, dot, scale, sub, tanh
 from .common import force_at, wrench
 
 _ZERO = (0.0, 0.0, 0.0)
@@ -14,7 +14,7 @@ _ZERO = (0.0, 0.0, 0.0)
 def _sign(e, v):
     """`sign v` with its transition at `v_s`."""
     if e["smooth"]:
-        return np.tanh(v / e["v_s"])
+        return tanh(v / e["v_s"])
     if abs(v.real) < e["v_s"]:
         return 0.0 * v
     return 0.0 * v + (1.0 if v.real > 0.0 else -1.0)
