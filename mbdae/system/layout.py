@@ -43,7 +43,8 @@ FRICTION_T = np.dtype([
     ("s_i", _f, 3), ("s_j", _f, 3), ("a_i", _f, 3),
 ])
 BLOCK_T = np.dtype([("v", _i), ("n", _i), ("at", _i)])
-PAIR_T = np.dtype([("to", _i), ("a", _i), ("b", _i), ("n", _i)])
+# the largest table of a long chain: small integers keep it in the cache
+PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])
 
 FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
 

@@ -1,0 +1,118 @@
+"""`make bench`: cost of the one-step integrators, of residuals, and how the cost grows with the number of bodies.
+
+Every figure is the median of several runs in one process; compare the ratios, not the microseconds of different machines.
+"""
+
+import statistics
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import mbdae
+from mbdae import library
+from mbdae.adapters.sundae import Ida
+
+REPEATS = 7
+PUBLISHED = {"HalfImplicit": 1560.0, "FullyImplicit": 3140.0}  # us per slider-crank step of the code published with the paper
+
+
+def median_of(function, repeats=REPEATS):
+    """Median of what `function` returns in several calls."""
+    return statistics.median(function() for _ in range(repeats))
+
+
+def seconds_per_step(system, state, method, t_end):
+    """Wall time of one step of a one-step integrator."""
+    def run():
+        trajectory = method.integrate(system, state, t_end, every=10**9)
+        return trajectory.statistics.seconds / trajectory.statistics.steps
+
+    return median_of(run)
+
+
+def one_step_integrators():
+    """Slider-crank, four-link and double pendulum: microseconds per step."""
+    table = Table("mechanism", "method", "h [s]", "us/step", "iterations", "published code / this", title="One-step integrators")
+    settings = {"slider-crank": ((1e-10, 1e-3), (1e-7, 1e-3)), "four-link": ((1e-9, 1e-3), (1e-5, 1e-3)),
+                "double-pendulum": ((1e-7, 1e-3), (1e-6, 1e-3))}
+    for name, pairs in settings.items():
+        system = mbdae.System(library.mechanism(name))
+        state = mbdae.assemble(system)
+        for make, (tol, h) in zip((mbdae.HalfImplicit, mbdae.FullyImplicit), pairs):
+            method = make(h=h, tol=tol)
+            us = 1e6 * seconds_per_step(system, state, method, 2.0)
+            count = method.integrate(system, state, 2.0, every=10**9).statistics.iterations_per_step
+            ratio = f"{PUBLISHED[make.__name__] / us:.0f}" if name == "slider-crank" else ""
+            table.add_row(name, make.__name__, f"{h:g}", f"{us:.2f}", f"{count:.2f}", ratio)
+    return table
+
+
+def chain_scaling():
+    """Chains of spherical joints: microseconds per link and step, and the exponent of the growth."""
+    table = Table("links", "us/link/step", "iterations", "growth exponent", title="Half-implicit chain, h = 1e-3 s, tol = 1e-7")
+    before = None
+    for n in (1, 2, 8, 32, 128, 512, 1024, 4096):
+        system = mbdae.System(library.mechanism("chain", links=n))
+        state = mbdae.assemble(system)
+        method = mbdae.HalfImplicit(h=1e-3, tol=1e-7)
+        steps = 200
+        cost = seconds_per_step(system, state, method, steps * 1e-3)
+        trajectory = method.integrate(system, state, steps * 1e-3, every=10**9)
+        exponent = f"{np.log(cost / before[1]) / np.log(n / before[0]):.3f}" if before else ""
+        table.add_row(str(n), f"{1e6 * cost / n:.3f}", f"{trajectory.statistics.iterations_per_step:.2f}", exponent)
+        before = (n, cost)
+    return table
+
+
+def residuals():
+    """One residual and one exact Jacobian per formulation, called from Python."""
+    table = Table("formulation", "unknowns", "residual [us]", "Jacobian [us]", "groups", title="Slider-crank, calls from Python")
+    system = mbdae.System(library.mechanism("slider-crank"))
+    state = mbdae.assemble(system)
+    for make in (mbdae.Index3, mbdae.GGL, mbdae.Gear, mbdae.Index2, mbdae.Index1, mbdae.Overdetermined):
+        problem = make(system)
+        y, yd = problem.pack(state)
+        out = np.empty(problem.m)
+        problem.compile(0.0, y, yd)
+        residual = median_of(lambda p=problem, y=y, yd=yd, out=out: _time(lambda: p.residual(0.0, y, yd, out), 5000))
+        jacobian = median_of(lambda p=problem, y=y, yd=yd: _time(lambda: p.jacobian_values(0.0, y, yd, 1.0), 50))
+        table.add_row(problem.title, str(problem.n), f"{1e6 * residual:.2f}", f"{1e6 * jacobian:.0f}", str(problem.groups.max() + 1))
+    return table
+
+
+def solvers():
+    """IDA on the double pendulum: exact Jacobian against IDA's own differences."""
+    table = Table("formulation", "Jacobian", "steps", "residuals", "for Jacobians", "ms", "ms ratio",
+                  title="IDA, double pendulum, 1 s, rtol = 1e-8, atol = 1e-10")
+    system = mbdae.System(library.mechanism("double-pendulum"))
+    for form in ("gear", "ggl", "index2", "index1"):
+        reference = None
+        for jacobian in ("exact", "difference"):
+            def run(form=form, jacobian=jacobian):
+                return mbdae.solve(system, Ida(jacobian), (0.0, 1.0), formulation=form, rtol=1e-8, atol=1e-10).statistics
+
+            s = run()
+            ms = 1e3 * median_of(lambda run=run: run().seconds)
+            reference = reference or ms
+            table.add_row(form, jacobian, str(s.steps), str(s.residuals), str(s.residuals_jacobian), f"{ms:.1f}", f"{ms / reference:.2f}")
+    return table
+
+
+def _time(function, n):
+    begin = time.perf_counter()
+    for _ in range(n):
+        function()
+    return (time.perf_counter() - begin) / n
+
+
+def main():
+    """Print all tables."""
+    console = Console()
+    for study in (one_step_integrators, chain_scaling, residuals, solvers):
+        console.print(study())
+
+
+if __name__ == "__main__":
+    main()
