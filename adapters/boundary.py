@@ -26,6 +26,19 @@ class SolverFailure(Exception):
         self.status, self.reason = status, reason
 
 
+def refuse_redundant(state, label):
+    """Redundant constraints make the iteration matrix of an implicit form singular: say so before the solver fails.
+
+    Raises
+    ------
+    ValueError
+    """
+    if state.redundant:
+        names = ", ".join(repr(name) for name in state.redundant)
+        raise ValueError(f"{label} needs independent constraints, but these follow from the others: {names}; leave them out with "
+                         f"mechanism.without({names}), or use the underlying ODE or a one-step integrator")
+
+
 class Guard:
     """Counts evaluations and replaces values that are not finite.
 
@@ -61,7 +74,7 @@ class Guard:
         return failure
 
 
-def drive(stepper, guard, t0, start, t_end, t_eval, progress, max_steps):
+def drive(stepper, guard, t0, start, t_end, output, progress, max_steps):
     """Step a solver to the end and collect its output.
 
     Parameters
@@ -71,23 +84,18 @@ def drive(stepper, guard, t0, start, t_end, t_eval, progress, max_steps):
     guard : Guard
     t0, start : float, (y, yd)
     t_end : float
-    t_eval : ndarray or None
-        Times of the output; the steps themselves if `None`.
+    output : Output
     progress : callable or None
     max_steps : int
 
     Returns
     -------
-    rows : list of (t, y, yd)
     steps : int
     status : Status
     message : str
     """
     forward = 1.0 if t_end > t0 else -1.0
-    wanted = list(t_eval[::-1]) if t_eval is not None else []
-    rows = [(t0, *start)] if t_eval is None else []
-    while wanted and wanted[-1] == t0:
-        rows.append((wanted.pop(), *start))
+    output.begin(t0, start, forward)
     t, steps, stalled = t0, 0, 0
     try:
         while forward * (t_end - t) > 0.0:
@@ -99,13 +107,41 @@ def drive(stepper, guard, t0, start, t_end, t_eval, progress, max_steps):
             stalled = stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
             if stalled > STALLED:
                 raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
-            if t_eval is None:
-                rows.append((t, y, yd))
-            while wanted and forward * (t - wanted[-1]) >= -1e-14 * abs(t):
-                rows.append((wanted[-1], *stepper.at(wanted.pop())))
+            output.step(t, y, yd, stepper, last=forward * (t_end - t) <= 0.0)
             if progress is not None:
                 progress(t)
     except SolverFailure as met:
         failure = guard.explain(met)
-        return rows, steps, failure.status, f"{failure.reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
-    return rows, steps, Status.SUCCESS, "the end of the time span was reached"
+        return steps, failure.status, f"{failure.reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
+    return steps, Status.SUCCESS, "the end of the time span was reached"
+
+
+class Output:
+    """What a run stores: the states at given times, or every so-manieth step and the last one.
+
+    Attributes
+    ----------
+    rows : list of (t, y, yd)
+    """
+
+    def __init__(self, t_eval=None, every=1):
+        self.rows = []
+        self._wanted = None if t_eval is None else list(t_eval[::-1])
+        self._every, self._count = every, 0
+
+    def begin(self, t0, start, forward):
+        """The initial state."""
+        self._forward = forward
+        if self._wanted is None:
+            self.rows.append((t0, *start))
+        while self._wanted and forward * (self._wanted[-1] - t0) <= 0.0:
+            self.rows.append((self._wanted.pop(), *start))
+
+    def step(self, t, y, yd, stepper, last):
+        """The state after a step."""
+        self._count += 1
+        if self._wanted is None and (last or self._count % self._every == 0):
+            self.rows.append((t, y, yd))
+        while self._wanted and self._forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
+            time = self._wanted.pop()
+            self.rows.append((time, *stepper.at(time)))

@@ -9,7 +9,7 @@ import numpy as np
 from mbdae.method import Availability
 from mbdae.status import Statistics, Status
 
-from .boundary import Guard, SolverFailure, drive
+from .boundary import Guard, Output, SolverFailure, drive
 from .sundae import ode_trajectory
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -94,7 +94,7 @@ class SolveIvp:
         """Name for tables and legends."""
         return f"SciPy {self.method}"
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, progress=None):
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None):
         """See `mbdae.method`."""
         import scipy.integrate
 
@@ -104,7 +104,8 @@ class SolveIvp:
         problem.compile(state.t, y0, yd0)
         begin = time.perf_counter()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step, **options)
-        rows, steps, status, message = drive(_Stepper(solver), guard, state.t, (y0, None), t_end, t_eval, progress, self.max_steps)
+        output = Output(t_eval, every)
+        steps, status, message = drive(_Stepper(solver), guard, state.t, (y0, None), t_end, output, progress, self.max_steps)
         statistics = Statistics(steps=steps, residuals=int(solver.nfev), residuals_jacobian=guard.calls - int(solver.nfev),
                                 jacobians=int(solver.njev), factorisations=int(solver.nlu), seconds=time.perf_counter() - begin)
-        return ode_trajectory(problem, rows, statistics, status, message)
+        return ode_trajectory(problem, output.rows, statistics, status, message)

@@ -13,7 +13,7 @@ from mbdae.method import Availability
 from mbdae.status import Statistics, Status
 from mbdae.trajectory import Trajectory
 
-from .boundary import Guard, SolverFailure, drive
+from .boundary import Guard, Output, SolverFailure, drive, refuse_redundant
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 _LINEAR = ("auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr")
@@ -154,18 +154,18 @@ class _Sundials:
         """Name for tables and legends."""
         return type(self).__name__ + ("" if self.jacobian == "exact" else ", difference Jacobian")
 
-    def _run(self, solver, guard, problem, start, t0, t_end, t_eval, progress):
+    def _run(self, solver, guard, problem, start, t0, t_end, output, progress):
         begin = time.perf_counter()
         stepper = _Stepper(solver, t_end)
         solver.init_step(t0, *start)
         state = start if len(start) == 2 else (*start, None)
-        rows, steps, status, message = drive(stepper, guard, t0, state, t_end, t_eval, progress, self.max_steps)
+        steps, status, message = drive(stepper, guard, t0, state, t_end, output, progress, self.max_steps)
         seconds = time.perf_counter() - begin
         nfev = None if stepper.last is None else int(stepper.last.nfev)
         njev = None if stepper.last is None else int(stepper.last.njev)
         differences = None if nfev is None else guard.calls - nfev
         statistics = Statistics(steps=steps, residuals=nfev, residuals_jacobian=differences, jacobians=njev, seconds=seconds)
-        return rows, statistics, status, message
+        return statistics, status, message
 
 
 @dataclass(frozen=True)
@@ -187,18 +187,20 @@ class Ida(_Sundials):
 
     formulations = ("gear", "ggl", "index2", "index1", "index3")
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, progress=None):
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None):
         """See `mbdae.method`."""
         from sksundae.ida import IDA
 
+        refuse_redundant(state, self.label)
         guard = Guard()
         arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
         solver = IDA(**arguments, max_order=self.max_order, first_step=self.first_step, max_step=self.max_step)
         start = problem.pack(state)
         problem.compile(state.t, *start)
-        rows, statistics, status, message = self._run(solver, guard, problem, start, state.t, t_end, t_eval, progress)
-        t = np.array([r[0] for r in rows])
-        y, yd = (np.array([r[k] for r in rows]).reshape(-1, problem.n) for k in (1, 2))
+        output = Output(t_eval, every)
+        statistics, status, message = self._run(solver, guard, problem, start, state.t, t_end, output, progress)
+        t = np.array([r[0] for r in output.rows])
+        y, yd = (np.array([r[k] for r in output.rows]).reshape(-1, problem.n) for k in (1, 2))
         return Trajectory(t, *problem.unpack(y, yd), statistics, status, message)
 
 
@@ -226,7 +228,7 @@ class Cvode(_Sundials):
     def label(self):
         return super().label.replace("Cvode", f"Cvode {self.multistep}")
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, progress=None):
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None):
         """See `mbdae.method`."""
         from sksundae.cvode import CVODE
 
@@ -236,8 +238,9 @@ class Cvode(_Sundials):
         solver = CVODE(**arguments, method=self.multistep, max_order=order, first_step=self.first_step, max_step=self.max_step)
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)
-        rows, statistics, status, message = self._run(solver, guard, problem, (y0,), state.t, t_end, t_eval, progress)
-        return ode_trajectory(problem, rows, statistics, status, message)
+        output = Output(t_eval, every)
+        statistics, status, message = self._run(solver, guard, problem, (y0,), state.t, t_end, output, progress)
+        return ode_trajectory(problem, output.rows, statistics, status, message)
 
 
 def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", guard=None):

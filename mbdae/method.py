@@ -4,11 +4,11 @@ A method is a small frozen configuration object with
 
 - `label`: how it is called in tables and legends;
 - `formulations`: the names of the problem forms it takes, the best first; empty if it works on the `System` itself;
-- `integrate(problem, state, t_end, *, rtol, atol, t_eval, progress) -> Trajectory`: run from a consistent `State` to `t_end`.
+- `integrate(problem, state, t_end, *, rtol, atol, t_eval, every, progress) -> Trajectory`: run from a consistent `State` to `t_end`.
 
-`integrate` stores the states at `t_eval`, or at its own steps if that is `None`. It lets exceptions of user functions and
-`KeyboardInterrupt` through, reports every other failure in `Trajectory.status` and `message` with what was computed so far, and counts
-its work in `Statistics`. An adapter adds
+`integrate` stores the states at `t_eval`, or at every so-manieth of its own steps and the last one if that is `None`. It lets exceptions of
+user functions and `KeyboardInterrupt` through, reports every other failure in `Trajectory.status` and `message` with what was computed so
+far, and counts its work in `Statistics`. An adapter adds
 
 - `package`: what must be installed, and `availability()`: whether it is, in which version, and the command that installs it.
 
@@ -25,7 +25,7 @@ class Method(Protocol):
     label: str
     formulations: tuple
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval, progress): ...
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval, every, progress): ...
 
 
 @dataclass(frozen=True)

@@ -64,14 +64,17 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     _check_tolerances(rtol, atol)
     start = _start(system, t0, state, q0, v0)
     whole = dense_output or events is not None
-    trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval, progress=progress)
+    trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval,
+                                  every=1 if whole else every, progress=progress)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
     if events is not None:
         solution.t_events = find_events(solution, events)
     if whole:
         _finish_dense(solution, t_eval, dense_output)
-    return _thinned(solution, every) if t_eval is None and every > 1 else solution
+        if t_eval is None and every > 1:
+            _thin(solution, every)
+    return solution
 
 
 def _problem(target, method, formulation):
@@ -148,9 +151,8 @@ def _finish_dense(solution, t_eval, dense_output):
         solution.t, (solution.q, solution.v, solution.a, solution.lam) = t, dense(t)
 
 
-def _thinned(solution, every):
+def _thin(solution, every):
     n = len(solution.t)
     keep = np.unique(np.concatenate([np.arange(0, n, every), [n - 1]])) if n else np.arange(0)
     for name in ["t", "q", "v", "a", "lam"]:
         setattr(solution, name, getattr(solution, name)[keep])
-    return solution

@@ -70,15 +70,26 @@ def unit(value, owner, field):
     return tuple(c / norm for c in x)
 
 
+def array(value, owner, field):
+    """An array of finite floats, of any shape."""
+    try:
+        a = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}: {field} must consist of numbers, got {value!r}") from None
+    if not np.isfinite(a).all():
+        raise ValueError(f"{owner}: {field} must be finite, got {a.tolist()}")
+    return a
+
+
 def inertia(value, owner):
     """A symmetric positive definite 3x3 tensor as nine floats, from three principal moments or a full matrix."""
-    a = np.asarray(value, dtype=float)
+    a = array(value, owner, "inertia")
     if a.shape == (3,):
         a = np.diag(a)
+    elif a.shape == (9,):  # as this function returns it
+        a = a.reshape(3, 3)
     if a.shape != (3, 3):
         raise ValueError(f"{owner}: inertia must be three principal moments or a 3x3 matrix, got shape {a.shape}")
-    if not np.isfinite(a).all():
-        raise ValueError(f"{owner}: inertia must be finite, got {a.tolist()}")
     if np.abs(a - a.T).max() > 1e-12 * np.abs(a).max():
         raise ValueError(f"{owner}: inertia must be symmetric, got {a.tolist()}")
     smallest = np.linalg.eigvalsh(a)[0]

@@ -1,13 +1,13 @@
 """The mechanism: bodies, joints, drivers, forces and gravity, checked against each other."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from . import checks
 from .bodies import GROUND, Body, Particle, PlanarBody, RigidBody
 from .drivers import _Driver
 from .forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserForce, _Force
 from .joints import PlanarRevolute, PlanarTranslational, Revolute, Translational, _Joint, _PlanarJoint
-from .primitives import Coincident, PlanarAngle, Turn, _Primitive
+from .primitives import CD, Coincident, PlanarAngle, Turn, _Primitive
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,23 @@ class Mechanism:
         """The body called `name`; `None` for the ground."""
         return self._table().get(name)
 
+    def without(self, *labels):
+        """The same mechanism without some of its constraint equations, say redundant ones.
+
+        Joints and drivers that lose an equation are replaced by the primitives that are left of them; labels stay as they are.
+
+        Parameters
+        ----------
+        *labels : str
+            From `labels`.
+        """
+        unknown = [name for name in labels if name not in self.labels]
+        if unknown:
+            raise ValueError(f"{self._owner}: there is no constraint equation {unknown[0]!r}; there are {', '.join(self.labels)}")
+        joints = tuple(p for j in self.joints for p in _without(j, labels, self._table()))
+        drivers = tuple(p for d in self.drivers for p in _without(d, labels, self._table()))
+        return replace(self, joints=joints, drivers=drivers)
+
     def _table(self):
         return {GROUND: None} | {b.name: b for b in self.bodies}
 
@@ -160,6 +177,21 @@ class Mechanism:
         twice = next((x for x in labels if labels.count(x) > 1), None) if len(set(labels)) < len(labels) else None
         if twice:
             raise ValueError(f"{self._owner}: two constraint equations are called {twice!r}; rename a joint or driver")
+
+
+def _without(element, labels, table):
+    """The element itself if it loses nothing, otherwise what is left of its primitives."""
+    found = element.primitives(table)
+    if not any(label in labels for p in found for label in p.labels()):
+        return (element,)
+    left = []
+    for p in found:
+        if isinstance(p, Coincident):
+            axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+            left += [CD(label, p.i, p.j, c, p.s_i, p.s_j) for label, c in zip(p.labels(), axes) if label not in labels]
+        elif p.name not in labels:
+            left.append(p)
+    return tuple(left)
 
 
 def _label(element):

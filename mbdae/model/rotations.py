@@ -5,6 +5,8 @@ A unit quaternion is `(e0, e1, e2, e3)`, scalar first; `A` maps body-fixed compo
 
 import numpy as np
 
+from . import checks
+
 ROTATION_TOLERANCE = 1e-5  # published orientations are often printed with six or seven digits
 
 
@@ -53,9 +55,7 @@ def from_matrix(A):
 
 def orientation(value, owner):
     """Quaternion as four floats from a quaternion or a rotation matrix of the user."""
-    x = np.asarray(value, dtype=float)
-    if not np.isfinite(x).all():
-        raise ValueError(f"{owner}: orientation must be finite, got {x.tolist()}")
+    x = checks.array(value, owner, "orientation")
     if x.shape == (4,):
         return _checked_quaternion(x, owner)
     if x.shape == (3, 3):

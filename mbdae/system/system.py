@@ -146,7 +146,7 @@ class System:
 
     def force(self, t, q, v, lam=None):
         """`Q(t, q, v)`, shape (nv,); `lam` matters only with joint friction."""
-        lam = np.zeros(self.nc) if lam is None else np.asarray(lam, dtype=float)
+        lam = np.zeros(self.nc) if lam is None else _array(lam, self.nc, "lam")
         return self._checked(ev.force(t, self._q(q), self._v(v), lam, self.model, self._work), "Q")
 
     def phi(self, t, q):
@@ -180,7 +180,8 @@ class System:
 
     def solve_kkt(self, t, q, b, c):
         """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, the last the number of dependent rows."""
-        x, lam, dependent = ev.solve_kkt(t, self._q(q), np.asarray(b, float), np.asarray(c, float), self.model, self._work)
+        b, c = _array(b, self.nv, "b"), _array(c, self.nc, "c")
+        x, lam, dependent = ev.solve_kkt(t, self._q(q), b, c, self.model, self._work)
         self._checked(x, "x")
         return x, lam, dependent
 
