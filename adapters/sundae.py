@@ -4,6 +4,7 @@ The wheel of scikit-sundae carries SUNDIALS, so these are the solvers that are a
 """
 
 import time
+import warnings
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -194,7 +195,9 @@ class Ida(_Sundials):
         refuse_redundant(state, self.label)
         guard = Guard()
         arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
-        solver = IDA(**arguments, max_order=self.max_order, first_step=self.first_step, max_step=self.max_step)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Custom sparse Jacobian")  # the pattern is for the storage, the values are ours
+            solver = IDA(**arguments, max_order=self.max_order, first_step=self.first_step, max_step=self.max_step)
         start = problem.pack(state)
         problem.compile(state.t, *start)
         output = Output(t_eval, every)

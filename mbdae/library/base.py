@@ -34,6 +34,12 @@ class Reference:
     parameters: dict = field(default_factory=dict)
 
 
+def table(label, kind, source, digits, names, rows, **parameters):
+    """One `Reference` per row; a row holds the time and then the observables in the order of `names` (separated by spaces)."""
+    names = names.split()
+    return tuple(Reference(label, kind, source, t, dict(zip(names, values, strict=True)), digits, parameters) for t, *values in rows)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One mechanism of the library.

@@ -1,6 +1,16 @@
 """The catalogue of all entries."""
 
-ENTRIES = ()
+from . import chain, double_pendulum, four_link, single_pendulum, slider_crank, slider_crank_free, stiff_double_pendulum
+
+ENTRIES = (
+    single_pendulum.ENTRY,
+    double_pendulum.ENTRY,
+    slider_crank.ENTRY,
+    slider_crank_free.ENTRY,
+    four_link.ENTRY,
+    chain.ENTRY,
+    stiff_double_pendulum.ENTRY,
+)
 _BY_NAME = {e.name: e for e in ENTRIES}
 
 

@@ -1,0 +1,51 @@
+"""Studies: reference motions, errors, work against precision, observed order, energy, pictures.
+
+Each study returns a plain table, a list of frozen dataclass rows, and has a function that draws it. Nothing is printed or shown.
+
+>>> from mbdae.studies import Series, work_precision, plot_work_precision
+>>> rows = work_precision(system, [Series("half-implicit", HalfImplicit, (1e-2, 1e-3))], (0.0, 1.0))
+>>> plot_work_precision(rows).savefig("work_precision.png")
+"""
+
+from .animate import animate
+from .drawing import Drawing, plot_positions
+from .energy import EnergyCurve, energy_study, plot_energy
+from .errors import Errors, conserves_energy, constraint_residuals, energy_drift, errors
+from .kinematics import ReferenceSolution, freedom, kinematic_reference
+from .order import OrderRow, fitted_orders, order_study, plot_order
+from .outputs import observe, plot_outputs
+from .reference import ReferenceFailed, reference
+from .table import metadata, write_csv, write_json
+from .work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
+
+__all__ = [
+    "Drawing",
+    "EnergyCurve",
+    "Errors",
+    "OrderRow",
+    "ReferenceFailed",
+    "ReferenceSolution",
+    "Series",
+    "WorkPrecisionRow",
+    "animate",
+    "conserves_energy",
+    "constraint_residuals",
+    "energy_drift",
+    "energy_study",
+    "errors",
+    "fitted_orders",
+    "freedom",
+    "kinematic_reference",
+    "metadata",
+    "observe",
+    "order_study",
+    "plot_energy",
+    "plot_order",
+    "plot_outputs",
+    "plot_positions",
+    "plot_work_precision",
+    "reference",
+    "work_precision",
+    "write_csv",
+    "write_json",
+]
