@@ -48,6 +48,18 @@ class Solution:
         span = f"t = {self.t[0]:g} ... {self.t[-1]:g}" if len(self.t) else "no output"
         return f"<Solution of {self.system.name!r} by {self.method}: {self.status.name}, {span}, {len(self.t)} points>"
 
+    def body(self, name):
+        """Coordinates and velocities of one body, `(n, 3 or 7)` and `(n, 3 or 6)`.
+
+        Rigid bodies: centre of mass and quaternion, velocity and body-fixed angular velocity; planar bodies: x, y, angle and their rates.
+        """
+        q, v = self.system.coordinates(name)
+        return self.q[:, q], self.v[:, v]
+
+    def multipliers(self, name):
+        """Multipliers of a joint, driver or single constraint equation, shape (n, rows)."""
+        return self.lam[:, self.system.rows(name)]
+
     @cached_property
     def energy(self):
         """Kinetic and potential energy at each time, shape (n,)."""

@@ -134,6 +134,22 @@ class System:
             v[record["v"]:record["v"] + len(parts_v)] = parts_v
         return q, v
 
+    def coordinates(self, body):
+        """Where a body's coordinates stand: a slice of `q` and a slice of `v`."""
+        names = [b.name for b in self.mechanism.bodies] if self.mechanism is not None else []
+        if body not in names:
+            raise ValueError(f"{self.name}: there is no body {body!r}; there are {', '.join(names) or 'none with names'}")
+        record = self._bodies[names.index(body)]
+        q, v, rigid = int(record["q"]), int(record["v"]), record["kind"] == lay.RIGID
+        return slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3))
+
+    def rows(self, name):
+        """Where the multipliers of a joint, driver or single constraint equation stand: an array of indices."""
+        found = [k for k, label in enumerate(self.labels) if label == name or label.startswith(name + ".")]
+        if not found:
+            raise ValueError(f"{self.name}: there is no joint, driver or constraint equation {name!r}; there are {', '.join(self.labels)}")
+        return np.array(found)
+
     # evaluations -----------------------------------------------------------------------------------------------------
 
     def mass(self, t, q):
