@@ -4,6 +4,7 @@ import numpy as np
 
 from mbdae.compiled import compiled
 from mbdae.status import Status
+from mbdae.trajectory import Trajectory
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
 STALLED = 1000  # steps in a row that move time by rounding only
@@ -145,3 +146,9 @@ class Output:
         while self._wanted and self._forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
             time = self._wanted.pop()
             self.rows.append((time, *stepper.at(time)))
+
+    def trajectory(self, problem, statistics, status, message):
+        """What has been stored, as states of the system."""
+        t = np.array([row[0] for row in self.rows])
+        y, yd = (np.array([row[k] for row in self.rows]).reshape(len(t), -1) for k in (1, 2))
+        return Trajectory(t, *problem.states(t, y, yd), statistics, status, message)

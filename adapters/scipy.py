@@ -10,7 +10,6 @@ from mbdae.method import Availability
 from mbdae.status import Statistics, Status
 
 from .boundary import Guard, Output, SolverFailure, drive
-from .sundae import ode_trajectory
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -108,4 +107,4 @@ class SolveIvp:
         steps, status, message = drive(_Stepper(solver), guard, state.t, (y0, None), t_end, output, progress, self.max_steps)
         statistics = Statistics(steps=steps, residuals=int(solver.nfev), residuals_jacobian=guard.calls - int(solver.nfev),
                                 jacobians=int(solver.njev), factorisations=int(solver.nlu), seconds=time.perf_counter() - begin)
-        return ode_trajectory(problem, output.rows, statistics, status, message)
+        return output.trajectory(problem, statistics, status, message)

@@ -12,7 +12,6 @@ import numpy as np
 
 from mbdae.method import Availability
 from mbdae.status import Statistics, Status
-from mbdae.trajectory import Trajectory
 
 from .boundary import Guard, Output, SolverFailure, drive, refuse_redundant
 
@@ -202,9 +201,7 @@ class Ida(_Sundials):
         problem.compile(state.t, *start)
         output = Output(t_eval, every)
         statistics, status, message = self._run(solver, guard, problem, start, state.t, t_end, output, progress)
-        t = np.array([r[0] for r in output.rows])
-        y, yd = (np.array([r[k] for r in output.rows]).reshape(-1, problem.n) for k in (1, 2))
-        return Trajectory(t, *problem.unpack(y, yd), statistics, status, message)
+        return output.trajectory(problem, statistics, status, message)
 
 
 @dataclass(frozen=True)
@@ -243,7 +240,7 @@ class Cvode(_Sundials):
         problem.compile(state.t, y0, yd0)
         output = Output(t_eval, every)
         statistics, status, message = self._run(solver, guard, problem, (y0,), state.t, t_end, output, progress)
-        return ode_trajectory(problem, output.rows, statistics, status, message)
+        return output.trajectory(problem, statistics, status, message)
 
 
 def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", guard=None):
@@ -265,11 +262,3 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     if jacobian == "exact" and linsolver == "dense":
         options["jacfn"] = jacobian_of_rhs
     return options
-
-
-def ode_trajectory(problem, rows, statistics, status, message):
-    """States from the unknowns of the underlying ODE, projected and completed with accelerations and multipliers."""
-    states = [problem.states(t, y) for t, y, _ in rows]
-    shapes = (problem.system.nq, problem.system.nv, problem.system.nv, problem.system.nc)
-    q, v, a, lam = (np.array([s[k] for s in states]).reshape(-1, n) for k, n in enumerate(shapes))
-    return Trajectory(np.array([r[0] for r in rows]), q, v, a, lam, statistics, status, message)

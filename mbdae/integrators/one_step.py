@@ -92,7 +92,7 @@ class _Run:
     """One integration: the current state, what has been stored, and the size of the next chunk."""
 
     def __init__(self, method, system, state, t_end, every):
-        self.method, self.system, self.every, self.t0 = method, system, every, state.t
+        self.method, self.system, self.every, self.start, self.t0 = method, system, every, state, state.t
         self.q, self.v, self.a, self.lam = (np.array(x) for x in (state.q, state.v, state.a, state.lam))
         span = t_end - state.t
         self.h = np.copysign(method.h, span)
@@ -101,7 +101,7 @@ class _Run:
         # (number of steps, step size): all equal but a last, shorter one
         self.legs = [(whole, self.h)] + ([(1, rest)] if abs(rest) > 1e-9 * method.h else [])
         self.done = self.iterations = 0
-        self.stored = [] if method.stores_start else [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
+        self.stored = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
         self.work = system.workspace()
         self.chunk = 64
 
@@ -140,9 +140,11 @@ class _Run:
         status, done, iterations, stored = m.advance(
             t, h, n, self.every, self.done % self.every, last, self.q, self.v, self.a, self.lam, m.tol, m.max_iter,
             self.system.model, self.work, *out)
+        # the start stays as it was given: the accelerations of the first step lead from the exact velocity to that of the method
+        skip = 1 if m.stores_start and self.done == 0 else 0
+        self.stored.append([x[skip:stored].copy() for x in out])
         self.done += done
         self.iterations += iterations
-        self.stored.append([x[:stored].copy() for x in out])
         self.t = t + done * h
         if status != CONVERGED:
             self.system.callbacks.raise_pending()

@@ -157,7 +157,7 @@ class Fixed(_Joint):
 class Rod(_Joint):
     """Two points keep the distance `length`: one row, `d . d - length^2 = 0`.
 
-    Its multiplier is half the tension divided by the length, with the opposite sign of a tension counted positive.
+    Its multiplier is half the tension divided by the length; a strut under pressure has a negative one.
     """
 
     length: float = 1.0

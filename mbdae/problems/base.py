@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array
 
 from ..jacobians.grouping import column_groups
+from ..system.assembly import accelerations
 from .pattern import structure
 
 COMPLEX_STEP = 1e-100
@@ -180,6 +181,19 @@ class Problem:
         """`(q, v, a, lam)` from `y` and `yd`; works on rows of 2-D arrays too."""
         b = self.blocks
         return y[..., b["q"]], y[..., b["v"]], yd[..., b["v"]], y[..., b["lam"]]
+
+    def states(self, t, y, yd):
+        """`(q, v, a, lam)` at the times `t`, one row each, for the output of a solver.
+
+        Multipliers that the error test must not see are what Newton's method left, good for nothing: where the form loosens them they are
+        computed anew from `q` and `v`, and with them the accelerations.
+        """
+        q, v, a, lam = self.unpack(y, yd)
+        if "lam" in self.loose_blocks:
+            a, lam = a.copy(), lam.copy()
+            for k, at in enumerate(t):
+                a[k], lam[k], _ = accelerations(self.system, at, q[k], v[k])
+        return q, v, a, lam
 
     def _pack(self, state, **more):
         """`y` and `yd` from the blocks `q, v` and those in `more`, given as pairs (value, derivative)."""

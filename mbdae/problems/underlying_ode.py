@@ -107,6 +107,7 @@ class UnderlyingODE(Problem):
             z[k] += 1j * COMPLEX_STEP
             _rhs(t, z, (self.alpha, self.beta), self.system.model, work, out, lam)
             J[:, k] = out.imag / COMPLEX_STEP
+        self.system.callbacks.check()
         return J
 
     def compile(self, t, y, yd):
@@ -117,8 +118,13 @@ class UnderlyingODE(Problem):
     def pack(self, state):
         return self._pack(state)
 
-    def states(self, t, y):
-        """`(q, v, a, lam)` at one time, projected onto the constraints if so configured."""
+    def states(self, t, y, yd=None):
+        """`(q, v, a, lam)` at the times `t`, one row each, projected onto the constraints if so configured."""
+        rows = [self._state(at, row) for at, row in zip(t, y)]
+        sizes = (self.system.nq, self.system.nv, self.system.nv, self.system.nc)
+        return tuple(np.array([r[k] for r in rows]).reshape(len(rows), n) for k, n in enumerate(sizes))
+
+    def _state(self, t, y):
         q, v = (np.array(y[self.blocks[b]]) for b in "qv")
         if self.project:
             q = positions(self.system, t, q)

@@ -61,12 +61,23 @@ def assemble(system, t=0.0, q=None, v=None):
         Names the constraints that cannot be met, or the driver that contradicts a given velocity.
     """
     q_guess, v_guess = system.initial_guess()
-    q = positions(system, t, q_guess if q is None else np.asarray(q, dtype=float))
+    _finite(t, (), "t")
+    q = positions(system, t, q_guess if q is None else _finite(q, (system.nq,), "q"))
     if v is None:
         _check_drivers(system, t, q, v_guess)
-    v = velocities(system, t, q, v_guess if v is None else np.asarray(v, dtype=float))
+    v = velocities(system, t, q, v_guess if v is None else _finite(v, (system.nv,), "v"))
     a, lam, redundant = accelerations(system, t, q, v)
     return State(float(t), q, v, a, lam, redundant)
+
+
+def _finite(x, shape, what):
+    """A guess of the user as an array."""
+    x = np.array(x, dtype=float)
+    if x.shape != shape:
+        raise ValueError(f"assemble: {what} must have shape {shape}, got {x.shape}")
+    if not np.isfinite(x).all():
+        raise ValueError(f"assemble: {what} must be finite, got {x}")
+    return x
 
 
 def positions(system, t, guess):
@@ -202,13 +213,17 @@ def _check_drivers(system, t, q, guess):
         bodies = [system.mechanism.body(n) for n in (driver.i, driver.j)]
         if any(b is not None and _free(b) for b in bodies):
             continue
-        k = labels.index(driver.name)
-        if abs(defect[k]) > CONTRADICTION * max(1.0, abs(nu[k])):
-            raise AssemblyError(
-                f"driver {driver.name!r} asks for the rate {nu[k]:.6g} at t = {t:g}, but the velocities given with "
-                f"{' and '.join(repr(b.name) for b in bodies if b is not None)} "
-                f"make it {nu[k] + defect[k]:.6g}; correct them, or leave them out"
-            )
+        for p in driver.primitives(system.mechanism._table()):
+            for k in (labels.index(label) for label in p.labels()):
+                _compare_rates(driver, bodies, t, nu[k], nu[k] + defect[k])
+
+
+def _compare_rates(driver, bodies, t, wanted, given):
+    if abs(given - wanted) > CONTRADICTION * max(1.0, abs(wanted)):
+        raise AssemblyError(
+            f"driver {driver.name!r} asks for the rate {wanted:.6g} at t = {t:g}, but the velocities given with "
+            f"{' and '.join(repr(b.name) for b in bodies if b is not None)} make it {given:.6g}; correct them, or leave them out"
+        )
 
 
 def _free(body):

@@ -9,6 +9,7 @@ from .callbacks import view
 from .ordering import envelope
 
 _STEP = 1e-30  # complex step
+_DIFFERENCE_ITERATIONS = 50
 _CUBE_ROOT = 6e-6  # relative increment of central differences
 
 
@@ -94,6 +95,16 @@ class UserFunctions:
     def retract(self, q, d):
         return np.asarray(self.user_retract(q, d)) if self.user_retract else q + self.qdot(0.0, q, d)
 
+    def difference(self, q, q0):
+        """The `d` with `q0 (+) d = q`, by simplified Newton iterations with the matrix `T(q0)`."""
+        T, d = np.array(self._directions(0.0, q0)).T, np.zeros(self.nv)
+        for _ in range(_DIFFERENCE_ITERATIONS):
+            step = np.linalg.lstsq(T, q - self.retract(q0, d), rcond=None)[0]
+            d += step
+            if np.abs(step).max() <= 1e-15 * (1.0 + np.abs(d).max()):
+                break
+        return d
+
     def total_energy(self, t, q, v):
         return float(self.user_energy(t, q, v)) if self.user_energy else float("nan")
 
@@ -114,6 +125,7 @@ class UserFunctions:
             user.NU: (lambda: self.nu(t, q), self.nc), user.GAMMA: (lambda: self.gamma(t, q, v), self.nc),
             user.FORCE: (lambda: self.force(t, q, v), self.nv), user.MASS: (lambda: self.mass(t, q), self.nv**2),
             user.QDOT: (lambda: self.qdot(t, q, v), self.nq), user.RETRACT: (lambda: self.retract(q, v), self.nq),
+            user.DIFFERENCE: (lambda: self.difference(q, v), self.nv),
         }[what]
         target = view(out, size, is_complex)
         target[:] = np.nan  # stays so if the user's function raises

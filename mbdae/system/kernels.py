@@ -117,5 +117,7 @@ def difference(q, q0, model, out):
     """`q (-) q0`: the `d` with `q0 (+) d = q`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.difference(q, q0, model, out)
-    else:
+    elif header(model)[lay.IDENTITY_MAP]:
         out[:] = q - q0
+    else:
+        user.evaluate(user.DIFFERENCE, 0.0, q, q0, model, out)

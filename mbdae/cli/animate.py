@@ -1,0 +1,51 @@
+"""`mbdae animate`: a film of a mechanism."""
+
+import argparse
+
+import numpy as np
+
+from ..studies.animate import ENDINGS, animate, ffmpeg
+from ..studies.drawing import checked_view
+from .console import complain, output, progress_bar
+from .options import build, natural, output_file, parser_of_mechanism, positive
+from .solve import add_method_options, moved
+
+_EPILOG = """\
+examples:
+  mbdae animate slider-crank
+  mbdae animate four-link --view 3d --t-end 2 --fps 30 --output four-link.gif
+  mbdae animate chain --set links=12 --speed 0.5 --output chain.mp4       needs: pip install 'mbdae[mp4]'
+"""
+
+
+def add_parser(commands):
+    """The parser of `animate`."""
+    p = commands.add_parser("animate", help="a film as GIF or MP4", description="Run a mechanism and write a film of its motion.",
+                            epilog=_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
+                            formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_method_options(p)
+    p.add_argument("--output", metavar="FILE", help="ends in .gif or .mp4 (default MECHANISM.gif)")
+    p.add_argument("--fps", metavar="N", type=natural, default=25, help="frames per second (default 25)")
+    p.add_argument("--speed", metavar="X", type=positive, default=1.0, help="seconds of motion per second of film (default 1)")
+    p.add_argument("--view", metavar="V", help="two axes like yz, the horizontal one first, or 3d; by default what suits the mechanism")
+    p.set_defaults(run=run)
+
+
+def run(arguments):
+    """Run the command."""
+    entry, _, mechanism = build(arguments.mechanism, arguments.parameters)
+    path = output_file(arguments.output or f"{entry.name}.gif", ENDINGS)
+    view = checked_view(arguments.view or entry.view)
+    if path.suffix.lower() == ".mp4":
+        ffmpeg()  # refuses before anything runs
+    t_end = arguments.t_end or entry.t_end
+    frames = max(2, round(t_end / arguments.speed * arguments.fps) + 1)
+    with progress_bar() as bar:
+        solution = moved(entry, mechanism, arguments, t_end, np.linspace(0.0, t_end, frames), bar)
+        if not solution.success:
+            complain(f"{solution.method} failed: {solution.message}")
+            return 1
+        animate(solution, path, view=view, fps=arguments.fps, speed=arguments.speed, title=entry.title,
+                progress=lambda k, n: bar(k, n, f"frame {k} of {n}"))
+    output().print(f"written: {path}, {frames} frames", soft_wrap=True)
+    return 0

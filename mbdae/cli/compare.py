@@ -1,0 +1,204 @@
+"""`mbdae compare`: integrators and solvers on one mechanism, accuracy against cost."""
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+from rich import box
+from rich.measure import Measurement
+from rich.table import Table
+
+from ..methods import find
+from ..studies.figures import save
+from ..studies.kinematics import freedom
+from ..studies.reference import reference
+from ..studies.table import metadata, write_csv, write_json
+from ..studies.work_precision import Series, plot_work_precision, work_precision
+from ..system.assembly import assemble
+from ..system.system import System
+from .console import complain, output, progress_bar
+from .options import build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
+
+LONGEST = 2.0  # seconds of motion, if nothing else is said
+POINTS = 101
+
+_DESCRIPTION = """\
+Run integrators and solvers on one mechanism over several steps or tolerances and measure their errors against a reference, their
+constraint residuals, the drift of energy, and their cost. Prints a table and writes work_precision.png, .csv and .json.
+"""
+_EPILOG = """\
+methods:
+  HalfImplicit, FullyImplicit             fixed step, over --steps
+  Ida:gear Ida:ggl Ida:index1 ...         error control, over --rtol (atol = rtol/100); after the colon the formulation
+  Cvode:BDF SolveIvp:DOP853 SolveIvp:Radau ...
+
+examples:
+  mbdae compare slider-crank
+  mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 --rtol 1e-6 --t-end 4
+  mbdae compare slider-crank --set mu=0.2 --output results/friction --no-figure
+
+The exit code is 0 if at least one run succeeded, 1 if none did, 2 if something is wrong with the request.
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is compared if nothing else is said."""
+
+    methods: str = "HalfImplicit,FullyImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:DOP853"
+    steps: tuple = (1e-2, 1e-3, 1e-4)
+    rtol: tuple = (1e-4, 1e-6, 1e-8)
+
+
+_PLANS = {
+    # eigenvalues near -1e5: explicit forces need steps below 2e-5, explicit Runge-Kutta methods as well
+    "stiff-double-pendulum": Plan("HalfImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau", (1.6e-5, 8e-6)),
+}
+
+
+def add_parser(commands):
+    """The parser of `compare`."""
+    p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
+                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--methods", metavar="M,M,...", type=methods, help="by default a selection that suits the mechanism")
+    p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
+    p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
+    p.add_argument("--repeats", metavar="N", type=natural, default=3, help="runs of which the median time is taken (default 3)")
+    p.add_argument("--limit", metavar="S", type=positive, default=30.0, help="seconds after which a run is given up (default 30)")
+    p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")
+    p.add_argument("--no-figure", action="store_true", help="write the tables only")
+    p.set_defaults(run=run)
+
+
+def run(arguments):
+    """Run the command."""
+    entry, parameters, mechanism = build(arguments.mechanism, arguments.parameters)
+    t_end = arguments.t_end or min(entry.t_end, LONGEST)
+    folder = output_folder(arguments.output or f"results/{entry.name}")
+    contest = _series(arguments, _PLANS.get(entry.name, Plan()))
+    with progress_bar() as bar:
+        system = System(mechanism)
+        check_steps(system, t_end, [h for s in contest if s.control == "h" for h in s.settings])
+        state = assemble(system)
+        bar(0, 1, "reference")
+        exact = reference(system, state, np.linspace(0.0, t_end, POINTS))
+        rows = work_precision(system, contest, (0.0, t_end), state=state, exact=exact, repeats=arguments.repeats, limit=arguments.limit,
+                              progress=bar)
+    _show(entry, system, t_end, exact, rows)
+    settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "repeats": arguments.repeats, "limit": arguments.limit,
+                "reference": exact.source, "points": POINTS}
+    _write(folder, entry, t_end, rows, settings, not arguments.no_figure)
+    if any(r.success for r in rows):
+        return 0
+    complain("no run succeeded")
+    return 1
+
+
+def _series(arguments, plan):
+    """The methods with their steps or tolerances."""
+    steps, rtol = arguments.steps or plan.steps, arguments.rtol or plan.rtol
+    return [_one(spec, steps, rtol) for spec in arguments.methods or methods(plan.methods)]
+
+
+def _one(spec, steps, rtol):
+    if spec.control == "h":
+        spec.make(h=steps[0])  # refuses what is not installed, before anything runs
+        return Series(spec.label, lambda h: spec.make(h=h), steps)
+    return Series(spec.label, spec.make(), tuple((r, r / 100.0) for r in rtol), spec.formulation)
+
+
+# what is printed ---------------------------------------------------------------------------------------------------------------
+
+_COLUMNS = (
+    ("err q", "error_q"), ("err v", "error_v"), ("err lam", "error_lam"), ("Phi", "residual_position"), ("Phi'", "residual_velocity"),
+    ("Phi''", "residual_acceleration"), ("energy", "energy_drift"), ("steps", "steps"), ("evals", "evaluations"),
+    ("Newton", "newton_iterations"),
+)
+_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations", "")
+
+
+def _show(entry, system, t_end, exact, rows):
+    console = output()
+    console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {len(system.mechanism.bodies)} bodies, nq = {system.nq}, "
+                  f"nv = {system.nv}, nc = {system.nc}")
+    console.print(_fitting(console, rows))
+    for r in rows:
+        if not r.success:
+            console.print(f"[red]{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}[/red]", soft_wrap=True)
+    notes = [f"err: root mean square over {len(exact.t)} times of the largest component, SI units; reference: {exact.source}",
+             "Phi, Phi', Phi'': largest open constraint on position, velocity and acceleration level, at the steps of the method"]
+    if any(r.energy_drift is not None for r in rows):
+        notes.append("energy: largest change of the total energy, in units of the largest kinetic energy")
+    notes.append("evals: of the residual or right-hand side, those for Jacobians not counted; time: median of the repeats")
+    if freedom(system, assemble(system)) == 0:
+        notes.append("the drivers alone fix all positions: whatever satisfies or projects onto Phi = 0 is exact in q up to rounding")
+    for note in notes:
+        console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+
+
+def _fitting(console, rows):
+    """The table, without its least important columns where the terminal is narrow."""
+    columns = [c for c in _COLUMNS if c[1] != "energy_drift" or any(r.energy_drift is not None for r in rows)]
+    for dispensable in _DISPENSABLE:
+        table = _table(rows, columns)
+        if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
+            break
+        columns = [c for c in columns if c[1] != dispensable]
+    return table
+
+
+def _table(rows, columns):
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
+    table.add_column("method", no_wrap=True)
+    table.add_column("h / rtol", justify="right", no_wrap=True)
+    for title, _ in columns:
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
+    for k, r in enumerate(rows):
+        first = k == 0 or rows[k - 1].method != r.method
+        last = k + 1 < len(rows) and rows[k + 1].method != r.method
+        numbers = [number(getattr(r, field)) for _, field in columns]
+        if not r.success:
+            numbers[0] = "[red]failed[/red]"
+        table.add_row(r.method if first else "", short(r.setting), *numbers, milliseconds(r.seconds), end_section=last)
+    return table
+
+
+def number(x):
+    """A counter as it is, another number with two digits, `-` for what is not known."""
+    if x is None:
+        return "-"
+    if isinstance(x, int):
+        return str(x)
+    if x == 0.0:
+        return "0"
+    mantissa, exponent = f"{x:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def short(x):
+    """A number the user has chosen: `1e-3`, `1.6e-5`."""
+    return number(x).replace(".0e", "e")
+
+
+def milliseconds(seconds):
+    """Milliseconds with three digits."""
+    if seconds is None:
+        return "-"
+    ms = 1e3 * seconds
+    return f"{ms:.0f}" if ms >= 100 else f"{ms:.3g}"
+
+
+def _write(folder, entry, t_end, rows, settings, with_figure):
+    console, stem = output(), folder / "work_precision"
+    write_csv(stem.with_suffix(".csv"), rows)
+    write_json(stem.with_suffix(".json"), metadata(**settings) | {"rows": rows})
+    endings = [".csv", ".json"]
+    if with_figure:
+        save(plot_work_precision(rows, f"{entry.title},  t = 0 ... {t_end:g} s"), stem.with_suffix(".png"))
+        endings.insert(0, ".png")
+    console.print(f"written: {stem}{', '.join(endings)}", soft_wrap=True)
+
+
+# the defaults are checked when the module is read
+assert all(find(m) for plan in (Plan(), *_PLANS.values()) for m in plan.methods.split(","))

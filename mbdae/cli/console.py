@@ -1,0 +1,110 @@
+"""Where the commands print: results on standard output, progress and complaints on standard error."""
+
+import os
+import sys
+from contextlib import contextmanager
+
+from numba.core import event
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+COMPILING = "compiling (first run only)"
+WIDE = 160  # columns if the output goes to a file or a pipe
+
+
+def output():
+    """A console on standard output."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
+    return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def complain(message):
+    """One line on standard error."""
+    print("mbdae: " + " ".join(str(message).split()), file=sys.stderr)
+
+
+class _Compiler(event.Listener):
+    """Knows whether numba is compiling."""
+
+    def __init__(self, begins):
+        self.depth, self.begins = 0, begins
+
+    def on_start(self, event):
+        self.depth += 1
+        if self.depth == 1:
+            self.begins()
+
+    def on_end(self, event):
+        self.depth -= 1
+
+
+class _Activity(ProgressColumn):
+    """What is going on; compilation comes first."""
+
+    def __init__(self, compiler):
+        super().__init__()
+        self.compiler = compiler
+
+    def render(self, task):
+        text = COMPILING if self.compiler.depth else task.description
+        return Text(f"{text:<34}", style="yellow" if self.compiler.depth else "")
+
+
+class Bar:
+    """A progress bar on standard error, called with `(done, total, text)`.
+
+    On something else than a terminal it prints one line if anything has to be compiled, since that may take a minute, and nothing else.
+    """
+
+    def __init__(self, stream):
+        self.console = Console(file=stream, highlight=False)
+        self.compiler = _Compiler(self._compiling)
+        self.told = False
+        columns = [_Activity(self.compiler), BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()]
+        self.progress = Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
+        self.task = self.progress.add_task("preparing", total=1.0)
+
+    def __call__(self, done, total, text):
+        self.progress.update(self.task, completed=done, total=total, description=text)
+
+    def _compiling(self):
+        if not self.told and not self.console.is_terminal:
+            self.console.print(f"{COMPILING} ...")
+        self.told = True
+
+
+@contextmanager
+def progress_bar():
+    """A `Bar` that is shown while something runs.
+
+    SUNDIALS prints its own error messages past Python on standard error. What they say is in the message of the solution, so standard
+    error of the process is closed to them meanwhile.
+    """
+    with _muted() as stream:
+        bar = Bar(stream)
+        with event.install_listener("numba:compile", bar.compiler), bar.progress:
+            yield bar
+
+
+@contextmanager
+def _muted():
+    """Standard error for Python alone: C code writes to nowhere."""
+    try:
+        own = sys.stderr.fileno() == 2
+    except (OSError, ValueError, AttributeError):
+        own = False
+    if not own:
+        yield sys.stderr
+        return
+    sys.stderr.flush()
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    stream = os.fdopen(os.dup(saved), "w", encoding=sys.stderr.encoding, errors="replace")
+    os.dup2(nowhere, 2)
+    try:
+        yield stream
+    finally:
+        stream.close()
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)

@@ -1,0 +1,91 @@
+"""`mbdae`: the parser, the dispatch to the commands, and what becomes of errors."""
+
+import argparse
+import os
+import sys
+
+from .. import __version__
+from ..studies.reference import ReferenceFailed
+from . import animate, compare, listing, solve
+from .console import complain
+from .options import Refusal
+
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+
+_EPILOG = """\
+examples:
+  mbdae list                          what there is
+  mbdae compare slider-crank          integrators and solvers side by side: accuracy against cost
+  mbdae solve chain --output run.npz  one run to a file
+  mbdae animate four-link             a film
+
+'mbdae COMMAND --help' tells more.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that refuses in one line."""
+
+    def error(self, message):
+        raise Refusal(f"{message} (see '{self.prog} --help')")
+
+
+def parser():
+    """The parser of all commands."""
+    top = Parser(prog="mbdae", description="Constrained mechanisms for ODE and DAE solvers.", epilog=_EPILOG, allow_abbrev=False,
+                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("--version", action="version", version=f"mbdae {__version__}")
+    top.add_argument("--traceback", action="store_true", help="show where an error comes from")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    for module in (compare, solve, animate, listing):
+        module.add_parser(commands)
+    return top
+
+
+def main(argv=None):
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        By default the arguments of the process.
+
+    Returns
+    -------
+    int
+        0 for success, 1 for a numerical failure, 2 for a request that is refused, 130 if interrupted.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        return _run(argv)
+    except SystemExit as e:  # --help, --version
+        return e.code or 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; nothing more to tell
+        return 0
+    except (ReferenceFailed, ArithmeticError) as e:
+        return _told(e, FAILED, argv)
+    except (ValueError, OSError) as e:
+        return _told(e, REFUSED, argv)
+
+
+def _run(argv):
+    top = parser()
+    arguments = top.parse_args(argv)
+    if arguments.command is None:
+        top.print_help()
+        return 0
+    return arguments.run(arguments)
+
+
+def _told(error, code, argv):
+    if "--traceback" in argv:
+        raise error
+    complain(error)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""`mbdae solve`: one run to a file."""
+
+import argparse
+import csv
+import json
+
+import numpy as np
+
+from ..methods import find
+from ..model.bodies import PlanarBody, RigidBody
+from ..solve import solve
+from ..studies.errors import constraint_residuals, energy_drift
+from ..studies.figures import save
+from ..studies.outputs import observe, plot_outputs
+from ..studies.table import metadata, plain, write_json
+from ..system.assembly import AssemblyError, assemble
+from ..system.system import System
+from .compare import milliseconds, number
+from .console import complain, output, progress_bar
+from .options import Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
+
+ENDINGS = (".npz", ".csv", ".json")
+PICTURES = (".png", ".pdf", ".svg")
+
+_EPILOG = """\
+The file holds time, positions, velocities, accelerations, multipliers, energy, constraint residuals and the natural outputs of the
+mechanism. Beside a .csv file a .json file tells versions, machine and parameters.
+
+examples:
+  mbdae solve slider-crank --output run.npz --plot run.png
+  mbdae solve chain --set links=8 --method HalfImplicit --h 5e-4 --points 301 --output chain.csv
+  mbdae solve double-pendulum --method Ida:ggl --rtol 1e-8 --output pendulum.json
+"""
+
+
+def add_parser(commands):
+    """The parser of `solve`."""
+    p = commands.add_parser("solve", help="one run to a file", description="Run one method on a mechanism; write the motion to a file.",
+                            epilog=_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
+                            formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_method_options(p)
+    p.add_argument("--points", metavar="N", type=natural, help="number of output times, evenly spread; by default the steps of the method")
+    p.add_argument("--output", metavar="FILE", required=True, help=f"ends in {', '.join(ENDINGS)}")
+    p.add_argument("--plot", metavar="FILE", help=f"figure of the natural outputs, ends in {', '.join(PICTURES)}")
+    p.set_defaults(run=run)
+
+
+def add_method_options(p):
+    """Options that choose a method and how exact it is."""
+    p.add_argument("--method", metavar="M", type=method, help="e.g. HalfImplicit, Ida:ggl, SolveIvp:DOP853; see 'mbdae list'")
+    p.add_argument("--formulation", metavar="F", help="equations given to the solver; by default those that suit it best")
+    p.add_argument("--h", metavar="H", type=positive, help="step of a method with fixed step [s]")
+    p.add_argument("--rtol", metavar="R", type=positive, help="relative tolerance of a method with error control (default 1e-6)")
+    p.add_argument("--atol", metavar="A", type=positive, help="absolute tolerance (default rtol/100)")
+
+
+def run(arguments):
+    """Run the command."""
+    entry, parameters, mechanism = build(arguments.mechanism, arguments.parameters)
+    path = output_file(arguments.output, ENDINGS)
+    picture = arguments.plot and output_file(arguments.plot, PICTURES)
+    t_end = arguments.t_end or entry.t_end
+    if arguments.points == 1:
+        raise Refusal("--points must be at least 2")
+    times = None if arguments.points is None else np.linspace(0.0, t_end, arguments.points)
+    with progress_bar() as bar:
+        solution = moved(entry, mechanism, arguments, t_end, times, bar)
+        bar(1.0, 1.0, "writing")
+        outputs = observe(entry, solution)
+        settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": solution.method,
+                    "formulation": solution.formulation, "h": arguments.h, "rtol": arguments.rtol, "atol": arguments.atol}
+        _write(path, solution, outputs, settings)
+        if picture:
+            save(plot_outputs(solution.t, outputs, f"{entry.title},  {solution.method}"), picture)
+    _report(solution, [path, picture] if picture else [path])
+    if solution.success:
+        return 0
+    complain(f"{solution.method} failed: {solution.message}")
+    return 1
+
+
+class Diverged(ArithmeticError):
+    """The states of a run are too far off to be evaluated."""
+
+
+def moved(entry, mechanism, arguments, t_end, times, bar):
+    """The solution that the options ask for."""
+    spec = arguments.method or default_method(entry)
+    method, tolerances = _configured(spec, entry, arguments)
+    system = System(mechanism)
+    if spec.control == "h":
+        check_steps(system, t_end, [method.h])
+    bar(0.0, t_end, "preparing")
+    state = assemble(system)
+    if arguments.formulation and spec.formulation not in (None, arguments.formulation):
+        raise Refusal(f"--method asks for the form {spec.formulation}, --formulation for {arguments.formulation}")
+    formulation = arguments.formulation or spec.formulation
+    try:
+        return solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, **tolerances,
+                     progress=lambda t: bar(t, t_end, spec.label))
+    except (AssemblyError, FloatingPointError) as e:
+        raise Diverged(f"{spec.label} failed: {e}") from e
+
+
+def default_method(entry):
+    """What runs a mechanism if nothing is said: the half-implicit method, a stiff solver where forces are stiff."""
+    return find("Ida:ggl" if entry.name.startswith("stiff") else "HalfImplicit")
+
+
+def _configured(spec, entry, arguments):
+    if spec.control == "h":
+        for name in ("rtol", "atol"):
+            if getattr(arguments, name):
+                raise Refusal(f"{spec.label} has a fixed step: give --h, not --{name}")
+        return spec.make(h=arguments.h or entry.step), {}
+    if arguments.h:
+        raise Refusal(f"{spec.label} chooses its steps: give --rtol and --atol, not --h")
+    rtol = arguments.rtol or 1e-6
+    return spec.make(), {"rtol": rtol, "atol": arguments.atol or rtol / 100.0}
+
+
+def _report(solution, paths):
+    console, s = output(), solution.statistics
+    console.print(f"[bold]{solution.method}[/bold], {solution.formulation}: {solution.status.name}, {len(solution.t)} points, "
+                  f"{s.steps} steps, {s.residuals} evaluations, {milliseconds(s.seconds)} ms")
+    if len(solution.t):
+        levels = ", ".join(f"{n} {number(x)}" for n, x in zip(("Phi", "Phi'", "Phi''"), constraint_residuals(solution)))
+        drift = energy_drift(solution)
+        console.print(f"open constraints: {levels}" + ("" if drift is None else f"; energy drift {number(drift)}"))
+    console.print(f"written: {', '.join(str(p) for p in paths)}", soft_wrap=True)
+
+
+# files -------------------------------------------------------------------------------------------------------------------------
+
+
+def _write(path, solution, outputs, settings):
+    arrays = {"t": solution.t, "q": solution.q, "v": solution.v, "a": solution.a, "lam": solution.lam, "energy": solution.energy,
+              "constraint_residuals": solution.constraint_residuals}
+    about = metadata(**settings) | {"status": solution.status.name, "message": solution.message, "statistics": solution.statistics,
+                                    "columns": columns(solution.system), "outputs": list(outputs)}
+    if path.suffix == ".npz":
+        clash = {name if name not in arrays else f"output_{name}": x for name, x in outputs.items()}
+        np.savez_compressed(path, **arrays, **clash, metadata=np.array(json.dumps(plain(about))))
+    elif path.suffix == ".json":
+        write_json(path, about | arrays | {"outputs": outputs})
+    else:
+        _write_csv(path, solution, arrays, outputs)
+        write_json(path.with_suffix(".json"), about)
+
+
+def _write_csv(path, solution, arrays, outputs):
+    names = columns(solution.system)
+    rates = [f"d_{n}" for n in names["v"]]
+    head = ["t", *names["q"], *names["v"], *rates, *names["lam"], "energy", "Phi", "Phi_q v - nu", "Phi_q a - gamma"]
+    more = {n: x for n, x in outputs.items() if n not in head}
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*head, *more])
+        for k in range(len(solution.t)):
+            writer.writerow([float(x) for x in np.concatenate([np.ravel(a[k]) for a in (*arrays.values(), *more.values())])])
+
+
+def columns(system):
+    """Names of the components of `q`, `v`, `lam`: coordinates of the bodies, and the constraint equations."""
+    q, v = [], []
+    for b in system.mechanism.bodies:
+        if isinstance(b, RigidBody):
+            more = ("x y z e0 e1 e2 e3", "vx vy vz omega_x omega_y omega_z")
+        elif isinstance(b, PlanarBody):
+            more = ("x y angle", "vx vy omega")
+        else:
+            more = ("x y z", "vx vy vz")
+        q += [f"{b.name}.{n}" for n in more[0].split()]
+        v += [f"{b.name}.{n}" for n in more[1].split()]
+    return {"q": q, "v": v, "lam": [f"lam[{label}]" for label in system.labels]}

@@ -1,0 +1,137 @@
+"""Moving pictures of a solution: GIF or MP4."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from ..trajectory import DenseOutput
+from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, scene, size_of_figure, upward
+from .figures import GREY, new_figure, style
+
+ENDINGS = (".gif", ".mp4")
+RESOLUTION = 100  # dots per inch
+
+
+def animate(solution, path, *, view="xy", fps=25, speed=1.0, trail=1.0, title=None, progress=None):
+    """Write a film of a solution, with frames that are uniform in time.
+
+    States between the stored points come from dense output: cubics in `q`.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of at least two points, from a `Mechanism`.
+    path : str or Path
+        Ends in `.gif` (written by Pillow) or `.mp4` (written by ffmpeg).
+    view : str
+        Two of the letters x, y, z, the horizontal axis first; or `"3d"`.
+    fps : int
+        Frames per second; GIF knows hundredths of a second only, and viewers slow down above 50.
+    speed : float
+        Seconds of motion per second of film.
+    trail : float
+        Seconds of motion for which the centres of mass leave a trace.
+    title : str, optional
+        By default the name of the system.
+    progress : callable, optional
+        `progress(frame, frames)`.
+
+    Returns
+    -------
+    int
+        Number of frames.
+
+    Raises
+    ------
+    ValueError
+        If the ending, the view, `fps` or `speed` is not possible, ffmpeg is missing, or there is nothing to show.
+    """
+    path, view = Path(path), checked_view(view)
+    _check(solution, path, fps, speed)
+    writer = _writer(path, fps)
+    first, last = solution.t[0], solution.t[-1]
+    n = max(2, round(abs(last - first) / speed * fps) + 1)
+    times = np.linspace(first, last, n)
+    film = _Film(solution, times, view, trail, title)
+    with style(), writer.saving(film.figure, str(path), dpi=RESOLUTION):
+        for k in range(n):
+            film.show(k)
+            writer.grab_frame()
+            if progress is not None:
+                progress(k + 1, n)
+    return n
+
+
+def _check(solution, path, fps, speed):
+    if path.suffix.lower() not in ENDINGS:
+        raise ValueError(f"a film must end in .gif or .mp4, got {path.name!r}")
+    for name, value in (("fps", fps), ("speed", speed)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be positive, got {value!r}")
+    if len(solution.t) < 2:
+        raise ValueError(f"there is nothing to show: the solution has {len(solution.t)} points")
+
+
+def _writer(path, fps):
+    import matplotlib
+    from matplotlib import animation
+
+    if path.suffix.lower() == ".gif":
+        return animation.PillowWriter(fps=fps)
+    matplotlib.rcParams["animation.ffmpeg_path"] = ffmpeg()
+    return animation.FFMpegWriter(fps=fps, codec="h264", extra_args=["-pix_fmt", "yuv420p", "-crf", "20"])
+
+
+def ffmpeg():
+    """Path of an ffmpeg program: that of the package imageio-ffmpeg, or one on the search path.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message names the command that installs one.
+    """
+    try:
+        import imageio_ffmpeg
+
+        return imageio_ffmpeg.get_ffmpeg_exe()
+    except (ImportError, RuntimeError):
+        found = shutil.which("ffmpeg")
+    if found is None:
+        raise ValueError("writing .mp4 needs ffmpeg: pip install 'mbdae[mp4]', or write a .gif")
+    return found
+
+
+class _Film:
+    """The figure of a film and its artists."""
+
+    def __init__(self, solution, times, view, trail, title):
+        self.times, self.view = times, view
+        geometry = geometry_of(solution.system)
+        dense = DenseOutput(solution.system, solution) if solution.sol is None else solution.sol
+        self.q = dense(np.clip(times, min(times[0], times[-1]), max(times[0], times[-1])))[0]
+        self.paths = np.array([geometry.at(q).centres for q in self.q])
+        self.kept = max(1, round(abs(trail / (times[1] - times[0]))))
+        limits, size = scene(geometry, self.q, view)
+        with style():
+            self.figure = new_figure(*_even(size_of_figure(limits, view)))
+            axes = prepared_axes(self.figure, limits, view, upward(solution.system))
+            shape = [[]] * (3 if view == "3d" else 2)
+            faint = {"linewidth": 1.0, "alpha": 0.45, "zorder": 0}
+            self.traces = [axes.plot(*shape, color=body_colour(k), **faint)[0] for k in range(len(geometry.names))]
+            self.drawing = Drawing(solution.system, axes, view, size)
+            axes.set_title(solution.system.name if title is None else title, color="#222222", loc="left")
+            where = {"transform": axes.transAxes, "ha": "right", "va": "bottom", "color": GREY, "family": "DejaVu Sans Mono"}
+            self.clock = axes.text2D(1.0, 1.01, "", **where) if view == "3d" else axes.text(1.0, 1.015, "", **where)
+
+    def show(self, k):
+        """The k-th frame."""
+        self.drawing.show(self.q[k])
+        for body, trace in enumerate(self.traces):
+            put(trace, self.paths[max(0, k - self.kept):k + 1, body], self.view)
+        self.clock.set_text(f"t = {self.times[k]:6.2f} s")
+
+
+def _even(size):
+    """Inches that make an even number of dots, as video encoders want."""
+    return tuple(2 * round(x * RESOLUTION / 2) / RESOLUTION for x in size)

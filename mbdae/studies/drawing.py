@@ -1,0 +1,201 @@
+"""Mechanisms drawn on Matplotlib's axes, in the plane or in space."""
+
+import numpy as np
+
+from .figures import COLOURS, GREY, new_figure, style
+from .geometry import Geometry
+
+DARK = "#333333"
+TEETH = 8  # of the zigzag of a spring
+
+
+class Drawing:
+    """A mechanism on axes, moved by `show(q)`.
+
+    Bodies are lines from their centre of mass to the points at which joints, drivers and springs are attached; these points are circles,
+    points of the ground triangles; rods are thin dark lines, springs zigzags. A body without such points is a square.
+
+    Parameters
+    ----------
+    system : System
+        Made from a `Mechanism`.
+    axes : matplotlib Axes
+        With `projection="3d"` for the view `"3d"`.
+    view : str
+        Two of the letters x, y, z, the horizontal axis first; or `"3d"`.
+    size : float
+        Size of the scene [m]; the width of springs follows from it.
+    alpha : float
+
+    Raises
+    ------
+    ValueError
+        If the view is unknown, or the system has no geometry.
+    """
+
+    def __init__(self, system, axes, view, size=1.0, alpha=1.0):
+        self.geometry, self.view, self.size = geometry_of(system), checked_view(view), size
+        self.axes = axes
+        draw = {"alpha": alpha, "solid_capstyle": "round"}
+        n = len(self.geometry.names)
+        first = self.geometry.at(system.initial_guess()[0])
+        self._bodies = [self._line(color=body_colour(k), linewidth=4.0, zorder=3, **_point_like(line), **draw)
+                        for k, line in zip(range(n), first.bodies)]
+        self._rods = [self._line(color=DARK, linewidth=1.3, zorder=2, **draw) for _ in first.rods]
+        self._springs = [self._line(color=DARK, linewidth=0.9, zorder=2, **draw) for _ in first.springs]
+        dots = {"linestyle": "none", "alpha": alpha}
+        self._ground = self._line(color=GREY, marker=6, markersize=10, zorder=1, **dots)
+        self._joints = self._line(color=DARK, marker="o", markersize=4.6, markerfacecolor="white", markeredgewidth=1.0, zorder=5, **dots)
+        self._centres = self._line(color=DARK, marker=".", markersize=3.0, zorder=4, **dots)
+
+    def _line(self, **properties):
+        return self.axes.plot(*([[]] * (3 if self.view == "3d" else 2)), **properties)[0]
+
+    def show(self, q):
+        """Move everything to the positions `q`."""
+        p = self.geometry.at(q)
+        for line, points in zip(self._bodies, p.bodies):
+            self._put(line, points)
+        for line, ends in zip(self._rods, p.rods):
+            self._put(line, ends)
+        for line, ends in zip(self._springs, p.springs):
+            self._put(line, _zigzag(ends, 0.025 * self.size, self.view))
+        self._put(self._ground, p.ground)
+        self._put(self._joints, p.joints)
+        self._put(self._centres, p.centres)
+
+    def _put(self, line, points):
+        put(line, points, self.view)
+
+
+def put(line, points, view):
+    """Give a line new points, shape (n, 3)."""
+    if view == "3d":
+        line.set_data_3d(*np.asarray(points).T)
+    else:
+        line.set_data(*project(points, view))
+
+
+def project(points, view):
+    """Two coordinates of points in space, shape (2, n)."""
+    return np.asarray(points)[:, ["xyz".index(c) for c in view]].T
+
+
+def checked_view(view):
+    """The view, if it is one."""
+    if view != "3d" and not (len(view) == 2 and set(view) <= set("xyz") and view[0] != view[1]):
+        raise ValueError(f"view must be two of the axes x, y, z, e.g. 'xz', or '3d', got {view!r}")
+    return view
+
+
+def geometry_of(system):
+    """The geometry of the mechanism behind a system."""
+    if system.mechanism is None:
+        raise ValueError(f"{system.name} is a system of user functions, of which no picture can be made")
+    return Geometry(system.mechanism)
+
+
+def body_colour(k):
+    """Colour of the k-th body."""
+    return COLOURS[k % len(COLOURS)]
+
+
+def _point_like(line):
+    """A body that is nothing but its centre gets a square."""
+    return {"marker": "s", "markersize": 9.0} if len(line) == 1 else {}
+
+
+def _zigzag(ends, width, view):
+    """A zigzag between two points, with straight ends."""
+    a, b = ends
+    axis = b - a
+    normal = np.cross(axis, _towards_viewer(view))
+    if np.linalg.norm(normal) < 1e-9 * (1.0 + np.linalg.norm(axis)):
+        normal = np.cross(axis, (1.0, 0.0, 0.0))
+    normal = normal / (np.linalg.norm(normal) or 1.0)
+    share = np.concatenate([[0.0, 0.15], np.linspace(0.15, 0.85, 2 * TEETH + 1)[1::2], [0.85, 1.0]])
+    side = np.concatenate([[0.0, 0.0], (-1.0) ** np.arange(TEETH), [0.0, 0.0]])
+    return a + share[:, None] * axis + width * side[:, None] * normal
+
+
+def _towards_viewer(view):
+    if view == "3d":
+        return np.array([0.0, 0.0, 1.0])
+    x = np.zeros(3)
+    x[3 - sum("xyz".index(c) for c in view)] = 1.0
+    return x
+
+
+def scene(geometry, positions, view):
+    """Limits of the axes, shape (2 or 3, 2), that hold the mechanism in all positions with a margin; and the size of the scene."""
+    points = np.concatenate([geometry.at(q).points for q in positions])
+    shown = points.T if view == "3d" else project(points, view)
+    lo, hi = shown.min(axis=1), shown.max(axis=1)
+    size = float((hi - lo).max()) or 1.0
+    least = 0.2 * size if view == "3d" else 0.12 * size
+    middle, half = 0.5 * (lo + hi), np.maximum(0.5 * (hi - lo), least) + 0.09 * size
+    return np.stack([middle - half, middle + half], axis=1), size
+
+
+def prepared_axes(figure, limits, view, up="z"):
+    """Equal axes with the given limits and labels; in space the axis `up` is vertical."""
+    if view == "3d":
+        figure.set_layout_engine("none")
+        axes = figure.add_axes((0.0, 0.03, 0.94, 0.91), projection="3d")
+        axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2], xlabel="x  [m]", ylabel="y  [m]", zlabel="z  [m]")
+        axes.view_init(elev=22, azim=-58, vertical_axis=up)  # first: the proportions are stored relative to the vertical axis
+        axes.set_box_aspect(limits[:, 1] - limits[:, 0], zoom=0.86)
+        axes.locator_params(nbins=4)
+        for pane in (axes.xaxis, axes.yaxis, axes.zaxis):
+            pane.set_pane_color("#F7F7F7")
+        return axes
+    axes = figure.add_subplot()
+    axes.set(xlim=limits[0], ylim=limits[1], xlabel=f"{view[0]}  [m]", ylabel=f"{view[1]}  [m]", aspect="equal")
+    return axes
+
+
+def upward(system):
+    """The axis along which gravity acts most, `"z"` without gravity."""
+    g = np.abs(system.mechanism.gravity)
+    return "xyz"[int(g.argmax())] if g.any() else "z"
+
+
+def size_of_figure(limits, view, longest=5.6):
+    """Width and height in inches that suit the scene."""
+    if view == "3d":
+        return longest, 0.92 * longest
+    width, height = limits[:, 1] - limits[:, 0]
+    scale = (longest - 0.9) / max(width, height)
+    return max(scale * width, 2.6) + 0.9, max(scale * height, 1.3) + 0.8
+
+
+def plot_positions(solution, view="xy", instants=6, title=None):
+    """A mechanism at several instants in one picture, the later the darker, with the paths of the centres of mass.
+
+    Parameters
+    ----------
+    solution : Solution
+    view : str
+        Two of the letters x, y, z, or `"3d"`.
+    instants : int
+        Number of stored points shown, evenly spread.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    geometry = geometry_of(solution.system)
+    limits, size = scene(geometry, solution.q[:: max(1, len(solution.t) // 200)], checked_view(view))
+    with style():
+        figure = new_figure(*size_of_figure(limits, view))
+        axes = prepared_axes(figure, limits, view, upward(solution.system))
+        paths = np.array([geometry.at(q).centres for q in solution.q])
+        for k in range(len(geometry.names)):
+            put(axes.plot(*([[]] * (3 if view == "3d" else 2)), color=body_colour(k), linewidth=0.8, alpha=0.6)[0], paths[:, k], view)
+        at = np.unique(np.linspace(0, len(solution.t) - 1, instants).round().astype(int))
+        for alpha, k in zip(np.linspace(0.18, 1.0, len(at)), at):
+            Drawing(solution.system, axes, view, size, alpha).show(solution.q[k])
+        if title:
+            axes.set_title(title, color="#222222")
+    return figure

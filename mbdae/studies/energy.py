@@ -1,0 +1,92 @@
+"""Total energy over time: what a method loses, gains, or keeps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..solve import solve
+from ..system.assembly import assemble
+from .figures import GREY, look, new_figure, style
+
+
+@dataclass(frozen=True)
+class EnergyCurve:
+    """Total energy [J] of one run at the times `t` [s]; a run that fails ends early, for the reason in `message`."""
+
+    method: str
+    control: str
+    setting: float
+    t: tuple
+    energy: tuple
+    status: str
+    message: str
+
+    @property
+    def drift(self):
+        """Energy at the end less energy at the start [J]."""
+        return self.energy[-1] - self.energy[0]
+
+
+def energy_study(system, series, t_span, *, state=None, points=401, progress=None):
+    """Energy over time of several methods, one curve per setting.
+
+    Parameters
+    ----------
+    system : System
+    series : sequence of Series
+        See `work_precision`.
+    t_span : (float, float)
+    state : State, optional
+    points : int
+        Points of each curve.
+    progress : callable, optional
+        `progress(done, total, text)`.
+
+    Returns
+    -------
+    list of EnergyCurve
+    """
+    state = assemble(system, float(t_span[0])) if state is None else state
+    times = np.linspace(*t_span, points)
+    runs = [(s, setting) for s in series for setting in s.settings]
+    curves = []
+    for k, (s, setting) in enumerate(runs):
+        if progress is not None:
+            progress(k, len(runs), s.label)
+        curves.append(_curve(system, s, setting, state, times))
+    return curves
+
+
+def _curve(system, s, setting, state, times):
+    method, rtol, atol = s.at(setting)
+    solution = solve(system, method, (times[0], times[-1]), formulation=s.formulation, state=state, rtol=rtol, atol=atol, t_eval=times)
+    return EnergyCurve(s.label, s.control, float(setting if s.control == "h" else rtol), tuple(solution.t.tolist()),
+                       tuple(solution.energy.tolist()), solution.status.name, "" if solution.success else solution.message)
+
+
+def plot_energy(curves, title=None):
+    """Change of the total energy since the start over time.
+
+    Parameters
+    ----------
+    curves : list of EnergyCurve
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with style():
+        figure = new_figure(5.4, 3.1)
+        axis = figure.subplots()
+        axis.axhline(0.0, color=GREY, linewidth=0.8)
+        for k, c in enumerate(curves):
+            change = np.asarray(c.energy) - (c.energy[0] if c.energy else 0.0)
+            axis.plot(c.t, change, label=f"{c.method}, {c.control} = {c.setting:g}", color=look(k)["color"],
+                      linestyle="-" if c.control == "h" else (0, (4, 1.6)))
+        axis.set(xlabel="time  [s]", ylabel="change of the total energy  [J]")
+        axis.margins(x=0.0)
+        figure.legend(loc="outside lower center", ncols=2 if len(curves) > 1 else 1)
+        if title:
+            axis.set_title(title, color="#222222")
+    return figure

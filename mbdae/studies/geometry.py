@@ -1,0 +1,132 @@
+"""The shape of a mechanism as its joints know it: which points of which body are connected to what."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model import rotations
+from ..model.bodies import GROUND, PlanarBody, RigidBody
+from ..model.drivers import DistanceDriver
+from ..model.forces import TSDA
+from ..model.joints import Rod
+from ..model.primitives import CD, DP2, Coincident, D
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Global points of a mechanism in one position, each of shape (n, 3).
+
+    Attributes
+    ----------
+    centres : ndarray
+        Centres of mass, one per body.
+    bodies : list of ndarray
+        The line of each body, through its centre of mass and all its points.
+    joints, ground : ndarray
+        Points of moving bodies and of the ground at which something is attached.
+    rods, springs : list of ndarray
+        Their two ends.
+    """
+
+    centres: np.ndarray
+    bodies: list
+    joints: np.ndarray
+    ground: np.ndarray
+    rods: list
+    springs: list
+
+    @property
+    def points(self):
+        """All points there are."""
+        return np.concatenate([self.centres, *self.bodies, self.joints, self.ground])
+
+
+class Geometry:
+    """Points and lines of a mechanism, derived from its primitive constraints, rods and springs.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    """
+
+    def __init__(self, mechanism):
+        self.mechanism = mechanism
+        self.names = tuple(b.name for b in mechanism.bodies)
+        self._index = {name: k for k, name in enumerate(self.names)}
+        self._first = np.cumsum([0] + [7 if isinstance(b, RigidBody) else 3 for b in mechanism.bodies])
+        self._rods, self._springs = self._links()
+        joined = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)] + self._rods + self._springs
+        slid = [p for p in mechanism.primitives if isinstance(p, DP2)]
+        ends = [(self._index.get(name), point) for e in joined + slid for name, point in ((e.i, e.s_i), (e.j, e.s_j))
+                if name != GROUND or e in joined]
+        self._ends = list(dict.fromkeys(ends))
+        self._outlines = [self._outline(k) for k in range(len(self.names))]
+
+    def _links(self):
+        """Elements drawn as rods and as springs."""
+        m = self.mechanism
+        lengths = {e.name for e in (*m.joints, *m.drivers) if isinstance(e, (Rod, DistanceDriver))}
+        rods = [p for p in m.primitives if isinstance(p, D) and (p.name in lengths or not _part_of_a_joint(p, m.primitives))]
+        return rods, [f for f in m.forces if isinstance(f, TSDA)]
+
+    def _outline(self, body):
+        """Points of a body to which lines are drawn; one that is held at a single point is drawn as far on the other side."""
+        points = [s for k, s in self._ends if k == body]
+        if len(points) == 1:
+            points += [tuple(-x for x in points[0])]
+        return [s for s in points if any(s)]
+
+    def at(self, q):
+        """The picture at the positions `q`."""
+        frames = [self._frame(k, q) for k in range(len(self.names))]
+        centres = np.array([r for r, _ in frames])
+        lines = [_star(r, [r + A @ np.array(s) for s in points]) for (r, A), points in zip(frames, self._outlines)]
+        joints = [_point(frames, k, s) for k, s in self._ends if k is not None]
+        ground = [np.array(s) for k, s in self._ends if k is None]
+        rods, springs = ([self._ends_of(e, frames) for e in group] for group in (self._rods, self._springs))
+        return Picture(centres, lines, np.array(joints).reshape(-1, 3), np.array(ground).reshape(-1, 3), rods, springs)
+
+    def _ends_of(self, element, frames):
+        return np.array([_point(frames, self._index.get(n), s) for n, s in ((element.i, element.s_i), (element.j, element.s_j))])
+
+    def _frame(self, k, q):
+        """Centre of mass and rotation matrix of a body."""
+        body, x = self.mechanism.bodies[k], q[self._first[k]:self._first[k + 1]]
+        if isinstance(body, RigidBody):
+            return x[:3], rotations.to_matrix(x[3:])
+        if isinstance(body, PlanarBody):
+            c, s = np.cos(x[2]), np.sin(x[2])
+            return np.array([x[0], x[1], 0.0]), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return x, np.eye(3)
+
+
+def _joins_points(p, primitives):
+    """Whether the points of a primitive are places where something is attached.
+
+    One component of a distance holds no point; two components of the same distance do, as in a planar revolute joint. A point that slides
+    (`DP2`) has a place on the body that carries it, but none on the ground.
+    """
+    if isinstance(p, CD):
+        return sum(isinstance(x, CD) and (x.i, x.j, x.s_i, x.s_j) == (p.i, p.j, p.s_i, p.s_j) for x in primitives) > 1
+    return isinstance(p, Coincident)
+
+
+def _part_of_a_joint(distance, primitives):
+    """A distance between bodies that are joined in points as well is a part of that joint, not a rod."""
+    pair = {distance.i, distance.j}
+    return any(isinstance(p, (Coincident, DP2)) and {p.i, p.j} == pair for p in primitives)
+
+
+def _point(frames, k, s):
+    if k is None:
+        return np.array(s)
+    r, A = frames[k]
+    return r + A @ np.array(s)
+
+
+def _star(centre, points):
+    """One line through the centre and all points: from the first by way of the centre to the second, back to the centre, and so on."""
+    line = [*points[:1], centre, *points[1:2]]
+    for p in points[2:]:
+        line += [centre, p]
+    return np.array(line)

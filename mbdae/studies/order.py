@@ -1,0 +1,124 @@
+"""Observed order of a one-step method: errors over steps and the slopes fitted to them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..system.assembly import assemble
+from .figures import GREY, look, new_figure, style
+from .work_precision import Series, work_precision
+
+BLOCKS = {"q": "$q$", "v": "$v$", "lam": r"$\lambda$"}
+
+
+@dataclass(frozen=True)
+class OrderRow:
+    """Errors of one step size, as in `Errors`; `None` if the run failed, for the reason in `message`."""
+
+    method: str
+    h: float
+    error_q: float | None
+    error_v: float | None
+    error_lam: float | None
+    status: str = "SUCCESS"
+    message: str = ""
+
+
+def order_study(system, method, steps, t_span, *, state=None, exact=None, points=101, label=None, progress=None):
+    """Errors of a one-step method over step sizes.
+
+    Parameters
+    ----------
+    system : System
+    method : callable
+        `method(h)` makes the method, e.g. `HalfImplicit`.
+    steps : sequence of float
+        Step sizes [s].
+    t_span : (float, float)
+    state, exact, points, progress
+        As for `work_precision`. Between steps the output is interpolated; choose `points` so that the times are multiples of the steps.
+    label : str, optional
+        By default the name of `method`.
+
+    Returns
+    -------
+    list of OrderRow
+        From the largest step to the smallest.
+    """
+    state = assemble(system, float(t_span[0])) if state is None else state
+    label = getattr(method, "__name__", "method") if label is None else label
+    series = Series(label, method, tuple(sorted((float(h) for h in steps), reverse=True)))
+    rows = work_precision(system, [series], t_span, state=state, exact=exact, points=points, repeats=1, progress=progress)
+    return [OrderRow(r.method, r.setting, r.error_q, r.error_v, r.error_lam, r.status, r.message) for r in rows]
+
+
+def fitted_orders(rows):
+    """Slopes of `log(error)` over `log(h)` by least squares.
+
+    Parameters
+    ----------
+    rows : list of OrderRow
+        Of one method.
+
+    Returns
+    -------
+    dict
+        `"q"`, `"v"`, `"lam"` -> slope; `None` with fewer than two runs, or where the error is zero.
+    """
+    return {block: _slope([(r.h, getattr(r, f"error_{block}")) for r in rows]) for block in BLOCKS}
+
+
+def _slope(pairs):
+    pairs = np.array([p for p in pairs if p[1]], dtype=float)
+    if len(pairs) < 2:
+        return None
+    x, y = np.log(pairs).T
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def plot_order(rows, title=None):
+    """Errors over the step with their fitted slopes, one panel per block, one curve per method.
+
+    Parameters
+    ----------
+    rows : list of OrderRow
+        Of one or several methods.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    blocks = [b for b in BLOCKS if any(getattr(r, f"error_{b}") for r in rows)] or ["q"]
+    with style():
+        figure = new_figure(2.5 * len(blocks) + 0.4, 2.9)
+        axes = figure.subplots(1, len(blocks), squeeze=False)[0]
+        for axis, block in zip(axes, blocks):
+            _draw(axis, rows, block)
+            axis.set(xscale="log", yscale="log", xlabel="step $h$  [s]", ylabel=f"error of {BLOCKS[block]}  (SI)")
+        if title:
+            figure.suptitle(title, fontsize=10, color="#222222")
+    return figure
+
+
+def _draw(axis, rows, block):
+    lowest = None
+    for k, name in enumerate(dict.fromkeys(r.method for r in rows)):
+        mine = [r for r in rows if r.method == name]
+        pairs = [(r.h, getattr(r, f"error_{block}")) for r in mine if getattr(r, f"error_{block}")]
+        slope = _slope(pairs)
+        label = name if slope is None else f"{name}, slope {slope:.2f}"
+        axis.plot(*zip(*pairs), label=label, **look(k)) if pairs else None
+        if pairs and (lowest is None or pairs[0][1] < lowest[0][1]):
+            lowest = pairs
+    if lowest:
+        _guide(axis, lowest)
+        axis.legend(loc="upper left", fontsize=7.5)
+
+
+def _guide(axis, pairs):
+    """A dashed line of slope one below the lowest curve."""
+    h = np.array([p[0] for p in pairs])
+    e = 0.4 * pairs[-1][1] * h / h[-1]
+    axis.plot(h, e, color=GREY, linestyle=(0, (2, 2)), linewidth=1.0)
+    axis.annotate("slope 1", (h[0], e[0]), xytext=(0, -3), textcoords="offset points", ha="right", va="top", color=GREY, fontsize=7.5)

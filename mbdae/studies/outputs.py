@@ -1,0 +1,72 @@
+"""The natural outputs of a mechanism of the library over time."""
+
+import numpy as np
+
+from .figures import COLOURS, new_figure, style
+
+MOST_PANELS = 12
+
+
+def observe(entry, solution):
+    """The natural outputs of a library mechanism along a solution.
+
+    Parameters
+    ----------
+    entry : mbdae.library.Entry
+    solution : Solution
+
+    Returns
+    -------
+    dict of str to ndarray, shape (n,)
+    """
+    rows = [entry.observe(solution.system, *state) for state in zip(solution.t, solution.q, solution.v, solution.a, solution.lam)]
+    return {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
+
+
+def plot_outputs(t, outputs, title=None):
+    """One panel per output over time; of more than twelve the first twelve that are not single multipliers.
+
+    Parameters
+    ----------
+    t : ndarray
+    outputs : dict of str to ndarray
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    names = _chosen(list(outputs))
+    columns = min(3, max(1, int(np.ceil(len(names) / 3))))
+    rows = max(1, int(np.ceil(len(names) / columns)))
+    with style():
+        figure = new_figure(3.0 * columns + 0.3, 1.25 * rows + 0.65)
+        axes = figure.subplots(rows, columns, squeeze=False, sharex=True)
+        for axis, name in zip(axes.flat, names):
+            axis.plot(t, outputs[name], color=COLOURS[0], linewidth=1.2)
+            axis.set_ylabel(name, fontsize=8)
+            axis.margins(x=0.0)
+            _calm(axis, outputs[name])
+        for axis in list(axes.flat)[len(names):]:
+            axis.set_visible(False)
+        for k in range(columns):
+            last = (len(names) - 1 - k) // columns
+            axes[last, k].tick_params(labelbottom=True)
+            axes[last, k].set_xlabel("time  [s]")
+        figure.align_ylabels()
+        if title:
+            figure.suptitle(title, fontsize=10, color="#222222")
+    return figure
+
+
+def _chosen(names):
+    plain = [n for n in names if not n.startswith("lam[")]
+    return (names if len(names) <= MOST_PANELS else plain or names)[:MOST_PANELS]
+
+
+def _calm(axis, values):
+    """A constant is drawn as a line in the middle, not as magnified rounding errors."""
+    middle, spread = float(np.mean(values)), float(np.ptp(values)) if len(values) else 0.0
+    if spread <= 1e-9 * max(abs(middle), 1e-9):
+        half = 0.1 * abs(middle) or 1.0
+        axis.set_ylim(middle - half, middle + half)

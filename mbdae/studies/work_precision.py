@@ -1,0 +1,281 @@
+"""Work against precision: several methods on one system, over several steps or tolerances, against one reference."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from ..problems import FORMULATIONS
+from ..solve import solve
+from ..system.assembly import AssemblyError, assemble
+from .errors import constraint_residuals, energy_drift, errors
+from .figures import GREY, look, new_figure, style
+from .reference import reference
+
+REPEAT_SECONDS = 1.0  # a setting is not repeated beyond this
+WARM_UP_SHARE = 1e-3  # of the time span: long enough that everything is called once
+NOTICE_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve of a work-precision diagram: a method over its settings.
+
+    Attributes
+    ----------
+    label : str
+    method : callable or method object
+        A function of the step that makes a method (`HalfImplicit` itself, for one), or a method with error control.
+    settings : tuple
+        Steps in the first case; in the second tolerances, each a pair `(rtol, atol)` or `rtol` alone with `atol = rtol/100`.
+    formulation : str, optional
+        By default the one that suits the method best.
+    """
+
+    label: str
+    method: Callable | Any
+    settings: tuple
+    formulation: str | None = None
+
+    @property
+    def control(self):
+        """What a setting is: `"h"` or `"rtol"`."""
+        return "h" if callable(self.method) else "rtol"
+
+    def at(self, setting):
+        """The method and its tolerances for one setting: `(method, rtol, atol)`."""
+        if callable(self.method):
+            return self.method(setting), 1e-6, 1e-8
+        rtol, atol = setting if np.ndim(setting) else (setting, setting / 100.0)
+        return self.method, rtol, atol
+
+
+@dataclass(frozen=True)
+class WorkPrecisionRow:
+    """One run. Errors as in `Errors`, residuals as in `constraint_residuals`, counters as in `Statistics`; `None` where not known.
+
+    `setting` is the step [s] if `control` is `"h"`, the relative tolerance if it is `"rtol"`. `seconds` is the median of the repeats, a
+    run that stores its own steps and nothing else.
+    """
+
+    method: str
+    formulation: str
+    control: str
+    setting: float
+    atol: float | None = None
+    error_q: float | None = None
+    error_v: float | None = None
+    error_lam: float | None = None
+    error_q_max: float | None = None
+    error_v_max: float | None = None
+    error_lam_max: float | None = None
+    residual_position: float | None = None
+    residual_velocity: float | None = None
+    residual_acceleration: float | None = None
+    energy_drift: float | None = None
+    steps: int | None = None
+    evaluations: int | None = None
+    evaluations_jacobian: int | None = None
+    jacobians: int | None = None
+    newton_iterations: int | None = None
+    seconds: float | None = None
+    status: str = "SUCCESS"
+    message: str = ""
+
+    @property
+    def success(self):
+        """Whether the run reached its end and has errors to show."""
+        return self.status == "SUCCESS"
+
+
+def work_precision(system, series, t_span, *, state=None, exact=None, points=101, repeats=3, limit=None, progress=None):
+    """Run every setting of every series and measure error and work.
+
+    Before the first setting of a series a short run that is not timed makes sure that everything is compiled. Each setting is then run up
+    to `repeats` times with nothing stored but the steps of the method (residuals and energy are taken from these), and once more with
+    output at the times of the reference.
+
+    Parameters
+    ----------
+    system : System
+    series : sequence of Series
+    t_span : (float, float)
+    state : State, optional
+        Consistent start; by default the assembled one.
+    exact : ReferenceSolution, optional
+        By default `reference(system, state, times)` at `points` times, evenly spread.
+    points, repeats : int
+    limit : float, optional
+        Seconds after which a run is given up; its row has the status `TIME_LIMIT`.
+    progress : callable, optional
+        `progress(done, total, text)`, with `done` of `total` runs, parts of runs included.
+
+    Returns
+    -------
+    list of WorkPrecisionRow
+        A run that fails is a row with its status and message. Exceptions of user functions are let through.
+    """
+    t0, t_end = (float(t) for t in t_span)
+    state = assemble(system, t0) if state is None else state
+    if exact is None:
+        exact = reference(system, state, np.linspace(t0, t_end, points))
+    run = _Runs(system, state, t_end, exact, repeats, limit, _Notice(progress, sum(len(s.settings) for s in series), t0, t_end))
+    return [row for s in series for row in run.series(s)]
+
+
+class _TimeLimit(Exception):
+    """A run has taken too long."""
+
+
+class _Notice:
+    """What is reported while runs go on."""
+
+    def __init__(self, progress, total, t0, t_end):
+        self.progress, self.total, self.t0, self.t_end = progress, total, t0, t_end
+        self.done, self.text, self.share = 0, "", (0.0, 1.0)
+
+    def tell(self, part=0.0):
+        if self.progress is not None:
+            self.progress(self.done + part, self.total, self.text)
+
+    def watch(self, limit):
+        """A function for `solve(progress=...)` that reports now and then and ends what takes too long."""
+        begin = last = time.perf_counter()
+
+        def watch(t):
+            nonlocal last
+            now = time.perf_counter()
+            if limit is not None and now - begin > limit:
+                raise _TimeLimit(f"given up after {limit:g} s at t = {t:.9g}")
+            if now - last > NOTICE_SECONDS:
+                last = now
+                start, length = self.share
+                self.tell(start + length * (t - self.t0) / (self.t_end - self.t0))
+
+        return watch
+
+
+class _Runs:
+    def __init__(self, system, state, t_end, exact, repeats, limit, notice):
+        self.system, self.state, self.t_end, self.exact = system, state, t_end, exact
+        self.repeats, self.limit, self.notice = repeats, limit, notice
+
+    def series(self, s):
+        """The rows of one series."""
+        notice, rows = self.notice, []
+        method, _, _ = s.at(s.settings[0])
+        name = s.formulation or (method.formulations[0] if method.formulations else "index3")
+        target = FORMULATIONS[name](self.system) if method.formulations else self.system
+        notice.text = f"{s.label}: warming up"
+        notice.tell()
+        self._warm_up(s, target)
+        for setting in s.settings:
+            notice.text = f"{s.label}: {s.control} = {setting if not np.ndim(setting) else setting[0]:g}"
+            notice.tell()
+            rows.append(self._row(s, setting, name, target))
+            notice.done += 1
+        notice.tell()
+        return rows
+
+    def _solve(self, s, setting, target, t_end, t_eval=None, progress=None):
+        method, rtol, atol = s.at(setting)
+        return solve(target, method, (self.state.t, t_end), state=self.state, rtol=rtol, atol=atol, t_eval=t_eval, progress=progress)
+
+    def _warm_up(self, s, target):
+        """A run too short to matter. It calls all there is to call; what goes wrong here will go wrong again and be told then."""
+        with suppress(FloatingPointError, AssemblyError if not self.state.redundant else ValueError):
+            self._solve(s, s.settings[0], target, self.state.t + WARM_UP_SHARE * (self.t_end - self.state.t))
+
+    def _row(self, s, setting, name, target):
+        _, rtol, atol = s.at(setting)
+        known = {"method": s.label, "formulation": name, "control": s.control,
+                 "setting": float(setting if s.control == "h" else rtol), "atol": None if s.control == "h" else float(atol)}
+        try:
+            return WorkPrecisionRow(**known, **self._measured(s, setting, target))
+        except _TimeLimit as e:
+            return WorkPrecisionRow(**known, status="TIME_LIMIT", message=str(e))
+        except (AssemblyError, FloatingPointError) as e:  # the states are too far off to be evaluated
+            return WorkPrecisionRow(**known, status="NOT_FINITE", message=str(e))
+        except ValueError as e:
+            if not self.state.redundant:
+                raise
+            return WorkPrecisionRow(**known, status="REFUSED", message=str(e))  # an implicit form with redundant constraints
+
+    def _measured(self, s, setting, target):
+        solution, seconds = self._timed(s, setting, target)
+        found = _counted(solution) | {"seconds": seconds}
+        if not solution.success:
+            return found
+        found |= dict(zip(("residual_position", "residual_velocity", "residual_acceleration"), constraint_residuals(solution)))
+        found["energy_drift"] = energy_drift(solution)
+        again = self._solve(s, setting, target, self.t_end, self.exact.t, self.notice.watch(self.limit))
+        e = errors(again, self.exact)
+        return found | {"error_q": e.q, "error_v": e.v, "error_lam": e.lam, "error_q_max": e.q_max, "error_v_max": e.v_max,
+                        "error_lam_max": e.lam_max}
+
+    def _timed(self, s, setting, target):
+        """The solution of the last of several runs, and the median of their times."""
+        spent, begin = [], time.perf_counter()
+        for k in range(self.repeats):
+            self.notice.share = (k / (self.repeats + 1), 1.0 / (self.repeats + 1))
+            solution = self._solve(s, setting, target, self.t_end, progress=self.notice.watch(self.limit))
+            spent.append(solution.statistics.seconds)
+            if not solution.success or time.perf_counter() - begin > REPEAT_SECONDS:
+                break
+        self.notice.share = (self.repeats / (self.repeats + 1), 1.0 / (self.repeats + 1))
+        return solution, median(spent)
+
+
+def _counted(solution):
+    s = solution.statistics
+    return {"steps": s.steps, "evaluations": s.residuals, "evaluations_jacobian": s.residuals_jacobian, "jacobians": s.jacobians,
+            "newton_iterations": s.newton_iterations, "status": solution.status.name,
+            "message": "" if solution.success else solution.message}
+
+
+_PANELS = (("error_q", "error of $q$  [m, rad]"), ("error_v", "error of $v$  [m/s, rad/s]"),
+           ("error_lam", r"error of $\lambda$  [N, N m]"))
+
+
+def plot_work_precision(rows, title=None):
+    """Errors of positions, velocities and multipliers against computing time.
+
+    Methods with a fixed step are drawn with full lines, those with error control with broken ones. Failed runs are left out.
+
+    Parameters
+    ----------
+    rows : list of WorkPrecisionRow
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    panels = [p for p in _PANELS if any(getattr(r, p[0]) is not None for r in rows)] or list(_PANELS[:1])
+    with style():
+        figure = new_figure(2.55 * len(panels) + 0.35, 3.35)
+        axes = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axis, (field, label) in zip(axes, panels):
+            _draw(axis, rows, field)
+            axis.set(xscale="log", yscale="log", xlabel="computing time  [s]", ylabel=label)
+        handles, labels = axes[0].get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), 6 if len(panels) > 2 else 3),
+                          columnspacing=1.4)
+        if title:
+            figure.suptitle(title, fontsize=10, color="#222222")
+    return figure
+
+
+def _draw(axis, rows, field):
+    for k, name in enumerate(dict.fromkeys(r.method for r in rows)):
+        mine = [r for r in rows if r.method == name]
+        good = [r for r in mine if r.success and getattr(r, field) and r.seconds]
+        line = "-" if mine[0].control == "h" else (0, (4, 1.6))
+        axis.plot([r.seconds for r in good], [getattr(r, field) for r in good], linestyle=line, label=name, **look(k))
+    if not axis.has_data():
+        axis.text(0.5, 0.5, "no run succeeded", transform=axis.transAxes, ha="center", va="center", color=GREY)
