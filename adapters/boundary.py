@@ -150,5 +150,6 @@ class Output:
     def trajectory(self, problem, statistics, status, message):
         """What has been stored, as states of the system."""
         t = np.array([row[0] for row in self.rows])
-        y, yd = (np.array([row[k] for row in self.rows]).reshape(len(t), -1) for k in (1, 2))
+        shape = (len(t), -1) if self.rows else (0, problem.n)
+        y, yd = (np.array([row[k] for row in self.rows]).reshape(shape) for k in (1, 2))
         return Trajectory(t, *problem.states(t, y, yd), statistics, status, message)

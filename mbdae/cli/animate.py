@@ -14,7 +14,9 @@ _EPILOG = """\
 examples:
   mbdae animate slider-crank
   mbdae animate four-link --view 3d --t-end 2 --fps 30 --output four-link.gif
-  mbdae animate chain --set links=12 --speed 0.5 --output chain.mp4       needs: pip install 'mbdae[mp4]'
+  mbdae animate chain --set links=12 --speed 0.5 --output chain.mp4
+
+MP4 needs ffmpeg: pip install 'mbdae[mp4]'.
 """
 
 
@@ -41,7 +43,7 @@ def run(arguments):
     t_end = arguments.t_end or entry.t_end
     frames = max(2, round(t_end / arguments.speed * arguments.fps) + 1)
     with progress_bar() as bar:
-        solution = moved(entry, mechanism, arguments, t_end, np.linspace(0.0, t_end, frames), bar)
+        solution, _ = moved(entry, mechanism, arguments, t_end, np.linspace(0.0, t_end, frames), bar)
         if not solution.success:
             complain(f"{solution.method} failed: {solution.message}")
             return 1

@@ -23,21 +23,24 @@ LONGEST = 2.0  # seconds of motion, if nothing else is said
 POINTS = 101
 
 _DESCRIPTION = """\
-Run integrators and solvers on one mechanism over several steps or tolerances and measure their errors against a reference, their
-constraint residuals, the drift of energy, and their cost. Prints a table and writes work_precision.png, .csv and .json.
+Run integrators and solvers on one mechanism over several steps or tolerances.
+Measures errors against a reference, constraint residuals, drift of energy, and
+cost; prints a table and writes work_precision.png, .csv and .json.
 """
 _EPILOG = """\
 methods:
-  HalfImplicit, FullyImplicit             fixed step, over --steps
-  Ida:gear Ida:ggl Ida:index1 ...         error control, over --rtol (atol = rtol/100); after the colon the formulation
-  Cvode:BDF SolveIvp:DOP853 SolveIvp:Radau ...
+  HalfImplicit FullyImplicit          fixed step, over --steps
+  Ida:gear Ida:ggl Ida:index1 ...     error control, over --rtol; atol = rtol/100
+  Cvode:BDF SolveIvp:DOP853 SolveIvp:Radau ...        see 'mbdae list'
 
 examples:
   mbdae compare slider-crank
-  mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 --rtol 1e-6 --t-end 4
   mbdae compare slider-crank --set mu=0.2 --output results/friction --no-figure
+  mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 \\
+                                --rtol 1e-6 --t-end 4
 
-The exit code is 0 if at least one run succeeded, 1 if none did, 2 if something is wrong with the request.
+The exit code is 0 if at least one run succeeded, 1 if none did, 2 if something
+is wrong with the request.
 """
 
 
@@ -46,7 +49,7 @@ class Plan:
     """What is compared if nothing else is said."""
 
     methods: str = "HalfImplicit,FullyImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:DOP853"
-    steps: tuple = (1e-2, 1e-3, 1e-4)
+    steps: tuple | None = None  # ten times, once, and a tenth of the usual step of the mechanism
     rtol: tuple = (1e-4, 1e-6, 1e-8)
 
 
@@ -75,7 +78,7 @@ def run(arguments):
     entry, parameters, mechanism = build(arguments.mechanism, arguments.parameters)
     t_end = arguments.t_end or min(entry.t_end, LONGEST)
     folder = output_folder(arguments.output or f"results/{entry.name}")
-    contest = _series(arguments, _PLANS.get(entry.name, Plan()))
+    contest = _series(arguments, entry, _PLANS.get(entry.name, Plan()))
     with progress_bar() as bar:
         system = System(mechanism)
         check_steps(system, t_end, [h for s in contest if s.control == "h" for h in s.settings])
@@ -94,9 +97,9 @@ def run(arguments):
     return 1
 
 
-def _series(arguments, plan):
+def _series(arguments, entry, plan):
     """The methods with their steps or tolerances."""
-    steps, rtol = arguments.steps or plan.steps, arguments.rtol or plan.rtol
+    steps, rtol = arguments.steps or plan.steps or (10.0 * entry.step, entry.step, entry.step / 10.0), arguments.rtol or plan.rtol
     return [_one(spec, steps, rtol) for spec in arguments.methods or methods(plan.methods)]
 
 

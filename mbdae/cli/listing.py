@@ -59,9 +59,10 @@ def _details(console):
     for name in library.names():
         e = library.entry(name)
         parameters = ", ".join(f"{k} = {v!r}" for k, v in e.parameters.items()) or "none"
-        console.print(f"[bold]{name}[/bold]: {e.summary}")
-        console.print(f"    parameters: {parameters}; usual time span 0 ... {e.t_end:g} s, step {e.step:g} s, view {e.view}")
-        console.print(f"    source: {e.source}", style="dim")
+        console.print(f"[bold]{name}[/bold]: {e.summary}", soft_wrap=True)
+        usual = f"usual time span 0 ... {e.t_end:g} s, step {e.step:g} s, view {e.view}"
+        console.print(f"    parameters: {parameters}; {usual}", soft_wrap=True, markup=False)
+        console.print(f"    source: {e.source}", style="dim", soft_wrap=True, markup=False)
     console.print()
 
 

@@ -1,7 +1,6 @@
 """`mbdae`: the parser, the dispatch to the commands, and what becomes of errors."""
 
 import argparse
-import os
 import sys
 
 from .. import __version__
@@ -62,9 +61,6 @@ def main(argv=None):
         return e.code or 0
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; nothing more to tell
-        return 0
     except (ReferenceFailed, ArithmeticError) as e:
         return _told(e, FAILED, argv)
     except (ValueError, OSError) as e:
@@ -83,7 +79,8 @@ def _run(argv):
 def _told(error, code, argv):
     if "--traceback" in argv:
         raise error
-    complain(error)
+    is_file = isinstance(error, OSError) and error.filename is not None
+    complain(f"cannot write {error.filename}: {error.strerror}" if is_file else error)
     return code
 
 

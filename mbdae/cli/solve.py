@@ -3,11 +3,12 @@
 import argparse
 import csv
 import json
+import math
 
 import numpy as np
 
 from ..methods import find
-from ..model.bodies import PlanarBody, RigidBody
+from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..solve import solve
 from ..studies.errors import constraint_residuals, energy_drift
 from ..studies.figures import save
@@ -21,14 +22,16 @@ from .options import Refusal, build, check_steps, method, natural, output_file, 
 
 ENDINGS = (".npz", ".csv", ".json")
 PICTURES = (".png", ".pdf", ".svg")
+MOST_POINTS = 10_000  # of a method with fixed step, if no number of points is given
 
 _EPILOG = """\
-The file holds time, positions, velocities, accelerations, multipliers, energy, constraint residuals and the natural outputs of the
-mechanism. Beside a .csv file a .json file tells versions, machine and parameters.
+The file holds time, positions, velocities, accelerations, multipliers, energy,
+constraint residuals and the natural outputs of the mechanism. Beside a .csv
+file a .json file tells versions, machine and parameters.
 
 examples:
   mbdae solve slider-crank --output run.npz --plot run.png
-  mbdae solve chain --set links=8 --method HalfImplicit --h 5e-4 --points 301 --output chain.csv
+  mbdae solve chain --set links=8 --h 5e-4 --points 301 --output chain.csv
   mbdae solve double-pendulum --method Ida:ggl --rtol 1e-8 --output pendulum.json
 """
 
@@ -39,7 +42,7 @@ def add_parser(commands):
                             epilog=_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
                             formatter_class=argparse.RawDescriptionHelpFormatter)
     add_method_options(p)
-    p.add_argument("--points", metavar="N", type=natural, help="number of output times, evenly spread; by default the steps of the method")
+    p.add_argument("--points", metavar="N", type=natural, help="output times, evenly spread; by default the steps of the method")
     p.add_argument("--output", metavar="FILE", required=True, help=f"ends in {', '.join(ENDINGS)}")
     p.add_argument("--plot", metavar="FILE", help=f"figure of the natural outputs, ends in {', '.join(PICTURES)}")
     p.set_defaults(run=run)
@@ -64,15 +67,16 @@ def run(arguments):
         raise Refusal("--points must be at least 2")
     times = None if arguments.points is None else np.linspace(0.0, t_end, arguments.points)
     with progress_bar() as bar:
-        solution = moved(entry, mechanism, arguments, t_end, times, bar)
+        solution, used = moved(entry, mechanism, arguments, t_end, times, bar)
         bar(1.0, 1.0, "writing")
         outputs = observe(entry, solution)
         settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": solution.method,
-                    "formulation": solution.formulation, "h": arguments.h, "rtol": arguments.rtol, "atol": arguments.atol}
-        _write(path, solution, outputs, settings)
+                    "formulation": solution.formulation, **used}
+        written = _write(path, solution, outputs, settings)
         if picture:
             save(plot_outputs(solution.t, outputs, f"{entry.title},  {solution.method}"), picture)
-    _report(solution, [path, picture] if picture else [path])
+            written.append(picture)
+    _report(solution, written)
     if solution.success:
         return 0
     complain(f"{solution.method} failed: {solution.message}")
@@ -84,20 +88,22 @@ class Diverged(ArithmeticError):
 
 
 def moved(entry, mechanism, arguments, t_end, times, bar):
-    """The solution that the options ask for."""
-    spec = arguments.method or default_method(entry)
+    """The solution that the options ask for, and the step or the tolerances used."""
+    spec, every = arguments.method or default_method(entry), 1
     method, tolerances = _configured(spec, entry, arguments)
     system = System(mechanism)
     if spec.control == "h":
         check_steps(system, t_end, [method.h])
+        every = math.ceil(t_end / method.h / MOST_POINTS)
     bar(0.0, t_end, "preparing")
     state = assemble(system)
     if arguments.formulation and spec.formulation not in (None, arguments.formulation):
         raise Refusal(f"--method asks for the form {spec.formulation}, --formulation for {arguments.formulation}")
     formulation = arguments.formulation or spec.formulation
     try:
-        return solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, **tolerances,
-                     progress=lambda t: bar(t, t_end, spec.label))
+        solution = solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, every=every, **tolerances,
+                         progress=lambda t: bar(t, t_end, spec.label))
+        return solution, tolerances or {"h": method.h, "tol": method.tol}
     except (AssemblyError, FloatingPointError) as e:
         raise Diverged(f"{spec.label} failed: {e}") from e
 
@@ -130,28 +136,37 @@ def _report(solution, paths):
     console.print(f"written: {', '.join(str(p) for p in paths)}", soft_wrap=True)
 
 
+_COORDINATES = {
+    RigidBody: ("x y z e0 e1 e2 e3", "vx vy vz omega_x omega_y omega_z", "ax ay az alpha_x alpha_y alpha_z"),
+    PlanarBody: ("x y angle", "vx vy omega", "ax ay alpha"),
+    Particle: ("x y z", "vx vy vz", "ax ay az"),
+}
+
 # files -------------------------------------------------------------------------------------------------------------------------
 
 
 def _write(path, solution, outputs, settings):
+    """Write the file, and one more beside a table; the paths."""
     arrays = {"t": solution.t, "q": solution.q, "v": solution.v, "a": solution.a, "lam": solution.lam, "energy": solution.energy,
               "constraint_residuals": solution.constraint_residuals}
     about = metadata(**settings) | {"status": solution.status.name, "message": solution.message, "statistics": solution.statistics,
                                     "columns": columns(solution.system), "outputs": list(outputs)}
-    if path.suffix == ".npz":
+    written = [path]
+    if path.suffix.lower() == ".npz":
         clash = {name if name not in arrays else f"output_{name}": x for name, x in outputs.items()}
         np.savez_compressed(path, **arrays, **clash, metadata=np.array(json.dumps(plain(about))))
-    elif path.suffix == ".json":
+    elif path.suffix.lower() == ".json":
         write_json(path, about | arrays | {"outputs": outputs})
     else:
         _write_csv(path, solution, arrays, outputs)
-        write_json(path.with_suffix(".json"), about)
+        written.append(path.with_suffix(".json"))
+        write_json(written[-1], about)
+    return written
 
 
 def _write_csv(path, solution, arrays, outputs):
     names = columns(solution.system)
-    rates = [f"d_{n}" for n in names["v"]]
-    head = ["t", *names["q"], *names["v"], *rates, *names["lam"], "energy", "Phi", "Phi_q v - nu", "Phi_q a - gamma"]
+    head = ["t", *names["q"], *names["v"], *names["a"], *names["lam"], "energy", "Phi", "Phi_q v - nu", "Phi_q a - gamma"]
     more = {n: x for n, x in outputs.items() if n not in head}
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -161,15 +176,10 @@ def _write_csv(path, solution, arrays, outputs):
 
 
 def columns(system):
-    """Names of the components of `q`, `v`, `lam`: coordinates of the bodies, and the constraint equations."""
-    q, v = [], []
+    """Names of the components of `q`, `v`, `a`, `lam`: coordinates of the bodies, and the constraint equations."""
+    found = {"q": [], "v": [], "a": []}
     for b in system.mechanism.bodies:
-        if isinstance(b, RigidBody):
-            more = ("x y z e0 e1 e2 e3", "vx vy vz omega_x omega_y omega_z")
-        elif isinstance(b, PlanarBody):
-            more = ("x y angle", "vx vy omega")
-        else:
-            more = ("x y z", "vx vy vz")
-        q += [f"{b.name}.{n}" for n in more[0].split()]
-        v += [f"{b.name}.{n}" for n in more[1].split()]
-    return {"q": q, "v": v, "lam": [f"lam[{label}]" for label in system.labels]}
+        kind = next((k for k in _COORDINATES if isinstance(b, k)), Particle)
+        for block, names in zip(found, _COORDINATES[kind]):
+            found[block] += [f"{b.name}.{n}" for n in names.split()]
+    return found | {"lam": [f"lam[{label}]" for label in system.labels]}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from . import checks, taylor
 
@@ -14,6 +14,9 @@ class Constant:
     """`f(t) = value`."""
 
     value: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "value", checks.number(self.value, "Constant", "value"))
 
     def __call__(self, t):
         return self.value, 0.0, 0.0
@@ -83,14 +86,12 @@ class Function:
     f: Callable
     df: Callable | None = None
     d2f: Callable | None = None
-    _exact: bool = field(init=False, repr=False, compare=False, default=False)
 
     def __post_init__(self):
         for name in ("f", "df", "d2f"):
             g = getattr(self, name)
             if g is not None and not callable(g):
                 raise ValueError(f"Function: {name} must be callable, got {g!r}")
-        object.__setattr__(self, "_exact", self._knows_taylor())
 
     def __call__(self, t):
         return self.value(t), self.first(t), self.second(t)
@@ -101,24 +102,16 @@ class Function:
 
     def first(self, t):
         """`f'(t)`."""
-        if self.df is not None:
-            return float(self.df(t))
-        return taylor.derivatives(_plain(self.f), t)[1] if self._exact else _difference(self.f, t)
+        return float(self.df(t)) if self.df is not None else _slope(self.f, t)
 
     def second(self, t):
         """`f''(t)`."""
         if self.d2f is not None:
             return float(self.d2f(t))
         if self.df is not None:
-            return _derived_slope(self.df, t)
-        return taylor.derivatives(_plain(self.f), t)[2] if self._exact else _second_difference(self.f, t)
-
-    def _knows_taylor(self):
-        try:
-            taylor.derivatives(_plain(self.f), 0.1)
-        except Exception:  # whatever the user's code does with an unknown number type: differences serve
-            return False
-        return True
+            return _slope(self.df, t)
+        exact = _taylor(self.f, t)
+        return exact[2] if exact is not None else _second_difference(self.f, t)
 
 
 Motion = Constant | Polynomial | Harmonic | Function
@@ -139,11 +132,17 @@ def _plain(f):
     return getattr(f, "py_func", f)
 
 
-def _derived_slope(df, t):
+def _taylor(f, t):
+    """`(f, f', f'')` by Taylor arithmetic, `None` where the function does not allow it."""
     try:
-        return taylor.derivatives(_plain(df), t)[1]
-    except Exception:  # as above
-        return _difference(df, t)
+        return taylor.derivatives(_plain(f), t)
+    except Exception:  # whatever the user's code does with an unknown number type: differences serve
+        return None
+
+
+def _slope(f, t):
+    exact = _taylor(f, t)
+    return exact[1] if exact is not None else _difference(f, t)
 
 
 def _difference(f, t):

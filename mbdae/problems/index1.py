@@ -46,6 +46,7 @@ class Index1(Problem):
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("acceleration", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 1}
     algebraic_blocks = ("lam",)
+    loose_blocks = ("lam",)  # friction makes them jump, and rounding in large ones would keep the steps tiny
 
     def __init__(self, system, alpha=0.0, beta=0.0):
         self.alpha, self.beta = check_baumgarte(alpha, beta, "Index1")

@@ -110,6 +110,10 @@ class UnderlyingODE(Problem):
         self.system.callbacks.check()
         return J
 
+    def jacobian_values(self, t, y, yd, c):
+        """`c I - df/dy`, dense, by columns."""
+        return (c * np.eye(self.n) - self.rhs_jacobian(t, y)).ravel(order="F")
+
     def compile(self, t, y, yd):
         self.rhs(t, y)
         if self.n <= 200:  # beyond, no solver asks for the dense Jacobian

@@ -65,7 +65,7 @@ def _curve(system, s, setting, state, times):
 
 
 def plot_energy(curves, title=None):
-    """Change of the total energy since the start over time.
+    """Change of the total energy since the start over time, on a linear and on a logarithmic scale.
 
     Parameters
     ----------
@@ -77,16 +77,19 @@ def plot_energy(curves, title=None):
     matplotlib.figure.Figure
     """
     with style():
-        figure = new_figure(5.4, 3.1)
-        axis = figure.subplots()
-        axis.axhline(0.0, color=GREY, linewidth=0.8)
+        figure = new_figure(7.4, 3.2)
+        plain, log = figure.subplots(1, 2)
+        plain.axhline(0.0, color=GREY, linewidth=0.8)
         for k, c in enumerate(curves):
             change = np.asarray(c.energy) - (c.energy[0] if c.energy else 0.0)
-            axis.plot(c.t, change, label=f"{c.method}, {c.control} = {c.setting:g}", color=look(k)["color"],
-                      linestyle="-" if c.control == "h" else (0, (4, 1.6)))
-        axis.set(xlabel="time  [s]", ylabel="change of the total energy  [J]")
-        axis.margins(x=0.0)
-        figure.legend(loc="outside lower center", ncols=2 if len(curves) > 1 else 1)
+            line = {"color": look(k)["color"], "linestyle": "-" if c.control == "h" else (0, (4, 1.6)), "linewidth": 1.2}
+            plain.plot(c.t, change, label=f"{c.method}, {c.control} = {c.setting:g}", **line)
+            log.plot(c.t[1:], np.where(change[1:] == 0.0, np.nan, np.abs(change[1:])), **line)
+        plain.set(xlabel="time  [s]", ylabel=r"change of energy $E - E_0$  [J]")
+        log.set(xlabel="time  [s]", ylabel=r"$|E - E_0|$  [J]", yscale="log")
+        for axis in (plain, log):
+            axis.margins(x=0.0)
+        figure.legend(loc="outside lower center", ncols=3)
         if title:
-            axis.set_title(title, color="#222222")
+            figure.suptitle(title, fontsize=10, color="#222222")
     return figure

@@ -9,6 +9,7 @@ from .figures import GREY, look, new_figure, style
 from .work_precision import Series, work_precision
 
 BLOCKS = {"q": "$q$", "v": "$v$", "lam": r"$\lambda$"}
+UNITS = {"q": "[m, rad]", "v": "[m/s, rad/s]", "lam": "[N, N m]"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _slope(pairs):
 
 
 def plot_order(rows, title=None):
-    """Errors over the step with their fitted slopes, one panel per block, one curve per method.
+    """Errors over the step, one panel per block, one curve per method, with the fitted slope beside each curve.
 
     Parameters
     ----------
@@ -91,34 +92,43 @@ def plot_order(rows, title=None):
     """
     blocks = [b for b in BLOCKS if any(getattr(r, f"error_{b}") for r in rows)] or ["q"]
     with style():
-        figure = new_figure(2.5 * len(blocks) + 0.4, 2.9)
+        figure = new_figure(2.5 * len(blocks) + 0.4, 3.2)
         axes = figure.subplots(1, len(blocks), squeeze=False)[0]
         for axis, block in zip(axes, blocks):
             _draw(axis, rows, block)
-            axis.set(xscale="log", yscale="log", xlabel="step $h$  [s]", ylabel=f"error of {BLOCKS[block]}  (SI)")
+            axis.set(xscale="log", yscale="log", xlabel="step $h$  [s]", ylabel=f"error of {BLOCKS[block]}  {UNITS[block]}")
+        handles, labels = axes[0].get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), 5))
         if title:
             figure.suptitle(title, fontsize=10, color="#222222")
     return figure
 
 
 def _draw(axis, rows, block):
-    lowest = None
+    curves = []
     for k, name in enumerate(dict.fromkeys(r.method for r in rows)):
-        mine = [r for r in rows if r.method == name]
-        pairs = [(r.h, getattr(r, f"error_{block}")) for r in mine if getattr(r, f"error_{block}")]
-        slope = _slope(pairs)
-        label = name if slope is None else f"{name}, slope {slope:.2f}"
-        axis.plot(*zip(*pairs), label=label, **look(k)) if pairs else None
-        if pairs and (lowest is None or pairs[0][1] < lowest[0][1]):
-            lowest = pairs
-    if lowest:
-        _guide(axis, lowest)
-        axis.legend(loc="upper left", fontsize=7.5)
+        pairs = sorted((r.h, getattr(r, f"error_{block}")) for r in rows if r.method == name and getattr(r, f"error_{block}"))
+        if pairs:
+            axis.plot(*zip(*pairs), label=name, **look(k))
+            curves.append((pairs, look(k)["color"]))
+    curves.sort(key=lambda c: c[0][len(c[0]) // 2][1])
+    for k, (pairs, colour) in enumerate(curves):
+        _tell_slope(axis, pairs, colour, above=k > 0)
+    if curves:
+        _guide(axis, curves[0][0])
+
+
+def _tell_slope(axis, pairs, colour, above):
+    """The fitted slope at the middle of a curve."""
+    slope = _slope(pairs)
+    if slope is None:
+        return
+    where = {"xytext": (-5, 5), "ha": "right", "va": "bottom"} if above else {"xytext": (5, -5), "ha": "left", "va": "top"}
+    axis.annotate(f"{slope:.2f}", pairs[len(pairs) // 2], textcoords="offset points", color=colour, fontsize=8.5, **where)
 
 
 def _guide(axis, pairs):
     """A dashed line of slope one below the lowest curve."""
     h = np.array([p[0] for p in pairs])
-    e = 0.4 * pairs[-1][1] * h / h[-1]
-    axis.plot(h, e, color=GREY, linestyle=(0, (2, 2)), linewidth=1.0)
-    axis.annotate("slope 1", (h[0], e[0]), xytext=(0, -3), textcoords="offset points", ha="right", va="top", color=GREY, fontsize=7.5)
+    axis.plot(h, 0.1 * pairs[0][1] * h / h[0], color=GREY, linestyle=(0, (2, 2)), linewidth=1.0, label="slope 1", zorder=1)

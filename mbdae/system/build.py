@@ -61,9 +61,16 @@ def _assemble(mechanism, bodies, motions, elements, segments, pattern, forces, b
              lay.DIAGONAL_MASS: int((blocks["n"] == 1).all()), lay.IDENTITY_MAP: int((bodies["kind"] != lay.RIGID).all())}
     block_of = np.repeat(np.arange(len(blocks)), blocks["n"])
     tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, "motion": motions.table(), **elements, **forces,
-              "ptr": pattern.ptr, "col": pattern.col, "block": blocks, "block_of": block_of, "rows": order,
+              "segment": segment_table(row, at, start, n), "block": blocks, "block_of": block_of, "rows": order,
               "first": first, "env_ptr": env_ptr, "pair": pair}
     return Tables(lay.pack(sizes, tables), pattern, bodies, order)
+
+
+def segment_table(row, at, v, n):
+    """Records of the segments of `Phi_q`, in the order of its values."""
+    table = np.zeros(len(row), dtype=lay.SEGMENT_T)
+    table["row"], table["at"], table["v"], table["n"] = row, at, v, n
+    return table[np.argsort(table["at"])]
 
 
 def _body_table(bodies):

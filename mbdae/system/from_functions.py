@@ -4,7 +4,7 @@ import numpy as np
 
 from . import layout as lay
 from . import user
-from .build import Pattern, Tables
+from .build import Pattern, Tables, segment_table
 from .callbacks import view
 from .ordering import envelope
 
@@ -145,7 +145,7 @@ def tables_from_functions(callbacks, **functions):
     sizes = {lay.KIND: lay.USER, lay.NB: 0, lay.NQ: f.nq, lay.NV: nv, lay.NC: nc, lay.NNZ: nc * nv, lay.NENV: int(env_ptr[-1]),
              lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: int(nv == 1), lay.ADDRESS: callbacks.system(f.evaluate),
              lay.IDENTITY_MAP: int(f.user_kinematics is None and f.user_retract is None)}
-    tables = {"ptr": pattern.ptr, "col": pattern.col, "block": block, "block_of": np.zeros(nv, np.int64), "rows": rows,
+    tables = {"segment": segment_table(rows, rows * nv, 0 * rows, nv), "block": block, "block_of": np.zeros(nv, np.int64), "rows": rows,
               "first": first, "env_ptr": env_ptr, "pair": pair}
     return f, Tables(lay.pack(sizes, tables), pattern, np.zeros(0, lay.BODY_T), rows)
 

@@ -17,10 +17,10 @@ KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY
 W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_USER, WORK_SIZE = range(11, 24)
 TABLES = ("gravity", "body", "motion", "coincident", "dp1", "dp2", "distance", "cd", "turn", "angle",
           "tsda", "rsda", "load", "user_force", "user_ids", "friction",
-          "ptr", "col", "block", "block_of", "rows", "first", "env_ptr", "pair")
+          "segment", "block", "block_of", "rows", "first", "env_ptr", "pair")
 _FIRST_TABLE = 24
 (GRAVITY, BODY, MOTION, COINCIDENT, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
- PTR, COL, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
+ SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER
 
@@ -42,6 +42,8 @@ FRICTION_T = np.dtype([
     ("i", _i), ("j", _i), ("revolute", _i), ("smooth", _i), ("nrows", _i), ("rows", _i, 3), ("lever", _f), ("mu", _f), ("v_s", _f),
     ("s_i", _f, 3), ("s_j", _f, 3), ("a_i", _f, 3),
 ])
+# the part of a row of Phi_q that belongs to one body: `n` values from `at`, of the columns from `v`
+SEGMENT_T = np.dtype([("row", "i4"), ("at", "i4"), ("v", "i4"), ("n", "i4")])
 BLOCK_T = np.dtype([("v", _i), ("n", _i), ("at", _i)])
 # the largest table of a long chain: small integers keep it in the cache
 PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])

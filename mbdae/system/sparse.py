@@ -1,19 +1,22 @@
-"""Products with `Phi_q` in its fixed pattern (rows `ptr`, columns `col`) and with the block-diagonal mass matrix."""
+"""Products with `Phi_q` in its fixed pattern of segments and with the block-diagonal mass matrix."""
 
 import numpy as np
 
 from ..compiled import compiled
 from . import layout as lay
-from .layout import BLOCK_T, header, table
+from .layout import BLOCK_T, SEGMENT_T, header, table
 
 
 @compiled
 def add_times(G, x, model, out):
     """`out += Phi_q x`."""
-    ptr, col = table(model, lay.PTR, np.int64), table(model, lay.COL, np.int64)
-    for r in range(ptr.shape[0] - 1):
-        for k in range(ptr[r], ptr[r + 1]):
-            out[r] += G[k] * x[col[k]]
+    segments = table(model, lay.SEGMENT, SEGMENT_T)
+    for i in range(segments.shape[0]):
+        at, v = segments[i]["at"], segments[i]["v"]
+        s = 0.0 * G[at] * x[v]
+        for k in range(segments[i]["n"]):
+            s += G[at + k] * x[v + k]
+        out[segments[i]["row"]] += s
 
 
 @compiled
@@ -26,10 +29,11 @@ def times(G, x, model, out):
 @compiled
 def add_transposed(G, lam, model, out):
     """`out += Phi_q^T lam`."""
-    ptr, col = table(model, lay.PTR, np.int64), table(model, lay.COL, np.int64)
-    for r in range(ptr.shape[0] - 1):
-        for k in range(ptr[r], ptr[r + 1]):
-            out[col[k]] += G[k] * lam[r]
+    segments = table(model, lay.SEGMENT, SEGMENT_T)
+    for i in range(segments.shape[0]):
+        at, v, y = segments[i]["at"], segments[i]["v"], lam[segments[i]["row"]]
+        for k in range(segments[i]["n"]):
+            out[v + k] += G[at + k] * y
 
 
 @compiled
@@ -125,19 +129,27 @@ def mass_solve(L, x, model, out):
 @compiled
 def scale_rows(G, L, model, W):
     """`W = Phi_q L^T` in the pattern of `Phi_q`: then `B = Phi_q M^-1 Phi_q^T = W W^T`. Segments cover whole mass blocks."""
-    ptr, col = table(model, lay.PTR, np.int64), table(model, lay.COL, np.int64)
-    if header(model)[lay.DIAGONAL_MASS]:
-        for k in range(col.shape[0]):
-            W[k] = G[k] * L[col[k]]
-        return
+    segments = table(model, lay.SEGMENT, SEGMENT_T)
+    diagonal = header(model)[lay.DIAGONAL_MASS]
+    for i in range(segments.shape[0]):
+        at, v, n = segments[i]["at"], segments[i]["v"], segments[i]["n"]
+        if diagonal:
+            for k in range(n):
+                W[at + k] = G[at + k] * L[v + k]
+        else:
+            _scale_segment(G, L, model, W, at, v, n)
+
+
+@compiled
+def _scale_segment(G, L, model, W, at, v, n):
     blocks, of = table(model, lay.BLOCK, BLOCK_T), table(model, lay.BLOCK_OF, np.int64)
-    for r in range(ptr.shape[0] - 1):
-        k = ptr[r]
-        while k < ptr[r + 1]:
-            n, at = blocks[of[col[k]]]["n"], blocks[of[col[k]]]["at"]
-            for i in range(n):
-                s = 0.0 * G[k] * L[at]
-                for j in range(i + 1):
-                    s += L[at + n * i + j] * G[k + j]
-                W[k + i] = s
-            k += n
+    done = 0
+    while done < n:
+        block = blocks[of[v + done]]
+        m, start, first = block["n"], block["at"], at + done
+        for i in range(m):
+            s = 0.0 * G[first] * L[start]
+            for j in range(i + 1):
+                s += L[start + m * i + j] * G[first + j]
+            W[first + i] = s
+        done += m
