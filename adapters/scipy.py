@@ -85,6 +85,8 @@ class SolveIvp:
             raise ValueError(f"SolveIvp: method must be one of {', '.join(_METHODS)}, got {self.method!r}")
         if self.jacobian not in ("exact", "difference"):
             raise ValueError(f"SolveIvp: jacobian must be 'exact' or 'difference', got {self.jacobian!r}")
+        if self.max_steps < 1:
+            raise ValueError(f"SolveIvp: max_steps must be at least 1, got {self.max_steps}")
         if not self.max_step > 0:
             raise ValueError(f"SolveIvp: max_step must be positive, got {self.max_step!r}")
 

@@ -18,6 +18,7 @@ from .boundary import Guard, Output, SolverFailure, drive, refuse_redundant
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 _LINEAR = ("auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr")
 _ITERATIVE = ("gmres", "bicgstab", "tfqmr")
+_LINEAR_ODE = ("auto", "dense", *_ITERATIVE)  # the Jacobian of the underlying ODE is full
 
 
 def availability():
@@ -49,7 +50,8 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     dict
     """
     guard = Guard() if guard is None else guard
-    linsolver = _linear_solver(problem, linsolver, jacobian)
+    _check_choices("ida_arguments", linsolver, jacobian, _LINEAR)
+    linsolver = _linear_solver(problem, linsolver)
     options = {"resfn": _residual(problem, guard), "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
     if problem.algebraic.any():
         options["algebraic_idx"] = np.flatnonzero(problem.algebraic)
@@ -60,11 +62,14 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     return options
 
 
-def _linear_solver(problem, linsolver, jacobian):
-    if linsolver not in _LINEAR:
-        raise ValueError(f"linsolver must be one of {', '.join(_LINEAR)}, got {linsolver!r}")
+def _check_choices(owner, linsolver, jacobian, possible):
+    if linsolver not in possible:
+        raise ValueError(f"{owner}: linsolver must be one of {', '.join(possible)}, got {linsolver!r}")
     if jacobian not in ("exact", "difference"):
-        raise ValueError(f"jacobian must be 'exact' or 'difference', got {jacobian!r}")
+        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+
+
+def _linear_solver(problem, linsolver):
     if linsolver != "auto":
         return linsolver
     return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
@@ -143,11 +148,18 @@ class _Sundials:
     package = "scikit-sundae"
     availability = staticmethod(availability)
 
+    linear_solvers = _LINEAR
+    highest_order = 5
+
     def __post_init__(self):
+        owner = type(self).__name__
+        _check_choices(owner, self.linsolver, self.jacobian, self.linear_solvers)
+        if not 1 <= self.max_order <= self.highest_order:
+            raise ValueError(f"{owner}: max_order must be one of 1 to {self.highest_order}, got {self.max_order}")
         if self.max_steps < 1:
-            raise ValueError(f"{type(self).__name__}: max_steps must be at least 1, got {self.max_steps}")
+            raise ValueError(f"{owner}: max_steps must be at least 1, got {self.max_steps}")
         if self.first_step < 0 or self.max_step < 0:
-            raise ValueError(f"{type(self).__name__}: first_step and max_step must not be negative")
+            raise ValueError(f"{owner}: first_step and max_step must not be negative")
 
     @property
     def label(self):
@@ -218,11 +230,17 @@ class Cvode(_Sundials):
     multistep: str = "BDF"
 
     formulations = ("ode",)
+    linear_solvers = _LINEAR_ODE
 
     def __post_init__(self):
-        super().__post_init__()
         if self.multistep not in ("BDF", "Adams"):
             raise ValueError(f"Cvode: multistep must be 'BDF' or 'Adams', got {self.multistep!r}")
+        super().__post_init__()
+
+    @property
+    def highest_order(self):
+        """Of the formulas of the multistep method."""
+        return 5 if self.multistep == "BDF" else 12
 
     @property
     def label(self):
@@ -246,7 +264,8 @@ class Cvode(_Sundials):
 def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", guard=None):
     """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`."""
     guard = Guard() if guard is None else guard
-    linsolver = _linear_solver(problem, linsolver, jacobian)
+    _check_choices("cvode_arguments", linsolver, jacobian, _LINEAR_ODE)
+    linsolver = _linear_solver(problem, linsolver)
     y = np.empty(problem.n)
 
     def rhs(t, y_in, out):

@@ -6,6 +6,15 @@ from scipy.optimize import brentq
 from .trajectory import DenseOutput
 
 
+def as_events(events):
+    """One event or several as a tuple of callables."""
+    events = (events,) if callable(events) else tuple(events) if isinstance(events, (tuple, list)) else (events,)
+    for e in events:
+        if not callable(e):
+            raise ValueError(f"events must be callables event(t, q, v), got {e!r}")
+    return events
+
+
 def find_events(solution, events):
     """Times of the zeros of each event function; a terminal event ends the solution there.
 
@@ -13,7 +22,7 @@ def find_events(solution, events):
     ----------
     solution : Solution
         With every step stored.
-    events : callable or sequence of callables
+    events : sequence of callables
         `event(t, q, v) -> float`, with the attributes `terminal` (bool) and `direction` (-1, 0, 1) of SciPy.
 
     Returns
@@ -21,10 +30,6 @@ def find_events(solution, events):
     list of ndarray
         Times per event, in the direction of integration.
     """
-    events = (events,) if callable(events) else tuple(events)
-    for e in events:
-        if not callable(e):
-            raise ValueError(f"events must be callables event(t, q, v), got {e!r}")
     if len(solution.t) < 2:
         return [np.zeros(0) for _ in events]
     dense = DenseOutput(solution.system, solution)

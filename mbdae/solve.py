@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .events import find_events
+from .events import as_events, find_events
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS
 from .problems.base import Problem
@@ -55,6 +55,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     Exception
         Whatever a user function raises, unchanged.
     """
+    _check_method(method)
     problem = _problem(target, method, formulation)
     system = problem if isinstance(problem, System) else problem.system
     t0, t_end = _span(t_span)
@@ -62,6 +63,9 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ValueError(f"every must be a positive integer, got {every!r}")
     _check_tolerances(rtol, atol)
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be callable, got {progress!r}")
+    events = None if events is None else as_events(events)
     start = _start(system, t0, state, q0, v0)
     whole = dense_output or events is not None
     trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval,
@@ -77,6 +81,11 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     return solution
 
 
+def _check_method(method):
+    if isinstance(method, type) or not hasattr(method, "integrate"):
+        raise ValueError(f"method must be a method object such as HalfImplicit(h=1e-3) or Ida(), got {method!r}")
+
+
 def _problem(target, method, formulation):
     """The system, or the problem in the form that was asked for or that suits the method."""
     if isinstance(target, Problem):
@@ -87,7 +96,8 @@ def _problem(target, method, formulation):
     if isinstance(target, Mechanism):
         target = System(target)
     if not isinstance(target, System):
-        raise ValueError(f"solve: the target must be a Mechanism, System or Problem, got {type(target).__name__}")
+        given = target.__name__ if isinstance(target, type) else type(target).__name__
+        raise ValueError(f"solve: the target must be a Mechanism, System or Problem, got {given}")
     if formulation is None:
         return FORMULATIONS[method.formulations[0]](target) if method.formulations else target
     if formulation not in FORMULATIONS:
@@ -102,8 +112,16 @@ def _check_formulation(method, formulation):
         raise ValueError(f"{method.label} cannot take the form {formulation!r}; it takes {', '.join(possible)}")
 
 
+def _numbers(value):
+    """An array of floats; NaN if there is something else in it."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.full(2, np.nan)
+
+
 def _span(t_span):
-    span = np.asarray(t_span, dtype=float)
+    span = _numbers(t_span)
     if span.shape != (2,) or not np.isfinite(span).all() or span[0] == span[1]:
         raise ValueError(f"t_span must be two different finite times, got {t_span!r}")
     return float(span[0]), float(span[1])
@@ -112,19 +130,19 @@ def _span(t_span):
 def _outputs(t_eval, t0, t_end):
     if t_eval is None:
         return None
-    t = np.atleast_1d(np.asarray(t_eval, dtype=float))
+    t = np.atleast_1d(_numbers(t_eval))
     sign = np.sign(t_end - t0)
     if t.ndim != 1 or not np.isfinite(t).all() or np.any(sign * np.diff(t) <= 0):
-        raise ValueError("t_eval must be finite times in the direction of integration, none twice")
+        raise ValueError(f"t_eval must be finite times in the direction of integration, none twice, got {t_eval!r}")
     if t.size and (sign * (t[0] - t0) < 0 or sign * (t[-1] - t_end) > 1e-12 * max(1.0, abs(t_end))):
         raise ValueError(f"t_eval must lie within t_span, it runs from {t[0]:g} to {t[-1]:g}")
     return t
 
 
 def _check_tolerances(rtol, atol):
-    if not (np.isscalar(rtol) and np.isfinite(rtol) and rtol > 0):
+    if not (np.isscalar(rtol) and np.isfinite(_numbers(rtol)).all() and rtol > 0):
         raise ValueError(f"rtol must be a positive number, got {rtol!r}")
-    a = np.asarray(atol, dtype=float)
+    a = _numbers(atol)
     if not np.isfinite(a).all() or (a < 0).any():
         raise ValueError(f"atol must be finite and not negative, got {atol!r}")
 
@@ -134,8 +152,16 @@ def _start(system, t0, state, q0, v0):
         return assemble(system, t0, q0, v0)
     if not isinstance(state, State):
         raise ValueError(f"state must be a State, as assemble returns it, got {type(state).__name__}")
+    if q0 is not None or v0 is not None:
+        raise ValueError("state is taken as it is: give either state or a guess q0, v0")
     if state.t != t0:
         raise ValueError(f"state belongs to t = {state.t:g}, t_span begins at {t0:g}")
+    for name, n in (("q", system.nq), ("v", system.nv), ("a", system.nv), ("lam", system.nc)):
+        x = np.asarray(getattr(state, name))
+        if x.shape != (n,):
+            raise ValueError(f"state.{name} must have shape ({n},), got {x.shape}")
+        if not np.isfinite(x).all():
+            raise ValueError(f"state.{name} must be finite, got {x}")
     return state
 
 

@@ -122,7 +122,7 @@ _DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity
 
 def _show(entry, system, t_end, exact, rows):
     console = output()
-    console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {len(system.mechanism.bodies)} bodies, nq = {system.nq}, "
+    console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {_bodies(system)}, nq = {system.nq}, "
                   f"nv = {system.nv}, nc = {system.nc}")
     console.print(_fitting(console, rows))
     for r in rows:
@@ -137,6 +137,11 @@ def _show(entry, system, t_end, exact, rows):
         notes.append("the drivers alone fix all positions: whatever satisfies or projects onto Phi = 0 is exact in q up to rounding")
     for note in notes:
         console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+
+
+def _bodies(system):
+    n = len(system.mechanism.bodies)
+    return f"{n} body" if n == 1 else f"{n} bodies"
 
 
 def _fitting(console, rows):

@@ -44,12 +44,17 @@ def nonnegative(value, owner, field):
 
 def vector(value, n, owner, field):
     """`n` finite floats as a tuple."""
+    components = entries(value, owner, field, f"a vector of {n} numbers")
+    if len(components) != n:
+        raise ValueError(f"{owner}: {field} must have {n} components, got {len(components)}")
+    return tuple(number(x, owner, f"{field}[{k}]") for k, x in enumerate(components))
+
+
+def entries(value, owner, field, what):
+    """The entries of a sequence as a tuple; `what` says what they should be."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ValueError(f"{owner}: {field} must be a vector of {n} numbers, got {value!r}")
-    entries = tuple(value)
-    if len(entries) != n:
-        raise ValueError(f"{owner}: {field} must have {n} components, got {len(entries)}")
-    return tuple(number(x, owner, f"{field}[{k}]") for k, x in enumerate(entries))
+        raise ValueError(f"{owner}: {field} must be {what}, got {value!r}")
+    return tuple(value)
 
 
 def nonzero(value, owner, field):

@@ -82,6 +82,11 @@ class DistanceDriver(_Driver):
     s_i: tuple = ORIGIN
     s_j: tuple = ORIGIN
 
+    def __post_init__(self):
+        super().__post_init__()
+        if isinstance(self.f, Constant) and self.f.value <= 0.0:
+            raise ValueError(f"{self._owner}: the distance f must be positive, got {self.f.value:g}")
+
     def primitives(self, bodies):
         return (D(self.name, self.i, self.j, self.s_i, self.s_j, _square(self.f)),)
 

@@ -161,7 +161,7 @@ class UserForce(_Force):
     function: Callable
 
     def _check(self, owner):
-        names = (self.bodies,) if isinstance(self.bodies, str) else tuple(self.bodies)
+        names = (self.bodies,) if isinstance(self.bodies, str) else checks.entries(self.bodies, owner, "bodies", "names of bodies")
         if not names or not all(isinstance(n, str) for n in names):
             raise ValueError(f"{owner}: bodies must be names of bodies, got {self.bodies!r}")
         if len(set(names)) < len(names):
@@ -208,16 +208,17 @@ class Friction(_Force):
         if self.radius is not None:
             self._set("radius", checks.positive(self.radius, owner, "radius"))
         if self.normal is not None:
-            self._set("normal", (self.normal,) if isinstance(self.normal, str) else tuple(self.normal))
+            names = (self.normal,) if isinstance(self.normal, str) else checks.entries(self.normal, owner, "normal", "labels of rows")
+            self._set("normal", names)
 
 
 def _components(value, owner, field):
     if callable(value):
         return tuple(Function(lambda t, k=k: value(t)[k]) for k in range(3))
-    entries = tuple(value)
-    if len(entries) != 3:
-        raise ValueError(f"{owner}: {field} must have 3 components, got {len(entries)}")
-    return tuple(as_motion(x, owner, f"{field}[{k}]") for k, x in enumerate(entries))
+    components = checks.entries(value, owner, field, "three components or a function of time")
+    if len(components) != 3:
+        raise ValueError(f"{owner}: {field} must have 3 components, got {len(components)}")
+    return tuple(as_motion(x, owner, f"{field}[{k}]") for k, x in enumerate(components))
 
 
 def _check_frame(frame, owner):

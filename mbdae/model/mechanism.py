@@ -6,8 +6,8 @@ from . import checks
 from .bodies import GROUND, Body, Particle, PlanarBody, RigidBody
 from .drivers import _Driver
 from .forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserForce, _Force
-from .joints import PlanarRevolute, PlanarTranslational, Revolute, Translational, _Joint, _PlanarJoint
-from .primitives import CD, Coincident, PlanarAngle, Turn, _Primitive
+from .joints import PlanarRevolute, PlanarTranslational, Revolute, Rod, Translational, _Joint, _PlanarJoint
+from .primitives import CD, DP2, Coincident, PlanarAngle, Turn, _Primitive
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,19 @@ class Mechanism:
         drivers = tuple(p for d in self.drivers for p in _without(d, labels, self._table()))
         return replace(self, joints=joints, drivers=drivers)
 
+    def normal_rows(self, friction):
+        """Numbers of the constraint equations whose multipliers make up the normal force of a `Friction`."""
+        joint = next(j for j in self.joints if j.name == friction.joint)
+        carrying = [label for p in joint.primitives(self._table()) if isinstance(p, (Coincident, CD, DP2)) for label in p.labels()]
+        wanted = friction.normal or tuple(carrying)
+        for k, name in enumerate(wanted):
+            if name not in carrying:
+                raise ValueError(f"{_label(friction)}: normal names the row {name!r}; "
+                                 f"the rows of {joint.name!r} that carry forces are {', '.join(carrying)}")
+            if name in wanted[:k]:
+                raise ValueError(f"{_label(friction)}: normal names the row {name!r} twice")
+        return [self.labels.index(name) for name in wanted]
+
     def _table(self):
         return {GROUND: None} | {b.name: b for b in self.bodies}
 
@@ -140,6 +153,8 @@ class Mechanism:
     def _check_force(self, force):
         if isinstance(force, TSDA):
             _check_points(force, self._table(), (("s_i", "i"), ("s_j", "j")))
+        elif isinstance(force, PointForce):
+            _check_points(force, self._table(), (("s", "body"),))
         elif isinstance(force, RSDA):
             self._check_rsda(force)
         elif isinstance(force, Friction):
@@ -151,7 +166,7 @@ class Mechanism:
         ends = (self.body(force.i), self.body(force.j))
         if any(isinstance(b, Particle) for b in ends):
             raise ValueError(f"{_label(force)}: a particle has no orientation; connect rigid or planar bodies")
-        if force.a_i is None and not all(b is None or isinstance(b, PlanarBody) for b in ends):
+        if force.a_i is None and not _is_planar(ends):
             raise ValueError(f"{_label(force)}: give the axis a_i and the directions b_i, b_j for spatial bodies")
 
     def _check_friction(self, force):
@@ -163,12 +178,13 @@ class Mechanism:
                              f"{force.joint!r} is of type {type(joint).__name__}")
         if isinstance(joint, (Revolute, PlanarRevolute)) and force.radius is None:
             raise ValueError(f"{_label(force)}: friction in a revolute joint needs the radius of its pin")
+        if isinstance(joint, (Revolute, PlanarRevolute)) and force.normal:
+            raise ValueError(f"{_label(force)}: normal is for translational joints; {force.joint!r} is of type {type(joint).__name__}")
 
     def _lower(self):
         table = self._table()
         for element in self.constraints:
-            if _both_fixed(element, table):
-                raise ValueError(f"{_label(element)}: joins nothing that can move")
+            _check_joint(element, table)
         found = tuple(p for element in self.constraints for p in element.primitives(table))
         for p in found:
             _check_primitive(p, table)
@@ -177,6 +193,9 @@ class Mechanism:
         twice = next((x for x in labels if labels.count(x) > 1), None) if len(set(labels)) < len(labels) else None
         if twice:
             raise ValueError(f"{self._owner}: two constraint equations are called {twice!r}; rename a joint or driver")
+        for force in self.forces:
+            if isinstance(force, Friction):
+                self.normal_rows(force)
 
 
 def _without(element, labels, table):
@@ -206,8 +225,18 @@ def _bodies_of(element):
     return (element.body,) if hasattr(element, "body") else (element.i, element.j)
 
 
-def _both_fixed(element, table):
-    return table[element.i] is None and table[element.j] is None
+def _is_planar(bodies):
+    """Whether there are none but planar bodies (and the ground)."""
+    return all(b is None or isinstance(b, PlanarBody) for b in bodies)
+
+
+def _check_joint(element, table):
+    ends = [table[element.i], table[element.j]]
+    if isinstance(element, _Joint) and not isinstance(element, Rod) and _is_planar(ends):
+        raise ValueError(f"{_label(element)}: a spatial joint between planar bodies only; use the planar one")
+    spatial = next((b.name for b in ends if isinstance(b, RigidBody)), None)
+    if isinstance(element, _PlanarJoint) and spatial:
+        raise ValueError(f"{_label(element)}: a planar joint, but {spatial!r} is a rigid body; use the spatial one")
 
 
 def _check_primitive(p, table):
@@ -215,11 +244,10 @@ def _check_primitive(p, table):
     for field_, end in p.directions:
         if isinstance(ends[end], Particle):
             raise ValueError(f"{_label(p)}: {field_} is a direction, but {getattr(p, end)!r} is a particle and has no orientation")
-    if isinstance(p, PlanarAngle) and not all(b is None or isinstance(b, PlanarBody) for b in ends.values()):
+    if isinstance(p, PlanarAngle) and not _is_planar(ends.values()):
         raise ValueError(f"{_label(p)}: acts between planar bodies only; use AngleDriver or DP1")
     _check_points(p, table, p.points)
-    planar = all(b is None or isinstance(b, PlanarBody) for b in ends.values())
-    if planar and isinstance(p, (Coincident, Turn)):
+    if _is_planar(ends.values()) and isinstance(p, (Coincident, Turn)):
         raise ValueError(f"{_label(p)}: a spatial constraint between planar bodies only; use the planar joint or driver")
 
 

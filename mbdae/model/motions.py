@@ -35,7 +35,7 @@ class Polynomial:
     coefficients: tuple
 
     def __post_init__(self):
-        c = tuple(self.coefficients)
+        c = checks.entries(self.coefficients, "Polynomial", "coefficients", "a sequence of numbers")
         if not 1 <= len(c) <= MAX_COEFFICIENTS:
             raise ValueError(f"Polynomial: 1 to {MAX_COEFFICIENTS} coefficients are possible, got {len(c)}")
         object.__setattr__(self, "coefficients", checks.vector(c, len(c), "Polynomial", "coefficients"))

@@ -8,6 +8,7 @@ from scipy.sparse import coo_array, csc_array, eye_array
 
 from ..jacobians.grouping import column_groups
 from ..system.assembly import accelerations
+from ..system.system import System
 from .pattern import structure
 
 COMPLEX_STEP = 1e-100
@@ -50,6 +51,8 @@ class Problem:
     loose_tolerance: ClassVar[float] = 1e4
 
     def __init__(self, system):
+        if not isinstance(system, System):
+            raise ValueError(f"{type(self).__name__}: a System is needed, got {type(system).__name__}")
         self.system = system
         self.blocks = _slices(self.unknowns, system)
         self.equations = _slices(self.rows, system)

@@ -12,7 +12,6 @@ from scipy.sparse import coo_array, csr_array
 from ..model import forces as fo
 from ..model import primitives as pr
 from ..model.bodies import GROUND, Particle, PlanarBody
-from ..system.build import _normal_rows
 
 TRANSLATION, ROTATION = 0, 1
 
@@ -127,8 +126,7 @@ class _Multibody:
                     if not isinstance(f, (fo.PointForce, fo.PointTorque)):
                         dyn_v.add(self.v_of[a], self.v_of[b])
                 if isinstance(f, fo.Friction):
-                    joint = next(j for j in self.mechanism.joints if j.name == f.joint)
-                    friction.add(self.v_of[a], np.array(_normal_rows(f, joint, self.mechanism)))
+                    friction.add(self.v_of[a], np.array(self.mechanism.normal_rows(f)))
 
     def _kinematics(self):
         s = self.system

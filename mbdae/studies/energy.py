@@ -79,14 +79,16 @@ def plot_energy(curves, title=None):
     with style():
         figure = new_figure(7.4, 3.2)
         plain, log = figure.subplots(1, 2)
+        changes = False
         plain.axhline(0.0, color=GREY, linewidth=0.8)
         for k, c in enumerate(curves):
             change = np.asarray(c.energy) - (c.energy[0] if c.energy else 0.0)
             line = {"color": look(k)["color"], "linestyle": "-" if c.control == "h" else (0, (4, 1.6)), "linewidth": 1.2}
             plain.plot(c.t, change, label=f"{c.method}, {c.control} = {c.setting:g}", **line)
             log.plot(c.t[1:], np.where(change[1:] == 0.0, np.nan, np.abs(change[1:])), **line)
+            changes |= bool(change.any())
         plain.set(xlabel="time  [s]", ylabel=r"change of energy $E - E_0$  [J]")
-        log.set(xlabel="time  [s]", ylabel=r"$|E - E_0|$  [J]", yscale="log")
+        log.set(xlabel="time  [s]", ylabel=r"$|E - E_0|$  [J]", yscale="log" if changes else "linear")
         for axis in (plain, log):
             axis.margins(x=0.0)
         figure.legend(loc="outside lower center", ncols=3)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..system.assembly import AssemblyError, State, accelerations, assemble, positions, velocities
 
+FARTHEST = 0.3  # rad or m that a coordinate may move in one step
 TRUST = 0.1  # share of a predicted displacement by which Newton's method may correct it
 SHORTEST = 1e-9  # of the whole interval
 REST = 1e-6  # correction that is allowed where the mechanism rests
@@ -43,8 +44,8 @@ def freedom(system, state):
 def kinematic_reference(system, times, state=None):
     """Positions from `Phi(t, q) = 0`, velocities from `Phi_q v = nu`, accelerations and multipliers from the equations of motion.
 
-    Newton's method starts from the extrapolated neighbouring state; where it corrects the extrapolation by more than a tenth, the step
-    between the two is divided, so that the mechanism stays on its branch.
+    Newton's method starts from the extrapolated neighbouring state. Where a coordinate moves by more than 0.3 rad or m, or is corrected by
+    more than a tenth of what it moves, the step between the two is divided, so that the mechanism stays on its branch.
 
     Parameters
     ----------
@@ -100,6 +101,8 @@ def _nearby(system, state, t):
     """The state at `t`, or `None` if it is too far away to be sure of the branch."""
     h = t - state.t
     d = h * (state.v + 0.5 * h * state.a)
+    if np.abs(d).max() > FARTHEST:
+        return None
     predicted = system.retract(state.q, d)
     try:
         q = positions(system, t, predicted)

@@ -95,8 +95,8 @@ def plot_order(rows, title=None):
         figure = new_figure(2.5 * len(blocks) + 0.4, 3.2)
         axes = figure.subplots(1, len(blocks), squeeze=False)[0]
         for axis, block in zip(axes, blocks):
+            axis.set(xlabel="step $h$  [s]", ylabel=f"error of {BLOCKS[block]}  {UNITS[block]}")
             _draw(axis, rows, block)
-            axis.set(xscale="log", yscale="log", xlabel="step $h$  [s]", ylabel=f"error of {BLOCKS[block]}  {UNITS[block]}")
         handles, labels = axes[0].get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), 5))
@@ -110,7 +110,7 @@ def _draw(axis, rows, block):
     for k, name in enumerate(dict.fromkeys(r.method for r in rows)):
         pairs = sorted((r.h, getattr(r, f"error_{block}")) for r in rows if r.method == name and getattr(r, f"error_{block}"))
         if pairs:
-            axis.plot(*zip(*pairs), label=name, **look(k))
+            axis.loglog(*zip(*pairs), label=name, **look(k))
             curves.append((pairs, look(k)["color"]))
     curves.sort(key=lambda c: c[0][len(c[0]) // 2][1])
     for k, (pairs, colour) in enumerate(curves):

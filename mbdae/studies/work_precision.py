@@ -260,8 +260,8 @@ def plot_work_precision(rows, title=None):
         figure = new_figure(2.55 * len(panels) + 0.35, 3.35)
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (field, label) in zip(axes, panels):
+            axis.set(xlabel="computing time  [s]", ylabel=label)
             _draw(axis, rows, field)
-            axis.set(xscale="log", yscale="log", xlabel="computing time  [s]", ylabel=label)
         handles, labels = axes[0].get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), 6 if len(panels) > 2 else 3),
@@ -276,6 +276,8 @@ def _draw(axis, rows, field):
         mine = [r for r in rows if r.method == name]
         good = [r for r in mine if r.success and getattr(r, field) and r.seconds]
         line = "-" if mine[0].control == "h" else (0, (4, 1.6))
-        axis.plot([r.seconds for r in good], [getattr(r, field) for r in good], linestyle=line, label=name, **look(k))
+        if good:
+            axis.loglog([r.seconds for r in good], [getattr(r, field) for r in good], linestyle=line, label=name, **look(k))
     if not axis.has_data():
+        axis.set(xticks=[], yticks=[])
         axis.text(0.5, 0.5, "no run succeeded", transform=axis.transAxes, ha="center", va="center", color=GREY)

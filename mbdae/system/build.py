@@ -251,7 +251,7 @@ def _load(f, index, motions):
 
 def _friction(f, mechanism, index):
     joint = next(j for j in mechanism.joints if j.name == f.joint)
-    rows = _normal_rows(f, joint, mechanism)
+    rows = mechanism.normal_rows(f)
     e = np.zeros((), dtype=lay.FRICTION_T)
     e["i"], e["j"], e["mu"], e["v_s"], e["smooth"] = index[joint.i], index[joint.j], f.mu, f.v_s, int(f.smooth)
     e["revolute"] = int(isinstance(joint, (Revolute, PlanarRevolute)))
@@ -262,19 +262,3 @@ def _friction(f, mechanism, index):
     axis = (0.0, 0.0, 1.0) if isinstance(joint, PlanarRevolute) else joint.a_i
     e["a_i"][:len(axis)] = axis
     return e
-
-
-def _normal_rows(f, joint, mechanism):
-    """Constraint rows of the joint whose multipliers are forces; those the user named, if any."""
-    primitives = joint.primitives(mechanism._table())
-    carrying = [label for p in primitives if _carries_force(p) for label in p.labels()]
-    for name in f.normal or ():
-        if name not in carrying:
-            raise ValueError(f"Friction {f.name!r}: normal names the row {name!r}; "
-                             f"the rows of {joint.name!r} that carry forces are {carrying}")
-    labels = mechanism.labels
-    return [labels.index(name) for name in f.normal or carrying]
-
-
-def _carries_force(p):
-    return isinstance(p, (pr.Coincident, pr.CD, pr.DP2))

@@ -17,11 +17,15 @@ class UserFunctions:
     """The user's functions, completed: every evaluation exists, for real and complex arguments."""
 
     def __init__(self, *, nq, nv, nc, mass, force, phi, phi_q, nu, gamma, kinematics, retract, q0, v0, energy, labels):
+        for what, n, least in (("nq", nq, 1), ("nv", nv, 1), ("nc", nc, 0)):
+            self._require(isinstance(n, (int, np.integer)) and n >= least, f"{what} must be an integer of at least {least}, got {n!r}")
         self.nq, self.nv, self.nc, self.labels = nq, nv, nc, labels
         self.q0 = np.zeros(nq) if q0 is None else np.array(q0, dtype=float)
         self.v0 = np.zeros(nv) if v0 is None else np.array(v0, dtype=float)
         self._require(self.q0.shape == (nq,), f"q0 must have shape ({nq},), got {self.q0.shape}")
         self._require(self.v0.shape == (nv,), f"v0 must have shape ({nv},), got {self.v0.shape}")
+        self._require(np.isfinite(self.q0).all(), f"q0 must be finite, got {self.q0}")
+        self._require(np.isfinite(self.v0).all(), f"v0 must be finite, got {self.v0}")
         self._require(len(labels) == nc, f"labels must name {nc} constraints, got {len(labels)}")
         self._require(kinematics is not None or nq == nv, f"nq = {nq} and nv = {nv} differ, so kinematics must be given")
         self.user_kinematics, self.user_retract, self.user_energy = kinematics, retract, energy
@@ -34,6 +38,11 @@ class UserFunctions:
         self._nu = self._checked("nu", nu, (nc,), False) if nu is not None else None
         self._gamma = self._checked("gamma", gamma, (nc,), True) if gamma is not None else None
         self._check_mass()
+        self._require(energy is None or callable(energy), f"energy must be callable, got {energy!r}")
+        if retract is not None:
+            self._require(callable(retract), f"retract must be callable, got {retract!r}")
+            shape = np.shape(retract(self.q0, np.zeros(nv)))
+            self._require(shape == (nq,), f"retract must return shape ({nq},), got {shape}")
 
     @staticmethod
     def _require(condition, message):
@@ -46,6 +55,7 @@ class UserFunctions:
         args = (self.q0, self.v0) if with_v else (self.q0,)
         value = np.asarray(function(0.0, *args))
         self._require(value.shape == shape, f"{name} must return shape {shape}, got {value.shape}")
+        self._require(not np.iscomplexobj(value), f"{name} must be real")
         self._require(np.isfinite(value).all(), f"{name} is not finite at the initial guess")
         return function if _analytic(function, args) else _lifted(function)
 

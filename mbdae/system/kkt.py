@@ -6,10 +6,10 @@ whose pivot vanishes to rounding: such an equation follows from the ones before 
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, window
 from . import layout as lay
 from .layout import PAIR_T, part, table
-from .sparse import add_transposed, factor_mass, mass_solve, scale_rows, times
+from .sparse import add_scaled, add_transposed, dot, factor_mass, mass_solve, scale_rows, times
 
 # a pivot below this fraction of its diagonal entry counts as zero; independent rows stay above it
 # up to condition numbers of Phi_q of about 3e6, dependent ones end near 1e-16
@@ -34,11 +34,8 @@ def _reduced_matrix(W, pairs, env):
     """Entries of `W W^T` inside the envelope: one dot product per pair of rows and body they share."""
     env[:] = 0.0
     for p in range(pairs.shape[0]):
-        a, b, n = pairs[p]["a"], pairs[p]["b"], pairs[p]["n"]
-        s = 0.0 * W[a]
-        for k in range(n):
-            s += W[a + k] * W[b + k]
-        env[pairs[p]["to"]] += s
+        pair = pairs[p]
+        env[pair["to"]] += dot(W, pair["a"], W, pair["b"], pair["n"])
 
 
 @compiled
@@ -46,17 +43,16 @@ def _cholesky(first, ptr, env, inverse_diagonal):
     """Row-wise Cholesky in the envelope; the reciprocals of the diagonal are kept, zero for a dependent row."""
     dependent = 0
     for k in range(first.shape[0]):
-        row = ptr[k] - first[k]
-        square = 0.0 * env[0]
-        for j in range(first[k], k):
-            s = env[row + j]
-            other = ptr[j] - first[j]
-            for m in range(max(first[k], first[j]), j):
-                s -= env[row + m] * env[other + m]
+        start = first[k]
+        row = window(env, ptr[k], k - start + 1)
+        square = 0.0 * row[0]
+        for j in range(start, k):
+            begin = max(start, first[j])
+            s = row[j - start] - dot(row, begin - start, env, ptr[j] + begin - first[j], j - begin)
             s *= inverse_diagonal[j]
-            env[row + j] = s
+            row[j - start] = s
             square += s * s
-        d = env[row + k]
+        d = row[k - start]
         pivot = d - square
         if pivot.real > DEPENDENT * d.real:
             inverse_diagonal[k] = 1.0 / np.sqrt(pivot)
@@ -76,16 +72,10 @@ def solve_reduced(model, work, rhs, out):
     env, inverse = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG)
     y = part(model, work, lay.W_C2)
     for k in range(rows.shape[0]):
-        row = ptr[k] - first[k]
-        s = rhs[rows[k]]
-        for j in range(first[k], k):
-            s -= env[row + j] * y[j]
-        y[k] = s * inverse[k]
+        y[k] = (rhs[rows[k]] - dot(env, ptr[k], y, first[k], k - first[k])) * inverse[k]
     for k in range(rows.shape[0] - 1, -1, -1):
-        row = ptr[k] - first[k]
         x = y[k] * inverse[k]
-        for j in range(first[k], k):
-            y[j] -= env[row + j] * x
+        add_scaled(-x, env, ptr[k], y, first[k], k - first[k])
         y[k] = x
     for k in range(rows.shape[0]):
         out[rows[k]] = y[k]

@@ -2,9 +2,35 @@
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, window
 from . import layout as lay
 from .layout import BLOCK_T, SEGMENT_T, header, table
+
+# Windows begin at zero, so that the compiler sees indices that cannot be negative; the length of a rigid body is unrolled.
+
+
+@compiled
+def dot(x, a, y, b, n):
+    """`x[a:a + n] . y[b:b + n]`"""
+    x, y = window(x, a, n), window(y, b, n)
+    if n == 6:
+        return x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3] + x[4] * y[4] + x[5] * y[5]
+    s = x.dtype.type(0.0)
+    for k in range(n):
+        s += x[k] * y[k]
+    return s
+
+
+@compiled
+def add_scaled(c, x, a, y, b, n):
+    """`y[b:b + n] += c x[a:a + n]`"""
+    x, y = window(x, a, n), window(y, b, n)
+    if n == 6:
+        for k in range(6):
+            y[k] += c * x[k]
+    else:
+        for k in range(n):
+            y[k] += c * x[k]
 
 
 @compiled
@@ -12,11 +38,8 @@ def add_times(G, x, model, out):
     """`out += Phi_q x`."""
     segments = table(model, lay.SEGMENT, SEGMENT_T)
     for i in range(segments.shape[0]):
-        at, v = segments[i]["at"], segments[i]["v"]
-        s = 0.0 * G[at] * x[v]
-        for k in range(segments[i]["n"]):
-            s += G[at + k] * x[v + k]
-        out[segments[i]["row"]] += s
+        s = segments[i]
+        out[s["row"]] += dot(G, s["at"], x, s["v"], s["n"])
 
 
 @compiled
@@ -31,9 +54,8 @@ def add_transposed(G, lam, model, out):
     """`out += Phi_q^T lam`."""
     segments = table(model, lay.SEGMENT, SEGMENT_T)
     for i in range(segments.shape[0]):
-        at, v, y = segments[i]["at"], segments[i]["v"], lam[segments[i]["row"]]
-        for k in range(segments[i]["n"]):
-            out[v + k] += G[at + k] * y
+        s = segments[i]
+        add_scaled(lam[s["row"]], G, s["at"], out, s["v"], s["n"])
 
 
 @compiled
@@ -134,8 +156,9 @@ def scale_rows(G, L, model, W):
     for i in range(segments.shape[0]):
         at, v, n = segments[i]["at"], segments[i]["v"], segments[i]["n"]
         if diagonal:
+            w, g, scale = window(W, at, n), window(G, at, n), window(L, v, n)
             for k in range(n):
-                W[at + k] = G[at + k] * L[v + k]
+                w[k] = g[k] * scale[k]
         else:
             _scale_segment(G, L, model, W, at, v, n)
 

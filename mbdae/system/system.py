@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..model.bodies import Particle, PlanarBody, RigidBody
+from ..model.mechanism import Mechanism
 from . import evaluate as ev
 from . import layout as lay
 from .build import build
@@ -34,6 +35,8 @@ class System:
     """
 
     def __init__(self, mechanism):
+        if not isinstance(mechanism, Mechanism):
+            raise ValueError(f"System: a Mechanism is needed, got {type(mechanism).__name__}")
         self.mechanism = mechanism
         self.name = mechanism.name
         self.labels = mechanism.labels
