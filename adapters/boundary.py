@@ -4,6 +4,8 @@ import numpy as np
 
 from mbdae.compiled import compiled
 from mbdae.status import Status
+from mbdae.system.assembly import AssemblyError
+from mbdae.system.assembly import AssemblyError
 from mbdae.trajectory import Trajectory
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
@@ -104,7 +106,7 @@ def drive(stepper, guard, t0, start, t_end, output, progress, max_steps):
                 raise SolverFailure(Status.TOO_MANY_STEPS, f"{max_steps} steps were not enough")
             before = t
             t, y, yd = stepper.step()
-            steps += 1
+            steps += t != before  # after an interpolation SUNDIALS returns the end of its last step once more
             stalled = stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
             if stalled > STALLED:
                 raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
@@ -148,8 +150,15 @@ class Output:
             self.rows.append((time, *stepper.at(time)))
 
     def trajectory(self, problem, statistics, status, message):
-        """What has been stored, as states of the system."""
-        t = np.array([row[0] for row in self.rows])
-        shape = (len(t), -1) if self.rows else (0, problem.n)
-        y, yd = (np.array([row[k] for row in self.rows]).reshape(shape) for k in (1, 2))
-        return Trajectory(t, *problem.states(t, y, yd), statistics, status, message)
+        """What has been stored, as states of the system, up to the first one that cannot be projected onto the constraints."""
+        system, states = problem.system, []
+        try:
+            for row in self.rows:
+                states.append(problem.state(*row))
+        except AssemblyError as error:
+            at = self.rows[len(states)][0]
+            status, message = Status.SOLVER_FAILED, f"the output at t = {at:.9g} is too far off the constraints: {error}"
+        t = np.array([row[0] for row in self.rows[:len(states)]])
+        sizes = (system.nq, system.nv, system.nv, system.nc)
+        columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
+        return Trajectory(t, *columns, statistics, status, message)

@@ -3,6 +3,7 @@
 The wheel of scikit-sundae carries SUNDIALS, so these are the solvers that are always there.
 """
 
+import ctypes
 import time
 import warnings
 from dataclasses import dataclass
@@ -127,6 +128,11 @@ class _Stepper:
         return float(np.ravel(result.t)[-1]), np.array(result.y).reshape(-1), None if yp is None else np.array(yp).reshape(-1)
 
 
+def _keep_forever(solver):
+    """A sparse solver that has not factorised yet must not be freed: SUNDIALS would free factors that do not exist, and crash."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(solver))
+
+
 def _status(message):
     text = str(message).lower()
     if "convergence" in text or "nonlinear" in text:
@@ -169,9 +175,13 @@ class _Sundials:
     def _run(self, solver, guard, problem, start, t0, t_end, output, progress):
         begin = time.perf_counter()
         stepper = _Stepper(solver, t_end)
-        solver.init_step(t0, *start)
         state = start if len(start) == 2 else (*start, None)
-        steps, status, message = drive(stepper, guard, t0, state, t_end, output, progress, self.max_steps)
+        try:
+            solver.init_step(t0, *start)
+            steps, status, message = drive(stepper, guard, t0, state, t_end, output, progress, self.max_steps)
+        finally:
+            if stepper.last is None and _linear_solver(problem, self.linsolver) == "sparse":
+                _keep_forever(solver)
         seconds = time.perf_counter() - begin
         nfev = None if stepper.last is None else int(stepper.last.nfev)
         njev = None if stepper.last is None else int(stepper.last.njev)
@@ -192,7 +202,7 @@ class Ida(_Sundials):
         `"auto"`: dense up to 120 unknowns, then sparse.
     max_order : int
     first_step, max_step : float
-        Zero leaves the choice to IDA.
+        Zero leaves the choice to IDA, or the first step to the formulation.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     """
@@ -206,9 +216,10 @@ class Ida(_Sundials):
         refuse_redundant(state, self.label)
         guard = Guard()
         arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
+        first_step = self.first_step or problem.first_step
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")  # the pattern is for the storage, the values are ours
-            solver = IDA(**arguments, max_order=self.max_order, first_step=self.first_step, max_step=self.max_step)
+            solver = IDA(**arguments, max_order=self.max_order, first_step=first_step, max_step=self.max_step)
         start = problem.pack(state)
         problem.compile(state.t, *start)
         output = Output(t_eval, every)

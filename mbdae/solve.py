@@ -173,8 +173,8 @@ def _finish_dense(solution, t_eval, dense_output):
         solution.sol = dense
     if t_eval is not None:
         lo, hi = dense.t[0], dense.t[-1]
-        t = t_eval[(t_eval >= lo) & (t_eval <= hi)]
-        solution.t, (solution.q, solution.v, solution.a, solution.lam) = t, dense(t)
+        t = t_eval[(t_eval >= lo - 1e-12) & (t_eval <= hi + 1e-12)]
+        solution.t, (solution.q, solution.v, solution.a, solution.lam) = t, dense(np.clip(t, lo, hi))
 
 
 def _thin(solution, every):

@@ -129,10 +129,11 @@ def _show(entry, system, t_end, exact, rows):
         if not r.success:
             console.print(f"[red]{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}[/red]", soft_wrap=True)
     notes = [f"err: root mean square over {len(exact.t)} times of the largest component, SI units; reference: {exact.source}",
-             "Phi, Phi', Phi'': largest open constraint on position, velocity and acceleration level, at the steps of the method"]
+             "Phi, Phi', Phi'': largest open constraint on position, velocity, acceleration level, in the output at the method's steps"]
     if any(r.energy_drift is not None for r in rows):
         notes.append("energy: largest change of the total energy, in units of the largest kinetic energy")
-    notes.append("evals: of the residual or right-hand side, those for Jacobians not counted; time: median of the repeats")
+    notes += ["evals: of the residual or right-hand side, those for Jacobians not counted",
+              "time: of the integration, median of the repeats; without the projection of ODE states and multipliers found afterwards"]
     if freedom(system, assemble(system)) == 0:
         notes.append("the drivers alone fix all positions: whatever satisfies or projects onto Phi = 0 is exact in q up to rounding")
     for note in notes:

@@ -49,6 +49,7 @@ class Problem:
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
     loose_blocks: ClassVar[tuple[str, ...]] = ()  # blocks that must not spoil the error test
     loose_tolerance: ClassVar[float] = 1e4
+    first_step: ClassVar[float] = 0.0  # that a solver should try [s]; zero leaves it to the solver
 
     def __init__(self, system):
         if not isinstance(system, System):
@@ -185,17 +186,14 @@ class Problem:
         b = self.blocks
         return y[..., b["q"]], y[..., b["v"]], yd[..., b["v"]], y[..., b["lam"]]
 
-    def states(self, t, y, yd):
-        """`(q, v, a, lam)` at the times `t`, one row each, for the output of a solver.
+    def state(self, t, y, yd):
+        """`(q, v, a, lam)` at one time, for the output of a solver.
 
-        Multipliers that the error test must not see are what Newton's method left, good for nothing: where the form loosens them they are
-        computed anew from `q` and `v`, and with them the accelerations.
+        Accelerations and multipliers are computed anew from `q` and `v`. A solver does not control them: where the error test must not see
+        them they are what Newton's method has left, and elsewhere they are difference quotients.
         """
-        q, v, a, lam = self.unpack(y, yd)
-        if "lam" in self.loose_blocks:
-            a, lam = a.copy(), lam.copy()
-            for k, at in enumerate(t):
-                a[k], lam[k], _ = accelerations(self.system, at, q[k], v[k])
+        q, v, _, _ = self.unpack(y, yd)
+        a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
 
     def _pack(self, state, **more):

@@ -26,6 +26,7 @@ class Index3(Problem):
     block_index = {"q": 1, "v": 2, "lam": 3}
     algebraic_blocks = ("lam",)
     loose_blocks = ("v", "lam")
+    first_step = 1e-5  # the iteration matrix grows as 1/h^2: with the nanoseconds that solvers begin with it is singular to rounding
 
     _residual = staticmethod(_residual)
 

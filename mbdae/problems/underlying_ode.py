@@ -122,13 +122,8 @@ class UnderlyingODE(Problem):
     def pack(self, state):
         return self._pack(state)
 
-    def states(self, t, y, yd=None):
-        """`(q, v, a, lam)` at the times `t`, one row each, projected onto the constraints if so configured."""
-        rows = [self._state(at, row) for at, row in zip(t, y)]
-        sizes = (self.system.nq, self.system.nv, self.system.nv, self.system.nc)
-        return tuple(np.array([r[k] for r in rows]).reshape(len(rows), n) for k, n in enumerate(sizes))
-
-    def _state(self, t, y):
+    def state(self, t, y, yd=None):
+        """`(q, v, a, lam)` at one time, projected onto the constraints if so configured."""
         q, v = (np.array(y[self.blocks[b]]) for b in "qv")
         if self.project:
             q = positions(self.system, t, q)

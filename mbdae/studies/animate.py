@@ -49,17 +49,20 @@ def animate(solution, path, *, view="xy", fps=25, speed=1.0, trail=1.0, title=No
     """
     path, view = Path(path), checked_view(view)
     _check(solution, path, fps, speed)
-    writer = _writer(path, fps)
     first, last = solution.t[0], solution.t[-1]
     n = max(2, round(abs(last - first) / speed * fps) + 1)
     times = np.linspace(first, last, n)
+    if path.suffix.lower() == ".mp4":
+        ffmpeg()  # refuses before anything is drawn
     film = _Film(solution, times, view, trail, title)
-    with style(), writer.saving(film.figure, str(path), dpi=RESOLUTION):
-        for k in range(n):
-            film.show(k)
-            writer.grab_frame()
-            if progress is not None:
-                progress(k + 1, n)
+    with style():
+        writer = _writer(path, fps)
+        with writer.saving(film.figure, str(path), dpi=RESOLUTION):
+            for k in range(n):
+                film.show(k)
+                writer.grab_frame()
+                if progress is not None:
+                    progress(k + 1, n)
     return n
 
 
@@ -74,6 +77,7 @@ def _check(solution, path, fps, speed):
 
 
 def _writer(path, fps):
+    """To be called inside `style()`, which puts Matplotlib's settings back afterwards."""
     import matplotlib
     from matplotlib import animation
 

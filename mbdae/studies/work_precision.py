@@ -58,8 +58,9 @@ class Series:
 class WorkPrecisionRow:
     """One run. Errors as in `Errors`, residuals as in `constraint_residuals`, counters as in `Statistics`; `None` where not known.
 
-    `setting` is the step [s] if `control` is `"h"`, the relative tolerance if it is `"rtol"`. `seconds` is the median of the repeats, a
-    run that stores its own steps and nothing else.
+    `setting` is the step [s] if `control` is `"h"`, the relative tolerance if it is `"rtol"`. `seconds` is the median of the repeats, of
+    runs that store their own steps and nothing else, as the method counts it: adapters do not count what they do to the output afterwards,
+    the projection of the states of the underlying ODE and the multipliers found from `q` and `v`.
     """
 
     method: str

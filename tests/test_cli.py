@@ -1,0 +1,236 @@
+"""The command line, run in this process."""
+
+import csv
+import json
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mbdae
+from mbdae import library
+from mbdae.cli import compare
+from mbdae.cli.main import main
+from mbdae.method import Availability
+from mbdae.methods import FAMILIES, Family
+from mbdae.studies import WorkPrecisionRow
+
+
+def refused(capsys, argv, code=2):
+    """The one line with which a request is refused."""
+    assert main(argv) == code
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.count("\n") == 1 and told.err.startswith("mbdae: ") and "Traceback" not in told.err
+    return told.err
+
+
+def read_csv(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# --- help and lists --------------------------------------------------------------------------------------------------------
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"mbdae {mbdae.__version__}\n"
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], *([c, "--help"] for c in ("compare", "solve", "animate", "list"))])
+def test_help_has_examples_and_fits_a_terminal(capsys, argv):
+    assert main(argv) == 0
+    text = capsys.readouterr().out
+    assert "examples:" in text and "mbdae " in text
+    assert max(len(line) for line in text.splitlines()) <= 100
+
+
+def test_list(capsys):
+    assert main(["list"]) == 0
+    short = capsys.readouterr().out
+    assert all(name in short for name in (*library.names(), *(f.name for f in FAMILIES), *mbdae.problems.FORMULATIONS))
+    row = next(line for line in short.splitlines() if " chain " in line)
+    assert row.split()[-5:] == ["4", "28", "24", "12", "12"]
+    assert main(["list", "--long"]) == 0
+    assert library.entry("chain").summary in capsys.readouterr().out
+
+
+def test_list_tells_how_to_get_what_is_missing(capsys, monkeypatch):
+    monkeypatch.setattr(Family, "availability", lambda self: Availability("some-package", None, "pip install some-package"))
+    assert main(["list"]) == 0
+    assert "missing: pip install some-package" in capsys.readouterr().out
+
+
+# --- compare -----------------------------------------------------------------------------------------------------------------
+
+
+def test_compare(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    out = tmp_path / "results" / "here"
+    assert main(["compare", "slider-crank", "--methods", "HalfImplicit,FullyImplicit,Ida:ggl,SolveIvp:DOP853", "--steps", "1e-2,2e-3",
+                 "--rtol", "1e-5", "--t-end", "0.2", "--repeats", "1", "--output", str(out)]) == 0
+    told = capsys.readouterr()
+    assert all(word in told.out for word in ("HalfImplicit", "FullyImplicit", "IDA GGL", "SciPy DOP853", "err lam", "Phi'", "evals"))
+    table = told.out.split("err:")[0].splitlines()[1:]
+    assert max(len(line.rstrip()) for line in table) <= 100 and not any("…" in line for line in table)
+    rows = read_csv(out / "work_precision.csv")
+    assert list(rows[0]) == [f.name for f in fields(WorkPrecisionRow)]
+    assert [(r["method"], r["setting"]) for r in rows] == [("HalfImplicit", "0.01"), ("HalfImplicit", "0.002"), ("FullyImplicit", "0.01"),
+                                                           ("FullyImplicit", "0.002"), ("IDA GGL", "1e-05"), ("SciPy DOP853", "1e-05")]
+    assert all(r["status"] == "SUCCESS" and 0.0 < float(r["error_v"]) < 0.3 and r["energy_drift"] == "" for r in rows)
+    about = json.loads((out / "work_precision.json").read_text(encoding="utf-8"))
+    assert len(about["rows"]) == 6 and about["parameters"]["reference"] == "kinematic analysis" and about["versions"]["numba"]
+    with Image.open(out / "work_precision.png") as image:
+        assert image.format == "PNG" and len(image.convert("RGB").getcolors(1 << 24)) > 50
+
+
+def test_compare_without_figure_shows_the_energy(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", "chain", "--set", "links=2", "--methods", "HalfImplicit", "--steps", "1e-2", "--t-end", "0.1", "--repeats", "1",
+                 "--no-figure"]) == 0
+    assert "energy" in capsys.readouterr().out
+    assert sorted(p.name for p in (tmp_path / "results" / "chain").iterdir()) == ["work_precision.csv", "work_precision.json"]
+
+
+def test_compare_shows_failed_runs_and_fails_if_none_succeeds(capsys, tmp_path):
+    argv = ["compare", "stiff-double-pendulum", "--methods", "HalfImplicit", "--steps", "1e-2", "--t-end", "0.05", "--repeats", "1",
+            "--no-figure", "--output", str(tmp_path)]
+    assert main(argv) == 1
+    told = capsys.readouterr()
+    assert "failed" in told.out and "NEWTON_FAILED" in told.out and told.err.endswith("mbdae: no run succeeded\n")
+    assert read_csv(tmp_path / "work_precision.csv")[0]["error_q"] == ""
+
+
+def test_default_plans_name_methods_there_are():
+    for plan in (compare.Plan(), *compare._PLANS.values()):
+        assert len(compare.methods(plan.methods)) == len(plan.methods.split(","))
+    assert set(compare._PLANS) <= set(library.names())
+
+
+# --- solve and animate -------------------------------------------------------------------------------------------------------
+
+
+def test_solve_to_npz_with_a_figure(capsys, tmp_path):
+    path, figure = tmp_path / "run.npz", tmp_path / "run.png"
+    assert main(["solve", "slider-crank", "--set", "mu=0.2", "--h", "2e-3", "--t-end", "0.1", "--output", str(path),
+                 "--plot", str(figure)]) == 0
+    assert f"written: {path}, {figure}" in capsys.readouterr().out
+    with np.load(path) as found:
+        assert found["t"].shape == (51,) and found["q"].shape == (51, 21) and found["lam"].shape == (51, 18)
+        assert found["slider_x"].shape == (51,) and found["constraint_residuals"][:, 0].max() < 1e-10
+        about = json.loads(str(found["metadata"]))
+    assert about["parameters"]["set"] == {"mu": 0.2} and about["parameters"]["h"] == 2e-3 and about["status"] == "SUCCESS"
+    with Image.open(figure) as image:
+        assert image.format == "PNG"
+
+
+def test_solve_to_csv_and_json(tmp_path):
+    common = ["solve", "chain", "--set", "links=2", "--method", "Ida", "--formulation", "ggl", "--rtol", "1e-6", "--t-end", "0.2",
+              "--points", "5", "--output"]
+    assert main([*common, str(tmp_path / "run.csv")]) == 0
+    assert main([*common, str(tmp_path / "other.json")]) == 0
+    rows = read_csv(tmp_path / "run.csv")
+    other = json.loads((tmp_path / "other.json").read_text(encoding="utf-8"))
+    assert [float(r["t"]) for r in rows] == pytest.approx([0.0, 0.05, 0.1, 0.15, 0.2]) and other["t"] == [float(r["t"]) for r in rows]
+    for block in ("q", "v", "a", "lam"):
+        table = [[float(r[name]) for name in other["columns"][block]] for r in rows]
+        assert table == pytest.approx(np.array(other[block]))
+    assert float(rows[0]["link 2.omega_x"]) == -4.0 and "link 2.alpha_x" in rows[0] and "z2" in rows[0]
+    beside = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert beside["parameters"]["formulation"] == "ggl" and beside["statistics"]["steps"] > 5
+
+
+def test_solve_keeps_what_was_computed_before_a_failure(capsys, tmp_path):
+    path = tmp_path / "run.npz"
+    assert main(["solve", "stiff-double-pendulum", "--method", "HalfImplicit", "--h", "1e-3", "--output", str(path)]) == 1
+    assert capsys.readouterr().err.startswith("mbdae: HalfImplicit(h=0.001) failed: ")
+    with np.load(path) as found:
+        assert 0 < len(found["t"]) < 100
+
+
+def test_solve_thins_very_many_steps(tmp_path):
+    path = tmp_path / "run.npz"
+    assert main(["solve", "single-pendulum", "--h", "5e-6", "--t-end", "0.1", "--output", str(path)]) == 0
+    with np.load(path) as found:
+        assert len(found["t"]) == 10_001 and found["t"][-1] == pytest.approx(0.1)
+
+
+def test_animate(capsys, tmp_path):
+    path = tmp_path / "film.gif"
+    assert main(["animate", "four-link", "--t-end", "0.4", "--fps", "10", "--output", str(path)]) == 0
+    assert "5 frames" in capsys.readouterr().out
+    with Image.open(path) as image:
+        assert image.format == "GIF" and image.n_frames == 5
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("argv, words", [
+    ("frobnicate", "invalid choice: 'frobnicate'"),
+    ("compare", "required: MECHANISM"),
+    ("compare foo", "there is no mechanism 'foo'"),
+    ("compare slider-crank --methods Foo", "there is no method 'Foo'"),
+    ("compare slider-crank --methods Ida:foo", "Ida:ggl"),
+    ("compare slider-crank --steps 1e-2,abc", "'abc' is not a positive number"),
+    ("compare slider-crank --steps -1", "'-1' is not a positive number"),
+    ("compare slider-crank --rtol nan", "'nan' is not a positive number"),
+    ("compare slider-crank --t-end 0", "'0' is not a positive number"),
+    ("compare slider-crank --repeats 1.5", "'1.5' is not a positive integer"),
+    ("compare slider-crank --set mu", "not of the form name=value"),
+    ("compare slider-crank --set nu=1", "no parameter 'nu'; it has mu"),
+    ("compare slider-crank --set mu=abc", "'abc' is not a number"),
+    ("compare slider-crank --set mu=-1", "mu must not be negative"),
+    ("compare slider-crank --steps 1e-12 --no-figure --output {tmp}", "take larger steps or a shorter time"),
+    ("compare slider-crank --output {tmp}/file/folder", "cannot make the folder"),
+    ("compare slider-crank --colour red", "unrecognized arguments: --colour red"),
+    ("solve chain", "required: --output"),
+    ("solve chain --output {tmp}/a.txt", "must end in .npz or .csv or .json"),
+    ("solve chain --output {tmp}/folder.npz", "it is a folder"),
+    ("solve chain --output {tmp}/a.npz --set links=2.5", "links must be an integer"),
+    ("solve chain --output {tmp}/a.npz --plot {tmp}/a.xyz", "must end in .png"),
+    ("solve chain --output {tmp}/a.npz --points 1", "--points must be at least 2"),
+    ("solve chain --output {tmp}/a.npz --method HalfImplicit --rtol 1e-3", "give --h, not --rtol"),
+    ("solve chain --output {tmp}/a.npz --method Cvode --h 1e-3", "give --rtol and --atol, not --h"),
+    ("solve chain --output {tmp}/a.npz --method Ida:ggl --formulation gear", "--method asks for the form ggl"),
+    ("solve chain --output {tmp}/a.npz --method Cvode --formulation ggl", "cannot take the form 'ggl'"),
+    ("solve chain --output {tmp}/a.npz --formulation foo", "unknown formulation 'foo'"),
+    ("animate chain --output {tmp}/a.avi", "must end in .gif or .mp4"),
+    ("animate chain --output {tmp}/a.gif --view ab", "two of the axes"),
+    ("animate chain --output {tmp}/a.gif --fps 0", "'0' is not a positive integer"),
+])
+def test_refusals_are_one_line(capsys, tmp_path, argv, words):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.npz").mkdir()
+    assert words in refused(capsys, argv.format(tmp=tmp_path).split())
+
+
+def test_a_missing_package_is_refused_with_its_remedy(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(Family, "availability", lambda self: Availability("some-package", None, "pip install some-package"))
+    line = refused(capsys, ["compare", "slider-crank", "--methods", "Ida:ggl", "--output", str(tmp_path)])
+    assert "needs the package some-package: pip install some-package" in line
+
+
+def test_an_error_can_be_traced(tmp_path):
+    with pytest.raises(ValueError, match="there is no mechanism"):
+        main(["--traceback", "compare", "foo"])
+
+
+def test_interrupt_is_quiet(capsys, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compare, "work_precision", interrupted)
+    assert main(["compare", "single-pendulum", "--t-end", "0.1", "--output", str(tmp_path)]) == 130
+    told = capsys.readouterr()
+    assert told.out == "" and told.err == ""
+
+
+def test_a_diverged_run_is_a_numerical_failure(capsys, tmp_path, monkeypatch):
+    def diverged(*arguments, **options):
+        raise FloatingPointError("Q is not finite")
+
+    monkeypatch.setattr("mbdae.cli.solve.solve", diverged)
+    line = refused(capsys, ["solve", "single-pendulum", "--t-end", "0.1", "--output", str(tmp_path / "a.npz")], code=1)
+    assert "HalfImplicit failed: Q is not finite" in line

@@ -1,0 +1,310 @@
+"""Studies: references, errors, orders, work against precision, energy, pictures, tables."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mbdae
+from mbdae import library, studies
+from mbdae.adapters.sundae import Ida
+from mbdae.methods import find
+from mbdae.studies import animate as film
+from mbdae.studies.figures import save
+from mbdae.studies.geometry import Geometry
+
+GROUND = "ground"
+
+
+def fully_implicit(h):
+    return find("FullyImplicit").make(h=h)
+
+
+def pendulum(joints=(), forces=(), drivers=()):
+    """A bar that swings about its end, with a velocity at the start."""
+    rod = mbdae.RigidBody("rod", 1.0, (1e-4, 0.1, 0.1), (0.5, 0, 0), omega=None if drivers else (0, 1.5, 0))
+    pin = mbdae.Revolute("pin", GROUND, "rod", s_j=(-0.5, 0, 0), a_i=(0, 1, 0), a_j=(0, 1, 0))
+    return mbdae.Mechanism("pendulum", [rod], [pin, *joints], drivers, forces, gravity=(0, 0, -9.81))
+
+
+@pytest.fixture(scope="module")
+def system():
+    return mbdae.System(pendulum())
+
+
+@pytest.fixture(scope="module")
+def slider_crank():
+    return mbdae.System(library.mechanism("slider-crank"))
+
+
+@pytest.fixture(scope="module")
+def motion(system):
+    return mbdae.solve(system, mbdae.HalfImplicit(1e-2), (0.0, 0.5))
+
+
+def assert_picture(path):
+    """A PNG that shows something."""
+    with Image.open(path) as image:
+        assert image.format == "PNG" and min(image.size) > 300
+        assert len(image.convert("RGB").getcolors(1 << 24)) > 20
+
+
+# --- references ----------------------------------------------------------------------------------------------------------
+
+
+def test_kinematic_reference_is_the_closed_form(slider_crank):
+    entry = library.entry("slider-crank")
+    known = [r for r in entry.references if r.kind == "closed form"]
+    found = studies.kinematic_reference(slider_crank, [r.t for r in known])
+    assert found.source == "kinematic analysis" and not found.redundant
+    for k, r in enumerate(known):
+        seen = entry.observe(slider_crank, r.t, found.q[k], found.v[k], found.a[k], found.lam[k])
+        assert {name: seen[name] for name in r.values} == pytest.approx(r.values, rel=1e-11, abs=1e-12)
+
+
+def test_kinematic_reference_stays_on_its_branch_over_long_steps_and_backward(slider_crank):
+    there = studies.kinematic_reference(slider_crank, [0.0, 1.5, 3.0])
+    end = mbdae.State(3.0, there.q[-1], there.v[-1], there.a[-1], there.lam[-1])
+    back = studies.kinematic_reference(slider_crank, [1.5, 0.0], end)
+    for a, b in ((there.q[2], there.q[0]), (back.q[0], there.q[1]), (back.q[1], there.q[0])):
+        assert np.abs(slider_crank.difference(a, b)).max() < 1e-11
+
+
+def test_kinematic_reference_refuses_a_freedom(system):
+    with pytest.raises(ValueError, match="1 degrees of freedom"):
+        studies.kinematic_reference(system, [0.0, 0.1])
+
+
+def test_kinematic_reference_names_the_dead_point():
+    reach = mbdae.DistanceDriver("reach", GROUND, "rod", mbdae.Polynomial((np.sqrt(2.0), 0.5)), (1.0, 0.0, 1.0), (0.5, 0.0, 0.0))
+    bar = mbdae.RigidBody("rod", 1.0, (1e-4, 0.1, 0.1), (0.0, 0.0, -0.5), [(0, 0, 1), (0, 1, 0), (-1, 0, 0)])
+    pin = mbdae.Revolute("pin", GROUND, "rod", s_j=(-0.5, 0, 0), a_i=(0, 1, 0), a_j=(0, 1, 0))
+    driven = mbdae.System(mbdae.Mechanism("press", [bar], [pin], [reach]))
+    with pytest.raises(mbdae.AssemblyError, match="cannot follow its drivers beyond t = "):
+        studies.kinematic_reference(driven, [0.0, 5.0])
+
+
+@pytest.mark.parametrize("name, route", [("single-pendulum", "DOP853"), ("stiff-double-pendulum", "Radau"), ("four-link", "kinematic")])
+def test_reference_takes_the_right_route_and_agrees_with_the_library(name, route):
+    entry = library.entry(name)
+    known = max((r for r in entry.references if r.t <= 2.0 and r.digits >= 10), key=lambda r: r.t)
+    system = mbdae.System(library.mechanism(name))
+    found = studies.reference(system, mbdae.assemble(system), np.array([0.0, known.t]))
+    assert route in found.source
+    seen = entry.observe(system, known.t, found.q[-1], found.v[-1], found.a[-1], found.lam[-1])
+    for label, value in known.values.items():
+        assert seen[label] == pytest.approx(value, rel=1e-9, abs=1e-9), label
+
+
+# --- errors --------------------------------------------------------------------------------------------------------------
+
+
+def test_errors_compare_rotations_not_quaternions(system, motion):
+    same = studies.ReferenceSolution(motion.t, motion.q.copy(), motion.v, motion.a, motion.lam, "itself")
+    same.q[:, 3:] *= -1.0
+    assert studies.errors(motion, same).q_max < 1e-14
+    turned = studies.ReferenceSolution(motion.t, np.array([system.retract(q, [0, 0, 0, 0, 1e-3, 0]) for q in motion.q]), motion.v + 2.0,
+                                       motion.a, motion.lam, "turned by a milliradian")
+    found = studies.errors(motion, turned)
+    assert found.q == pytest.approx(1e-3) and found.q_max == pytest.approx(1e-3) and found.v == pytest.approx(2.0) and found.lam == 0.0
+
+
+def test_errors_refuse_other_times(motion):
+    other = studies.ReferenceSolution(motion.t + 1e-3, motion.q, motion.v, motion.a, motion.lam, "later")
+    with pytest.raises(ValueError, match="same times"):
+        studies.errors(motion, other)
+
+
+@pytest.mark.parametrize("expected, more", [
+    (True, {}),
+    (True, {"forces": [mbdae.TSDA("spring", GROUND, "rod", k=3.0)]}),
+    (False, {"forces": [mbdae.TSDA("damper", GROUND, "rod", c=0.1)]}),
+    (False, {"forces": [mbdae.TSDA("law", GROUND, "rod", law=lambda length, rate, t: length)]}),
+    (False, {"forces": [mbdae.PointForce("push", "rod", (1.0, 0.0, 0.0))]}),
+    (False, {"forces": [mbdae.Friction("rub", "pin", 0.1, radius=0.01)]}),
+    (False, {"drivers": [mbdae.AngleDriver("drive", GROUND, "rod", lambda t: t, (0, 1, 0), (1, 0, 0), (1, 0, 0))]}),
+])
+def test_energy_is_watched_only_where_it_should_stay(expected, more):
+    assert studies.conserves_energy(mbdae.System(pendulum(**more))) is expected
+
+
+def test_residuals_and_drift_of_the_half_implicit_method(system, motion):
+    position, velocity, _ = studies.constraint_residuals(motion)
+    assert position < 1e-10 < velocity < 0.2
+    assert 1e-5 < studies.energy_drift(motion) < 0.05
+
+
+# --- order, work and precision, energy ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [mbdae.HalfImplicit, fully_implicit])
+def test_one_step_methods_are_of_first_order(system, method, tmp_path):
+    rows = studies.order_study(system, method, (8e-3, 4e-3, 2e-3, 1e-3), (0.0, 0.8), points=11)
+    orders = studies.fitted_orders(rows)
+    assert orders["q"] == pytest.approx(1.0, abs=0.1) and orders["v"] == pytest.approx(1.0, abs=0.1)
+    assert orders["lam"] == pytest.approx(1.0, abs=0.15)
+    save(studies.plot_order(rows, "pendulum"), tmp_path / "order.png")
+    assert_picture(tmp_path / "order.png")
+
+
+def test_work_precision_rows_and_figure(system, tmp_path):
+    series = [studies.Series("half-implicit", mbdae.HalfImplicit, (1e-2, 1e-3)), studies.Series("IDA", Ida(), (1e-4, (1e-7, 1e-9)), "ggl")]
+    told = []
+    rows = studies.work_precision(system, series, (0.0, 0.4), points=21, repeats=1, progress=lambda *x: told.append(x))
+    assert [(r.method, r.control, r.setting, r.atol) for r in rows] == [
+        ("half-implicit", "h", 1e-2, None), ("half-implicit", "h", 1e-3, None), ("IDA", "rtol", 1e-4, 1e-6), ("IDA", "rtol", 1e-7, 1e-9)]
+    assert all(r.success and r.seconds > 0.0 and r.steps > 0 for r in rows)
+    for coarse, fine in (rows[:2], rows[2:]):
+        assert fine.error_q < coarse.error_q and fine.error_v < coarse.error_v and fine.error_q <= fine.error_q_max
+    assert rows[0].steps == 40 and rows[0].newton_iterations >= 40 and rows[2].newton_iterations is None
+    assert rows[2].formulation == "ggl" and rows[0].energy_drift > rows[3].energy_drift > 0.0
+    assert told[-1][:2] == (4, 4)
+    save(studies.plot_work_precision(rows, "pendulum"), tmp_path / "w.png")
+    assert_picture(tmp_path / "w.png")
+
+
+def test_a_run_that_fails_is_a_row(system, tmp_path):
+    hasty = studies.Series("hasty", lambda h: mbdae.HalfImplicit(h, max_iter=1), (1e-2,))
+    good = studies.Series("good", mbdae.HalfImplicit, (1e-2,))
+    rows = studies.work_precision(system, [hasty, good], (0.0, 0.1), points=11, repeats=1)
+    assert rows[0].status == "NEWTON_FAILED" and "did not converge" in rows[0].message and rows[0].error_q is None
+    assert rows[1].success
+    save(studies.plot_work_precision(rows[:1]), tmp_path / "none.png")  # nothing to draw is not an error either
+
+
+def test_a_run_that_takes_too_long_is_given_up(system):
+    slow = studies.Series("slow", Ida(), (1e-8,), "ggl")
+    row, = studies.work_precision(system, [slow], (0.0, 1.0), points=3, limit=1e-9)
+    assert row.status == "TIME_LIMIT" and "given up" in row.message
+
+
+def test_exceptions_of_the_user_are_let_through():
+    def explode(t, r, A, v, omega, F, T):
+        if t > 0.05:
+            raise KeyError("mine")
+
+    system = mbdae.System(pendulum(forces=[mbdae.UserForce("bomb", ("rod",), explode)]))
+    state = mbdae.assemble(system)
+    exact = studies.ReferenceSolution(*(np.zeros((2, n)) for n in (1, 7, 6, 6, 5)), "made up")
+    with pytest.raises(KeyError, match="mine"):
+        studies.work_precision(system, [studies.Series("HI", mbdae.HalfImplicit, (1e-2,))], (0.0, 0.1), state=state, exact=exact)
+
+
+def test_redundant_constraints_are_compared_by_their_reactions():
+    system = mbdae.System(pendulum([mbdae.CD("plane", GROUND, "rod", (0, 1, 0))]))
+    series = [studies.Series("HI", mbdae.HalfImplicit, (1e-3,)), studies.Series("IDA", Ida(), (1e-5,), "ggl")]
+    ours, refused = studies.work_precision(system, series, (0.0, 0.2), points=5, repeats=1)
+    assert ours.success and ours.error_lam < 0.2
+    assert refused.status == "REFUSED" and "independent" in refused.message
+
+
+def test_energy_study(system, tmp_path):
+    series = [studies.Series("HI", mbdae.HalfImplicit, (5e-3,)), studies.Series("FI", fully_implicit, (5e-3,))]
+    kept, lost = studies.energy_study(system, series, (0.0, 2.0), points=81)
+    assert len(kept.t) == len(kept.energy) == 81 and lost.status == "SUCCESS"
+    assert lost.drift < -0.2 and np.abs(np.subtract(kept.energy, kept.energy[0])).max() < 0.1
+    save(studies.plot_energy([kept, lost]), tmp_path / "energy.png")
+    assert_picture(tmp_path / "energy.png")
+
+
+# --- pictures ------------------------------------------------------------------------------------------------------------
+
+
+def test_geometry_of_the_slider_crank(slider_crank):
+    state = mbdae.assemble(slider_crank)
+    picture = Geometry(slider_crank.mechanism).at(state.q)
+    crank, rod, slider = picture.bodies
+    assert len(slider) == 1 and picture.rods == [] and picture.springs == []
+    assert np.linalg.norm(rod[0] - rod[-1]) == pytest.approx(0.3)
+    assert crank[0] == pytest.approx([0.0, 0.1, 0.2]) or crank[-1] == pytest.approx([0.0, 0.1, 0.2])
+    assert picture.ground == pytest.approx(np.array([[0.0, 0.1, 0.12]]))
+
+
+def test_geometry_of_rods_springs_and_planar_bodies():
+    bodies = [mbdae.PlanarBody("cart", 1.0, 0.1, (1.0, 0.0)), mbdae.PlanarBody("bob", 0.5, 0.05, (1.0, -0.5)),
+              mbdae.Particle("mass", 1.0, (0.0, 2.0, 0.0))]
+    joints = [mbdae.PlanarTranslational("rail", GROUND, "cart"), mbdae.PlanarRevolute("pin", "cart", "bob", s_j=(0.0, 0.5)),
+              mbdae.Rod("rod", GROUND, "mass", length=2.0)]
+    m = mbdae.Mechanism("cart", bodies, joints, forces=[mbdae.TSDA("spring", GROUND, "cart", (0.2, 0.0, 0.0), k=20.0)])
+    picture = Geometry(m).at(mbdae.System(m).initial_guess()[0])
+    assert picture.rods[0] == pytest.approx(np.array([[0, 0, 0], [0, 2, 0]]))
+    assert picture.springs[0] == pytest.approx(np.array([[0.2, 0, 0], [1, 0, 0]]))
+    assert picture.bodies[1] == pytest.approx(np.array([[1, 0, 0], [1, -0.5, 0], [1, -1, 0]]))  # held at one end, drawn to the other
+    assert sorted(picture.ground[:, 0]) == pytest.approx([0.0, 0.2])
+
+
+@pytest.mark.parametrize("view", ["xz", "3d"])
+def test_positions_in_one_picture(motion, view, tmp_path):
+    save(studies.plot_positions(motion, view, title="pendulum"), tmp_path / "p.png")
+    assert_picture(tmp_path / "p.png")
+
+
+def test_outputs_in_one_picture(tmp_path):
+    entry, system = library.entry("single-pendulum"), mbdae.System(library.mechanism("single-pendulum"))
+    solution = mbdae.solve(system, mbdae.HalfImplicit(1e-2), (0.0, 0.2))
+    seen = studies.observe(entry, solution)
+    assert all(x.shape == solution.t.shape for x in seen.values())
+    save(studies.plot_outputs(solution.t, seen, entry.title), tmp_path / "o.png")
+    assert_picture(tmp_path / "o.png")
+
+
+@pytest.mark.parametrize("view", ["xz", "3d"])
+def test_film_as_gif(motion, view, tmp_path):
+    frames = []
+    n = studies.animate(motion, tmp_path / "film.gif", view=view, fps=10, speed=1.0, progress=lambda k, n: frames.append(k))
+    assert n == 6 and frames == [1, 2, 3, 4, 5, 6]
+    with Image.open(tmp_path / "film.gif") as image:
+        assert image.n_frames == 6 and image.info["duration"] == 100
+
+
+def test_film_refusals(motion, tmp_path, monkeypatch):
+    for message, path, options in ((r"\.gif or \.mp4", "film.avi", {}), ("fps must be positive", "film.gif", {"fps": 0}),
+                                   ("two of the axes", "film.gif", {"view": "xx"})):
+        with pytest.raises(ValueError, match=message):
+            studies.animate(motion, tmp_path / path, **options)
+    monkeypatch.setitem(film.__dict__, "shutil", type("Nothing", (), {"which": staticmethod(lambda name: None)}))
+    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    with pytest.raises(ValueError, match=r"pip install 'mbdae\[mp4\]'"):
+        studies.animate(motion, tmp_path / "film.mp4")
+
+
+def test_a_system_of_functions_has_no_picture(tmp_path):
+    free = mbdae.System.from_functions(nq=1, nc=0, mass=lambda t, q: np.eye(1), force=lambda t, q, v: -q, phi=lambda t, q: np.zeros(0),
+                                       q0=[1.0], energy=lambda t, q, v: 0.5 * float(q @ q + v @ v))
+    solution = mbdae.solve(free, mbdae.HalfImplicit(1e-2), (0.0, 0.1))
+    with pytest.raises(ValueError, match="no picture"):
+        studies.plot_positions(solution)
+    row, = studies.work_precision(free, [studies.Series("HI", mbdae.HalfImplicit, (1e-2,))], (0.0, 0.1), points=3, repeats=1)
+    assert row.success and row.error_lam is None and row.energy_drift is None
+
+
+# --- tables and names ----------------------------------------------------------------------------------------------------
+
+
+def test_tables(tmp_path):
+    rows = [studies.OrderRow("m", 0.1, 1.0, None, 2.0), studies.OrderRow("m", 0.05, 0.5, None, 1.0)]
+    studies.write_csv(tmp_path / "t.csv", rows)
+    with open(tmp_path / "t.csv", encoding="utf-8") as file:
+        read = list(csv.DictReader(file))
+    assert [r["h"] for r in read] == ["0.1", "0.05"] and read[0]["error_v"] == ""
+    studies.write_json(tmp_path / "t.json", studies.metadata(n=np.int64(3), x=np.inf) | {"rows": rows, "a": np.eye(2)})
+    found = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    assert found["parameters"] == {"n": 3, "x": None} and found["a"] == [[1.0, 0.0], [0.0, 1.0]] and found["rows"][1]["h"] == 0.05
+    assert found["versions"]["mbdae"] and found["versions"]["numpy"] and found["machine"]["cores"] >= 1 and found["date"]
+
+
+def test_methods_by_name():
+    assert find("halfimplicit").make(h=1e-2) == mbdae.HalfImplicit(1e-2)
+    assert find("FullyImplicit").make(h=1e-2).tol == pytest.approx(1e-6)
+    assert find("Ida:ggl").label == "IDA GGL" and find("Ida:GGL").formulation == "ggl" and find("Ida").formulation is None
+    assert find("SolveIvp:radau").make().method == "Radau" and find("Cvode:Adams").make().multistep == "Adams"
+    for text in ("Foo", "Ida:foo", "HalfImplicit:x"):
+        with pytest.raises(ValueError, match="there is no method"):
+            find(text)
+
+
+def test_save_refuses_unknown_endings(tmp_path):
+    with pytest.raises(ValueError, match="the ending must be one of"):
+        save(studies.plot_work_precision([]), tmp_path / "figure.xyz")
