@@ -5,7 +5,6 @@ import numpy as np
 from mbdae.compiled import compiled
 from mbdae.status import Status
 from mbdae.system.assembly import AssemblyError
-from mbdae.system.assembly import AssemblyError
 from mbdae.trajectory import Trajectory
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
@@ -106,10 +105,12 @@ def drive(stepper, guard, t0, start, t_end, output, progress, max_steps):
                 raise SolverFailure(Status.TOO_MANY_STEPS, f"{max_steps} steps were not enough")
             before = t
             t, y, yd = stepper.step()
-            steps += t != before  # after an interpolation SUNDIALS returns the end of its last step once more
             stalled = stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
             if stalled > STALLED:
                 raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
+            if t == before:  # after an interpolation SUNDIALS returns the end of its last step once more
+                continue
+            steps += 1
             output.step(t, y, yd, stepper, last=forward * (t_end - t) <= 0.0)
             if progress is not None:
                 progress(t)

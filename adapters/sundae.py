@@ -3,7 +3,10 @@
 The wheel of scikit-sundae carries SUNDIALS, so these are the solvers that are always there.
 """
 
+import contextlib
 import ctypes
+import re
+import sys
 import time
 import warnings
 from dataclasses import dataclass
@@ -19,6 +22,7 @@ from .boundary import Guard, Output, SolverFailure, drive, refuse_redundant
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 _LINEAR = ("auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr")
 _ITERATIVE = ("gmres", "bicgstab", "tfqmr")
+_REPORT = re.compile(r"\s*\[\w+, Error: -?\d+\]")
 _LINEAR_ODE = ("auto", "dense", *_ITERATIVE)  # the Jacobian of the underlying ODE is full
 
 
@@ -128,6 +132,22 @@ class _Stepper:
         return float(np.ravel(result.t)[-1]), np.array(result.y).reshape(-1), None if yp is None else np.array(yp).reshape(-1)
 
 
+class _WithoutReports:
+    """Standard output without the error reports that scikit-sundae prints; what user functions print goes through."""
+
+    def __init__(self, stream):
+        self._stream, self._after_report = stream, False
+
+    def write(self, text):
+        if _REPORT.match(text) or (self._after_report and text == "\n"):
+            self._after_report = not self._after_report
+            return len(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+
 def _keep_forever(solver):
     """A sparse solver that has not factorised yet must not be freed: SUNDIALS would free factors that do not exist, and crash."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(solver))
@@ -177,8 +197,9 @@ class _Sundials:
         stepper = _Stepper(solver, t_end)
         state = start if len(start) == 2 else (*start, None)
         try:
-            solver.init_step(t0, *start)
-            steps, status, message = drive(stepper, guard, t0, state, t_end, output, progress, self.max_steps)
+            with contextlib.redirect_stdout(_WithoutReports(sys.stdout)):
+                solver.init_step(t0, *start)
+                steps, status, message = drive(stepper, guard, t0, state, t_end, output, progress, self.max_steps)
         finally:
             if stepper.last is None and _linear_solver(problem, self.linsolver) == "sparse":
                 _keep_forever(solver)

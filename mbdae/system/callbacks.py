@@ -19,7 +19,7 @@ from .layout import FRAME
 _F = ctypes.c_double
 _I = ctypes.c_int64
 _SCALAR = {1: ctypes.CFUNCTYPE(_F, _F), 3: ctypes.CFUNCTYPE(_F, _F, _F, _F)}
-_FORCE = ctypes.CFUNCTYPE(None, _F, _I, _I, _I, _I, _I)
+_FORCE = ctypes.CFUNCTYPE(None, _F, _I, _I, _I)
 _SYSTEM = ctypes.CFUNCTYPE(None, _I, _F, _I, _I, _I, _I)
 
 
@@ -49,8 +49,8 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]  # the same calls through c
     def call3(address, x, y, z):
         return _SCALAR[3](address)(x, y, z)
 
-    def call_force(address, t, frames, ids, k, out, is_complex):
-        _FORCE(address)(t, frames, ids, k, out, is_complex)
+    def call_force(address, t, states, k, out):
+        _FORCE(address)(t, states, k, out)
 
     def call_system(address, what, t, q, v, out, is_complex):
         _SYSTEM(address)(what, t, q, v, out, is_complex)
@@ -69,9 +69,9 @@ else:
         return _by_address(_d, (_d, _d, _d))(typingctx, address, x, y, z)
 
     @intrinsic
-    def call_force(typingctx, address, t, frames, ids, k, out, is_complex):
-        """`void f(double t, int64 frames, int64 ids, int64 k, int64 out, int64 is_complex)`, addresses as integers."""
-        return _by_address(types.void, (_d, _i, _i, _i, _i, _i))(typingctx, address, t, frames, ids, k, out, is_complex)
+    def call_force(typingctx, address, t, states, k, out):
+        """`void f(double t, int64 states, int64 k, int64 out)`, addresses as integers."""
+        return _by_address(types.void, (_d, _i, _i, _i))(typingctx, address, t, states, k, out)
 
     @intrinsic
     def call_system(typingctx, address, what, t, q, v, out, is_complex):
@@ -142,13 +142,11 @@ class Callbacks:
         """Address of a `UserForce` function that acts on `k` bodies."""
         if isinstance(function, Dispatcher) and not config.DISABLE_JIT:
             return self._compiled_force(function, k)
-        wrench = _wrench(function)
 
-        def guarded(t, frames, ids, k, out, is_complex):
-            result = view(out, 6 * k, is_complex).reshape(k, 6)
+        def guarded(t, states, k, out):
+            result = view(out, 6 * k).reshape(k, 6)
             try:
-                x = _states(frames, ids, k, is_complex)
-                result[:] = _lift(wrench, t, x) if is_complex else wrench(t, x)
+                result[:] = _wrench(function, t, view(states, FRAME * k).reshape(k, FRAME))
             except BaseException as error:
                 self._keep(error)
                 result[:] = np.nan
@@ -158,13 +156,13 @@ class Callbacks:
     def _compiled_force(self, function, k):
         """A C function around a compiled user force; on an exception it notes the state, with which Python then repeats the call."""
         note = np.zeros(2 + FRAME * k)
-        c = cfunc(types.void(types.float64, *[types.int64] * 5))(_wrap_force(function, note.ctypes.data))
+        c = cfunc(types.void(types.float64, *[types.int64] * 3))(_wrap_force(function, note.ctypes.data))
         self._alive += [note, c]
 
         def replay():
             if note[0]:
                 note[0] = 0.0
-                _wrench(function.py_func)(note[1], note[2:].reshape(k, FRAME))
+                _wrench(function.py_func, note[1], note[2:].reshape(k, FRAME))
 
         self._replays.append(replay)
         return c.address
@@ -206,28 +204,27 @@ class Callbacks:
 
 
 def _wrap_force(function, where):
-    wrench = njit(_wrench(function))
-    lift = njit(_lift)
-
-    def wrapped(t, frames, ids, k, out, is_complex):
-        index = carray(_pointer(ids), (k,), np.int64)
-        n = FRAME * (index.max() + 1)
-        if is_complex:
-            z = carray(_pointer(frames), (n,), np.complex128).reshape((-1, FRAME))[index]
-            x = np.ascontiguousarray(z.real)
-        else:
-            z = np.zeros((0, FRAME), np.complex128)
-            x = carray(_pointer(frames), (n,), np.float64).reshape((-1, FRAME))[index]
+    def wrapped(t, states, k, out):  # plain loops: this is compiled anew in every process
+        x, result = carray(_pointer(states), (k, FRAME), np.float64), carray(_pointer(out), (k, 6), np.float64)
+        r, A, v, omega = np.empty((k, 3)), np.empty((k, 3, 3)), np.empty((k, 3)), np.empty((k, 3))
+        F, T = np.zeros((k, 3)), np.zeros((k, 3))
+        for b in range(k):
+            for i in range(3):
+                r[b, i], v[b, i], omega[b, i] = x[b, i], x[b, 12 + i], x[b, 15 + i]
+                for j in range(3):
+                    A[b, i, j] = x[b, 3 + 3 * i + j]
         try:
-            if is_complex:
-                carray(_pointer(out), (k, 6), np.complex128)[:] = lift(wrench, t, z)
-            else:
-                carray(_pointer(out), (k, 6), np.float64)[:] = wrench(t, x)
+            function(t, r, A, v, omega, F, T)
         except Exception:
             note = carray(_pointer(where), (2 + FRAME * k,), np.float64)
             note[0], note[1] = 1.0, t
-            note[2:] = x.ravel()
-            carray(_pointer(out), (k * 6 * (2 if is_complex else 1),), np.float64)[:] = np.nan
+            for b in range(k):
+                for i in range(FRAME):
+                    note[2 + FRAME * b + i] = x[b, i]
+                F[b, 0] = np.nan
+        for b in range(k):
+            for i in range(3):
+                result[b, i], result[b, 3 + i] = F[b, i], T[b, i]
 
     return wrapped
 
@@ -263,32 +260,10 @@ def view(address, count, is_complex=False):
     return np.frombuffer(buffer, dtype=complex if is_complex else float)
 
 
-def _states(frames, ids, k, is_complex):
-    """Frames of the bodies `ids`, one row each."""
-    index = np.frombuffer((ctypes.c_char * (8 * k)).from_address(ids), dtype=np.int64)
-    return view(frames, FRAME * (int(index.max()) + 1), is_complex).reshape(-1, FRAME)[index]
-
-
-def _wrench(function):
-    """`(t, states) -> (k, 6)`: forces and torques of a user's function on real states."""
-
-    def wrench(t, x):
-        k = x.shape[0]
-        F, T = np.zeros((k, 3)), np.zeros((k, 3))
-        r, v, omega = x[:, :3].copy(), x[:, 12:15].copy(), x[:, 15:18].copy()
-        function(t, r, x[:, 3:12].copy().reshape((k, 3, 3)), v, omega, F, T)
-        return np.hstack((F, T))
-
-    return wrench
-
-
-def _lift(wrench, t, z):
-    """The wrench at complex states: the directional derivative along the imaginary part by central differences."""
-    x, step = np.ascontiguousarray(z.real), np.ascontiguousarray(z.imag)
-    result = wrench(t, x) + 0j
-    size = np.abs(step).max()
-    if size > 0.0:
-        h = 6e-6 * (1.0 + np.abs(x).max())
-        slope = (wrench(t, x + h / size * step) - wrench(t, x - h / size * step)) / (2.0 * h)
-        result = result + 1j * size * slope
-    return result
+def _wrench(function, t, x):
+    """Forces and torques (k, 6) of a user's function at the states `x` (k, 18)."""
+    k = len(x)
+    F, T = np.zeros((k, 3)), np.zeros((k, 3))
+    r, A, v, omega = (x[:, a:b].copy() for a, b in ((0, 3), (3, 12), (12, 15), (15, 18)))
+    function(t, r, A.reshape(k, 3, 3), v, omega, F, T)
+    return np.hstack((F, T))

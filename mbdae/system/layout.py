@@ -14,11 +14,11 @@ FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
 
 # header: sizes, then offsets into `work`, then start and length of each table
 KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP = range(11)
-W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_USER, WORK_SIZE = range(11, 24)
+W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, WORK_SIZE = range(11, 23)
 TABLES = ("gravity", "body", "motion", "coincident", "dp1", "dp2", "distance", "cd", "turn", "angle",
           "tsda", "rsda", "load", "user_force", "user_ids", "friction",
           "segment", "block", "block_of", "rows", "first", "env_ptr", "pair")
-_FIRST_TABLE = 24
+_FIRST_TABLE = 23
 (GRAVITY, BODY, MOTION, COINCIDENT, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
  SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
@@ -104,12 +104,8 @@ def pack(sizes, tables):
 def _lay_out_work(head, tables):
     blocks = tables["block"]
     mass = int((blocks["n"] ** 2).sum())
-    users = tables.get("user_force")
-    user = 6 * int(users["count"].max()) if users is not None and len(users) else 0
-    if head[KIND] == USER:
-        user = int(max(head[NV] ** 2, head[NC] * head[NV], head[NQ]))
     sizes = {W_FRAMES: (head[NB] + 1) * FRAME, W_MASS: mass, W_MINV: mass, W_G: head[NNZ], W_W: head[NNZ], W_ENV: head[NENV],
-             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_USER: user}
+             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC]}
     at = 0
     for slot, n in sizes.items():
         head[slot] = at

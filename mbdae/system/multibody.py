@@ -5,7 +5,7 @@ import numpy as np
 from ..compiled import compiled
 from . import layout as lay
 from .elements import angle, cd, coincident, distance, dp1, dp2, turn
-from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, part, table
+from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, table
 from .loads import friction, gravity, load, rsda, tsda, user_force
 from .vec3 import vec
 
@@ -68,8 +68,7 @@ def force(t, q, lam, model, work, out):
     rsda.forces(table(model, lay.RSDA, SPRING_T), bodies, t, q, X, out)
     load.forces(table(model, lay.LOAD, LOAD_T), bodies, m, t, X, out)
     users = table(model, lay.USER_FORCE, USER_FORCE_T)
-    scratch = part(model, work, lay.W_USER)
-    user_force.forces(users, table(model, lay.USER_IDS, np.int64), bodies, t, X, scratch, out)
+    user_force.forces(users, table(model, lay.USER_IDS, np.int64), bodies, t, X, out)
     friction.forces(table(model, lay.FRICTION, FRICTION_T), bodies, X, lam, out)
 
 

@@ -1,0 +1,1 @@
+"""The tests mirror the modules of the package; `helpers` holds the mechanisms that several of them share."""
