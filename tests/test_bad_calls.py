@@ -1,0 +1,202 @@
+"""Malformed calls of `solve`, methods, problems and systems of user functions: refused with a `ValueError` that names the culprit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import FullyImplicit, HalfImplicit
+from mbdae.adapters.scipy import SolveIvp
+from mbdae.adapters.sundae import Cvode, Ida
+from mbdae.problems import FORMULATIONS
+
+from .helpers import GROUND, double_pendulum
+
+NAN, INF = float("nan"), float("inf")
+STEP = HalfImplicit(h=1e-2)
+
+
+@pytest.fixture(scope="module")
+def system():
+    return mbdae.System(double_pendulum())
+
+
+@pytest.fixture(scope="module")
+def state(system):
+    return mbdae.assemble(system)
+
+
+CALLS = {
+    "span of nothing": ({"t_span": (0.0, 0.0)}, "t_span must be two different"),
+    "span NaN": ({"t_span": (0.0, NAN)}, "t_span must be two different finite times.*nan"),
+    "span infinite": ({"t_span": (0.0, INF)}, "t_span must be two different finite times.*inf"),
+    "span a number": ({"t_span": 1.0}, "t_span must be two different finite times.*1.0"),
+    "span of three": ({"t_span": (0, 1, 2)}, "t_span must be two"),
+    "span of words": ({"t_span": ("start", "end")}, "t_span must be two.*start"),
+    "span missing": ({"t_span": None}, "t_span must be two.*None"),
+    "output times out of order": ({"t_eval": [0.2, 0.1]}, "t_eval must be finite times in the direction"),
+    "output times twice": ({"t_eval": [0.1, 0.1]}, "t_eval.*none twice"),
+    "output times before the start": ({"t_eval": [-0.1, 0.1]}, "t_eval must lie within t_span.*-0.1"),
+    "output times behind the end": ({"t_eval": [0.1, 1.1]}, "t_eval must lie within t_span.*1.1"),
+    "output times NaN": ({"t_eval": [0.1, NAN]}, "t_eval must be finite"),
+    "output times forward in a backward run": ({"t_span": (1.0, 0.0), "t_eval": [0.2, 0.4]}, "t_eval.*direction"),
+    "output times in a table": ({"t_eval": [[0.1, 0.2]]}, "t_eval must be finite times"),
+    "output times words": ({"t_eval": ["soon"]}, "t_eval.*soon"),
+    "rtol negative": ({"rtol": -1e-6}, "rtol must be a positive number.*-1e-06"),
+    "rtol zero": ({"rtol": 0.0}, "rtol must be a positive number"),
+    "rtol NaN": ({"rtol": NAN}, "rtol must be a positive number"),
+    "rtol a list": ({"rtol": [1e-6]}, "rtol must be a positive number"),
+    "rtol a word": ({"rtol": "small"}, "rtol must be a positive number.*small"),
+    "atol negative": ({"atol": -1e-6}, "atol must be finite and not negative"),
+    "atol with NaN": ({"atol": [1e-6, NAN]}, "atol must be finite"),
+    "atol a word": ({"atol": "small"}, "atol.*small"),
+    "atol of wrong shape": ({"atol": [1e-6, 1e-6], "method": Ida()}, r"atol must be a number or have shape \(20,\), got \(2,\)"),
+    "every zero": ({"every": 0}, "every must be a positive integer.*0"),
+    "every a fraction": ({"every": 1.5}, "every must be a positive integer.*1.5"),
+    "formulation unknown": ({"formulation": "index4"}, "unknown formulation 'index4'; there are index3, ggl"),
+    "formulation not for one-step methods": ({"formulation": "ggl"}, r"HalfImplicit\(h=0.01\) cannot take the form 'ggl'"),
+    "formulation not for IDA": ({"formulation": "ode", "method": Ida()}, "Ida cannot take the form 'ode'; it takes gear"),
+    "formulation not for SciPy": ({"formulation": "index3", "method": SolveIvp()},
+                                  "SciPy DOP853 cannot take the form 'index3'; it takes ode"),
+    "formulation overdetermined": ({"formulation": "overdetermined", "method": Ida()}, "Ida cannot take the form 'overdetermined'"),
+    "target a number": ({"target": 3.0}, "target must be a Mechanism, System or Problem, got float"),
+    "target a body": ({"target": mbdae.Particle("p", 1.0)}, "target must be.*got Particle"),
+    "target a class": ({"target": mbdae.Mechanism}, "target must be.*Mechanism"),
+    "method a word": ({"method": "RK45"}, "method must be.*'RK45'"),
+    "method a class": ({"method": HalfImplicit}, "method must be.*HalfImplicit"),
+    "method missing": ({"method": None}, "method must be.*None"),
+    "guess of wrong shape": ({"q0": np.zeros(5)}, r"q must have shape \(6,\), got \(5,\)"),
+    "velocity guess of wrong shape": ({"v0": np.zeros(7)}, r"v must have shape \(6,\), got \(7,\)"),
+    "guess NaN": ({"q0": np.full(6, NAN)}, "q must be finite"),
+    "state a tuple": ({"state": (0, 0)}, "state must be a State.*tuple"),
+    "events not callable": ({"events": 3.0}, "events must be callables.*3.0"),
+    "one event not callable": ({"events": [lambda t, q, v: 1.0, "ground"]}, "events must be callables.*'ground'"),
+    "progress not callable": ({"progress": "bar"}, "progress must be callable.*'bar'"),
+}
+
+
+@pytest.mark.parametrize(("options", "pattern"), CALLS.values(), ids=CALLS)
+def test_malformed_calls_are_refused_by_name(system, options, pattern):
+    arguments = {"target": system, "method": STEP, "t_span": (0.0, 1.0)} | options
+    with pytest.raises(ValueError, match=pattern):
+        mbdae.solve(**arguments)
+
+
+def test_starts_that_do_not_fit_are_refused_by_name(system, state):
+    with pytest.raises(ValueError, match=r"state belongs to t = 0, t_span begins at 0\.5"):
+        mbdae.solve(system, STEP, (0.5, 1.0), state=state)
+    for name, n in (("q", 6), ("v", 6), ("a", 6), ("lam", 4)):
+        with pytest.raises(ValueError, match=rf"state\.{name} must have shape \({n},\), got \(3,\)"):
+            mbdae.solve(system, STEP, (0.0, 1.0), state=replace(state, **{name: np.zeros(3)}))
+        with pytest.raises(ValueError, match=rf"state\.{name} must be finite"):
+            mbdae.solve(system, STEP, (0.0, 1.0), state=replace(state, **{name: np.full(n, NAN)}))
+
+
+def test_states_and_guesses_exclude_each_other(system, state):
+    with pytest.raises(ValueError, match=r"state.*q0"):
+        mbdae.solve(system, STEP, (0.0, 1.0), state=state, q0=state.q)
+
+
+def test_problems_keep_their_form(system):
+    with pytest.raises(ValueError, match="form 'ggl', so formulation='gear' cannot be had"):
+        mbdae.solve(mbdae.GGL(system), Ida(), (0.0, 1.0), formulation="gear")
+    with pytest.raises(ValueError, match="SciPy DOP853 cannot take the form 'ggl'"):
+        mbdae.solve(mbdae.GGL(system), SolveIvp(), (0.0, 1.0))
+
+
+def test_mechanisms_that_cannot_be_assembled_are_refused_by_name():
+    bodies, joints = [mbdae.Particle("p", 1.0, (1, 0, 0))], [mbdae.Rod("a", GROUND, "p"), mbdae.Rod("b", GROUND, "p", length=2.0)]
+    with pytest.raises(ValueError, match=r"impossible cannot be assembled.*(a|b)"):
+        mbdae.solve(mbdae.Mechanism("impossible", bodies, joints), STEP, (0.0, 1.0))
+
+
+OBJECTS = {
+    "step zero": (lambda s: HalfImplicit(h=0), "HalfImplicit: h must be positive"),
+    "step negative": (lambda s: FullyImplicit(h=-1e-3), "FullyImplicit: h must be positive"),
+    "step NaN": (lambda s: HalfImplicit(h=NAN), "HalfImplicit: h must be"),
+    "tolerance negative": (lambda s: HalfImplicit(tol=-1e-8), "HalfImplicit: tol must be positive"),
+    "tolerance infinite": (lambda s: FullyImplicit(tol=INF), "FullyImplicit: tol must be"),
+    "no iterations": (lambda s: HalfImplicit(max_iter=0), "HalfImplicit: max_iter must be at least 1"),
+    "IDA's linear solver unknown": (lambda s: Ida(linsolver="lu"), "linsolver must be one of auto, dense.*'lu'"),
+    "IDA's Jacobian unknown": (lambda s: Ida(jacobian="numeric"), "jacobian must be 'exact' or 'difference', got 'numeric'"),
+    "IDA's order too high": (lambda s: Ida(max_order=6), "Ida: max_order must be.*6"),
+    "IDA without steps": (lambda s: Ida(max_steps=0), "Ida: max_steps must be at least 1"),
+    "IDA's first step negative": (lambda s: Ida(first_step=-1.0), "Ida: first_step.*not be negative"),
+    "CVODE's linear solver sparse": (lambda s: Cvode(linsolver="sparse"), "Cvode: linsolver.*'sparse'"),
+    "CVODE's formulas unknown": (lambda s: Cvode(multistep="RK"), "Cvode: multistep must be 'BDF' or 'Adams', got 'RK'"),
+    "SciPy's method unknown": (lambda s: SolveIvp("Euler"), "SolveIvp: method must be one of RK23.*'Euler'"),
+    "SciPy's Jacobian unknown": (lambda s: SolveIvp(jacobian="numeric"), "SolveIvp: jacobian must be.*'numeric'"),
+    "SciPy's largest step zero": (lambda s: SolveIvp(max_step=0.0), "SolveIvp: max_step must be positive"),
+    "SciPy without steps": (lambda s: SolveIvp(max_steps=0), "SolveIvp: max_steps must be at least 1"),
+    "GGL in an unknown form": (lambda s: mbdae.GGL(s, "implicit"), "GGL: form must be 'residual' or 'explicit', got 'implicit'"),
+    "Baumgarte negative": (lambda s: mbdae.Index1(s, alpha=-1.0), "Index1: alpha must be finite and not negative"),
+    "Baumgarte NaN": (lambda s: mbdae.UnderlyingODE(s, beta=NAN), "UnderlyingODE: beta must be finite"),
+    "system of a body": (lambda s: mbdae.System(mbdae.Particle("p", 1.0)), "System: .*Mechanism.*Particle"),
+    **{f"{name} of a mechanism": (lambda s, c=c: c(s.mechanism), f"{c.__name__}: .*System.*Mechanism") for name, c in FORMULATIONS.items()},
+}
+
+
+@pytest.mark.parametrize(("make", "pattern"), OBJECTS.values(), ids=OBJECTS)
+def test_malformed_objects_are_refused_by_name(system, make, pattern):
+    with pytest.raises(ValueError, match=pattern):
+        make(system)
+
+
+def functions(**more):
+    """A system of user functions, a particle on a circle, with something wrong."""
+    right = {"nq": 2, "nc": 1, "mass": lambda t, q: np.eye(2), "force": lambda t, q, v: np.zeros(2),
+             "phi": lambda t, q: np.array([q @ q - 1.0]), "q0": [1.0, 0.0]}
+    return lambda: mbdae.System.from_functions(**(right | more))
+
+
+FUNCTIONS = {
+    "mass of wrong shape": (functions(mass=lambda t, q: np.eye(3)), r"mass must return shape \(2, 2\), got \(3, 3\)"),
+    "mass a vector": (functions(mass=lambda t, q: np.ones(2)), r"mass must return shape \(2, 2\), got \(2,\)"),
+    "mass not symmetric": (functions(mass=lambda t, q: np.array([[1, 0.1], [0, 1]])), "mass must be symmetric"),
+    "mass not definite": (functions(mass=lambda t, q: np.diag([1.0, 0.0])), "mass must be positive definite.*0"),
+    "mass not finite": (functions(mass=lambda t, q: np.diag([1.0, NAN])), "mass is not finite"),
+    "mass complex": (functions(mass=lambda t, q: np.eye(2) * (1 + 1j)), "mass must be real"),
+    "force of wrong shape": (functions(force=lambda t, q, v: np.zeros(3)), r"force must return shape \(2,\), got \(3,\)"),
+    "force not finite": (functions(force=lambda t, q, v: np.full(2, INF)), "force is not finite"),
+    "force nothing": (functions(force=lambda t, q, v: None), "force must return"),
+    "force not callable": (functions(force=3.0), "force must be callable, got 3.0"),
+    "phi of wrong shape": (functions(phi=lambda t, q: np.zeros(2)), r"phi must return shape \(1,\), got \(2,\)"),
+    "phi a number": (functions(phi=lambda t, q: q @ q), r"phi must return shape \(1,\), got \(\)"),
+    "phi not finite": (functions(phi=lambda t, q: np.array([NAN])), "phi is not finite"),
+    "phi_q of wrong shape": (functions(phi_q=lambda t, q: q), r"phi_q must return shape \(1, 2\), got \(2,\)"),
+    "nu of wrong shape": (functions(nu=lambda t, q: 0.0), r"nu must return shape \(1,\), got \(\)"),
+    "gamma of wrong shape": (functions(gamma=lambda t, q, v: np.zeros(2)), r"gamma must return shape \(1,\), got \(2,\)"),
+    "gamma not finite": (functions(gamma=lambda t, q, v: np.array([NAN])), "gamma is not finite"),
+    "energy not callable": (functions(energy=1.0), "energy must be callable"),
+    "retract not callable": (functions(retract=1.0), "retract must be callable"),
+    "retract of wrong shape": (functions(retract=lambda q, d: q[:1]), r"retract must return shape \(2,\), got \(1,\)"),
+    "kinematics missing": (functions(nv=1, mass=lambda t, q: np.eye(1), force=lambda t, q, v: np.zeros(1)),
+                           "nq = 2 and nv = 1 differ.*kinematics"),
+    "kinematics of wrong shape": (functions(kinematics=lambda t, q, v: v[:1]), r"kinematics must return shape \(2,\), got \(1,\)"),
+    "q0 of wrong shape": (functions(q0=[1.0]), r"q0 must have shape \(2,\), got \(1,\)"),
+    "v0 of wrong shape": (functions(v0=[1.0]), r"v0 must have shape \(2,\), got \(1,\)"),
+    "q0 not finite": (functions(q0=[1.0, NAN]), "q0 must be finite"),
+    "labels too few": (functions(labels=[]), "labels must name 1 constraints, got 0"),
+    "number of coordinates negative": (functions(nq=-1), "nq must be.*-1"),
+    "number of coordinates a fraction": (functions(nq=2.0), r"nq must be.*2\.0"),
+    "number of constraints negative": (functions(nc=-1), "nc must be.*-1"),
+}
+
+
+@pytest.mark.parametrize(("make", "pattern"), FUNCTIONS.values(), ids=FUNCTIONS)
+def test_malformed_user_functions_are_refused_by_name(make, pattern):
+    with pytest.raises(ValueError, match=rf"System\.from_functions: .*{pattern}"):
+        make()
+
+
+def test_the_functions_that_are_right_are_accepted():
+    assert functions()().nc == 1
+
+
+def test_exceptions_of_user_functions_are_not_dressed_up():
+    def broken(t, q):
+        raise KeyError("stiffness")
+
+    with pytest.raises(KeyError, match="stiffness"):
+        functions(phi=broken)()

@@ -1,0 +1,320 @@
+"""Formulations: residuals, exact Jacobians, structural patterns, and what a solver must be told."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae.problems import FORMULATIONS
+
+from .helpers import T0, all_elements, central, chain, double_pendulum, relative, slider_crank
+
+FORMS = {
+    "index3": mbdae.Index3, "ggl": mbdae.GGL, "ggl explicit": lambda s: mbdae.GGL(s, "explicit"), "gear": mbdae.Gear,
+    "index2": mbdae.Index2, "index1": mbdae.Index1, "baumgarte": lambda s: mbdae.Index1(s, 2.0, 3.0),
+    "overdetermined": mbdae.Overdetermined, "ode": mbdae.UnderlyingODE,
+}
+IMPLICIT = [name for name in FORMS if name != "ode"]
+MECHANISMS = {"all elements": lambda: all_elements(41), "slider-crank": slider_crank, "double pendulum": double_pendulum}
+
+
+@pytest.fixture(scope="module", params=MECHANISMS)
+def case(request):
+    """A system and a consistent state with random velocities."""
+    s = mbdae.System(MECHANISMS[request.param]())
+    return s, mbdae.assemble(s, T0 if request.param == "all elements" else 0.0, v=np.random.default_rng(1).normal(size=s.nv))
+
+
+@pytest.fixture(params=FORMS)
+def problem(request, case):
+    return FORMS[request.param](case[0])
+
+
+@pytest.fixture(params=IMPLICIT)
+def implicit(request, case):
+    return FORMS[request.param](case[0])
+
+
+def random_point(problem, rng):
+    """Unknowns near a consistent position, everything else random."""
+    y, yd = rng.normal(size=problem.n), rng.normal(size=problem.n)
+    s = problem.system
+    y[problem.blocks["q"]] = s.retract(s.initial_guess()[0], 0.3 * y[problem.blocks["v"]])
+    return y, yd
+
+
+# --- residuals -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_residual_vanishes_at_a_consistent_start(problem, case):
+    s, x = case
+    y, yd = problem.pack(x)
+    scale = max(np.abs(part).max() for part in (y, yd, s.force(x.t, x.q, x.v, x.lam), s.gamma(x.t, x.q, x.v)))
+    assert np.abs(problem.residual(x.t, y, yd)).max() < 1e-12 * scale
+
+
+def expected_rows(s, t, q, qd, v, a, lam, mu):
+    """All equations from the evaluations of the system."""
+    G, M = s.phi_q(t, q), s.mass(t, q)
+    dynamics = M @ a + G.T @ lam - s.force(t, q, v, lam)
+    return {
+        "kinematics": qd - s.qdot(q, v - G.T @ mu), "dynamics": dynamics, "explicit": np.linalg.solve(M, dynamics), "position": s.phi(t, q),
+        "velocity": G @ v - s.nu(t, q), "acceleration": G @ a - s.gamma(t, q, v),
+    }
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_every_row_is_the_equation_it_is_called(case, name, rng):
+    s, t = case[0], 0.6
+    p = FORMS[name](s)
+    y, yd = random_point(p, rng)
+    b = p.blocks
+    q, v, a = y[b["q"]], y[b["v"]], yd[b["v"]]
+    lam = yd[b["w"]] if name == "gear" else y[b["lam"]]
+    mu = yd[b["z"]] if name == "gear" else y[b["mu"]] if "mu" in b else np.zeros(s.nc)
+    rows = expected_rows(s, t, q, yd[b["q"]], v, a, lam, mu)
+    if name == "ggl explicit":
+        rows["dynamics"] = rows["explicit"]
+    if name == "baumgarte":
+        rows["acceleration"] = rows["acceleration"] + 2 * 2.0 * rows["velocity"] + 3.0**2 * rows["position"]
+    found = p.residual(t, y, yd)
+    assert sum(e.stop - e.start for e in p.equations.values()) == p.m == len(found)
+    for equation, where in p.equations.items():
+        assert relative(found[where], rows[equation]) < 1e-13
+
+
+def test_the_residual_is_written_where_the_caller_says(problem, case):
+    y, yd = problem.pack(case[1])
+    out = np.full(problem.m, 7.0)
+    assert problem.residual(0.5, y, yd, out) is out
+    np.testing.assert_allclose(out, problem.residual(0.5, y, yd), rtol=1e-10, atol=1e-10)  # friction iterates from the call before
+
+
+def test_values_that_are_not_finite_are_returned_as_they_are(problem, case):
+    y, yd = problem.pack(case[1])
+    y[0] = np.nan
+    assert np.isnan(problem.residual(0.0, y, yd)).any()
+
+
+# --- Jacobians -----------------------------------------------------------------------------------------------------------
+
+
+def test_jacobians_agree_with_differences(problem, rng):
+    p, t, c = problem, 0.6, 7.0
+    y, yd = random_point(p, rng)
+    differences = central(lambda d: p.residual(t, y + d, yd + c * d), p.n)
+    assert relative(p.jacobian(t, y, yd, c).toarray(), differences) < 2e-8
+
+
+def test_jacobians_of_the_rate_part_agree_with_differences(implicit, rng):
+    p = implicit
+    y, yd = random_point(p, rng)
+    rates = (p.jacobian(0.6, y, yd, 3.0) - p.jacobian(0.6, y, yd, 1.0)).toarray() / 2.0
+    assert relative(rates, central(lambda d: p.residual(0.6, y, yd + d), p.n)) < 1e-8
+
+
+def test_jacobian_values_come_in_the_order_of_the_pattern(problem, rng):
+    p = problem
+    y, yd = random_point(p, rng)
+    J = p.jacobian(0.6, y, yd, 2.0)
+    np.testing.assert_array_equal(J.indices, p.pattern.indices)
+    np.testing.assert_array_equal(J.indptr, p.pattern.indptr)
+    np.testing.assert_array_equal(J.data, p.jacobian_values(0.6, y, yd, 2.0))
+
+
+def single_columns(p, t, y, yd, c, step=1e-100):
+    """`F_y + c F_yd` column by column, without groups and without a pattern."""
+    out, work = np.zeros(p.m, complex), p.system.workspace(complex)
+    J = np.empty((p.m, p.n))
+    for k in range(p.n):
+        z, zd = y.astype(complex), yd.astype(complex)
+        z[k] += 1j * step
+        zd[k] += 1j * step * c
+        p._residual(t, z, zd, p.system.model, work, out)
+        J[:, k] = out.imag / step
+    return J
+
+
+def test_the_pattern_contains_every_nonzero_at_twenty_states(implicit, rng):
+    p, possible = implicit, implicit.pattern.toarray()
+    found = np.zeros_like(possible)
+    for _ in range(20):
+        y, yd = random_point(p, rng)
+        J = single_columns(p, rng.uniform(0, 2), y, yd, rng.uniform(1, 10))
+        outside = np.abs(J[~possible]).max(initial=0.0)
+        assert outside == 0.0
+        found |= np.abs(J) > 1e-9
+    assert found.any(axis=0).all()  # every unknown matters
+    assert found.any(axis=1).all()  # every equation depends on something
+    assert possible.sum() < 3 * found.sum()  # the pattern does not exaggerate
+
+
+def test_grouped_columns_give_the_jacobian_of_single_ones(implicit, rng):
+    p = implicit
+    y, yd = random_point(p, rng)
+    np.testing.assert_allclose(p.jacobian(0.6, y, yd, 4.0).toarray(), single_columns(p, 0.6, y, yd, 4.0), rtol=1e-7, atol=1e-7)
+
+
+def test_groups_are_structurally_orthogonal(implicit):
+    p = implicit
+    pattern = p.pattern.tocsc()
+    assert p.groups.shape == (p.n,)
+    assert set(p.groups) == set(range(p.groups.max() + 1))
+    for g in range(p.groups.max() + 1):
+        rows = np.concatenate([pattern.indices[pattern.indptr[k]:pattern.indptr[k + 1]] for k in np.flatnonzero(p.groups == g)])
+        assert len(rows) == len(set(rows))
+
+
+def test_long_chains_need_no_more_groups_than_short_ones():
+    counts = [mbdae.GGL(mbdae.System(chain(n))).groups.max() + 1 for n in (10, 40)]
+    fullest = np.diff(mbdae.GGL(mbdae.System(chain(40))).pattern.tocsr().indptr).max()
+    assert counts[0] == counts[1]
+    assert fullest <= counts[1] <= 1.5 * fullest
+
+
+def test_patterns_are_sorted_and_without_duplicates(problem):
+    pattern = problem.pattern
+    assert pattern.shape == (problem.m, problem.n)
+    assert pattern.dtype == bool
+    assert pattern.indices.dtype == pattern.indptr.dtype == np.int32
+    assert pattern.has_sorted_indices
+    assert pattern.has_canonical_format
+
+
+# --- what a solver must be told ------------------------------------------------------------------------------------------
+
+INDEX = {
+    "index3": {"q": 1, "v": 2, "lam": 3}, "ggl": {"q": 1, "v": 1, "lam": 2, "mu": 2}, "ggl explicit": {"q": 1, "v": 1, "lam": 2, "mu": 2},
+    "gear": {"q": 1, "v": 1, "w": 1, "z": 1}, "index2": {"q": 1, "v": 1, "lam": 2}, "index1": {"q": 1, "v": 1, "lam": 1},
+    "baumgarte": {"q": 1, "v": 1, "lam": 1}, "overdetermined": {"q": 1, "v": 1, "lam": 1}, "ode": {"q": 1, "v": 1},
+}
+LOOSE = {"index3": {"v", "lam"}, "ggl": {"lam", "mu"}, "ggl explicit": {"lam", "mu"}, "index2": {"lam"}, "index1": set(),
+         "baumgarte": set(), "overdetermined": {"lam"}, "gear": {"z"}, "ode": set()}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_blocks_indices_and_masks(case, name):
+    s, p = case[0], FORMS[name](case[0])
+    sizes = {"q": s.nq, "v": s.nv} | dict.fromkeys(("lam", "mu", "w", "z"), s.nc)
+    assert {b: x.stop - x.start for b, x in p.blocks.items()} == {b: sizes[b] for b in INDEX[name]}
+    assert p.n == sum(sizes[b] for b in INDEX[name])
+    for block, index in INDEX[name].items():
+        assert (p.index[p.blocks[block]] == index).all()
+        assert (p.algebraic[p.blocks[block]] == (block in ("lam", "mu"))).all()
+
+
+def test_algebraic_unknowns_are_those_whose_rates_do_not_appear(implicit, rng):
+    p = implicit
+    y, yd = random_point(p, rng)
+    rates = (p.jacobian(0.6, y, yd, 2.0) - p.jacobian(0.6, y, yd, 1.0)).toarray()
+    np.testing.assert_array_equal(np.abs(rates).max(axis=0) < 1e-12, p.algebraic)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_tolerances_per_block(case, name):
+    p = FORMS[name](case[0])
+    atol = p.tolerances(1e-6, 1e-8)
+    for block, where in p.blocks.items():
+        assert (atol[where] == (1e4 if block in LOOSE[name] else 1e-8)).all()
+
+
+def test_tolerances_of_the_user_are_left_alone(problem):
+    own = np.linspace(1e-9, 1e-3, problem.n)
+    np.testing.assert_array_equal(problem.tolerances(1e-6, own), own)
+    with pytest.raises(ValueError, match=rf"atol must be a number or have shape \({problem.n},\), got \(2,\)"):
+        problem.tolerances(1e-6, [1e-8, 1e-8])
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_output_states_are_those_of_the_unknowns(case, name):
+    """Accelerations and multipliers are computed anew, so wrong ones do no harm."""
+    s, x = case
+    p = FORMS[name](s)
+    y, yd = p.pack(x)
+    y[s.nq + s.nv:] = 1e6
+    yd[:] = 1e6
+    for found, expected in zip(p.state(x.t, y, yd), (x.q, x.v, x.a, x.lam)):
+        assert found.shape == expected.shape
+        assert relative(found, expected) < 1e-10
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_unpacking_returns_what_was_packed(case, name):
+    s, x = case
+    p = FORMS[name](s)
+    y, yd = p.pack(x)
+    for found, expected in zip(p.unpack(y, yd), (x.q, x.v, x.a, x.lam)):
+        np.testing.assert_array_equal(found, expected)
+    rows = p.unpack(np.array([y, 2 * y, 3 * y]), np.array([yd, yd, yd]))
+    assert [r.shape for r in rows] == [(3, s.nq), (3, s.nv), (3, s.nv), (3, s.nc)]
+
+
+def test_problems_print_what_they_are(problem, case):
+    text = repr(problem)
+    assert type(problem).__name__ in text
+    assert repr(case[0].name) in text
+    assert f"{problem.n} unknowns, {problem.m} equations" in text
+
+
+def test_the_table_of_formulations_is_complete():
+    assert {name: c.formulation for name, c in FORMULATIONS.items()} == {name: name for name in FORMULATIONS}
+    assert set(FORMULATIONS) == {"index3", "ggl", "gear", "index2", "index1", "overdetermined", "ode"}
+    assert len({c.title for c in FORMULATIONS.values()}) == len(FORMULATIONS)
+
+
+# --- the underlying ordinary differential equation -----------------------------------------------------------------------
+
+
+def test_the_right_hand_side_is_rate_and_acceleration(case):
+    s, x = case
+    p = mbdae.UnderlyingODE(s)
+    y, yd = p.pack(x)
+    assert relative(p.rhs(x.t, y), yd) < 1e-11
+    np.testing.assert_allclose(yd, np.concatenate([s.qdot(x.q, x.v), x.a]))
+
+
+def test_baumgarte_terms_pull_back_to_the_constraints(case, rng):
+    """`Phi'' + 2 alpha Phi' + beta^2 Phi = 0` along the right-hand side."""
+    s, t = case[0], 0.6
+    p = mbdae.UnderlyingODE(s, alpha=2.0, beta=3.0)
+    y, _ = random_point(p, rng)
+    q, v, a = y[p.blocks["q"]], y[p.blocks["v"]], p.rhs(t, y)[p.blocks["v"]]
+    G = s.phi_q(t, q)
+    error = G @ a - s.gamma(t, q, v) + 4.0 * (G @ v - s.nu(t, q)) + 9.0 * s.phi(t, q)
+    assert np.abs(s.phi(t, q)).max() > 0.01
+    assert np.abs(error).max() < 1e-9 * (1 + np.abs(a).max())
+
+
+def test_jacobians_of_the_right_hand_side_agree_with_differences(case):
+    s, x = case
+    for p in (mbdae.UnderlyingODE(s), mbdae.UnderlyingODE(s, 2.0, 3.0)):
+        y, _ = p.pack(x)
+        assert relative(p.rhs_jacobian(x.t, y), central(lambda d, p=p, y=y: p.rhs(x.t, y + d), p.n)) < 1e-6
+
+
+def test_states_of_the_output_are_projected(case, rng):
+    s, x = case
+    y, _ = mbdae.UnderlyingODE(s).pack(x)
+    y = y + 1e-4 * rng.normal(size=len(y))
+    q, v, a, lam = mbdae.UnderlyingODE(s).state(x.t, y)
+    G = s.phi_q(x.t, q)
+    assert np.abs(s.phi(x.t, q)).max() < 1e-12
+    assert np.abs(G @ v - s.nu(x.t, q)).max() < 1e-11
+    assert relative(s.mass(x.t, q) @ a + G.T @ lam, s.force(x.t, q, v, lam)) < 1e-10
+    plain = mbdae.UnderlyingODE(s, project=False).state(x.t, y)
+    np.testing.assert_array_equal(plain[0], y[:s.nq])
+    np.testing.assert_array_equal(plain[1], y[s.nq:])
+
+
+def test_friction_multipliers_settle_at_every_call():
+    """The guess of the multipliers from the call before does not show in the result."""
+    s = mbdae.System(slider_crank())
+    x = mbdae.assemble(s)
+    far = mbdae.assemble(s, v=50 * x.v)
+    p = mbdae.UnderlyingODE(s)
+    first = p.rhs(0.0, p.pack(x)[0])
+    p.rhs(0.0, p.pack(far)[0])
+    assert relative(p.rhs(0.0, p.pack(x)[0]), first) < 1e-12
+    without = mbdae.UnderlyingODE(mbdae.System(replace(slider_crank(), forces=())))
+    assert relative(without.rhs(0.0, p.pack(x)[0]), first) > 1e-3
