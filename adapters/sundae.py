@@ -5,6 +5,7 @@ The wheel of scikit-sundae carries SUNDIALS, so these are the solvers that are a
 
 import contextlib
 import ctypes
+import os
 import re
 import sys
 import time
@@ -196,6 +197,7 @@ class _Sundials:
         begin = time.perf_counter()
         stepper = _Stepper(solver, t_end)
         state = start if len(start) == 2 else (*start, None)
+        os.environ.setdefault("SUNLOGGER_WARNING_FILENAME", os.devnull)  # SUNDIALS would print its warnings
         try:
             with contextlib.redirect_stdout(_WithoutReports(sys.stdout)):
                 solver.init_step(t0, *start)

@@ -114,7 +114,7 @@ def loud(length, rate, t):
 
 
 def test_nothing_is_printed_but_by_the_user(system, capfd):
-    """Without a preconditioner GMRES gives up on these equations; scikit-sundae prints a report of its own."""
+    """Without a preconditioner GMRES gives up on these equations; SUNDIALS and scikit-sundae print reports of their own."""
     s = mbdae.solve(system, Ida(linsolver="gmres"), (0.0, 0.3))
     assert not s.success
     assert "SUNDIALS: " in s.message

@@ -180,7 +180,8 @@ def top(retract):
         return np.array([2 * (e1 * e3 - e0 * e2) - 0.1 * t])
 
     return mbdae.System.from_functions(nq=4, nv=3, nc=1, mass=lambda t, q: INERTIA, force=lambda t, q, w: -np.cross(w, INERTIA @ w),
-                                       phi=constraint, kinematics=quaternion_rate, retract=retract, q0=[1, 0, 0, 0], v0=[1.0, 0.3, 2.0], name="top")
+                                       phi=constraint, kinematics=quaternion_rate, retract=retract, q0=[1, 0, 0, 0],
+                                       v0=[1.0, 0.3, 2.0], name="top")
 
 
 @pytest.fixture(scope="module")

@@ -44,16 +44,16 @@ def _by_address(restype, argtypes):
 if config.DISABLE_JIT:  # type: ignore[attr-defined]  # the same calls through ctypes, so that kernels can be stepped through
 
     def call1(address, x):
-        return _SCALAR[1](address)(x)
+        return _SCALAR[1](int(address))(x)
 
     def call3(address, x, y, z):
-        return _SCALAR[3](address)(x, y, z)
+        return _SCALAR[3](int(address))(x, y, z)
 
     def call_force(address, t, states, k, out):
-        _FORCE(address)(t, states, k, out)
+        _FORCE(int(address))(t, states, int(k), out)
 
     def call_system(address, what, t, q, v, out, is_complex):
-        _SYSTEM(address)(what, t, q, v, out, is_complex)
+        _SYSTEM(int(address))(what, t, q, v, out, is_complex)
 
 else:
     _d, _i = types.float64, types.int64
