@@ -1,13 +1,20 @@
-"""The package as a package: complete list of packages, imports in one direction, a light import, interpreter mode."""
+"""The package as a package: complete list of packages, imports in one direction, a light import, examples, interpreter mode."""
 
 import ast
+import doctest
+import importlib
 import os
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import mbdae
+
+from .helpers import T0, all_elements
 
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
@@ -23,6 +30,19 @@ def packages_on_disk():
 def test_the_list_of_packages_is_complete():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert set(project["tool"]["setuptools"]["packages"]) == packages_on_disk()
+
+
+def test_every_folder_with_code_is_a_package():
+    assert all((path.parent / "__init__.py").exists() for path, _ in modules())
+
+
+def test_versions_agree():
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == mbdae.__version__
+
+
+def test_public_names_exist_once():
+    assert all(hasattr(mbdae, name) for name in mbdae.__all__)
+    assert len(set(mbdae.__all__)) == len(mbdae.__all__)
 
 
 def modules():
@@ -68,6 +88,30 @@ def test_the_library_imports_neither_plots_nor_terminals():
     assert run("import mbdae, mbdae.library, sys; print([m for m in ('matplotlib', 'rich', 'sksundae') if m in sys.modules])") == "[]\n"
 
 
+def test_no_module_loads_a_foreign_solver_or_a_terminal_before_it_is_needed():
+    names = [".".join(parts) for _, parts in modules() if parts[1:2] != ["cli"]]
+    loaded = run(f"import importlib, sys; [importlib.import_module(m) for m in {names}]; print(*sys.modules)").split()
+    assert set(names) <= set(loaded)
+    assert not {"matplotlib", "rich", "sksundae", "assimulo", "scikits.odes"} & set(loaded)
+
+
+def test_only_the_command_line_prints():
+    for path, parts in modules():
+        if parts[1:2] != ["cli"]:
+            calls = (n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
+            assert not any(getattr(f, "id", "") == "print" for f in calls), path
+
+
+def test_examples_in_docstrings_are_right():
+    attempted = 0
+    for _, parts in modules():
+        if parts[1:2] not in (["cli"], ["studies"]):  # these draw and print
+            result = doctest.testmod(importlib.import_module(".".join(parts)))
+            assert result.failed == 0, parts
+            attempted += result.attempted
+    assert attempted >= 4
+
+
 PENDULUM = """
 import mbdae, numpy as np
 from mbdae import library
@@ -85,3 +129,29 @@ def test_interpreter_mode_gives_the_same_numbers():
     plain, fast = (ast.literal_eval(run(PENDULUM, NUMBA_DISABLE_JIT=flag)) for flag in ("1", "0"))
     assert len(plain) > 200
     assert plain == pytest.approx(fast, rel=1e-8, abs=1e-8)  # the multipliers are rounding errors of positions over h^2
+
+
+ELEMENTS = """
+import sys, importlib.util
+spec = importlib.util.spec_from_file_location("tests", sys.argv[1] + "/__init__.py", submodule_search_locations=[sys.argv[1]])
+sys.modules["tests"] = importlib.util.module_from_spec(spec)
+from tests.test_packaging import numbers
+print(repr(numbers()))
+"""
+
+
+def numbers():
+    """Residual and Jacobian of a system with every element and user functions in plain Python."""
+    s = mbdae.System(all_elements(3))
+    p, x = mbdae.GGL(s), np.cos(np.arange(300.0))
+    y, yd = x[:p.n].copy(), x[p.n:2 * p.n].copy()
+    y[p.blocks["q"]] = s.initial_guess()[0]
+    return np.concatenate([p.residual(T0, y, yd), p.jacobian_values(T0, y, yd, 3.0)]).tolist()
+
+
+def test_interpreter_mode_knows_every_element():
+    """Also without a warning."""
+    command = [sys.executable, "-W", "error", "-c", ELEMENTS, str(ROOT / "tests")]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    output = subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
+    assert ast.literal_eval(output) == pytest.approx(numbers(), rel=1e-9, abs=1e-9)
