@@ -1,15 +1,17 @@
-"""The boundary to foreign solvers: what crosses it is counted, guarded against values that are not finite, and kept on failure."""
+"""The boundary to foreign solvers: what they call crosses it counted, guarded against values that are not finite, on their own clock.
+
+A solver never sees a negative direction or a start other than zero if its package has trouble with them: with `direction = -1` it
+integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
+"""
 
 import numpy as np
 
 from mbdae.compiled import compiled
 from mbdae.status import Status
-from mbdae.system.assembly import AssemblyError
-from mbdae.trajectory import Trajectory
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
-STALLED = 1000  # steps in a row that move time by rounding only
 HUGE = 1e60  # what a solver sees instead: its Newton iteration diverges and the step is cut
+GOOD, RECOVERABLE, FATAL = 0, 1, -1  # what callbacks return, as in SUNDIALS
 
 
 @compiled
@@ -41,125 +43,179 @@ def refuse_redundant(state, label):
                          f"mechanism.without({names}), or use the underlying ODE or a one-step integrator")
 
 
-class Guard:
-    """Counts evaluations and replaces values that are not finite.
+class Crossing:
+    """A problem as one solver sees it.
 
     A Newton iterate may leave the domain of the equations; the solver should then shorten its step and try again. Some solvers would
-    loop without end on NaN, so they see a huge value instead, and after too many bad evaluations the run ends.
-    """
-
-    def __init__(self):
-        self.calls = self.jacobians = self.bad = self.bad_in_a_row = 0
-
-    def check(self, t, out):
-        """To be called with every result; may change it."""
-        self.calls += 1
-        if _all_finite(out):
-            self.bad_in_a_row = 0
-            return
-        self.bad += 1
-        self.bad_in_a_row += 1
-        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED:
-            raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
-        out[~np.isfinite(out)] = HUGE
-
-    def check_jacobian(self, t, values):
-        """To be called with every Jacobian."""
-        self.jacobians += 1
-        if not np.isfinite(values).all():
-            raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}")
-
-    def explain(self, failure):
-        """The failure, traced back to values that were not finite if the solver met them last."""
-        if self.bad_in_a_row and failure.status != Status.NOT_FINITE:
-            return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
-        return failure
-
-
-def drive(stepper, guard, t0, start, t_end, output, progress, max_steps):
-    """Step a solver to the end and collect its output.
+    loop without end on NaN, so they see huge values and a flag instead, and after too many bad evaluations the run ends.
 
     Parameters
     ----------
-    stepper : object
-        `stepper.step() -> t, y, yd` makes one internal step towards the end; `stepper.at(t) -> y, yd` interpolates within it.
-    guard : Guard
-    t0, start : float, (y, yd)
-    t_end : float
-    output : Output
-    progress : callable or None
-    max_steps : int
-
-    Returns
-    -------
-    steps : int
-    status : Status
-    message : str
-    """
-    forward = 1.0 if t_end > t0 else -1.0
-    output.begin(t0, start, forward)
-    t, steps, stalled = t0, 0, 0
-    try:
-        while forward * (t_end - t) > 0.0:
-            if steps == max_steps:
-                raise SolverFailure(Status.TOO_MANY_STEPS, f"{max_steps} steps were not enough")
-            before = t
-            t, y, yd = stepper.step()
-            stalled = stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
-            if stalled > STALLED:
-                raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
-            if t == before:  # after an interpolation SUNDIALS returns the end of its last step once more
-                continue
-            steps += 1
-            output.step(t, y, yd, stepper, last=forward * (t_end - t) <= 0.0)
-            if progress is not None:
-                progress(t)
-    except SolverFailure as met:
-        failure = guard.explain(met)
-        return steps, failure.status, f"{failure.reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
-    return steps, Status.SUCCESS, "the end of the time span was reached"
-
-
-class Output:
-    """What a run stores: the states at given times, or every so-manieth step and the last one.
+    problem : Problem
+    keeps : bool
+        Whether exceptions are kept in `error` instead of being raised through the solver: for packages that swallow them. Every later
+        callback then fails at once, and `raise_kept` raises.
+    t0 : float
+        Time at which the solver's clock shows zero.
+    direction : {1, -1}
 
     Attributes
     ----------
-    rows : list of (t, y, yd)
+    calls, jacobians : int
+        Evaluations, counted here because some solvers do not count those for difference quotients.
+    error : BaseException or None
     """
 
-    def __init__(self, t_eval=None, every=1):
-        self.rows = []
-        self._wanted = None if t_eval is None else list(t_eval[::-1])
-        self._every, self._count = every, 0
+    def __init__(self, problem, keeps=False, t0=0.0, direction=1):
+        self.problem, self.keeps, self.t0, self.direction = problem, keeps, t0, direction
+        self.calls = self.jacobians = self.bad = self.bad_in_a_row = 0
+        self.error = None
+        self._last_bad = 0
 
-    def begin(self, t0, start, forward):
-        """The initial state."""
-        self._forward = forward
-        if self._wanted is None:
-            self.rows.append((t0, *start))
-        while self._wanted and forward * (self._wanted[-1] - t0) <= 0.0:
-            self.rows.append((self._wanted.pop(), *start))
+    # the clock -----------------------------------------------------------------------------------------------------------
 
-    def step(self, t, y, yd, stepper, last):
-        """The state after a step."""
-        self._count += 1
-        if self._wanted is None and (last or self._count % self._every == 0):
-            self.rows.append((t, y, yd))
-        while self._wanted and self._forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
-            time = self._wanted.pop()
-            self.rows.append((time, *stepper.at(time)))
+    def time(self, s):
+        """Time of the problem when the solver's clock shows `s`."""
+        return self.t0 + self.direction * s
 
-    def trajectory(self, problem, statistics, status, message):
-        """What has been stored, as states of the system, up to the first one that cannot be projected onto the constraints."""
-        system, states = problem.system, []
-        try:
-            for row in self.rows:
-                states.append(problem.state(*row))
-        except AssemblyError as error:
-            at = self.rows[len(states)][0]
-            status, message = Status.SOLVER_FAILED, f"the output at t = {at:.9g} is too far off the constraints: {error}"
-        t = np.array([row[0] for row in self.rows[:len(states)]])
-        sizes = (system.nq, system.nv, system.nv, system.nc)
-        columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
-        return Trajectory(t, *columns, statistics, status, message)
+    def clock(self, t):
+        """What the solver's clock shows at time `t`."""
+        return self.direction * (t - self.t0)
+
+    def rate(self, yd):
+        """A derivative by time as one by the solver's clock, or the other way round."""
+        return yd if self.direction > 0 or yd is None else -yd
+
+    # what the solver calls -------------------------------------------------------------------------------------------------
+
+    def residual(self):
+        """`residual(s, y, yd, out) -> flag`; with the solver's clock in step with time there is nothing between it and the kernel."""
+        kernel, arguments, callbacks = self.problem.kernel, self.problem.arguments, self.problem.system.callbacks
+
+        def residual(t, y, yd, out):
+            if self.error is not None:
+                return FATAL
+            self.calls += 1
+            try:
+                if kernel(t, y, yd, out, *arguments) and callbacks.pending is None:
+                    return GOOD
+                return self._bad(t, out)
+            except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
+                return self._keep(error)
+
+        if self.t0 == 0.0 and self.direction > 0:
+            return residual
+        rate = np.empty(self.problem.n)
+
+        def on_own_clock(s, y, yd, out):
+            np.multiply(yd, self.direction, out=rate)
+            return residual(self.t0 + self.direction * s, y, rate, out)
+
+        return on_own_clock
+
+    def rhs(self):
+        """`rhs(s, y, out) -> flag` of an explicit problem."""
+        kernel, arguments, callbacks = self.problem.kernel, self.problem.arguments, self.problem.system.callbacks
+
+        def rhs(t, y, out):
+            if self.error is not None:
+                return FATAL
+            self.calls += 1
+            try:
+                if kernel(t, y, out, *arguments) and callbacks.pending is None:
+                    return GOOD
+                return self._bad(t, out)
+            except BaseException as error:
+                return self._keep(error)
+
+        if self.t0 == 0.0 and self.direction > 0:
+            return rhs
+
+        def on_own_clock(s, y, out):
+            flag = rhs(self.t0 + self.direction * s, y, out)
+            np.multiply(out, self.direction, out=out)
+            return flag
+
+        return on_own_clock
+
+    def jacobian(self, store):
+        """`jacobian(s, y, yd, c, J) -> flag`: `F_y + c F_yd` put into `J` by `store(values, J)`, see `mbdae.adapters.storage`."""
+
+        def jacobian(s, y, yd, c, J):
+            if self.error is not None:
+                return FATAL
+            try:
+                values = self.problem.jacobian_values(self.time(s), y, self.rate(yd), self.direction * c)
+                self._check_jacobian(s, values)
+                store(values, J)
+                return GOOD
+            except BaseException as error:
+                return self._keep(error)
+
+        return jacobian
+
+    def rhs_jacobian(self):
+        """`jacobian(s, y) -> (n, n)`, the derivative of `rhs`; zeros if the exception that was met is kept."""
+        nothing = np.zeros((self.problem.n, self.problem.n))
+
+        def jacobian(s, y):
+            if self.error is not None:
+                return nothing
+            try:
+                J = self.problem.rhs_jacobian(self.time(s), y)
+                self._check_jacobian(s, J.ravel())
+                return J if self.direction > 0 else -J
+            except BaseException as error:
+                self._keep(error)
+                return nothing
+
+        return jacobian
+
+    def guarded(self, function, otherwise):
+        """Any other callback of the solver, with the same care for exceptions; `otherwise` is returned once one has been kept."""
+
+        def call(*args, **kwargs):
+            if self.error is not None:
+                return otherwise
+            try:
+                return function(*args, **kwargs)
+            except BaseException as error:
+                self._keep(error)
+                return otherwise
+
+        return call
+
+    # failures --------------------------------------------------------------------------------------------------------------
+
+    def raise_kept(self):
+        """Raise the exception that has been kept, if any, unchanged."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+
+    def explain(self, failure):
+        """The failure, traced back to values that were not finite if the solver met them last."""
+        if self._last_bad == self.calls and self.bad and failure.status != Status.NOT_FINITE:
+            return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
+        return failure
+
+    def _keep(self, error):
+        if not self.keeps:
+            raise error
+        self.error = error
+        return FATAL
+
+    def _bad(self, t, out):
+        self.problem.system.callbacks.check()
+        self.bad += 1
+        self.bad_in_a_row = self.bad_in_a_row + 1 if self._last_bad == self.calls - 1 else 1
+        self._last_bad = self.calls
+        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED:
+            raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
+        out[~np.isfinite(out)] = HUGE
+        return RECOVERABLE
+
+    def _check_jacobian(self, s, values):
+        self.jacobians += 1
+        if not _all_finite(values):
+            raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {self.time(s):.9g}")

@@ -3,42 +3,64 @@
 import time
 import warnings
 from dataclasses import dataclass
-from importlib import metadata
 
 import numpy as np
 
-from mbdae.method import Availability
+from mbdae.method import installed
 from mbdae.status import Statistics, Status
 
-from .boundary import Guard, Output, SolverFailure, drive
+from .boundary import Crossing, SolverFailure
+from .run import Run
+from .support import explicit_support, supported
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
+SUPPORT = explicit_support(jacobian="exact (Radau, BDF, LSODA)")
 
 
 def availability():
     """State of the package."""
-    return Availability("scipy", metadata.version("scipy"), "pip install scipy")
+    return installed("scipy", "scipy", "pip install scipy")
 
 
-def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", guard=None):
-    """Arguments for `scipy.integrate.solve_ivp` and its solver classes: `fun`, tolerances, and `jac` where the method takes one."""
-    guard = Guard() if guard is None else guard
+def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", events=None, crossing=None):
+    """Arguments for `scipy.integrate.solve_ivp` and its solver classes: `fun`, tolerances, and `jac` where the method takes one.
+
+    Parameters
+    ----------
+    problem : Problem
+        Explicit, e.g. `UnderlyingODE`.
+    rtol, atol : float
+    method : str
+        Not part of the result, but it decides whether `jac` is.
+    jacobian : {"exact", "difference"}
+    events : sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction`, become SciPy's `event(t, y)`.
+    crossing : Crossing, optional
+        Counter of evaluations.
+    """
+    crossing = Crossing(problem) if crossing is None else crossing
+    evaluate = crossing.rhs()
 
     def rhs(t, y):
-        out = problem.rhs(t, np.ascontiguousarray(y, dtype=float))
-        guard.check(t, out)
+        out = np.empty(problem.n)
+        evaluate(t, np.ascontiguousarray(y, dtype=float), out)
         return out
-
-    def jac(t, y):
-        J = problem.rhs_jacobian(t, y)
-        guard.check_jacobian(t, J)
-        return J
 
     options = {"fun": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol)}
     if jacobian == "exact" and method in _IMPLICIT:
-        options["jac"] = jac
+        options["jac"] = crossing.rhs_jacobian()
+    if events is not None:
+        options["events"] = [_native_event(problem, event) for event in events]
     return options
+
+
+def _native_event(problem, event):
+    def native(t, y):
+        return event(t, *problem.motion(y))
+
+    native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
+    return native
 
 
 class _Stepper:
@@ -77,7 +99,8 @@ class SolveIvp:
     max_step: float = np.inf
     max_steps: int = 1_000_000
 
-    formulations = ("ode",)
+    support = SUPPORT
+    formulations = supported(SUPPORT)
     package = "scipy"
     availability = staticmethod(availability)
 
@@ -96,20 +119,21 @@ class SolveIvp:
         """Name for tables and legends."""
         return f"SciPy {self.method}"
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None):
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
         import scipy.integrate
 
-        guard = Guard()
-        options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, guard)
+        crossing = Crossing(problem)
+        options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, crossing=crossing)
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)
+        run = Run(crossing, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
+                  max_steps=self.max_steps)
         begin = time.perf_counter()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step, **options)
-        output = Output(t_eval, every)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="lsoda:")  # it fails, too, and the message of the solution says so
-            steps, status, message = drive(_Stepper(solver), guard, state.t, (y0, None), t_end, output, progress, self.max_steps)
-        statistics = Statistics(steps=steps, residuals=int(solver.nfev), residuals_jacobian=guard.calls - int(solver.nfev),
-                                jacobians=int(solver.njev), factorisations=int(solver.nlu), seconds=time.perf_counter() - begin)
-        return output.trajectory(problem, statistics, status, message)
+            run.carry_out(lambda: run.pull(_Stepper(solver)))
+        return run.trajectory(Statistics(
+            steps=run.steps, residuals=int(solver.nfev), residuals_jacobian=crossing.calls - int(solver.nfev), jacobians=int(solver.njev),
+            factorisations=int(solver.nlu), seconds=time.perf_counter() - begin))

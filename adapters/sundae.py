@@ -11,32 +11,35 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass
-from importlib import metadata
 
 import numpy as np
 
-from mbdae.method import Availability
+from mbdae.method import installed
 from mbdae.status import Statistics, Status
 
-from .boundary import Guard, Output, SolverFailure, drive, refuse_redundant
+from . import storage
+from .boundary import Crossing, SolverFailure, refuse_redundant
+from .run import Run
+from .support import Settings, explicit_support, implicit_support, supported, tightened
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
-_LINEAR = ("auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr")
 _ITERATIVE = ("gmres", "bicgstab", "tfqmr")
-_REPORT = re.compile(r"\s*\[\w+, Error: -?\d+\]")
+_LINEAR = ("auto", "dense", "band", "sparse", *_ITERATIVE)
 _LINEAR_ODE = ("auto", "dense", *_ITERATIVE)  # the Jacobian of the underlying ODE is full
+_REPORT = re.compile(r"\s*\[\w+, Error: -?\d+\]")
+
+_MASKED = Settings(mask=True, linear_solver="dense, band, sparse, Krylov")
+IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
+                               index3=Settings(mask=True, tighten=1e-2, linear_solver="dense, band, sparse, Krylov"))
+CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
 
 
 def availability():
     """State of the package."""
-    try:
-        version = metadata.version("scikit-sundae")
-    except metadata.PackageNotFoundError:
-        version = None
-    return Availability("scikit-sundae", version, "pip install scikit-sundae")
+    return installed("scikit-sundae", "sksundae", "pip install scikit-sundae")
 
 
-def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", guard=None):
+def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
     """Arguments for `sksundae.ida.IDA`: `IDA(**ida_arguments(problem))` is a solver with the settings that the formulation needs.
 
     Parameters
@@ -47,25 +50,46 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
         Tolerances of positions and velocities; multipliers get those of the formulation.
     jacobian : {"exact", "difference"}
         The complex-step Jacobian of the problem, or IDA's own difference quotients.
-    linsolver : {"auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr"}
-    guard : Guard, optional
+    linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
+        `"band"` numbers unknowns and equations anew: `y` and `yd` that go in or come out are `y[band_order(problem)]`.
+    events : sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction`, become `eventsfn`.
+    crossing : Crossing, optional
         Counter of evaluations.
 
     Returns
     -------
     dict
     """
-    guard = Guard() if guard is None else guard
+    crossing = Crossing(problem) if crossing is None else crossing
     _check_choices("ida_arguments", linsolver, jacobian, _LINEAR)
     linsolver = _linear_solver(problem, linsolver)
-    options = {"resfn": _residual(problem, guard), "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
+    order = band_order(problem) if linsolver == "band" else np.arange(problem.n)
+    rtol, atol = tightened(IDA_SUPPORT, problem, rtol, atol)
+    options = {"resfn": _residual(crossing, order if linsolver == "band" else None), "rtol": rtol,
+               "atol": problem.tolerances(rtol, atol)[order], "linsolver": linsolver}
     if problem.algebraic.any():
-        options["algebraic_idx"] = np.flatnonzero(problem.algebraic)
+        options["algebraic_idx"] = np.flatnonzero(problem.algebraic[order])
     if linsolver == "sparse":
         options["sparsity"] = problem.pattern
+    if linsolver == "band":
+        options["lband"], options["uband"] = _band(problem).lower, _band(problem).upper
     if jacobian == "exact" and linsolver not in _ITERATIVE:
-        options["jacfn"] = _jacobian(problem, guard, linsolver)
+        options["jacfn"] = _jacobian(crossing, linsolver)
+    if events is not None:
+        options |= _native_events(problem, events, order)
     return options
+
+
+def band_order(problem):
+    """Order of the unknowns for the band solver: it sees `y[order]`."""
+    return _band(problem).order
+
+
+def _band(problem):
+    if not hasattr(problem, "_band_of_sundae"):
+        problem._band_of_sundae = storage.Band(problem.pattern)
+    return problem._band_of_sundae
 
 
 def _check_choices(owner, linsolver, jacobian, possible):
@@ -81,38 +105,80 @@ def _linear_solver(problem, linsolver):
     return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
 
 
-def _residual(problem, guard):
-    y, yd = np.empty(problem.n), np.empty(problem.n)  # compiled code wants writable arrays, IDA hands over read-only ones
+def _residual(crossing, order):
+    n = crossing.problem.n
+    y, yd, result = np.empty(n), np.empty(n), np.empty(n)  # compiled code wants writable arrays, IDA hands over read-only ones
+    evaluate = crossing.residual()
 
     def residual(t, y_in, yd_in, out):
         y[:], yd[:] = y_in, yd_in
-        problem.residual(t, y, yd, out)
-        guard.check(t, out)
+        evaluate(t, y, yd, out)
 
-    return residual
+    def in_band_order(t, y_in, yd_in, out):
+        y[order], yd[order] = y_in, yd_in
+        evaluate(t, y, yd, result)
+        out[:] = result[order]
+
+    return residual if order is None else in_band_order
 
 
-def _jacobian(problem, guard, linsolver):
-    rows = problem.pattern.indices
-    columns = np.repeat(np.arange(problem.n), np.diff(problem.pattern.indptr))
-    sparse = linsolver == "sparse"
+def _jacobian(crossing, linsolver):
+    problem = crossing.problem
+    if linsolver == "band":
+        band = _band(problem)
+        evaluate, place = crossing.jacobian(band.store(band.upper)), band.place
+        return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J) and None
+    evaluate = crossing.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
+    return lambda t, y, yd, residual, c, J: evaluate(t, y, yd, c, J) and None
 
-    def jacobian(t, y, yd, residual, c, J):
-        values = problem.jacobian_values(t, y, yd, c)
-        guard.check_jacobian(t, values)
-        if sparse:
-            J[:] = values
-        else:
-            J[rows, columns] = values
 
-    return jacobian
+def _native_events(problem, events, order):
+    """Events as `eventsfn`."""
+    place = np.argsort(order)
+
+    def eventsfn(t, y, yd, out):
+        q, v = problem.motion(y[place])
+        out[:] = [event(t, q, v) for event in events]
+
+    eventsfn.terminal = [bool(getattr(e, "terminal", False)) for e in events]
+    eventsfn.direction = [int(getattr(e, "direction", 0)) for e in events]
+    return {"eventsfn": eventsfn, "num_events": len(events)}
+
+
+def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
+    """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
+    crossing = Crossing(problem) if crossing is None else crossing
+    _check_choices("cvode_arguments", linsolver, jacobian, _LINEAR_ODE)
+    linsolver = _linear_solver(problem, linsolver)
+    y, evaluate, derivative = np.empty(problem.n), crossing.rhs(), crossing.rhs_jacobian()
+
+    def rhs(t, y_in, out):
+        y[:] = y_in
+        evaluate(t, y, out)
+
+    def jacobian_of_rhs(t, y_in, f, J):
+        J[:, :] = derivative(t, y_in)
+
+    options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
+    if jacobian == "exact" and linsolver == "dense":
+        options["jacfn"] = jacobian_of_rhs
+    if events is not None:
+        native = _native_events(problem, events, np.arange(problem.n))
+        inner = native["eventsfn"]
+
+        def eventsfn(t, y, out):
+            inner(t, y, None, out)
+
+        eventsfn.terminal, eventsfn.direction = inner.terminal, inner.direction
+        options |= native | {"eventsfn": eventsfn}
+    return options
 
 
 class _Stepper:
     """One internal step at a time, and interpolation within the last one."""
 
-    def __init__(self, solver, t_end):
-        self.solver, self.t_end, self.last = solver, t_end, None
+    def __init__(self, solver, t_end, place=None):
+        self.solver, self.t_end, self.place, self.last = solver, t_end, place, None
 
     def step(self):
         return self._state(self._call("onestep", self.t_end))
@@ -127,10 +193,11 @@ class _Stepper:
         self.last = result
         return result
 
-    @staticmethod
-    def _state(result):
-        yp = getattr(result, "yp", None)
-        return float(np.ravel(result.t)[-1]), np.array(result.y).reshape(-1), None if yp is None else np.array(yp).reshape(-1)
+    def _state(self, result):
+        y, yd = (None if x is None else np.array(x).reshape(-1) for x in (result.y, getattr(result, "yp", None)))
+        if self.place is not None:
+            y, yd = y[self.place], yd[self.place]
+        return float(np.ravel(result.t)[-1]), y, yd
 
 
 class _WithoutReports:
@@ -193,24 +260,28 @@ class _Sundials:
         """Name for tables and legends."""
         return type(self).__name__ + ("" if self.jacobian == "exact" else ", difference Jacobian")
 
-    def _run(self, solver, guard, problem, start, t0, t_end, output, progress):
+    def _carry_out(self, solver, run, start, place=None):
+        """Initialise the solver, step it to the end, and return what it has cost."""
         begin = time.perf_counter()
-        stepper = _Stepper(solver, t_end)
-        state = start if len(start) == 2 else (*start, None)
+        stepper = _Stepper(solver, run.t_end, place)
         os.environ.setdefault("SUNLOGGER_WARNING_FILENAME", os.devnull)  # SUNDIALS would print its warnings
+
+        def integrate():
+            solver.init_step(run.t, *start)
+            run.pull(stepper)
+
         try:
             with contextlib.redirect_stdout(_WithoutReports(sys.stdout)):
-                solver.init_step(t0, *start)
-                steps, status, message = drive(stepper, guard, t0, state, t_end, output, progress, self.max_steps)
+                run.carry_out(integrate)
         finally:
-            if stepper.last is None and _linear_solver(problem, self.linsolver) == "sparse":
+            if stepper.last is None and _linear_solver(run.problem, self.linsolver) == "sparse":
                 _keep_forever(solver)
-        seconds = time.perf_counter() - begin
-        nfev = None if stepper.last is None else int(stepper.last.nfev)
-        njev = None if stepper.last is None else int(stepper.last.njev)
-        differences = None if nfev is None else guard.calls - nfev
-        statistics = Statistics(steps=steps, residuals=nfev, residuals_jacobian=differences, jacobians=njev, seconds=seconds)
-        return statistics, status, message
+        seconds, last, calls = time.perf_counter() - begin, stepper.last, run.crossing.calls
+        if last is None:
+            return Statistics(steps=run.steps, seconds=seconds)
+        # its own count leaves out the evaluations for difference quotients
+        return Statistics(steps=run.steps, residuals=int(last.nfev), residuals_jacobian=calls - int(last.nfev), jacobians=int(last.njev),
+                          seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -221,8 +292,8 @@ class Ida(_Sundials):
     ----------
     jacobian : {"exact", "difference"}
         The problem's own Jacobian (complex step along column groups), or IDA's difference quotients.
-    linsolver : {"auto", "dense", "sparse", "gmres", "bicgstab", "tfqmr"}
-        `"auto"`: dense up to 120 unknowns, then sparse.
+    linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
+        `"auto"`: dense up to 120 unknowns, then sparse. `"band"`: unknowns and equations renumbered for a small band.
     max_order : int
     first_step, max_step : float
         Zero leaves the choice to IDA, or the first step to the formulation.
@@ -230,24 +301,29 @@ class Ida(_Sundials):
         Steps after which the run ends with `TOO_MANY_STEPS`.
     """
 
-    formulations = ("gear", "ggl", "index2", "index1", "index3")
+    support = IDA_SUPPORT
+    formulations = supported(IDA_SUPPORT)
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None):
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
         from sksundae.ida import IDA
 
         refuse_redundant(state, self.label)
-        guard = Guard()
-        arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
+        crossing = Crossing(problem)
+        arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
         first_step = self.first_step or problem.first_step
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")  # the pattern is for the storage, the values are ours
             solver = IDA(**arguments, max_order=self.max_order, first_step=first_step, max_step=self.max_step)
         start = problem.pack(state)
         problem.compile(state.t, *start)
-        output = Output(t_eval, every)
-        statistics, status, message = self._run(solver, guard, problem, start, state.t, t_end, output, progress)
-        return output.trajectory(problem, statistics, status, message)
+        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        if self.linsolver == "band":
+            band = _band(problem)
+            statistics = self._carry_out(solver, run, tuple(x[band.order] for x in start), band.place)
+        else:
+            statistics = self._carry_out(solver, run, start)
+        return run.trajectory(statistics)
 
 
 @dataclass(frozen=True)
@@ -263,7 +339,8 @@ class Cvode(_Sundials):
 
     multistep: str = "BDF"
 
-    formulations = ("ode",)
+    support = CVODE_SUPPORT
+    formulations = supported(CVODE_SUPPORT)
     linear_solvers = _LINEAR_ODE
 
     def __post_init__(self):
@@ -280,38 +357,16 @@ class Cvode(_Sundials):
     def label(self):
         return super().label.replace("Cvode", f"Cvode {self.multistep}")
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None):
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
         from sksundae.cvode import CVODE
 
-        guard = Guard()
-        arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, guard)
+        crossing = Crossing(problem)
+        arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
         order = self.max_order if self.multistep == "BDF" or self.max_order != 5 else 12
         solver = CVODE(**arguments, method=self.multistep, max_order=order, first_step=self.first_step, max_step=self.max_step)
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)
-        output = Output(t_eval, every)
-        statistics, status, message = self._run(solver, guard, problem, (y0,), state.t, t_end, output, progress)
-        return output.trajectory(problem, statistics, status, message)
-
-
-def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", guard=None):
-    """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`."""
-    guard = Guard() if guard is None else guard
-    _check_choices("cvode_arguments", linsolver, jacobian, _LINEAR_ODE)
-    linsolver = _linear_solver(problem, linsolver)
-    y = np.empty(problem.n)
-
-    def rhs(t, y_in, out):
-        y[:] = y_in
-        problem.rhs(t, y, out)
-        guard.check(t, out)
-
-    def jacobian_of_rhs(t, y_in, f, J):
-        J[:, :] = problem.rhs_jacobian(t, y_in)
-        guard.check_jacobian(t, J)
-
-    options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
-    if jacobian == "exact" and linsolver == "dense":
-        options["jacfn"] = jacobian_of_rhs
-    return options
+        run = Run(crossing, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
+                  max_steps=self.max_steps)
+        return run.trajectory(self._carry_out(solver, run, (y0,)))

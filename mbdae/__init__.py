@@ -24,7 +24,7 @@ from .model.joints import (
 from .model.mechanism import Mechanism
 from .model.motions import Constant, Function, Harmonic, Polynomial
 from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, Turn
-from .problems import GGL, Gear, Index1, Index2, Index3, Overdetermined, UnderlyingODE
+from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermined, UnderlyingODE
 from .solution import Solution
 from .solve import solve
 from .status import Statistics, Status
@@ -58,7 +58,7 @@ __all__ = [
     "Harmonic",
     "Index1",
     "Index2",
-    "Index3",
+    "Index3", "MassMatrix",
     "Mechanism",
     "Overdetermined",
     "Particle",

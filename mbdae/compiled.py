@@ -38,6 +38,11 @@ def compiled(function):
     return dispatcher
 
 
+def generic(function):
+    """Compile a function that takes other compiled functions: it becomes part of its caller and is kept on disk with it."""
+    return njit(error_model="numpy", fastmath=_FAST, inline="always")(function)
+
+
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
     def records(array, start, count, dtype):

@@ -43,17 +43,39 @@ def find_events(solution, events):
     return found
 
 
+class Watch:
+    """Tells a method when it may stop: `watch(t, q, v)` is true once a terminal event has been passed between two of its steps.
+
+    The zero itself is located by `find_events` afterwards.
+    """
+
+    def __init__(self, events, t0, q0, v0):
+        self._events = [e for e in events if getattr(e, "terminal", False)]
+        self._before = [float(e(t0, q0, v0)) for e in self._events]
+
+    def __bool__(self):
+        return bool(self._events)
+
+    def __call__(self, t, q, v):
+        before, self._before = self._before, [float(e(t, q, v)) for e in self._events]
+        return any(_passed(e, *g) for e, *g in zip(self._events, before, self._before))
+
+
+def _passed(event, before, after):
+    """Whether there is a zero of the right direction between two values."""
+    direction = getattr(event, "direction", 0)
+    return (before < 0.0 <= after and direction >= 0) or (before > 0.0 >= after and direction <= 0)
+
+
 def _zeros(event, solution, dense):
     def value(t):
         q, v, _, _ = dense(t)
         return float(event(t, q, v))
 
     g = np.array([float(event(t, q, v)) for t, q, v in zip(solution.t, solution.q, solution.v)])
-    direction = getattr(event, "direction", 0)
     times = []
     for k in range(len(g) - 1):
-        rises, falls = g[k] < 0.0 <= g[k + 1], g[k] > 0.0 >= g[k + 1]
-        if (rises and direction >= 0) or (falls and direction <= 0):
+        if _passed(event, g[k], g[k + 1]):
             times.append(solution.t[k + 1] if g[k + 1] == 0.0 else brentq(value, solution.t[k], solution.t[k + 1], xtol=1e-14, rtol=1e-14))
     return np.array(times)
 

@@ -4,18 +4,20 @@ A method is a small frozen configuration object with
 
 - `label`: how it is called in tables and legends;
 - `formulations`: the names of the problem forms it takes, the best first; empty if it works on the `System` itself;
-- `integrate(problem, state, t_end, *, rtol, atol, t_eval, every, progress) -> Trajectory`: run from a consistent `State` to `t_end`.
+- `integrate(problem, state, t_end, *, rtol, atol, t_eval, every, progress, until) -> Trajectory`: run from a consistent `State` to `t_end`.
 
-`integrate` stores the states at `t_eval`, or at every so-manieth of its own steps and the last one if that is `None`. It lets exceptions of
-user functions and `KeyboardInterrupt` through, reports every other failure in `Trajectory.status` and `message` with what was computed so
-far, and counts its work in `Statistics`. An adapter adds
+`integrate` stores the states at `t_eval`, or at every so-manieth of its own steps and the last one if that is `None`. It may stop, with
+success, once `until(t, q, v)` is true after a step. It lets exceptions of user functions and `KeyboardInterrupt` through, reports every
+other failure in `Trajectory.status` and `message` with what was computed so far, and counts its work in `Statistics`. An adapter adds
 
+- `support`: for each form how the solver is then run, or the reason why it is refused (see `mbdae.adapters.support`);
 - `package`: what must be installed, and `availability()`: whether it is, in which version, and the command that installs it.
 
 `mbdae.solve` does the rest: it makes the system, the problem, the consistent start, and the `Solution`.
 """
 
 from dataclasses import dataclass
+from importlib import import_module, metadata
 from typing import Protocol
 
 
@@ -25,7 +27,7 @@ class Method(Protocol):
     label: str
     formulations: tuple
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval, every, progress): ...
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval, every, progress, until): ...
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,29 @@ class Availability:
         `None` if it is missing.
     remedy : str
         Command that installs it.
+    fault : str
+        Why a package that is there cannot be imported; empty if it can.
     """
 
     package: str
     version: str | None
     remedy: str
+    fault: str = ""
 
     @property
     def installed(self):
-        return self.version is not None
+        """Whether it can be used."""
+        return self.version is not None and not self.fault
+
+
+def installed(package, module, remedy):
+    """`Availability` of a package that is imported as `module`."""
+    try:
+        version = metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return Availability(package, None, remedy)
+    try:
+        import_module(module)
+    except Exception as error:  # a package built against other libraries may raise anything
+        return Availability(package, version, remedy, f"{type(error).__name__}: {error}")
+    return Availability(package, version, remedy)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .events import as_events, find_events
+from .events import Watch, as_events, find_events
 from .model.mechanism import Mechanism
-from .problems import FORMULATIONS
+from .problems import ALIASES, FORMULATIONS
 from .problems.base import Problem
 from .solution import Solution
 from .system.assembly import State, assemble
@@ -24,7 +24,8 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     t_span : (float, float)
         Backward in time if the second is the smaller one.
     formulation : str, optional
-        `"index3" "ggl" "gear" "index2" "index1" "ode"`; by default the one that suits the method best. A `Problem` as target has its own.
+        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode"`; by default the one that suits the method best, which
+        `Solution.formulation` then names. A `Problem` as target has its own.
     state : State, optional
         Consistent start, taken as it is.
     q0, v0 : array_like, optional
@@ -39,7 +40,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
         Make `Solution.sol`.
     events : callable or sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy. Located on the dense output; a terminal event ends the
-        solution at its first zero.
+        run with the step that passes it, and the solution at its first zero.
     progress : callable, optional
         `progress(t)`, called now and then.
 
@@ -68,8 +69,9 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     events = None if events is None else as_events(events)
     start = _start(system, t0, state, q0, v0)
     whole = dense_output or events is not None
+    watch = None if events is None else Watch(events, t0, start.q, start.v)
     trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval,
-                                  every=1 if whole else every, progress=progress)
+                                  every=1 if whole else every, progress=progress, until=watch or None)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
     if events is not None:
@@ -88,6 +90,7 @@ def _check_method(method):
 
 def _problem(target, method, formulation):
     """The system, or the problem in the form that was asked for or that suits the method."""
+    formulation = ALIASES.get(formulation, formulation)
     if isinstance(target, Problem):
         if formulation not in (None, target.formulation):
             raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} cannot be had")
@@ -109,7 +112,9 @@ def _problem(target, method, formulation):
 def _check_formulation(method, formulation):
     possible = method.formulations or ("index3",)
     if formulation not in possible:
-        raise ValueError(f"{method.label} cannot take the form {formulation!r}; it takes {', '.join(possible)}")
+        reason = getattr(method, "support", {}).get(formulation)
+        because = f": {reason}" if reason else ""
+        raise ValueError(f"{method.label} cannot take the form {formulation!r}{because}; it takes {', '.join(possible)}")
 
 
 def _numbers(value):

@@ -56,7 +56,7 @@ CALLS = {
     "every a fraction": ({"every": 1.5}, "every must be a positive integer.*1.5"),
     "formulation unknown": ({"formulation": "index4"}, "unknown formulation 'index4'; there are index3, ggl"),
     "formulation not for one-step methods": ({"formulation": "ggl"}, r"HalfImplicit\(h=0.01\) cannot take the form 'ggl'"),
-    "formulation not for IDA": ({"formulation": "ode", "method": Ida()}, "Ida cannot take the form 'ode'; it takes gear"),
+    "formulation not for IDA": ({"formulation": "ode", "method": Ida()}, "Ida cannot take the form 'ode': it integrates F.* it takes gear"),
     "formulation not for SciPy": ({"formulation": "index3", "method": SolveIvp()},
                                   "SciPy DOP853 cannot take the form 'index3'; it takes ode"),
     "formulation overdetermined": ({"formulation": "overdetermined", "method": Ida()}, "Ida cannot take the form 'overdetermined'"),

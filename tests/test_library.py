@@ -13,7 +13,8 @@ from mbdae.adapters.sundae import Ida
 START = 1e-12  # of consistent states, relative to the size of their terms
 
 VARIANTS = [(name, {}) for name in library.names()] + [
-    ("slider-crank", {"mu": 0.4}), ("four-link", {"masses": "density"}), ("chain", {"links": 1}), ("chain", {"links": 7})]
+    ("slider-crank", {"mu": 0.4}), ("four-link", {"masses": "density"}), ("chain", {"links": 1}), ("chain", {"links": 7}),
+    ("andrews", {"start": "iftomm"})]
 
 # largest relative error of DOP853 at rtol 1e-10, atol 1e-12, and the last time compared. The plain underlying ODE lets energy and
 # rod length of the pendulum drift, so its phase error grows with the square of time: 4e-7 at 20 s, 1e-2 at 1000 s. The double pendulum
@@ -30,6 +31,8 @@ INTEGRATED = {
     ("chain", ()): (2e-9, 3.0),
     ("chain", (("links", 2),)): (2e-9, 3.0),
     ("stiff-double-pendulum", ()): (2e-8, 0.3),
+    ("andrews", ()): (5e-8, 0.05),
+    ("andrews", (("start", "iftomm"),)): (1e-10, 0.05),
 }
 # outputs that follow from accelerations and multipliers; in the Gear form these are difference quotients, good to some 1e-5 at worst
 REACTIONS = ("lam", "dd_", "tension", "normal_force", "friction_force", "driving_torque")
@@ -47,6 +50,8 @@ EARLY = {
     ("four-link", ()): 0.25,
     ("chain", ()): 1.0,
     ("stiff-double-pendulum", ()): 0.5,
+    ("andrews", ()): 0.01,
+    ("andrews", (("start", "iftomm"),)): 0.01,
 }
 
 
@@ -97,7 +102,7 @@ def swept(system, times, step=0.01):
 
 def test_the_catalogue_is_complete_and_consistent():
     assert library.names() == ("single-pendulum", "double-pendulum", "slider-crank", "slider-crank-free", "four-link", "chain",
-                               "stiff-double-pendulum")
+                               "stiff-double-pendulum", "andrews")
     for name in library.names():
         entry = library.entry(name)
         assert library.mechanism(name).name == entry.name == name
@@ -125,6 +130,7 @@ def test_starts_are_consistent(name, parameters):
     ("slider-crank", {"mu": math.nan}, "mu must be finite"),
     ("slider-crank", {"mu": "rough"}, "mu must be a number"),
     ("four-link", {"masses": "heavy"}, "masses must be 'code' or 'density'"),
+    ("andrews", {"start": "rest"}, "start must be 'ivp' or 'iftomm'"),
     ("chain", {"links": 0}, "from 1 to 4096"),
     ("chain", {"links": 4097}, "from 1 to 4096"),
     ("chain", {"links": 2.0}, "from 1 to 4096"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mbdae
+import mbdae.adapters.sundae
 from mbdae.problems import FORMULATIONS
 
 from .helpers import T0, all_elements, central, chain, double_pendulum, relative, slider_crank
@@ -13,6 +14,8 @@ from .helpers import T0, all_elements, central, chain, double_pendulum, relative
 FORMS = {
     "index3": mbdae.Index3, "ggl": mbdae.GGL, "ggl explicit": lambda s: mbdae.GGL(s, "explicit"), "gear": mbdae.Gear,
     "index2": mbdae.Index2, "index1": mbdae.Index1, "baumgarte": lambda s: mbdae.Index1(s, 2.0, 3.0),
+    "mass": mbdae.MassMatrix, "mass 3": lambda s: mbdae.MassMatrix(s, 3, accelerations=True),
+    "mass 2": lambda s: mbdae.MassMatrix(s, 2, accelerations=True), "mass 1": lambda s: mbdae.MassMatrix(s, 1),
     "overdetermined": mbdae.Overdetermined, "ode": mbdae.UnderlyingODE,
 }
 IMPLICIT = [name for name in FORMS if name != "ode"]
@@ -76,6 +79,8 @@ def test_every_row_is_the_equation_it_is_called(case, name, rng):
     rows = expected_rows(s, t, q, yd[b["q"]], v, a, lam, mu)
     if name == "ggl explicit":
         rows["dynamics"] = rows["explicit"]
+    if "a" in b:  # the accelerations are unknowns
+        rows = expected_rows(s, t, q, yd[b["q"]], v, y[b["a"]], lam, mu) | {"rate": a - y[b["a"]]}
     if name == "baumgarte":
         rows["acceleration"] = rows["acceleration"] + 2 * 2.0 * rows["velocity"] + 3.0**2 * rows["position"]
     found = p.residual(t, y, yd)
@@ -131,7 +136,7 @@ def single_columns(p, t, y, yd, c, step=1e-100):
         z, zd = y.astype(complex), yd.astype(complex)
         z[k] += 1j * step
         zd[k] += 1j * step * c
-        p._residual(t, z, zd, p.system.model, work, out)
+        p.kernel(t, z, zd, out, p.system.model, work, *p.parameters)
         J[:, k] = out.imag / step
     return J
 
@@ -188,20 +193,23 @@ INDEX = {
     "index3": {"q": 1, "v": 2, "lam": 3}, "ggl": {"q": 1, "v": 1, "lam": 2, "mu": 2}, "ggl explicit": {"q": 1, "v": 1, "lam": 2, "mu": 2},
     "gear": {"q": 1, "v": 1, "w": 1, "z": 1}, "index2": {"q": 1, "v": 1, "lam": 2}, "index1": {"q": 1, "v": 1, "lam": 1},
     "baumgarte": {"q": 1, "v": 1, "lam": 1}, "overdetermined": {"q": 1, "v": 1, "lam": 1}, "ode": {"q": 1, "v": 1},
+    "mass": {"q": 1, "v": 2, "lam": 3}, "mass 3": {"q": 1, "v": 2, "a": 3, "lam": 3}, "mass 2": {"q": 1, "v": 1, "a": 2, "lam": 2},
+    "mass 1": {"q": 1, "v": 1, "a": 1, "lam": 1},
 }
-LOOSE = {"index3": {"v", "lam"}, "ggl": {"lam", "mu"}, "ggl explicit": {"lam", "mu"}, "index2": {"lam"}, "index1": {"lam"},
+LOOSE = {"mass": {"lam"}, "mass 3": {"a", "lam"}, "mass 2": {"a", "lam"}, "mass 1": {"a", "lam"},
+         "index3": {"v", "lam"}, "ggl": {"lam", "mu"}, "ggl explicit": {"lam", "mu"}, "index2": {"lam"}, "index1": {"lam"},
          "baumgarte": {"lam"}, "overdetermined": {"lam"}, "gear": {"z"}, "ode": set()}
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_blocks_indices_and_masks(case, name):
     s, p = case[0], FORMS[name](case[0])
-    sizes = {"q": s.nq, "v": s.nv} | dict.fromkeys(("lam", "mu", "w", "z"), s.nc)
+    sizes = {"q": s.nq, "v": s.nv, "a": s.nv} | dict.fromkeys(("lam", "mu", "w", "z"), s.nc)
     assert {b: x.stop - x.start for b, x in p.blocks.items()} == {b: sizes[b] for b in INDEX[name]}
     assert p.n == sum(sizes[b] for b in INDEX[name])
     for block, index in INDEX[name].items():
         assert (p.index[p.blocks[block]] == index).all()
-        assert (p.algebraic[p.blocks[block]] == (block in ("lam", "mu"))).all()
+        assert (p.algebraic[p.blocks[block]] == (block in ("a", "lam", "mu"))).all()
 
 
 def test_algebraic_unknowns_are_those_whose_rates_do_not_appear(implicit, rng):
@@ -259,8 +267,70 @@ def test_problems_print_what_they_are(problem, case):
 
 def test_the_table_of_formulations_is_complete():
     assert {name: c.formulation for name, c in FORMULATIONS.items()} == {name: name for name in FORMULATIONS}
-    assert set(FORMULATIONS) == {"index3", "ggl", "gear", "index2", "index1", "overdetermined", "ode"}
+    assert set(FORMULATIONS) == {"index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", "ode"}
     assert len({c.title for c in FORMULATIONS.values()}) == len(FORMULATIONS)
+
+
+# --- the mass-matrix form ------------------------------------------------------------------------------------------------
+
+MASS = [name for name in FORMS if name.startswith("mass")]
+
+
+@pytest.mark.parametrize("name", MASS)
+def test_the_residual_is_mass_times_rate_minus_right_hand_side(case, name, rng):
+    p = FORMS[name](case[0])
+    y, yd = random_point(p, rng)
+    assert relative(p.residual(0.6, y, yd), p.mass @ yd - p.rhs(0.6, y)) < 1e-13
+    np.testing.assert_array_equal((np.abs(p.mass).sum(axis=0) == 0.0), p.algebraic)
+
+
+@pytest.mark.parametrize("name", MASS)
+def test_the_jacobian_of_the_mass_matrix_form_splits(case, name, rng):
+    p = FORMS[name](case[0])
+    y, yd = random_point(p, rng)
+    assert relative(p.jacobian(0.6, y, yd, 5.0).toarray(), 5.0 * p.mass.toarray() - p.rhs_jacobian(0.6, y).toarray()) < 1e-12
+
+
+@pytest.mark.parametrize("name", MASS)
+def test_unknowns_of_the_mass_matrix_form_stand_in_the_order_of_their_index(case, name):
+    s, p = case[0], FORMS[name](case[0])
+    assert (np.diff(p.index) >= 0).all()
+    expected = {"mass": (s.nq, s.nv, s.nc), "mass 3": (s.nq, s.nv, s.nv + s.nc), "mass 2": (s.nq + s.nv, s.nv + s.nc, 0),
+                "mass 1": (s.nq + 2 * s.nv + s.nc, 0, 0)}
+    assert p.nind == expected[name]
+
+
+def test_accelerations_become_unknowns_where_the_mass_matrix_varies():
+    angle = mbdae.System.from_functions(nq=1, nc=0, mass=lambda t, q: np.array([[2.0 + np.cos(q[0])]]), force=lambda t, q, v: -q,
+                                        phi=lambda t, q: np.zeros(0), q0=[0.3])
+    assert set(mbdae.MassMatrix(angle).blocks) == {"q", "v", "a", "lam"}
+    with pytest.raises(ValueError, match="must be unknowns, as the mass matrix is not constant"):
+        mbdae.MassMatrix(angle, accelerations=False)
+    with pytest.raises(ValueError, match="must be unknowns, as the constraints are on their level"):
+        mbdae.MassMatrix(mbdae.System(double_pendulum()), level=1, accelerations=False)
+    with pytest.raises(ValueError, match="level must be 3, 2 or 1, got 4"):
+        mbdae.MassMatrix(angle, level=4)
+
+
+def test_both_parts_of_the_jacobian(implicit, rng):
+    p = implicit
+    y, yd = random_point(p, rng)
+    F_y, F_yd = p.jacobian_parts(0.6, y, yd)
+    assert relative((F_y + 3.0 * F_yd).toarray(), p.jacobian(0.6, y, yd, 3.0).toarray()) < 1e-13
+    assert relative(F_yd.toarray(), central(lambda d: p.residual(0.6, y, yd + d), p.n)) < 1e-8
+
+
+def test_the_form_of_hiller_and_anantharaman_is_gear_with_other_signs(rng):
+    """A particle on a circle [Arevalo]: `x' = u + x Gamma'`, `u' = f + x Lambda'`, `x u = 0`, `|x|^2 = 1`."""
+    s = mbdae.System.from_functions(nq=2, nc=1, mass=lambda t, q: np.eye(2), force=lambda t, q, v: np.array([2 * q[1], -2 * q[0]]),
+                                    phi=lambda t, q: np.array([(q @ q - 1.0) / 2]), phi_q=lambda t, q: q[None, :], q0=[0.0, 1.0])
+    p = mbdae.Gear(s)
+    y, yd = rng.normal(size=6), rng.normal(size=6)
+    (x, u), (xd, ud, Ld, Gd) = (y[:2], y[2:4]), (yd[:2], yd[2:4], -yd[4], -yd[5])
+    published = np.concatenate([xd - u - x * Gd, ud - np.array([2 * x[1], -2 * x[0]]) - x * Ld, [x @ u], [(x @ x - 1.0) / 2]])
+    assert relative(p.residual(0.0, y, yd), published) < 1e-13
+    solution = mbdae.solve(s, mbdae.adapters.sundae.Ida(), (0.0, 0.1), formulation="hiller-anantharaman")
+    assert (solution.success, solution.formulation) == (True, "gear")
 
 
 # --- the underlying ordinary differential equation -----------------------------------------------------------------------

@@ -52,7 +52,8 @@ class FixedStep:
         """Name and step for tables and legends."""
         return f"{type(self).__name__}(h={self.h:g})"
 
-    def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None):
+    def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None,
+                  until=None):
         """Run from a consistent state to `t_end`; the last step is shortened to meet it. Tolerances have no meaning here.
 
         Parameters
@@ -67,12 +68,14 @@ class FixedStep:
             Without `t_eval`: store every so-manieth step; the last state is always stored.
         progress : callable, optional
             `progress(t)` after each chunk of steps.
+        until : callable, optional
+            The run ends after the chunk of steps in which `until(t, q, v)` has been true for a stored state.
 
         Returns
         -------
         Trajectory
         """
-        trajectory = _Run(self, problem, state, t_end, every).to_end(progress)
+        trajectory = _Run(self, problem, state, t_end, every).to_end(progress, until)
         return trajectory if t_eval is None else _interpolated(problem, trajectory, t_eval)
 
 
@@ -104,19 +107,20 @@ class _Run:
         self.stored = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
         self.work = system.workspace()
         self.chunk = 64
+        self.stopped = False
 
-    def to_end(self, progress):
+    def to_end(self, progress, until):
         self._advance(self.t0, self.h, 0, False)  # compiles, if it must, before the clock starts
         start = time.perf_counter()
         status, base = CONVERGED, self.t0
         for leg, (n, h) in enumerate(self.legs):
-            status = self._leg(base, n, h, leg == len(self.legs) - 1, progress)
-            if status != CONVERGED:
+            status = self._leg(base, n, h, leg == len(self.legs) - 1, progress, until)
+            if status != CONVERGED or self.stopped:
                 break
             base += n * h
         return self._trajectory(status, time.perf_counter() - start)
 
-    def _leg(self, base, n, h, is_last, progress):
+    def _leg(self, base, n, h, is_last, progress, until):
         at = 0
         while True:
             m = min(self.chunk, n - at)
@@ -125,7 +129,8 @@ class _Run:
             at += m
             if progress is not None:
                 progress(base + at * h)
-            if status != CONVERGED or at == n:
+            self.stopped = until is not None and any(until(t, q, v) for t, q, v in zip(*self.stored[-1][:3]))
+            if status != CONVERGED or at == n or self.stopped:
                 return status
             self._adapt(m, time.perf_counter() - begin)
 

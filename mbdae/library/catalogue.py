@@ -1,6 +1,6 @@
 """The catalogue of all entries."""
 
-from . import chain, double_pendulum, four_link, single_pendulum, slider_crank, slider_crank_free, stiff_double_pendulum
+from . import andrews, chain, double_pendulum, four_link, single_pendulum, slider_crank, slider_crank_free, stiff_double_pendulum
 
 ENTRIES = (
     single_pendulum.ENTRY,
@@ -10,6 +10,7 @@ ENTRIES = (
     four_link.ENTRY,
     chain.ENTRY,
     stiff_double_pendulum.ENTRY,
+    andrews.ENTRY,
 )
 _BY_NAME = {e.name: e for e in ENTRIES}
 

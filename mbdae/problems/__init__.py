@@ -1,6 +1,10 @@
 """Problem classes: the equations of a system in the form a solver wants, with everything the solver must be told.
 
-`Index3`, `GGL`, `Gear`, `Index2`, `Index1`, `Overdetermined` are implicit problems `F(t, y, yd) = 0`; `UnderlyingODE` is `yd = f(t, y)`.
+`Index3`, `GGL`, `Gear`, `Index2`, `Index1`, `Overdetermined` are implicit problems `F(t, y, yd) = 0`, `MassMatrix` is `M yd = f(t, y)`,
+`UnderlyingODE` is `yd = f(t, y)`.
+
+The form of Hiller and Anantharaman, as the DAE solvers of Python know it (multipliers as derivatives of further unknowns, both constraints
+kept), is `Gear` with the opposite sign of the multipliers; its name is accepted wherever a formulation is named.
 """
 
 from .gear import Gear
@@ -8,9 +12,11 @@ from .ggl import GGL
 from .index1 import Index1
 from .index2 import Index2
 from .index3 import Index3
+from .mass_matrix import MassMatrix
 from .overdetermined import Overdetermined
 from .underlying_ode import UnderlyingODE
 
-FORMULATIONS = {c.formulation: c for c in (Index3, GGL, Gear, Index2, Index1, Overdetermined, UnderlyingODE)}
+FORMULATIONS = {c.formulation: c for c in (Index3, GGL, Gear, Index2, Index1, MassMatrix, Overdetermined, UnderlyingODE)}
+ALIASES = {"hiller-anantharaman": "gear"}
 
-__all__ = ["FORMULATIONS", "GGL", "Gear", "Index1", "Index2", "Index3", "Overdetermined", "UnderlyingODE"]
+__all__ = ["ALIASES", "FORMULATIONS", "GGL", "Gear", "Index1", "Index2", "Index3", "MassMatrix", "Overdetermined", "UnderlyingODE"]

@@ -1,17 +1,17 @@
 """What all problem classes share: the contract between formulations, integrators and solver adapters."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, eye_array
 
+from ..jacobians.complex_step import sweep_of
 from ..jacobians.grouping import column_groups
 from ..system.assembly import accelerations
 from ..system.system import System
 from .pattern import structure
-
-COMPLEX_STEP = 1e-100
 
 
 class Problem:
@@ -38,18 +38,26 @@ class Problem:
         Differentiation index of each unknown in this form, for solvers that scale by it.
     algebraic : ndarray of bool, shape (n,)
         Unknowns whose derivative does not appear.
+    kernel : compiled function
+        `kernel(t, y, yd, out, *arguments) -> bool`: the residual, and whether all of it is finite. For adapters: nothing between the
+        solver and compiled code, and no check of what a user function has raised (see `residual`).
+    arguments : tuple
+        What `kernel` takes behind `out`.
     """
 
     formulation = "?"
     title = "?"
     implicit = True
-    unknowns: ClassVar[tuple[tuple[str, str], ...]] = ()  # (block, size attribute of the system)
-    rows: ClassVar[tuple[tuple[str, str], ...]] = ()
-    block_index: ClassVar[dict[str, int]] = {}
+    unknowns: tuple[tuple[str, str], ...] = ()  # (block, size attribute of the system)
+    rows: tuple[tuple[str, str], ...] = ()
+    block_index: dict[str, int] = {}
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
-    loose_blocks: ClassVar[tuple[str, ...]] = ()  # blocks that must not spoil the error test
+    loose_blocks: tuple[str, ...] = ()  # blocks that must not spoil the error test
     loose_tolerance: ClassVar[float] = 1e4
     first_step: ClassVar[float] = 0.0  # that a solver should try [s]; zero leaves it to the solver
+    kernel: Callable
+    derivative: Callable
+    parameters: tuple = ()  # of the equations, behind `model` and `work`
 
     def __init__(self, system):
         if not isinstance(system, System):
@@ -76,9 +84,13 @@ class Problem:
         """
         if out is None:
             out = np.empty(self.m)
-        self._residual(t, y, yd, self.system.model, self._work, out)
+        self.kernel(t, y, yd, out, *self.arguments)
         self.system.callbacks.check()
         return out
+
+    @property
+    def arguments(self):
+        return self.system.model, self._work, *self.parameters
 
     def jacobian(self, t, y, yd, c):
         """`F_y + c F_yd` to rounding error, by the complex step along groups of columns, a CSC array in the structural pattern.
@@ -90,21 +102,22 @@ class Problem:
         c : float
             Leading coefficient of the solver's formula for `yd`.
         """
-        p = self.pattern
-        return csc_array((self.jacobian_values(t, y, yd, c), p.indices, p.indptr), shape=p.shape)
+        return self._csc(self.jacobian_values(t, y, yd, c))
 
-    def jacobian_values(self, t, y, yd, c):
-        """The values of `jacobian` in the order of `pattern`."""
+    def jacobian_parts(self, t, y, yd):
+        """`(F_y, F_yd)`, two CSC arrays in the structural pattern of their sum."""
+        return self._csc(self.jacobian_values(t, y, yd, 0.0)), self._csc(self.jacobian_values(t, y, yd, 1.0, 0.0))
+
+    def jacobian_values(self, t, y, yd, c, a=1.0):
+        """The values of `a F_y + c F_yd` in the order of `pattern`."""
         z, zd, work, out = self._complex_buffers()
         values = np.empty(self.pattern.nnz)
-        for columns, entries, rows in self._groups:
-            z[:], zd[:] = y, yd
-            z[columns] += 1j * COMPLEX_STEP
-            zd[columns] += 1j * COMPLEX_STEP * c
-            self._residual(t, z, zd, self.system.model, work, out)
-            values[entries] = out[rows].imag / COMPLEX_STEP
+        self.derivative(t, y, yd, float(a), float(c), self._sweep, z, zd, out, values, self.system.model, work, *self.parameters)
         self.system.callbacks.check()
         return values
+
+    def _csc(self, values):
+        return csc_array((values, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
 
     @cached_property
     def pattern(self):
@@ -129,15 +142,8 @@ class Problem:
         return column_groups(self.pattern)
 
     @cached_property
-    def _groups(self):
-        """For each group: its columns, the positions of its entries in the values, and their rows."""
-        p = self.pattern
-        column_of = np.repeat(np.arange(self.n), np.diff(p.indptr))
-        found = []
-        for g in range(self.groups.max() + 1):
-            entries = np.flatnonzero(self.groups[column_of] == g)
-            found.append((np.flatnonzero(self.groups == g), entries, p.indices[entries]))
-        return found
+    def _sweep(self):
+        return sweep_of(self.pattern, self.groups)
 
     def _complex_buffers(self):
         if self._complex is None:
@@ -152,7 +158,7 @@ class Problem:
 
     # what a solver must be told ------------------------------------------------------------------------------------------
 
-    def tolerances(self, rtol, atol):
+    def tolerances(self, rtol, atol, loose=None):
         """Absolute tolerance per component, shape (n,).
 
         `q` and `v` get `atol`. Multipliers follow from them and would only spoil the error test of a high-index form, whose
@@ -163,6 +169,8 @@ class Problem:
         rtol : float
         atol : float or array_like of shape (n,)
             An array is returned as it is.
+        loose : float, optional
+            Tolerance of the multipliers, by default `loose_tolerance`.
         """
         del rtol
         atol = np.asarray(atol, dtype=float)
@@ -172,7 +180,7 @@ class Problem:
             return atol
         out = np.full(self.n, float(atol))
         for name in self.loose_blocks:
-            out[self.blocks[name]] = self.loose_tolerance
+            out[self.blocks[name]] = self.loose_tolerance if loose is None else loose
         return out
 
     # states ----------------------------------------------------------------------------------------------------------------
@@ -185,6 +193,10 @@ class Problem:
         """`(q, v, a, lam)` from `y` and `yd`; works on rows of 2-D arrays too."""
         b = self.blocks
         return y[..., b["q"]], y[..., b["v"]], yd[..., b["v"]], y[..., b["lam"]]
+
+    def motion(self, y):
+        """`(q, v)`, copies."""
+        return y[self.blocks["q"]].copy(), y[self.blocks["v"]].copy()
 
     def state(self, t, y, yd):
         """`(q, v, a, lam)` at one time, for the output of a solver.

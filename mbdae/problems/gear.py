@@ -1,13 +1,14 @@
 """Gear's form: GGL with the multipliers as derivatives of further states, index 1."""
 
 from ..compiled import compiled
+from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, sizes, split, stabilised_kinematics, velocity
+from .pieces import begin, dynamics, finite, sizes, split, stabilised_kinematics, velocity
 
 
 @compiled
-def _residual(t, y, yd, model, work, out):
+def _residual(t, y, yd, out, model, work):
     nq, nv, nc = sizes(model)
     q, v = split(y, 0, nq), split(y, nq, nv)
     lam, mu = split(yd, nq + nv, nc), split(yd, nq + nv + nc, nc)
@@ -16,6 +17,11 @@ def _residual(t, y, yd, model, work, out):
     dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
     velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
     kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
+    return finite(out)
+
+@compiled
+def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
+    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
 
 
 class Gear(Problem):
@@ -33,7 +39,8 @@ class Gear(Problem):
     block_index = {"q": 1, "v": 1, "w": 1, "z": 1}
     loose_blocks = ("z",)
 
-    _residual = staticmethod(_residual)
+    kernel = staticmethod(_residual)
+    derivative = staticmethod(_derivative)
 
     def pack(self, state):
         return self._pack(state, w=(0.0, state.lam), z=(0.0, 0.0))

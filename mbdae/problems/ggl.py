@@ -1,15 +1,16 @@
 """Gear-Gupta-Leimkuhler: stabilised index 2, in residual and explicit form."""
 
 from ..compiled import compiled
+from ..jacobians.complex_step import directional
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, sizes, split, stabilised_kinematics, velocity
+from .pieces import begin, dynamics, finite, sizes, split, stabilised_kinematics, velocity
 
 
 @compiled
-def _common(t, y, yd, model, work, out):
+def _common(t, y, yd, out, model, work):
     """All equations but the dynamics; returns the values of `Phi_q`."""
     nq, nv, nc = sizes(model)
     q, v, mu = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv + nc, nc)
@@ -21,18 +22,24 @@ def _common(t, y, yd, model, work, out):
 
 
 @compiled
-def _residual(t, y, yd, model, work, out):
+def _residual(t, y, yd, out, model, work):
     """[Arnold, eq. (9)]"""
     nq, nv, nc = sizes(model)
-    G = _common(t, y, yd, model, work, out)
+    G = _common(t, y, yd, out, model, work)
     dynamics(t, split(y, 0, nq), split(y, nq, nv), split(yd, nq, nv), split(y, nq + nv, nc), G, model, work, split(out, nq, nv))
+    return finite(out)
 
 
 @compiled
-def _explicit(t, y, yd, model, work, out):
+def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
+    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
+
+
+@compiled
+def _explicit(t, y, yd, out, model, work):
     """[Arnold, eq. (10)]: `vd - M^-1 (Q - Phi_q^T lam)`."""
     nq, nv, nc = sizes(model)
-    G = _common(t, y, yd, model, work, out)
+    G = _common(t, y, yd, out, model, work)
     q, v, lam, F = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(out, nq, nv)
     x = part(model, work, lay.W_V2)
     kernels.force(t, q, v, lam, model, work, x)
@@ -46,6 +53,12 @@ def _explicit(t, y, yd, model, work, out):
     sparse.mass_solve(L, F, model, F)
     for k in range(nv):
         F[k] = yd[nq + k] - F[k]
+    return finite(out)
+
+
+@compiled
+def _explicit_derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
+    directional(_explicit, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
 
 
 class GGL(Problem):
@@ -72,7 +85,7 @@ class GGL(Problem):
         if form not in ("residual", "explicit"):
             raise ValueError(f"GGL: form must be 'residual' or 'explicit', got {form!r}")
         self.form = form
-        self._residual = _residual if form == "residual" else _explicit
+        self.kernel, self.derivative = (_residual, _derivative) if form == "residual" else (_explicit, _explicit_derivative)
         super().__init__(system)
 
     def pack(self, state):

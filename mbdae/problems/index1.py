@@ -3,15 +3,16 @@
 import numpy as np
 
 from ..compiled import compiled
+from ..jacobians.complex_step import directional
 from ..system import kernels
 from ..system import layout as lay
 from ..system.layout import part
 from .base import Problem, with_diagonal
-from .pieces import acceleration, begin, dynamics, kinematics, sizes, split, velocity
+from .pieces import acceleration, begin, dynamics, finite, kinematics, sizes, split, velocity
 
 
 @compiled
-def _residual(t, y, yd, baumgarte, model, work, out):
+def _residual(t, y, yd, out, model, work, baumgarte):
     nq, nv, nc = sizes(model)
     q, v, lam, F = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(out, nq + nv, nc)
     a = split(yd, nq, nv)
@@ -28,6 +29,11 @@ def _residual(t, y, yd, baumgarte, model, work, out):
         kernels.phi(t, q, model, work, x)
         for k in range(nc):
             F[k] += beta * beta * x[k]
+    return finite(out)
+
+@compiled
+def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work, baumgarte):
+    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work, baumgarte))
 
 
 class Index1(Problem):
@@ -51,9 +57,10 @@ class Index1(Problem):
     def __init__(self, system, alpha=0.0, beta=0.0):
         self.alpha, self.beta = check_baumgarte(alpha, beta, "Index1")
         super().__init__(system)
+        self.parameters = ((self.alpha, self.beta),)
 
-    def _residual(self, t, y, yd, model, work, out):
-        _residual(t, y, yd, (self.alpha, self.beta), model, work, out)
+    kernel = staticmethod(_residual)
+    derivative = staticmethod(_derivative)
 
     def pack(self, state):
         return self._pack(state, lam=(state.lam, 0.0))

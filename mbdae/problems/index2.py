@@ -1,18 +1,24 @@
 """Index 2: the constraints on the velocity level."""
 
 from ..compiled import compiled
+from ..jacobians.complex_step import directional
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, kinematics, sizes, split, velocity
+from .pieces import begin, dynamics, finite, kinematics, sizes, split, velocity
 
 
 @compiled
-def _residual(t, y, yd, model, work, out):
+def _residual(t, y, yd, out, model, work):
     nq, nv, nc = sizes(model)
     q, v, lam = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc)
     G = begin(t, q, v, model, work)
     kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
     dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
     velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
+    return finite(out)
+
+@compiled
+def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
+    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
 
 
 class Index2(Problem):
@@ -26,7 +32,8 @@ class Index2(Problem):
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)
 
-    _residual = staticmethod(_residual)
+    kernel = staticmethod(_residual)
+    derivative = staticmethod(_derivative)
 
     def pack(self, state):
         return self._pack(state, lam=(state.lam, 0.0))

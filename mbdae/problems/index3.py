@@ -1,19 +1,25 @@
 """Index 3: the equations of motion as they are."""
 
 from ..compiled import compiled
+from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, kinematics, sizes, split
+from .pieces import begin, dynamics, finite, kinematics, sizes, split
 
 
 @compiled
-def _residual(t, y, yd, model, work, out):
+def _residual(t, y, yd, out, model, work):
     nq, nv, nc = sizes(model)
     q, v, lam = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc)
     G = begin(t, q, v, model, work)
     kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
     dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
     kernels.phi(t, q, model, work, split(out, nq + nv, nc))
+    return finite(out)
+
+@compiled
+def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
+    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
 
 
 class Index3(Problem):
@@ -28,7 +34,8 @@ class Index3(Problem):
     loose_blocks = ("v", "lam")
     first_step = 1e-5  # the iteration matrix grows as 1/h^2: with the nanoseconds that solvers begin with it is singular to rounding
 
-    _residual = staticmethod(_residual)
+    kernel = staticmethod(_residual)
+    derivative = staticmethod(_derivative)
 
     def pack(self, state):
         return self._pack(state, lam=(state.lam, 0.0))

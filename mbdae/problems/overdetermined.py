@@ -1,13 +1,14 @@
 """Overdetermined: the equations of motion with the constraints on all three levels, for solvers of the ODASSL kind."""
 
 from ..compiled import compiled
+from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal
-from .pieces import acceleration, begin, dynamics, kinematics, sizes, split, velocity
+from .pieces import acceleration, begin, dynamics, finite, kinematics, sizes, split, velocity
 
 
 @compiled
-def _residual(t, y, yd, model, work, out):
+def _residual(t, y, yd, out, model, work):
     nq, nv, nc = sizes(model)
     q, v, lam, a = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(yd, nq, nv)
     G = begin(t, q, v, model, work)
@@ -16,6 +17,11 @@ def _residual(t, y, yd, model, work, out):
     kernels.phi(t, q, model, work, split(out, nq + nv, nc))
     velocity(t, q, v, G, model, work, split(out, nq + nv + nc, nc))
     acceleration(t, q, v, a, G, model, work, split(out, nq + nv + 2 * nc, nc))
+    return finite(out)
+
+@compiled
+def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
+    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
 
 
 class Overdetermined(Problem):
@@ -32,7 +38,8 @@ class Overdetermined(Problem):
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)
 
-    _residual = staticmethod(_residual)
+    kernel = staticmethod(_residual)
+    derivative = staticmethod(_derivative)
 
     def pack(self, state):
         return self._pack(state, lam=(state.lam, 0.0))

@@ -78,3 +78,12 @@ def acceleration(t, q, v, a, G, model, work, out):
 def split(x, at, n):
     """`x[at:at + n]` without checks."""
     return window(x, at, n)
+
+
+@compiled
+def finite(x):
+    """Whether no entry is NaN or infinite."""
+    s = 0.0 * x[0]
+    for k in range(x.shape[0]):
+        s += 0.0 * x[k]
+    return s == s

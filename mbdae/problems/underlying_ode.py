@@ -3,20 +3,24 @@
 import numpy as np
 
 from ..compiled import compiled
+from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, kkt
 from ..system import layout as lay
 from ..system.assembly import accelerations, positions, velocities
 from ..system.layout import header
-from .base import COMPLEX_STEP, Problem
+from .base import Problem
 from .index1 import check_baumgarte
-from .pieces import begin, sizes, split, velocity
+from .pieces import begin, finite, sizes, split, velocity
 
 FRICTION_ITERATIONS = 100
 
 
 @compiled
-def _rhs(t, y, baumgarte, model, work, out, lam):
-    """`out = (T v, a)`; `lam` holds the multipliers afterwards, and with joint friction a first guess of them before."""
+def _rhs(t, y, out, model, work, baumgarte, lam):
+    """`out = (T v, a)`; `lam` holds the multipliers afterwards, and with joint friction a first guess of them before.
+
+    Returns whether all of `out` is finite.
+    """
     nq, nv, nc = sizes(model)
     q, v, a = split(y, 0, nq), split(y, nq, nv), split(out, nq, nv)
     G = begin(t, q, v, model, work)
@@ -28,12 +32,26 @@ def _rhs(t, y, baumgarte, model, work, out, lam):
         kernels.force(t, q, v, lam, model, work, force)
         if header(model)[lay.FRICTION + 1] == 0:
             kkt.solve(model, work, force, target, a, lam)
-            return
+            return finite(out)
         old = lam.copy()
         kkt.solve(model, work, force, target, a, lam)
         if _settled(lam, old):
-            return
+            return finite(out)
     a[:] = np.nan
+    return False
+
+
+@compiled
+def _rhs_jacobian(t, y, z, out, J, model, work, baumgarte, lam, lam0):
+    """`J = df/dy`, dense, column by column."""
+    z[:] = y
+    for k in range(y.shape[0]):
+        lam[:] = lam0
+        z[k] = complex(y[k], COMPLEX_STEP)
+        _rhs(t, z, out, model, work, baumgarte, lam)
+        z[k] = y[k]
+        for j in range(y.shape[0]):
+            J[j, k] = out[j].imag / COMPLEX_STEP
 
 
 @compiled
@@ -78,17 +96,20 @@ class UnderlyingODE(Problem):
     rows = (("kinematics", "nq"), ("dynamics", "nv"))
     block_index = {"q": 1, "v": 1}
 
+    kernel = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
+
     def __init__(self, system, alpha=0.0, beta=0.0, project=True):
         self.alpha, self.beta = check_baumgarte(alpha, beta, "UnderlyingODE")
         self.project = bool(project)
         super().__init__(system)
         self._lam = np.zeros(system.nc)
+        self.parameters = (self.alpha, self.beta), self._lam
 
     def rhs(self, t, y, out=None):
         """`f(t, y)`, shape (n,), written to `out` if given."""
         if out is None:
             out = np.empty(self.n)
-        _rhs(t, y, (self.alpha, self.beta), self.system.model, self._work, out, self._lam)
+        self.kernel(t, y, out, *self.arguments)
         self.system.callbacks.check()
         return out
 
@@ -102,17 +123,13 @@ class UnderlyingODE(Problem):
         """`df/dy`, dense, to rounding error by the complex step."""
         z, _, work, out = self._complex_buffers()
         J, lam = np.empty((self.n, self.n)), np.zeros(self.system.nc, complex)
-        for k in range(self.n):
-            z[:], lam[:] = y, self._lam
-            z[k] += 1j * COMPLEX_STEP
-            _rhs(t, z, (self.alpha, self.beta), self.system.model, work, out, lam)
-            J[:, k] = out.imag / COMPLEX_STEP
+        _rhs_jacobian(t, y, z, out, J, self.system.model, work, (self.alpha, self.beta), lam, self._lam)
         self.system.callbacks.check()
         return J
 
-    def jacobian_values(self, t, y, yd, c):
-        """`c I - df/dy`, dense, by columns."""
-        return (c * np.eye(self.n) - self.rhs_jacobian(t, y)).ravel(order="F")
+    def jacobian_values(self, t, y, yd, c, a=1.0):
+        """`c I - a df/dy`, dense, by columns."""
+        return (c * np.eye(self.n) - a * self.rhs_jacobian(t, y)).ravel(order="F")
 
     def compile(self, t, y, yd):
         self.rhs(t, y)

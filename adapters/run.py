@@ -1,0 +1,131 @@
+"""One integration by a foreign solver, seen from this side: every step passes through `Run.accept`, whoever drives."""
+
+import numpy as np
+
+from mbdae.status import Status
+from mbdae.system.assembly import AssemblyError
+from mbdae.trajectory import Trajectory
+
+from .boundary import SolverFailure
+
+STALLED = 1000  # steps in a row that move time by rounding only
+
+
+class Finished(Exception):
+    """The run need not go on."""
+
+
+class Run:
+    """Collects the output of a solver, and knows when and why it ends.
+
+    Parameters
+    ----------
+    crossing : Crossing
+    t0, t_end : float
+    start : (y, yd)
+    t_eval, every, progress, until
+        As for `integrate`, see `mbdae.method`.
+    max_steps : int
+
+    Attributes
+    ----------
+    steps : int
+    status : Status
+    message : str
+    """
+
+    def __init__(self, crossing, t0, t_end, start, *, t_eval=None, every=1, progress=None, until=None, max_steps=1_000_000):
+        self.crossing, self.problem, self.t_end, self.max_steps = crossing, crossing.problem, t_end, max_steps
+        self.forward = 1.0 if t_end > t0 else -1.0
+        self.t, self.steps, self._stalled = t0, 0, 0
+        self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
+        self._progress, self._until, self._every = progress, until, every
+        self._rows = []
+        self._wanted = None if t_eval is None else list(t_eval[::-1])
+        if self._wanted is None:
+            self._rows.append((t0, *start))
+        while self._wanted and self.forward * (self._wanted[-1] - t0) <= 0.0:
+            self._rows.append((self._wanted.pop(), *start))
+
+    def accept(self, t, y, yd, at):
+        """To be called after each internal step of the solver.
+
+        Parameters
+        ----------
+        t : float
+        y, yd : ndarray
+            Not to be changed afterwards.
+        at : callable
+            `at(t) -> y, yd` interpolates within the step.
+
+        Raises
+        ------
+        SolverFailure, Finished
+        """
+        self.crossing.raise_kept()
+        before, self.t = self.t, t
+        self._stalled = self._stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
+        if self._stalled > STALLED:
+            raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
+        if t == before:  # after an interpolation SUNDIALS returns the end of its last step once more
+            return
+        self.steps += 1
+        self._store(t, y, yd, at)
+        if self._progress is not None:
+            self._progress(t)
+        if self._until is not None and self._until(t, *self.problem.motion(y)):
+            raise Finished("a terminal event has been passed")
+        if self.steps == self.max_steps and not self.ended:
+            raise SolverFailure(Status.TOO_MANY_STEPS, f"{self.max_steps} steps were not enough")
+
+    @property
+    def ended(self):
+        """Whether the end of the time span has been reached."""
+        return self.forward * (self.t_end - self.t) <= 0.0
+
+    def carry_out(self, integrate):
+        """Call `integrate()`, which calls `accept`; whatever ends it becomes status and message, but exceptions of user functions."""
+        try:
+            self._call(integrate)
+            if not self.ended:
+                raise SolverFailure(Status.SOLVER_FAILED, "the solver has stopped before the end")
+        except Finished as done:
+            self.message = str(done)
+        except SolverFailure as met:
+            failure = self.crossing.explain(met)
+            self.status = failure.status
+            self.message = f"{failure.reason} (last step ended at t = {self.t:.9g}); the solution up to there is kept"
+
+    def _call(self, integrate):
+        try:
+            integrate()
+        except Exception:
+            self.crossing.raise_kept()  # what the solver raises then is only its echo
+            raise
+        self.crossing.raise_kept()
+
+    def pull(self, stepper):
+        """Steps by `stepper.step() -> t, y, yd` until the end; `stepper.at(t) -> y, yd` interpolates within the last one."""
+        while not self.ended:
+            self.accept(*stepper.step(), stepper.at)
+
+    def _store(self, t, y, yd, at):
+        if self._wanted is None and (self.ended or self.steps % self._every == 0):
+            self._rows.append((t, y, yd))
+        while self._wanted and self.forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
+            time = self._wanted.pop()
+            self._rows.append((time, *((y, yd) if time == t else at(time))))
+
+    def trajectory(self, statistics):
+        """What has been stored, as states of the system, up to the first one that cannot be projected onto the constraints."""
+        system, states = self.problem.system, []
+        try:
+            for row in self._rows:
+                states.append(self.problem.state(*row))
+        except AssemblyError as error:
+            at = self._rows[len(states)][0]
+            self.status, self.message = Status.SOLVER_FAILED, f"the output at t = {at:.9g} is too far off the constraints: {error}"
+        t = np.array([row[0] for row in self._rows[:len(states)]])
+        sizes = (system.nq, system.nv, system.nv, system.nc)
+        columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
+        return Trajectory(t, *columns, statistics, self.status, self.message)

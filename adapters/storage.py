@@ -1,0 +1,55 @@
+"""Where solvers want their Jacobian: writers from the values in the order of `Problem.pattern` into dense, band and CSC storage."""
+
+import numpy as np
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+
+def positions(pattern):
+    """Row and column of every value."""
+    return pattern.indices, np.repeat(np.arange(pattern.shape[1]), np.diff(pattern.indptr))
+
+
+def dense(problem):
+    """Writer into a 2-D array; entries outside of the pattern are set to zero, whatever the solver has left there."""
+    rows, columns = positions(problem.pattern)
+
+    def store(values, J):
+        J[:] = 0.0
+        J[rows, columns] = values
+
+    return store
+
+
+def csc(values, J):
+    """Writer into the data array of a CSC matrix with the pattern of the problem."""
+    J[:] = values
+
+
+class Band:
+    """A numbering of unknowns and equations in which the Jacobian has a small band, by reverse Cuthill-McKee on its symmetrised pattern.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n,)
+        `y[order]` are the unknowns as the solver sees them; the equations are numbered likewise.
+    lower, upper : int
+        Numbers of subdiagonals and superdiagonals.
+    """
+
+    def __init__(self, pattern):
+        symmetric = (pattern + pattern.T).tocsr()
+        self.order = reverse_cuthill_mckee(symmetric, symmetric_mode=True).astype(np.int64)
+        self.place = np.argsort(self.order)
+        rows, columns = (self.place[k] for k in positions(pattern))
+        self.lower, self.upper = int(max(0, (rows - columns).max())), int(max(0, (columns - rows).max()))
+        self._diagonal, self._column = rows - columns, columns
+
+    def store(self, first):
+        """Writer into an array `J[first + i - j, j]`."""
+        row = first + self._diagonal
+
+        def store(values, J):
+            J[:] = 0.0
+            J[row, self._column] = values
+
+        return store

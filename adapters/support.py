@@ -1,0 +1,66 @@
+"""Which solver takes which formulation, and how it is then run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FORMS = ("index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", "ode")
+
+EXPLICIT_ONLY = "it integrates yd = f(t, y)"
+IMPLICIT_ONLY = "it integrates F(t, y, yd) = 0; an explicit solver does 'ode' for less"
+SQUARE_ONLY = "it needs as many equations as unknowns"
+MASS_IS_RESIDUAL = "it takes residuals; 'index3' is the same equations as one"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a solver is run on one formulation.
+
+    Attributes
+    ----------
+    mask : bool
+        Whether the solver is told which unknowns are algebraic.
+    exclude : bool
+        Whether its error test leaves those out.
+    loose : float or None
+        Absolute tolerance of the loose blocks of the formulation; `None` for that of the formulation itself.
+    tighten : float
+        Factor on the tolerances, where the error test cannot see all that the user's tolerances are meant for.
+    scaling : str
+        What the solver does about the index of the unknowns.
+    jacobian, linear_solver : str
+    """
+
+    mask: bool = False
+    exclude: bool = False
+    loose: float | None = None
+    tighten: float = 1.0
+    scaling: str = "none"
+    jacobian: str = "exact"
+    linear_solver: str = "dense"
+
+
+def explicit_support(**settings):
+    """Support of a solver of `yd = f(t, y)`."""
+    return {form: EXPLICIT_ONLY for form in FORMS} | {"ode": Settings(**settings)}
+
+
+def implicit_support(**forms):
+    """Support of a solver of `F(t, y, yd) = 0`: forms with their `Settings` or the reason why they are refused, the best first.
+
+    Forms that are not named get the reason that holds for every such solver.
+    """
+    general = {"ode": IMPLICIT_ONLY, "overdetermined": SQUARE_ONLY, "mass": MASS_IS_RESIDUAL}
+    return forms | {form: reason for form, reason in general.items() if form not in forms}
+
+
+def supported(support):
+    """Names of the forms that a solver takes, the best first."""
+    return tuple(form for form, how in support.items() if isinstance(how, Settings))
+
+
+def tightened(support, problem, rtol, atol):
+    """`rtol` and `atol` as the solver gets them for the form of a problem; an array `atol` is the user's own and stays as it is."""
+    how = support.get(problem.formulation)
+    factor = how.tighten if isinstance(how, Settings) else 1.0
+    return rtol * factor, atol * factor if np.ndim(atol) == 0 else atol

@@ -1,0 +1,121 @@
+"""The mass-matrix form `M y' = f(t, y)` with constant singular `M`, for solvers of the RADAU kind."""
+
+import numpy as np
+from scipy.sparse import block_diag, csc_array, eye_array
+
+from ..compiled import compiled
+from ..jacobians.complex_step import directional
+from ..system import kernels
+from ..system import layout as lay
+from . import index2, index3
+from .base import Problem, with_diagonal
+from .pieces import acceleration, begin, dynamics, finite, kinematics, sizes, split, velocity
+
+LEVELS = {3: "position", 2: "velocity", 1: "acceleration"}
+
+
+@compiled
+def _residual(t, y, yd, out, model, work, level):
+    """The form with accelerations among the unknowns."""
+    nq, nv, nc = sizes(model)
+    q, v, a, lam = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nv), split(y, nq + 2 * nv, nc)
+    vd, F = split(yd, nq, nv), split(out, nq + 2 * nv, nc)
+    G = begin(t, q, v, model, work)
+    kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
+    for k in range(nv):
+        out[nq + k] = vd[k] - a[k]
+    dynamics(t, q, v, a, lam, G, model, work, split(out, nq + nv, nv))
+    if level == 3:
+        kernels.phi(t, q, model, work, F)
+    elif level == 2:
+        velocity(t, q, v, G, model, work, F)
+    else:
+        acceleration(t, q, v, a, G, model, work, F)
+    return finite(out)
+
+
+@compiled
+def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work, level):
+    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work, level))
+
+
+class MassMatrix(Problem):
+    """`M y' = f(t, y)`: the equations of motion with a constant matrix before the derivatives.
+
+    With a constant mass matrix `y = (q, v, lam)`, `M = diag(I, M, 0)`, `f = (T v, Q - Phi_q^T lam, -Phi)`. Otherwise the accelerations
+    become unknowns: `y = (q, v, a, lam)`, `M = diag(I, I, 0, 0)`, `f = (T v, a, Q - M a - Phi_q^T lam, -Phi)`.
+
+    Parameters
+    ----------
+    system : System
+    level : {3, 2, 1}
+        Index: the constraints as `Phi`, as `Phi_q v - nu`, or as `Phi_q a - gamma`.
+    accelerations : bool, optional
+        Whether the accelerations are unknowns; by default only where they must be: if the mass matrix is not constant, or `level=1`.
+
+    Attributes
+    ----------
+    mass : csc_array, shape (n, n)
+        `M`.
+    nind : tuple of int
+        Numbers of unknowns of index 1, 2 and 3, which follow each other in this order in `y`.
+    """
+
+    formulation = "mass"
+    title = "mass matrix, index 3"
+    algebraic_blocks = ("a", "lam")
+    first_step = 1e-5
+
+    def __init__(self, system, level=3, accelerations=None):
+        if level not in LEVELS:
+            raise ValueError(f"MassMatrix: level must be 3, 2 or 1, got {level!r}")
+        constant = bool(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.CONSTANT_MASS]) if hasattr(system, "model") else True
+        needed = level == 1 or not constant
+        if accelerations is False and needed:
+            raise ValueError("MassMatrix: the accelerations must be unknowns, as " + (
+                "the constraints are on their level" if level == 1 else "the mass matrix is not constant"))
+        self.level, self.accelerations = level, needed if accelerations is None else bool(accelerations)
+        a = (("a", "nv"),) if self.accelerations else ()
+        self.unknowns = ("q", "nq"), ("v", "nv"), *a, ("lam", "nc")
+        self.rows = ("kinematics", "nq"), *((("rate", "nv"),) if a else ()), ("dynamics", "nv"), (LEVELS[level], "nc")
+        self.loose_blocks = ("a", "lam") if self.accelerations else ("lam",)
+        self.block_index = {"q": 1, "v": max(1, level - 1), "a": level, "lam": level}
+        if self.accelerations:
+            self.kernel, self.derivative, self.parameters = _residual, _derivative, (level,)
+        else:
+            form = {3: index3.Index3, 2: index2.Index2}[level]
+            self.kernel, self.derivative = form.kernel, form.derivative
+        super().__init__(system)
+        self.nind = tuple(int((self.index == k).sum()) for k in (1, 2, 3))
+
+    @property
+    def mass(self):
+        s = self.system
+        q0, _ = s.initial_guess()
+        middle = [eye_array(s.nv), csc_array((s.nv, s.nv))] if self.accelerations else [csc_array(s.mass(0.0, q0))]
+        return csc_array(block_diag([eye_array(s.nq), *middle, csc_array((s.nc, s.nc))]))
+
+    def rhs(self, t, y, out=None):
+        """`f(t, y)`, shape (n,), written to `out` if given."""
+        out = self.residual(t, y, np.zeros(self.n), out)
+        return np.negative(out, out=out)
+
+    def rhs_jacobian(self, t, y):
+        """`df/dy`, a CSC array in the structural pattern."""
+        return self._csc(-self.jacobian_values(t, y, np.zeros(self.n), 0.0))
+
+    def pack(self, state):
+        more = {"a": (state.a, 0.0)} if self.accelerations else {}
+        return self._pack(state, lam=(state.lam, 0.0), **more)
+
+    def _pattern_blocks(self, s):
+        out = {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
+               ("dynamics", "v"): s.dyn_v + (0 if self.accelerations else s.mass), ("dynamics", "lam"): s.dyn_c}
+        if self.accelerations:
+            eye = eye_array(self.system.nv)
+            out |= {("rate", "v"): eye, ("rate", "a"): eye, ("dynamics", "a"): s.mass}
+        if self.level == 3:
+            return out | {("position", "q"): s.phi_q}
+        if self.level == 2:
+            return out | {("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v}
+        return out | {("acceleration", "q"): s.vel_q + s.phi_q, ("acceleration", "v"): s.acc_v, ("acceleration", "a"): s.vel_v}
