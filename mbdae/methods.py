@@ -1,7 +1,16 @@
-"""Methods by name: `"HalfImplicit"`, `"Ida:ggl"`, `"SolveIvp:DOP853"`. Modules of foreign solvers are imported when they are asked for."""
+"""Methods by name: `"HalfImplicit"`, `"Ida:ggl"`, `"SolveIvp:DOP853"`, `"Assimulo:Radau5DAE:ggl"`.
 
-from dataclasses import dataclass
+Behind the name of the class stand, in any order and as far as needed, one of its variants and a formulation. Modules of foreign
+solvers are imported when they are asked for.
+"""
+
+from dataclasses import dataclass, field
 from importlib import import_module
+
+from .problems import ALIASES, FORMULATIONS
+
+FORM_TITLES = {"index3": "index 3", "ggl": "GGL", "gear": "Gear", "index2": "index 2", "index1": "index 1", "mass": "mass matrix",
+               "overdetermined": "overdetermined", "ode": "ODE"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -11,31 +20,38 @@ class Family:
     Attributes
     ----------
     name : str
-        Name of the class, and what is written before the colon.
+        Name of the class, and what is written before the first colon.
     module : str
     title : str
         How it is called in tables and legends.
     control : {"h", "rtol"}
         Whether it takes a fixed step, or tolerances.
-    variants : dict of str to str
-        What may be written after the colon, with its title; the first is the default. Empty if nothing may.
-    field : str
-        What a variant sets: the field of this name, or `"formulation"`.
     summary : str
+    sets : str
+        The field of the class that a variant sets.
+    variants : dict of str to str
+        Its values with their titles; the first is the default. Empty if there are none.
     """
 
     name: str
     module: str
     title: str
     control: str
-    variants: dict
-    field: str
     summary: str
+    sets: str = ""
+    variants: dict = field(default_factory=dict)
 
     @property
     def method_class(self):
         """The class, imported now."""
         return getattr(import_module(self.module), self.name)
+
+    def forms(self, variant=None):
+        """The formulations that a variant takes, the best first; empty for one-step integrators, which work on the system itself."""
+        if self.control == "h":
+            return ()
+        variant = variant or next(iter(self.variants), None)
+        return self.method_class(**({self.sets: variant} if variant else {})).formulations
 
     def availability(self):
         """`Availability` of the package behind a foreign solver; `None` for what belongs to mbdae."""
@@ -43,50 +59,57 @@ class Family:
         return None if check is None else check()
 
 
-_FORMS = {"gear": "Gear", "ggl": "GGL", "index2": "index 2", "index1": "index 1", "index3": "index 3"}
-_SCIPY = {name: name for name in ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")}
+def _same(*names):
+    return {name: name for name in names}
+
 
 FAMILIES = (
-    Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", {}, "",
-           "half-implicit Euler on index-3 equations, fixed step"),
-    Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", {}, "",
-           "backward Euler on index-3 equations, fixed step"),
-    Family("Ida", "mbdae.adapters.sundae", "IDA", "rtol", _FORMS, "formulation", "SUNDIALS IDA, BDF for DAEs"),
-    Family("Cvode", "mbdae.adapters.sundae", "CVODE", "rtol", {"BDF": "BDF", "Adams": "Adams"}, "multistep",
-           "SUNDIALS CVODE, multistep for the underlying ODE"),
-    Family("SolveIvp", "mbdae.adapters.scipy", "SciPy", "rtol", _SCIPY, "method", "SciPy's solve_ivp on the underlying ODE"),
+    Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
+    Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
+    Family("Ida", "mbdae.adapters.sundae", "IDA", "rtol", "SUNDIALS IDA, BDF for DAEs"),
+    Family("Cvode", "mbdae.adapters.sundae", "CVODE", "rtol", "SUNDIALS CVODE, multistep for the underlying ODE", "multistep",
+           _same("BDF", "Adams")),
+    Family("SolveIvp", "mbdae.adapters.scipy", "SciPy", "rtol", "SciPy's solve_ivp on the underlying ODE", "method",
+           _same("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")),
 )
 
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method that has been named: family and variant.
+    """A method that has been named.
 
     Attributes
     ----------
     family : Family
     variant : str or None
-        `None` if nothing stands after the colon and the formulation is left to the method.
+        `None` if the family has none.
+    formulation : str or None
+        The formulation that the name prescribes; `None` leaves it to the method.
     """
 
     family: Family
-    variant: str | None
+    variant: str | None = None
+    formulation: str | None = None
 
     @property
     def label(self):
-        """For tables and legends."""
-        titles = self.family.variants
-        return f"{self.family.title} {titles[self.variant or next(iter(titles))]}" if titles else self.family.title
+        """For tables and legends: it names the formulation where there is a choice."""
+        parts, forms = [self.family.title], self.family.forms(self.variant)
+        if self.variant:
+            parts.append(self.family.variants[self.variant])
+        if len(forms) > 1 or self.formulation not in (None, *forms):
+            parts.append(FORM_TITLES[self.formulation or forms[0]])
+        return " ".join(parts)
+
+    @property
+    def name(self):
+        """What `find` understands."""
+        return ":".join(x for x in (self.family.name, self.variant, self.formulation) if x)
 
     @property
     def control(self):
         """`"h"` or `"rtol"`."""
         return self.family.control
-
-    @property
-    def formulation(self):
-        """The formulation that the name prescribes, or `None`."""
-        return self.variant if self.family.field == "formulation" else None
 
     def make(self, **options):
         """The method object.
@@ -103,30 +126,48 @@ class MethodSpec:
         """
         available = self.family.availability()
         if available is not None and not available.installed:
-            raise ValueError(f"{self.label} needs the package {available.package}: {available.remedy}")
-        if self.variant is not None and self.family.field != "formulation":
-            options = {self.family.field: self.variant} | options
+            fault = f" ({available.fault})" if available.fault else ""
+            raise ValueError(f"{self.label} needs the package {available.package}{fault}: {available.remedy}")
+        if self.variant is not None:
+            options = {self.family.sets: self.variant} | options
         if self.family.name == "FullyImplicit" and "h" in options:
             options = {"tol": 1e-10 / options["h"] ** 2} | options
         return self.family.method_class(**options)
 
 
 def find(text):
-    """The method with a name like `"HalfImplicit"` or `"Ida:ggl"`; upper and lower case do not matter.
+    """The method with a name like `"HalfImplicit"`, `"Ida:ggl"` or `"Assimulo:IDA:gear"`; upper and lower case do not matter.
 
     Raises
     ------
     ValueError
         If there is none; the message lists those there are.
     """
-    name, colon, variant = text.strip().partition(":")
-    family = next((f for f in FAMILIES if f.name.lower() == name.lower()), None)
+    name, *parts = (part.strip() for part in text.split(":"))
+    family = _match(name, [f.name for f in FAMILIES])
     if family is None:
         raise ValueError(f"there is no method {text!r}; there are {', '.join(f.name for f in FAMILIES)}")
-    if not colon:
-        return MethodSpec(family, None if family.field == "formulation" else next(iter(family.variants), None))
-    match = next((v for v in family.variants if v.lower() == variant.lower()), None)
-    if match is None:
-        can = f"it can be {', '.join(f'{family.name}:{v}' for v in family.variants)}" if family.variants else f"write {family.name} alone"
-        raise ValueError(f"there is no method {text!r}; {can}")
-    return MethodSpec(family, match)
+    family = next(f for f in FAMILIES if f.name == family)
+    variant = formulation = None
+    for part in parts:
+        as_variant, as_form = _match(part, family.variants), _match(part, (*FORMULATIONS, *ALIASES)) if family.control == "rtol" else None
+        if as_variant and variant is None:
+            variant = as_variant
+        elif as_form and formulation is None:
+            formulation = ALIASES.get(as_form, as_form)
+        else:
+            raise ValueError(f"there is no method {text!r}; {_possible(family)}")
+    return MethodSpec(family, variant or next(iter(family.variants), None), formulation)
+
+
+def _match(text, names):
+    return next((name for name in names if name.lower() == text.lower()), None)
+
+
+def _possible(family):
+    parts = []
+    if family.variants:
+        parts.append(f"it can be {', '.join(f'{family.name}:{v}' for v in family.variants)}")
+    if family.control == "rtol":
+        parts.append(f"a formulation may follow, {', '.join(FORMULATIONS)}")
+    return "; ".join(parts) or f"write {family.name} alone"

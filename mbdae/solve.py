@@ -1,5 +1,7 @@
 """`solve`: one call for every mechanism, formulation, integrator and solver."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from .events import Watch, as_events, find_events
@@ -53,6 +55,8 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     ------
     ValueError
         Bad input, or a mechanism that cannot be made consistent.
+    ImportError
+        The solver is not installed; the message names the command that installs it.
     Exception
         Whatever a user function raises, unchanged.
     """
@@ -70,8 +74,9 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     start = _start(system, t0, state, q0, v0)
     whole = dense_output or events is not None
     watch = None if events is None else Watch(events, t0, start.q, start.v)
-    trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval,
-                                  every=1 if whole else every, progress=progress, until=watch or None)
+    with _told_what_is_missing(method):
+        trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval,
+                                      every=1 if whole else every, progress=progress, until=watch or None)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
     if events is not None:
@@ -86,6 +91,19 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
 def _check_method(method):
     if isinstance(method, type) or not hasattr(method, "integrate"):
         raise ValueError(f"method must be a method object such as HalfImplicit(h=1e-3) or Ida(), got {method!r}")
+
+
+@contextmanager
+def _told_what_is_missing(method):
+    """An import that fails because a solver is not installed names the command that installs it."""
+    try:
+        yield
+    except ImportError as error:
+        available = method.availability() if hasattr(method, "availability") else None
+        if available is None or available.installed:
+            raise
+        fault = f" ({available.fault})" if available.fault else ""
+        raise ImportError(f"{method.label} needs the package {available.package}{fault}: {available.remedy}") from error
 
 
 def _problem(target, method, formulation):

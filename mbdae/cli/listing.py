@@ -79,7 +79,16 @@ def _methods():
         table.add_row(f.name, "step" if f.control == "h" else "tolerance", f.summary)
         if f.variants:
             table.add_row("", "", f"[dim]{' '.join(f'{f.name}:{v}' for v in f.variants)}[/dim]")
+        elif f.forms():
+            table.add_row("", "", f"[dim]{' '.join(f'{f.name}:{form}' for form in f.forms())}[/dim]")
     return table
+
+
+def state(available):
+    """Version of a package, or what is wrong with it."""
+    if available.version is None:
+        return f"missing: {available.remedy}"
+    return f"{available.version}, broken: {available.fault}" if available.fault else available.version
 
 
 def _packages():
@@ -90,6 +99,5 @@ def _packages():
         if available is not None:
             found.setdefault(available.package, (available, []))[1].append(f.name)
     for available, names in found.values():
-        state = available.version if available.installed else f"missing: {available.remedy}"
-        table.add_row(available.package, state, ", ".join(names))
+        table.add_row(available.package, state(available), ", ".join(names))
     return table

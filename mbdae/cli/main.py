@@ -5,7 +5,7 @@ import sys
 
 from .. import __version__
 from ..studies.reference import ReferenceFailed
-from . import animate, compare, listing, solve
+from . import animate, compare, doctor, listing, matrix, solve
 from .console import complain
 from .options import Refusal
 
@@ -17,6 +17,8 @@ examples:
   mbdae compare slider-crank          integrators and solvers side by side: accuracy against cost
   mbdae solve chain --output run.npz  one run to a file
   mbdae animate four-link             a film
+  mbdae matrix                        every solver in every formulation
+  mbdae doctor                        solvers on this machine, and how to get the others
 
 'mbdae COMMAND --help' tells more.
 """
@@ -36,7 +38,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an error comes from")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (compare, solve, animate, listing):
+    for module in (compare, solve, animate, listing, matrix, doctor):
         module.add_parser(commands)
     return top
 

@@ -1,0 +1,128 @@
+"""`mbdae matrix`: every solver in every formulation on standard mechanisms."""
+
+import argparse
+from pathlib import Path
+
+from rich import box
+from rich.table import Table
+
+from ..adapters.support import FORMS
+from ..methods import find
+from ..studies.matrix import ALLOWED, SPANS, matrix, solvers, support, support_page
+from ..studies.table import metadata, write_csv, write_json
+from .console import complain, output, progress_bar
+from .options import Refusal, output_file, positive
+
+_DESCRIPTION = f"""\
+Run every installed solver in every formulation on {len(SPANS)} mechanisms and print the
+error at the end in tolerances. A cell that is declared to be supported must end
+with an error below {ALLOWED:g} tolerances; every other one must be refused by name.
+"""
+_EPILOG = """\
+examples:
+  mbdae matrix
+  mbdae matrix --mechanisms andrews --methods Ida,Odes:ida,Assimulo:IDA
+  mbdae matrix --settings                     how each solver is run, without running it
+  mbdae matrix --settings --output docs/solvers.md
+
+The exit code is 0 if every supported cell passes, 1 otherwise.
+"""
+_MARKS = {"failed": "[red]failed[/red]", "refused": "[dim]-[/dim]"}
+
+
+def add_parser(commands):
+    """The parser of `matrix`."""
+    p = commands.add_parser("matrix", help="every solver in every formulation", description=_DESCRIPTION, epilog=_EPILOG,
+                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--mechanisms", metavar="A,B", type=_mechanisms, default=tuple(SPANS), help=f"some of {', '.join(SPANS)}")
+    p.add_argument("--methods", metavar="A,B", type=_methods, help="solvers, see 'mbdae list'; by default all that are installed")
+    p.add_argument("--rtol", metavar="R", type=positive, default=1e-6, help="relative tolerance; atol is a hundredth of it (1e-6)")
+    p.add_argument("--settings", action="store_true", help="print the settings instead of running")
+    p.add_argument("--output", metavar="FILE", help="write .csv or .json; with --settings .md")
+    p.set_defaults(run=run)
+
+
+def _mechanisms(text):
+    names = tuple(name.strip() for name in text.split(","))
+    unknown = [name for name in names if name not in SPANS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not among {', '.join(SPANS)}")
+    return names
+
+
+def _methods(text):
+    """Solvers by name; a family with variants stands for all of them."""
+    chosen = []
+    for part in text.split(","):
+        try:
+            spec = find(part)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        if spec.control == "h":
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} works on the system itself: it has no formulations to choose from")
+        same = [s for s in solvers(installed=False) if s.family is spec.family]
+        chosen += same if ":" not in part else [s for s in same if s.variant == spec.variant]
+    return list(dict.fromkeys(chosen))
+
+
+def run(arguments):
+    """Run the command."""
+    path = arguments.output and output_file(arguments.output, (".md",) if arguments.settings else (".csv", ".json"))
+    if arguments.settings:
+        return _settings(path)
+    specs = solvers() if arguments.methods is None else arguments.methods
+    missing = [s for s in specs if not s.family.availability().installed]
+    if missing:
+        available = missing[0].family.availability()
+        raise Refusal(f"{missing[0].name} needs the package {available.package}: {available.remedy}")
+    with progress_bar() as bar:
+        cells = matrix(arguments.mechanisms, specs, arguments.rtol, progress=bar)
+    console = output()
+    for name in arguments.mechanisms:
+        console.print(_table(name, [c for c in cells if c.mechanism == name], arguments.rtol))
+    bad = [c for c in cells if c.outcome in ("failed", "inaccurate")]
+    counts = ", ".join(f"{sum(c.outcome == o for c in cells)} {o}" for o in ("ok", "refused", "inaccurate", "failed"))
+    console.print(f"{len(cells)} cells: {counts}; numbers are errors in tolerances (rtol = {arguments.rtol:g}), '-' is refused by name")
+    if path:
+        _write(path, cells, arguments)
+    for c in bad:
+        complain(f"{c.mechanism}, {c.method}:{c.formulation}: {c.outcome}: {c.message if c.error is None else f'{c.error:.3g} tolerances'}")
+    return 1 if bad else 0
+
+
+def _table(name, cells, rtol):
+    table = Table(title=f"{name}   t = 0 ... {SPANS[name]:g} s", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
+                  padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("solver", no_wrap=True)
+    for form in FORMS:
+        table.add_column(form, justify="right", no_wrap=True)
+    for method in dict.fromkeys(c.method for c in cells):
+        row = {c.formulation: c for c in cells if c.method == method}
+        table.add_row(method, *(_mark(row[form]) for form in FORMS))
+    return table
+
+
+def _mark(cell):
+    if cell.error is None:
+        return _MARKS[cell.outcome]
+    return f"{cell.error:.2g}" if cell.outcome == "ok" else f"[red]{cell.error:.2g}[/red]"
+
+
+def _write(path, cells, arguments):
+    if Path(path).suffix == ".csv":
+        write_csv(path, cells)
+    else:
+        write_json(path, metadata(mechanisms=arguments.mechanisms, rtol=arguments.rtol) | {"cells": cells})
+
+
+def _settings(path):
+    if path:
+        Path(path).write_text(support_page(), encoding="utf-8")
+        return 0
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("solver", "form", "mask", "exclude", "loose", "tighten", "scaling", "jacobian", "linear solver", "refused because"):
+        table.add_column(name, no_wrap=name in ("solver", "form"))
+    for r in support():
+        table.add_row(r.method, r.formulation, r.mask, r.exclude, r.loose, r.tighten, r.scaling, r.jacobian, r.linear_solver, r.reason)
+    output().print(table)
+    return 0

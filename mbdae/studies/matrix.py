@@ -1,0 +1,210 @@
+"""Formulations x solvers: which cells work, with which settings, and why the others are refused."""
+
+from dataclasses import dataclass, fields
+from time import perf_counter
+
+import numpy as np
+
+from .. import library
+from ..adapters.scipy import SolveIvp
+from ..adapters.support import FORMS, Settings
+from ..methods import FAMILIES, FORM_TITLES, MethodSpec
+from ..problems import FORMULATIONS
+from ..solve import solve
+from ..system.assembly import assemble
+from ..system.system import System
+
+SPANS = {"single-pendulum": 1.0, "double-pendulum": 1.0, "slider-crank": 1.0, "four-link": 1.0, "andrews": 0.03}  # [s]
+ALLOWED = 100.0  # error in tolerances that a supported cell may have
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run.
+
+    Attributes
+    ----------
+    mechanism, method, formulation : str
+    outcome : {"ok", "inaccurate", "failed", "refused"}
+        Refused before the run started; failed during it; inaccurate if the error is beyond a hundred tolerances.
+    error : float or None
+        `max |q - q_ref| / (rtol max(1, |q_ref|))` at the end.
+    steps, residuals : int or None
+    seconds : float or None
+    message : str
+        Of the solution, or the reason of the refusal.
+    """
+
+    mechanism: str
+    method: str
+    formulation: str
+    outcome: str
+    error: float | None = None
+    steps: int | None = None
+    residuals: int | None = None
+    seconds: float | None = None
+    message: str = ""
+
+
+def solvers(installed=True):
+    """All foreign solvers as `MethodSpec`, by default those whose packages are installed."""
+    found = []
+    for family in FAMILIES:
+        available = family.availability()
+        if available is not None and (available.installed or not installed):
+            found += [MethodSpec(family, variant) for variant in family.variants or (None,)]
+    return found
+
+
+class Target:
+    """A mechanism with its consistent start and the positions that a run must end with.
+
+    The reference is DOP853 on the underlying ODE with `rtol = 1e-12`.
+    """
+
+    def __init__(self, name):
+        self.name, self.t_end = name, SPANS[name]
+        self.system = System(library.mechanism(name))
+        self.start = assemble(self.system)
+        exact = solve(self.system, SolveIvp("DOP853"), (0.0, self.t_end), state=self.start, rtol=1e-12, atol=1e-13, t_eval=[self.t_end])
+        if not exact.success:
+            raise ArithmeticError(f"the reference of {name} failed: {exact.message}")
+        self.q = exact.q[-1]
+
+    def run(self, spec, formulation, rtol=1e-6):
+        """The `Cell` of a solver in one formulation, with `atol = rtol / 100`."""
+        names, begin = (self.name, spec.name, formulation), perf_counter()
+        try:
+            s = solve(self.system, spec.make(), (0.0, self.t_end), formulation=formulation, state=self.start, rtol=rtol, atol=rtol / 100,
+                      t_eval=[self.t_end])
+        except ValueError as error:
+            return Cell(*names, "refused", message=str(error))
+        cost = s.statistics.steps, s.statistics.residuals, perf_counter() - begin
+        if not s.success:
+            return Cell(*names, "failed", None, *cost, s.message)
+        error = float(np.abs(s.q[-1] - self.q).max() / (rtol * max(1.0, np.abs(self.q).max())))
+        return Cell(*names, "ok" if error < ALLOWED else "inaccurate", error, *cost, s.message)
+
+
+def matrix(mechanisms=tuple(SPANS), specs=None, rtol=1e-6, formulations=FORMS, progress=None):
+    """Run every solver in every formulation on every mechanism.
+
+    Parameters
+    ----------
+    mechanisms : sequence of str
+        Keys of `SPANS`.
+    specs : sequence of MethodSpec, optional
+        By default all foreign solvers that are installed.
+    rtol : float
+    formulations : sequence of str
+    progress : callable, optional
+        `progress(done, total, text)`.
+
+    Returns
+    -------
+    list of Cell
+    """
+    specs = solvers() if specs is None else specs
+    total, cells = len(mechanisms) * len(specs) * len(formulations), []
+    for name in mechanisms:
+        target = Target(name)
+        for spec in specs:
+            for formulation in formulations:
+                if progress is not None:
+                    progress(len(cells), total, f"{name}: {spec.name}:{formulation}")
+                cells.append(target.run(spec, formulation, rtol))
+    return cells
+
+
+# the settings ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Support:
+    """One cell of the table of settings, for reading.
+
+    Attributes
+    ----------
+    method, package, formulation : str
+    supported : bool
+    reason : str
+        Of a refusal.
+    mask, exclude : str
+        Unknowns that the solver is told to be algebraic, and those that its error test leaves out.
+    loose : str
+        Blocks with an absolute tolerance of their own.
+    tighten, scaling, jacobian, linear_solver : str
+    """
+
+    method: str
+    package: str
+    formulation: str
+    supported: bool
+    reason: str = ""
+    mask: str = ""
+    exclude: str = ""
+    loose: str = ""
+    tighten: str = ""
+    scaling: str = ""
+    jacobian: str = ""
+    linear_solver: str = ""
+
+
+def support():
+    """How every solver is run in every formulation, or why it is not: a list of `Support`."""
+    return [_support(spec, form) for spec in solvers(installed=False) for form in FORMS]
+
+
+def _support(spec, form):
+    method = spec.family.method_class(**({spec.family.sets: spec.variant} if spec.variant else {}))
+    how, names = method.support[form], (spec.name, method.package, form)
+    if not isinstance(how, Settings):
+        return Support(*names, False, how)
+    problem = FORMULATIONS[form]
+    algebraic = ", ".join(problem.algebraic_blocks)
+    tolerance = problem.loose_tolerance if how.loose is None else how.loose
+    loose = f"{', '.join(problem.loose_blocks)}: {tolerance:g}" if getattr(problem, "loose_blocks", ()) else ""
+    return Support(*names, True, "", algebraic if how.mask else "", algebraic if how.exclude else "", loose,
+                   "" if how.tighten == 1.0 else f"{how.tighten:g}", how.scaling, how.jacobian, how.linear_solver)
+
+
+def support_page():
+    """The table of settings as a page in Markdown."""
+    rows = support()
+    lines = [_PAGE_HEAD, _line("solver", *(FORM_TITLES[f] for f in FORMS)), _line(*["---"] * (len(FORMS) + 1))]
+    methods = list(dict.fromkeys(r.method for r in rows))
+    for method in methods:
+        lines.append(_line(f"`{method}`", *("yes" if r.supported else "-" for r in rows if r.method == method)))
+    for method in methods:
+        lines += ["", f"## {method}", ""] + _section([r for r in rows if r.method == method])
+    return "\n".join(lines) + "\n"
+
+
+_PAGE_HEAD = """\
+# Solvers and formulations
+
+Which solver takes which form of the equations, the settings it is then run with, and why the others are refused. This page is written by
+`mbdae matrix --settings --output docs/solvers.md` from the tables that the adapters themselves use.
+
+*mask*: unknowns that the solver is told to be algebraic. *exclude*: unknowns that its error test leaves out. *loose*: blocks
+with an absolute tolerance of their own. *tighten*: factor on the tolerances. *scaling*: what the solver does about the index.
+
+## Overview
+"""
+_COLUMNS = [f.name for f in fields(Support)][5:]
+
+
+def _line(*cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def _section(rows):
+    """Settings of one solver, and its refusals by their reasons."""
+    used = [r for r in rows if r.supported]
+    lines = [_line("form", *(c.replace("_", " ") for c in _COLUMNS)), _line(*["---"] * (len(_COLUMNS) + 1))] if used else []
+    lines += [_line(r.formulation, *(getattr(r, c) or "-" for c in _COLUMNS)) for r in used]
+    reasons = {}
+    for r in rows:
+        if not r.supported:
+            reasons.setdefault(r.reason, []).append(r.formulation)
+    return lines + ([""] if used and reasons else []) + [f"- refused: {', '.join(forms)}: {reason}" for reason, forms in reasons.items()]
