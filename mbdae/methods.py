@@ -165,9 +165,9 @@ def _match(text, names):
 
 
 def _possible(family):
-    parts = []
     if family.variants:
-        parts.append(f"it can be {', '.join(f'{family.name}:{v}' for v in family.variants)}")
+        variants = ", ".join(f"{family.name}:{v}" for v in family.variants)
+        return f"it can be {variants}; a formulation may follow, {', '.join(FORMULATIONS)}"
     if family.control == "rtol":
-        parts.append(f"a formulation may follow, {', '.join(FORMULATIONS)}")
-    return "; ".join(parts) or f"write {family.name} alone"
+        return f"it can be {', '.join(f'{family.name}:{form}' for form in FORMULATIONS)}"
+    return f"write {family.name} alone"

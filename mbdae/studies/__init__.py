@@ -12,6 +12,7 @@ from .drawing import Drawing, plot_positions
 from .energy import EnergyCurve, energy_study, plot_energy
 from .errors import Errors, conserves_energy, constraint_residuals, energy_drift, errors
 from .kinematics import ReferenceSolution, freedom, kinematic_reference
+from .matrix import Cell, Support, matrix, support, support_page
 from .order import OrderRow, fitted_orders, order_study, plot_order
 from .outputs import observe, plot_outputs
 from .reference import ReferenceFailed, reference
@@ -19,6 +20,7 @@ from .table import metadata, write_csv, write_json
 from .work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
 
 __all__ = [
+    "Cell",
     "Drawing",
     "EnergyCurve",
     "Errors",
@@ -26,6 +28,7 @@ __all__ = [
     "ReferenceFailed",
     "ReferenceSolution",
     "Series",
+    "Support",
     "WorkPrecisionRow",
     "animate",
     "conserves_energy",
@@ -36,6 +39,7 @@ __all__ = [
     "fitted_orders",
     "freedom",
     "kinematic_reference",
+    "matrix",
     "metadata",
     "observe",
     "order_study",
@@ -45,6 +49,8 @@ __all__ = [
     "plot_positions",
     "plot_work_precision",
     "reference",
+    "support",
+    "support_page",
     "work_precision",
     "write_csv",
     "write_json",

@@ -65,6 +65,12 @@ def table(model, which, dtype):
 
 
 @compiled
+def count(model, which):
+    """Number of records in a table."""
+    return header(model)[which + 1]
+
+
+@compiled
 def part(model, work, which):
     """One part of the scratch `work`."""
     head = header(model)

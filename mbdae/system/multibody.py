@@ -1,11 +1,11 @@
-"""Fused kernels of multibody systems: every family in turn. The state must have been placed (see `frames`)."""
+"""Fused kernels of multibody systems: every family in turn, none for nothing. The state must have been placed (see `frames`)."""
 
 import numpy as np
 
 from ..compiled import compiled
 from . import layout as lay
 from .elements import angle, cd, coincident, distance, dp1, dp2, turn
-from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, table
+from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, count, table
 from .loads import friction, gravity, load, rsda, tsda, user_force
 from .vec3 import vec
 
@@ -13,49 +13,76 @@ from .vec3 import vec
 @compiled
 def phi(t, q, model, work, out):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    coincident.phi(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
-    dp1.phi(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
-    dp2.phi(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
-    distance.phi(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
-    cd.phi(table(model, lay.CD, ELEMENT_T), t, m, X, out)
-    turn.phi(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    angle.phi(table(model, lay.ANGLE, ELEMENT_T), t, m, q, out)
+    if count(model, lay.COINCIDENT):
+        coincident.phi(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
+    if count(model, lay.DP1):
+        dp1.phi(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
+    if count(model, lay.DP2):
+        dp2.phi(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
+    if count(model, lay.DISTANCE):
+        distance.phi(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
+    if count(model, lay.CD):
+        cd.phi(table(model, lay.CD, ELEMENT_T), t, m, X, out)
+    if count(model, lay.TURN):
+        turn.phi(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
+    if count(model, lay.ANGLE):
+        angle.phi(table(model, lay.ANGLE, ELEMENT_T), t, m, q, out)
 
 
 @compiled
 def phi_q(t, model, work, G):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    coincident.rows(table(model, lay.COINCIDENT, ELEMENT_T), X, G)
-    dp1.rows(table(model, lay.DP1, ELEMENT_T), X, G)
-    dp2.rows(table(model, lay.DP2, ELEMENT_T), X, G)
-    distance.rows(table(model, lay.DISTANCE, ELEMENT_T), X, G)
-    cd.rows(table(model, lay.CD, ELEMENT_T), X, G)
-    turn.rows(table(model, lay.TURN, ELEMENT_T), t, m, X, G)
-    angle.rows(table(model, lay.ANGLE, ELEMENT_T), G)
+    if count(model, lay.COINCIDENT):
+        coincident.rows(table(model, lay.COINCIDENT, ELEMENT_T), X, G)
+    if count(model, lay.DP1):
+        dp1.rows(table(model, lay.DP1, ELEMENT_T), X, G)
+    if count(model, lay.DP2):
+        dp2.rows(table(model, lay.DP2, ELEMENT_T), X, G)
+    if count(model, lay.DISTANCE):
+        distance.rows(table(model, lay.DISTANCE, ELEMENT_T), X, G)
+    if count(model, lay.CD):
+        cd.rows(table(model, lay.CD, ELEMENT_T), X, G)
+    if count(model, lay.TURN):
+        turn.rows(table(model, lay.TURN, ELEMENT_T), t, m, X, G)
+    if count(model, lay.ANGLE):
+        angle.rows(table(model, lay.ANGLE, ELEMENT_T), G)
 
 
 @compiled
 def nu(t, model, work, out):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
     out[:] = 0.0
-    dp1.nu(table(model, lay.DP1, ELEMENT_T), t, m, out)
-    dp2.nu(table(model, lay.DP2, ELEMENT_T), t, m, out)
-    distance.nu(table(model, lay.DISTANCE, ELEMENT_T), t, m, out)
-    cd.nu(table(model, lay.CD, ELEMENT_T), t, m, out)
-    turn.nu(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    angle.nu(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
+    if count(model, lay.DP1):
+        dp1.nu(table(model, lay.DP1, ELEMENT_T), t, m, out)
+    if count(model, lay.DP2):
+        dp2.nu(table(model, lay.DP2, ELEMENT_T), t, m, out)
+    if count(model, lay.DISTANCE):
+        distance.nu(table(model, lay.DISTANCE, ELEMENT_T), t, m, out)
+    if count(model, lay.CD):
+        cd.nu(table(model, lay.CD, ELEMENT_T), t, m, out)
+    if count(model, lay.TURN):
+        turn.nu(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
+    if count(model, lay.ANGLE):
+        angle.nu(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
 
 
 @compiled
 def gamma(t, model, work, out):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    coincident.gamma(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
-    dp1.gamma(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
-    dp2.gamma(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
-    distance.gamma(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
-    cd.gamma(table(model, lay.CD, ELEMENT_T), t, m, X, out)
-    turn.gamma(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    angle.gamma(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
+    if count(model, lay.COINCIDENT):
+        coincident.gamma(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
+    if count(model, lay.DP1):
+        dp1.gamma(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
+    if count(model, lay.DP2):
+        dp2.gamma(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
+    if count(model, lay.DISTANCE):
+        distance.gamma(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
+    if count(model, lay.CD):
+        cd.gamma(table(model, lay.CD, ELEMENT_T), t, m, X, out)
+    if count(model, lay.TURN):
+        turn.gamma(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
+    if count(model, lay.ANGLE):
+        angle.gamma(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
 
 
 @compiled
@@ -64,12 +91,17 @@ def force(t, q, lam, model, work, out):
     m = table(model, lay.MOTION, MOTION_T)
     out[:] = 0.0
     gravity.forces(bodies, vec(table(model, lay.GRAVITY, np.float64)), X, out)
-    tsda.forces(table(model, lay.TSDA, SPRING_T), bodies, t, X, out)
-    rsda.forces(table(model, lay.RSDA, SPRING_T), bodies, t, q, X, out)
-    load.forces(table(model, lay.LOAD, LOAD_T), bodies, m, t, X, out)
-    users = table(model, lay.USER_FORCE, USER_FORCE_T)
-    user_force.forces(users, table(model, lay.USER_IDS, np.int64), bodies, t, X, out)
-    friction.forces(table(model, lay.FRICTION, FRICTION_T), bodies, X, lam, out)
+    if count(model, lay.TSDA):
+        tsda.forces(table(model, lay.TSDA, SPRING_T), bodies, t, X, out)
+    if count(model, lay.RSDA):
+        rsda.forces(table(model, lay.RSDA, SPRING_T), bodies, t, q, X, out)
+    if count(model, lay.LOAD):
+        load.forces(table(model, lay.LOAD, LOAD_T), bodies, m, t, X, out)
+    if count(model, lay.USER_FORCE):
+        users = table(model, lay.USER_FORCE, USER_FORCE_T)
+        user_force.forces(users, table(model, lay.USER_IDS, np.int64), bodies, t, X, out)
+    if count(model, lay.FRICTION):
+        friction.forces(table(model, lay.FRICTION, FRICTION_T), bodies, X, lam, out)
 
 
 @compiled

@@ -6,7 +6,7 @@ from ..compiled import compiled, window
 from . import layout as lay
 from .layout import BLOCK_T, SEGMENT_T, header, table
 
-# Windows begin at zero, so that the compiler sees indices that cannot be negative; the length of a rigid body is unrolled.
+# Windows begin at zero, so that the compiler sees indices that cannot be negative; the lengths of rigid and planar bodies are unrolled.
 
 
 @compiled
@@ -15,6 +15,8 @@ def dot(x, a, y, b, n):
     x, y = window(x, a, n), window(y, b, n)
     if n == 6:
         return x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3] + x[4] * y[4] + x[5] * y[5]
+    if n == 3:
+        return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
     s = x.dtype.type(0.0)
     for k in range(n):
         s += x[k] * y[k]
@@ -28,6 +30,10 @@ def add_scaled(c, x, a, y, b, n):
     if n == 6:
         for k in range(6):
             y[k] += c * x[k]
+    elif n == 3:
+        y[0] += c * x[0]
+        y[1] += c * x[1]
+        y[2] += c * x[2]
     else:
         for k in range(n):
             y[k] += c * x[k]
