@@ -42,7 +42,12 @@ class Band:
         self.place = np.argsort(self.order)
         rows, columns = (self.place[k] for k in positions(pattern))
         self.lower, self.upper = int(max(0, (rows - columns).max())), int(max(0, (columns - rows).max()))
-        self._diagonal, self._column = rows - columns, columns
+        self._row, self._column, self._diagonal = rows, columns, rows - columns
+
+    def full(self, values, J):
+        """Write into a square array, in the order of the band."""
+        J[:] = 0.0
+        J[self._row, self._column] = values
 
     def store(self, first):
         """Writer into an array `J[first + i - j, j]`."""

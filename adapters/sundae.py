@@ -17,161 +17,29 @@ import numpy as np
 from mbdae.method import installed
 from mbdae.status import Statistics, Status
 
-from . import storage
 from .boundary import Crossing, SolverFailure, refuse_redundant
 from .run import Run
-from .support import Settings, explicit_support, implicit_support, supported, tightened
+from .sundae_arguments import (
+    CVODE_SUPPORT,
+    IDA_SUPPORT,
+    LINEAR,
+    LINEAR_ODE,
+    band_of,
+    band_order,
+    check_choices,
+    cvode_arguments,
+    ida_arguments,
+    linear_solver,
+)
+from .support import supported
 
-DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
-_ITERATIVE = ("gmres", "bicgstab", "tfqmr")
-_LINEAR = ("auto", "dense", "band", "sparse", *_ITERATIVE)
-_LINEAR_ODE = ("auto", "dense", *_ITERATIVE)  # the Jacobian of the underlying ODE is full
+__all__ = ["Cvode", "Ida", "availability", "band_order", "cvode_arguments", "ida_arguments"]
+
 _REPORT = re.compile(r"\s*\[\w+, Error: -?\d+\]")
-
-_MASKED = Settings(mask=True, linear_solver="dense, band, sparse, Krylov")
-IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
-                               index3=Settings(mask=True, tighten=1e-2, linear_solver="dense, band, sparse, Krylov"))
-CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
-
 
 def availability():
     """State of the package."""
     return installed("scikit-sundae", "sksundae", "pip install scikit-sundae")
-
-
-def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
-    """Arguments for `sksundae.ida.IDA`: `IDA(**ida_arguments(problem))` is a solver with the settings that the formulation needs.
-
-    Parameters
-    ----------
-    problem : Problem
-        Any implicit form but the overdetermined one.
-    rtol, atol : float
-        Tolerances of positions and velocities; multipliers get those of the formulation.
-    jacobian : {"exact", "difference"}
-        The complex-step Jacobian of the problem, or IDA's own difference quotients.
-    linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
-        `"band"` numbers unknowns and equations anew: `y` and `yd` that go in or come out are `y[band_order(problem)]`.
-    events : sequence of callables, optional
-        `event(t, q, v) -> float`, with `terminal` and `direction`, become `eventsfn`.
-    crossing : Crossing, optional
-        Counter of evaluations.
-
-    Returns
-    -------
-    dict
-    """
-    crossing = Crossing(problem) if crossing is None else crossing
-    _check_choices("ida_arguments", linsolver, jacobian, _LINEAR)
-    linsolver = _linear_solver(problem, linsolver)
-    order = band_order(problem) if linsolver == "band" else np.arange(problem.n)
-    rtol, atol = tightened(IDA_SUPPORT, problem, rtol, atol)
-    options = {"resfn": _residual(crossing, order if linsolver == "band" else None), "rtol": rtol,
-               "atol": problem.tolerances(rtol, atol)[order], "linsolver": linsolver}
-    if problem.algebraic.any():
-        options["algebraic_idx"] = np.flatnonzero(problem.algebraic[order])
-    if linsolver == "sparse":
-        options["sparsity"] = problem.pattern
-    if linsolver == "band":
-        options["lband"], options["uband"] = _band(problem).lower, _band(problem).upper
-    if jacobian == "exact" and linsolver not in _ITERATIVE:
-        options["jacfn"] = _jacobian(crossing, linsolver)
-    if events is not None:
-        options |= _native_events(problem, events, order)
-    return options
-
-
-def band_order(problem):
-    """Order of the unknowns for the band solver: it sees `y[order]`."""
-    return _band(problem).order
-
-
-def _band(problem):
-    if not hasattr(problem, "_band_of_sundae"):
-        problem._band_of_sundae = storage.Band(problem.pattern)
-    return problem._band_of_sundae
-
-
-def _check_choices(owner, linsolver, jacobian, possible):
-    if linsolver not in possible:
-        raise ValueError(f"{owner}: linsolver must be one of {', '.join(possible)}, got {linsolver!r}")
-    if jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
-
-
-def _linear_solver(problem, linsolver):
-    if linsolver != "auto":
-        return linsolver
-    return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
-
-
-def _residual(crossing, order):
-    n = crossing.problem.n
-    y, yd, result = np.empty(n), np.empty(n), np.empty(n)  # compiled code wants writable arrays, IDA hands over read-only ones
-    evaluate = crossing.residual()
-
-    def residual(t, y_in, yd_in, out):
-        y[:], yd[:] = y_in, yd_in
-        evaluate(t, y, yd, out)
-
-    def in_band_order(t, y_in, yd_in, out):
-        y[order], yd[order] = y_in, yd_in
-        evaluate(t, y, yd, result)
-        out[:] = result[order]
-
-    return residual if order is None else in_band_order
-
-
-def _jacobian(crossing, linsolver):
-    problem = crossing.problem
-    if linsolver == "band":
-        band = _band(problem)
-        evaluate, place = crossing.jacobian(band.store(band.upper)), band.place
-        return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J) and None
-    evaluate = crossing.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
-    return lambda t, y, yd, residual, c, J: evaluate(t, y, yd, c, J) and None
-
-
-def _native_events(problem, events, order):
-    """Events as `eventsfn`."""
-    place = np.argsort(order)
-
-    def eventsfn(t, y, yd, out):
-        q, v = problem.motion(y[place])
-        out[:] = [event(t, q, v) for event in events]
-
-    eventsfn.terminal = [bool(getattr(e, "terminal", False)) for e in events]
-    eventsfn.direction = [int(getattr(e, "direction", 0)) for e in events]
-    return {"eventsfn": eventsfn, "num_events": len(events)}
-
-
-def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
-    """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
-    crossing = Crossing(problem) if crossing is None else crossing
-    _check_choices("cvode_arguments", linsolver, jacobian, _LINEAR_ODE)
-    linsolver = _linear_solver(problem, linsolver)
-    y, evaluate, derivative = np.empty(problem.n), crossing.rhs(), crossing.rhs_jacobian()
-
-    def rhs(t, y_in, out):
-        y[:] = y_in
-        evaluate(t, y, out)
-
-    def jacobian_of_rhs(t, y_in, f, J):
-        J[:, :] = derivative(t, y_in)
-
-    options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
-    if jacobian == "exact" and linsolver == "dense":
-        options["jacfn"] = jacobian_of_rhs
-    if events is not None:
-        native = _native_events(problem, events, np.arange(problem.n))
-        inner = native["eventsfn"]
-
-        def eventsfn(t, y, out):
-            inner(t, y, None, out)
-
-        eventsfn.terminal, eventsfn.direction = inner.terminal, inner.direction
-        options |= native | {"eventsfn": eventsfn}
-    return options
 
 
 class _Stepper:
@@ -242,12 +110,12 @@ class _Sundials:
     package = "scikit-sundae"
     availability = staticmethod(availability)
 
-    linear_solvers = _LINEAR
+    linear_solvers = LINEAR
     highest_order = 5
 
     def __post_init__(self):
         owner = type(self).__name__
-        _check_choices(owner, self.linsolver, self.jacobian, self.linear_solvers)
+        check_choices(owner, self.linsolver, self.jacobian, self.linear_solvers)
         if not 1 <= self.max_order <= self.highest_order:
             raise ValueError(f"{owner}: max_order must be one of 1 to {self.highest_order}, got {self.max_order}")
         if self.max_steps < 1:
@@ -274,14 +142,14 @@ class _Sundials:
             with contextlib.redirect_stdout(_WithoutReports(sys.stdout)):
                 run.carry_out(integrate)
         finally:
-            if stepper.last is None and _linear_solver(run.problem, self.linsolver) == "sparse":
+            if stepper.last is None and linear_solver(run.problem, self.linsolver) == "sparse":
                 _keep_forever(solver)
         seconds, last, calls = time.perf_counter() - begin, stepper.last, run.crossing.calls
         if last is None:
             return Statistics(steps=run.steps, seconds=seconds)
         # its own count leaves out the evaluations for difference quotients
-        return Statistics(steps=run.steps, residuals=int(last.nfev), residuals_jacobian=calls - int(last.nfev), jacobians=int(last.njev),
-                          seconds=seconds)
+        return Statistics(steps=run.steps, residuals=int(last.nfev), residuals_jacobian=calls - int(last.nfev),
+                          jacobians=run.crossing.jacobians or int(last.njev), seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -293,7 +161,8 @@ class Ida(_Sundials):
     jacobian : {"exact", "difference"}
         The problem's own Jacobian (complex step along column groups), or IDA's difference quotients.
     linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
-        `"auto"`: dense up to 120 unknowns, then sparse. `"band"`: unknowns and equations renumbered for a small band.
+        `"auto"`: dense up to 120 unknowns, then sparse. `"band"`: unknowns and equations renumbered for a small band. Krylov methods are
+        preconditioned with sparse factors of the exact Jacobian.
     max_order : int
     first_step, max_step : float
         Zero leaves the choice to IDA, or the first step to the formulation.
@@ -319,7 +188,7 @@ class Ida(_Sundials):
         problem.compile(state.t, *start)
         run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         if self.linsolver == "band":
-            band = _band(problem)
+            band = band_of(problem)
             statistics = self._carry_out(solver, run, tuple(x[band.order] for x in start), band.place)
         else:
             statistics = self._carry_out(solver, run, start)
@@ -341,7 +210,7 @@ class Cvode(_Sundials):
 
     support = CVODE_SUPPORT
     formulations = supported(CVODE_SUPPORT)
-    linear_solvers = _LINEAR_ODE
+    linear_solvers = LINEAR_ODE
 
     def __post_init__(self):
         if self.multistep not in ("BDF", "Adams"):

@@ -174,6 +174,9 @@ def test_dense_and_csc_storage(problem, start):
 def test_band_storage(problem, start):
     band = storage.Band(problem.pattern)
     J = problem.jacobian(0.0, *start, 2.0).toarray()[np.ix_(band.order, band.order)]
+    full = np.full_like(J, 7.0)
+    band.full(problem.jacobian_values(0.0, *start, 2.0), full)
+    np.testing.assert_array_equal(full, J)
     B = np.full((band.lower + band.upper + 1, problem.n), 7.0)
     band.store(band.upper)(problem.jacobian_values(0.0, *start, 2.0), B)
     for i in range(problem.n):

@@ -64,7 +64,7 @@ def check_own_equations(found):
     assert abs(found["wire"](2.0, dop.q[-1])).max() < 1e-9
 
 
-def check_sundials_dropin(found):
+def check_sundae_dropin(found):
     assert found["table"].success
     table, system, problem = found["table"], found["system"], found["problem"]
     energies = [system.energy(t, *problem.unpack(y, yd)[:2]) for t, y, yd in zip(table.t, table.y, table.yp)]
@@ -72,8 +72,15 @@ def check_sundials_dropin(found):
     np.testing.assert_allclose(found["state"].y[:21], found["table"].y[-1][:21], atol=1e-7)
 
 
+def check_scipy_dropin(found):
+    system, energy = found["system"], found["system"].energy(0.0, found["y0"][:found["system"].nq], found["y0"][found["system"].nq:])
+    assert abs(system.energy(2.0, found["q"], found["v"]) - energy) < 1e-3
+    assert len(found["result"].t_events[0]) == 1
+    assert found["drift"] < 1e-5
+
+
 CHECKS = {"quickstart": check_quickstart, "user_force": check_user_force, "own_equations": check_own_equations,
-          "sundials_dropin": check_sundials_dropin}
+          "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin}
 
 
 def test_every_example_is_checked():

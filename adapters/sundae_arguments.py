@@ -1,0 +1,180 @@
+"""Problems as arguments of `sksundae.ida.IDA` and `sksundae.cvode.CVODE`."""
+
+import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from mbdae.status import Status
+
+from . import storage
+from .boundary import Crossing, SolverFailure
+from .support import Settings, explicit_support, implicit_support, tightened
+
+DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
+ITERATIVE = ("gmres", "bicgstab", "tfqmr")
+LINEAR = ("auto", "dense", "band", "sparse", *ITERATIVE)
+LINEAR_ODE = ("auto", "dense", *ITERATIVE)  # the Jacobian of the underlying ODE is full
+
+_MASKED = Settings(mask=True, linear_solver="dense, band, sparse, Krylov")
+IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
+                               index3=Settings(mask=True, tighten=1e-2, linear_solver="dense, band, sparse, Krylov"))
+CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
+
+
+def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
+    """Arguments for `sksundae.ida.IDA`: `IDA(**ida_arguments(problem))` is a solver with the settings that the formulation needs.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any implicit form but the overdetermined one.
+    rtol, atol : float
+        Tolerances of positions and velocities; multipliers get those of the formulation.
+    jacobian : {"exact", "difference"}
+        The complex-step Jacobian of the problem, or IDA's own difference quotients.
+    linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
+        Krylov methods are preconditioned with sparse factors of the exact Jacobian; without them they fail on every mechanism.
+        `"band"` numbers unknowns and equations anew: `y` and `yd` that go in or come out are `y[band_order(problem)]`.
+    events : sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction`, become `eventsfn`.
+    crossing : Crossing, optional
+        Counter of evaluations.
+
+    Returns
+    -------
+    dict
+    """
+    crossing = Crossing(problem) if crossing is None else crossing
+    check_choices("ida_arguments", linsolver, jacobian, LINEAR)
+    linsolver = linear_solver(problem, linsolver)
+    order = band_order(problem) if linsolver == "band" else np.arange(problem.n)
+    rtol, atol = tightened(IDA_SUPPORT, problem, rtol, atol)
+    options = {"resfn": _residual(crossing, order if linsolver == "band" else None), "rtol": rtol,
+               "atol": problem.tolerances(rtol, atol)[order], "linsolver": linsolver}
+    if problem.algebraic.any():
+        options["algebraic_idx"] = np.flatnonzero(problem.algebraic[order])
+    if linsolver == "sparse":
+        options["sparsity"] = problem.pattern
+    if linsolver == "band":
+        options["lband"], options["uband"] = band_of(problem).lower, band_of(problem).upper
+    if linsolver in ITERATIVE:
+        options["precond"] = _preconditioner(crossing)
+    elif jacobian == "exact":
+        options["jacfn"] = _jacobian(crossing, linsolver)
+    if events is not None:
+        options |= _native_events(problem, events, order)
+    return options
+
+
+def band_order(problem):
+    """Order of the unknowns for the band solver: it sees `y[order]`."""
+    return band_of(problem).order
+
+
+def band_of(problem):
+    if not hasattr(problem, "_band_of_sundae"):
+        problem._band_of_sundae = storage.Band(problem.pattern)
+    return problem._band_of_sundae
+
+
+def check_choices(owner, linsolver, jacobian, possible):
+    if linsolver not in possible:
+        raise ValueError(f"{owner}: linsolver must be one of {', '.join(possible)}, got {linsolver!r}")
+    if jacobian not in ("exact", "difference"):
+        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+
+
+def linear_solver(problem, linsolver):
+    if linsolver != "auto":
+        return linsolver
+    return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
+
+
+def _residual(crossing, order):
+    n = crossing.problem.n
+    y, yd, result = np.empty(n), np.empty(n), np.empty(n)  # compiled code wants writable arrays, IDA hands over read-only ones
+    evaluate = crossing.residual()
+
+    def residual(t, y_in, yd_in, out):
+        y[:], yd[:] = y_in, yd_in
+        evaluate(t, y, yd, out)
+
+    def in_band_order(t, y_in, yd_in, out):
+        y[order], yd[order] = y_in, yd_in
+        evaluate(t, y, yd, result)
+        out[:] = result[order]
+
+    return residual if order is None else in_band_order
+
+
+def _jacobian(crossing, linsolver):
+    problem = crossing.problem
+    if linsolver == "band":
+        band = band_of(problem)
+        evaluate, place = crossing.jacobian(band.full), band.place  # the package copies the band out of a square array
+        return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J) and None
+    evaluate = crossing.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
+    return lambda t, y, yd, residual, c, J: evaluate(t, y, yd, c, J) and None
+
+
+def _preconditioner(crossing):
+    """Sparse LU factors of the exact Jacobian, renewed when IDA asks for it: Krylov methods then need an iteration or two."""
+    from sksundae.ida import IDAPrecond
+
+    p = crossing.problem.pattern
+    values, factors = np.empty(p.nnz), [None]
+    evaluate = crossing.jacobian(storage.csc)
+
+    def setup(t, y, yd, residual, c):
+        evaluate(t, y, yd, c, values)
+        try:
+            factors[0] = splu(csc_array((values, p.indices, p.indptr), shape=p.shape))
+        except RuntimeError as error:
+            raise SolverFailure(Status.NEWTON_FAILED, f"the Jacobian at t = {t:.9g} is singular: {error}") from error
+
+    def solve(t, y, yd, residual, r, z, c, delta):
+        z[:] = factors[0].solve(np.asarray(r))
+
+    return IDAPrecond(setup, solve)
+
+
+def _native_events(problem, events, order):
+    """Events as `eventsfn`."""
+    place = np.argsort(order)
+
+    def eventsfn(t, y, yd, out):
+        q, v = problem.motion(y[place])
+        out[:] = [event(t, q, v) for event in events]
+
+    eventsfn.terminal = [bool(getattr(e, "terminal", False)) for e in events]
+    eventsfn.direction = [int(getattr(e, "direction", 0)) for e in events]
+    return {"eventsfn": eventsfn, "num_events": len(events)}
+
+
+def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
+    """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
+    crossing = Crossing(problem) if crossing is None else crossing
+    check_choices("cvode_arguments", linsolver, jacobian, LINEAR_ODE)
+    linsolver = linear_solver(problem, linsolver)
+    y, evaluate, derivative = np.empty(problem.n), crossing.rhs(), crossing.rhs_jacobian()
+
+    def rhs(t, y_in, out):
+        y[:] = y_in
+        evaluate(t, y, out)
+
+    def jacobian_of_rhs(t, y_in, f, J):
+        J[:, :] = derivative(t, y_in)
+
+    options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
+    if jacobian == "exact" and linsolver == "dense":
+        options["jacfn"] = jacobian_of_rhs
+    if events is not None:
+        native = _native_events(problem, events, np.arange(problem.n))
+        inner = native["eventsfn"]
+
+        def eventsfn(t, y, out):
+            inner(t, y, None, out)
+
+        eventsfn.terminal, eventsfn.direction = inner.terminal, inner.direction
+        options |= native | {"eventsfn": eventsfn}
+    return options
