@@ -23,7 +23,7 @@ from .model.joints import (
 )
 from .model.mechanism import Mechanism
 from .model.motions import Constant, Function, Harmonic, Polynomial
-from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, Turn
+from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident, Turn
 from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermined, UnderlyingODE
 from .solution import Solution
 from .solve import solve
@@ -63,6 +63,7 @@ __all__ = [
     "Overdetermined",
     "Particle",
     "PlanarAngle",
+    "PlanarCoincident",
     "PlanarAngleDriver",
     "PlanarBody",
     "PlanarRevolute",

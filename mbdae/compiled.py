@@ -30,11 +30,13 @@ def compiled(function):
     """Compile on first use, keep the result on disk; division by zero gives infinity instead of an exception.
 
     Numba drops a cached function when its own file has changed, but not when a function that it calls has. Here a change in any
-    file with compiled code drops them all: a stale kernel would give wrong numbers in silence.
+    file with compiled code drops them all: a stale kernel would give wrong numbers in silence. The files have the stamp in their
+    names, too, so that two versions of the code that run side by side do not write into each other's.
     """
     dispatcher = njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
     if not config.DISABLE_JIT:
-        dispatcher._cache._cache_file._source_stamp = _STAMP
+        file = dispatcher._cache._cache_file
+        file.__init__(file._cache_path, f"{dispatcher._cache._impl.filename_base}-{_STAMP[0][:12]}", _STAMP)
     return dispatcher
 
 

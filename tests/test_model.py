@@ -80,7 +80,7 @@ def test_mechanisms_know_their_elements():
     assert m.body("rod") is m.bodies[1]
     assert m.body(GROUND) is None
     assert m.constraints == m.joints
-    assert len(m.primitives) == 8
+    assert len(m.primitives) == 5
 
 
 def test_drivers_come_after_joints():

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import checks, rotations
 from .bodies import RigidBody
-from .primitives import CD, DP1, DP2, ORIGIN, Coincident, D, PlanarAngle
+from .primitives import CD, DP1, DP2, ORIGIN, Coincident, D, PlanarAngle, PlanarCoincident
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,7 @@ class PlanarRevolute(_PlanarJoint):
     """Two points of planar bodies coincide: two rows."""
 
     def primitives(self, bodies):
-        axes = (("x", (1.0, 0.0, 0.0)), ("y", (0.0, 1.0, 0.0)))
-        return tuple(CD(f"{self.name}.{n}", self.i, self.j, c, *self._points) for n, c in axes)
+        return (PlanarCoincident(self.name, self.i, self.j, *self._points),)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from .bodies import GROUND, Body, Particle, PlanarBody, RigidBody
 from .drivers import _Driver
 from .forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserForce, _Force
 from .joints import PlanarRevolute, PlanarTranslational, Revolute, Rod, Translational, _Joint, _PlanarJoint
-from .primitives import CD, DP2, Coincident, PlanarAngle, Turn, _Primitive
+from .primitives import CD, DP2, Coincident, PlanarAngle, PlanarCoincident, Turn, _Primitive
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,9 @@ def _check_primitive(p, table):
     if isinstance(p, PlanarAngle) and not _is_planar(ends.values()):
         raise ValueError(f"{_label(p)}: acts between planar bodies only; use AngleDriver or DP1")
     _check_points(p, table, p.points)
-    if _is_planar(ends.values()) and isinstance(p, (Coincident, Turn)):
+    if isinstance(p, PlanarCoincident) and any(isinstance(b, RigidBody) for b in ends.values()):
+        raise ValueError(f"{_label(p)}: acts between planar bodies only; use Coincident")
+    if _is_planar(ends.values()) and isinstance(p, (Coincident, Turn)) and not isinstance(p, PlanarCoincident):
         raise ValueError(f"{_label(p)}: a spatial constraint between planar bodies only; use the planar joint or driver")
 
 

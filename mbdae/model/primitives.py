@@ -2,15 +2,16 @@
 
 With the global vectors `u_i = A_i a_i`, `u_j = A_j a_j` and the distance vector `d = r_j + A_j s_j - r_i - A_i s_i`:
 
-=============  ==========================================  ====================================
-DP1            `u_i . u_j - f(t) = 0`                      two directions
-DP2            `u_i . d - f(t) = 0`                        a direction and a distance vector
-D              `d . d - f(t) = 0`                          distance of two points, squared
-CD             `c . d - f(t) = 0`                          one global component of the distance
-Coincident     `d = 0`                                     three rows: two points coincide
-Turn           `u_i(t) . u_j = 0`                          a direction that turns in body i
-PlanarAngle    `angle_j - angle_i - f(t) = 0`              planar bodies only
-=============  ==========================================  ====================================
+================  =======================================  ====================================
+DP1               `u_i . u_j - f(t) = 0`                   two directions
+DP2               `u_i . d - f(t) = 0`                     a direction and a distance vector
+D                 `d . d - f(t) = 0`                       distance of two points, squared
+CD                `c . d - f(t) = 0`                       one global component of the distance
+Coincident        `d = 0`                                  three rows: two points coincide
+PlanarCoincident  `d_x = d_y = 0`                          two rows: the same in the plane
+Turn              `u_i(t) . u_j = 0`                       a direction that turns in body i
+PlanarAngle       `angle_j - angle_i - f(t) = 0`           planar bodies only
+================  =======================================  ====================================
 
 The right-hand side `f` is a number, a function of time, or a `Motion`. Multipliers follow `M a + Phi_q^T lam = Q`.
 """
@@ -123,6 +124,16 @@ class Coincident(_Primitive):
 
     def labels(self):
         return tuple(f"{self.name}.{axis}" for axis in "xyz")
+
+
+@dataclass(frozen=True)
+class PlanarCoincident(Coincident):
+    """The first two rows of `Coincident`, between planar bodies (or particles, or the ground)."""
+
+    rows = 2
+
+    def labels(self):
+        return tuple(f"{self.name}.{axis}" for axis in "xy")
 
 
 @dataclass(frozen=True)

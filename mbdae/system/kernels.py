@@ -93,10 +93,10 @@ def mass_values(model, work):
 @compiled
 def qdot(t, q, v, model, out):
     """`T(q) v`."""
-    if header(model)[lay.KIND] == lay.MULTIBODY:
-        frames.qdot(q, v, model, out)
-    elif header(model)[lay.IDENTITY_MAP]:
+    if header(model)[lay.IDENTITY_MAP]:
         out[:] = v
+    elif header(model)[lay.KIND] == lay.MULTIBODY:
+        frames.qdot(q, v, model, out)
     else:
         user.evaluate(user.QDOT, t, q, v, model, out)
 
@@ -104,10 +104,10 @@ def qdot(t, q, v, model, out):
 @compiled
 def retract(q, d, model, out):
     """`q (+) d`."""
-    if header(model)[lay.KIND] == lay.MULTIBODY:
-        frames.retract(q, d, model, out)
-    elif header(model)[lay.IDENTITY_MAP]:
+    if header(model)[lay.IDENTITY_MAP]:
         out[:] = q + d
+    elif header(model)[lay.KIND] == lay.MULTIBODY:
+        frames.retract(q, d, model, out)
     else:
         user.evaluate(user.RETRACT, 0.0, q, d, model, out)
 
@@ -115,9 +115,9 @@ def retract(q, d, model, out):
 @compiled
 def difference(q, q0, model, out):
     """`q (-) q0`: the `d` with `q0 (+) d = q`."""
-    if header(model)[lay.KIND] == lay.MULTIBODY:
-        frames.difference(q, q0, model, out)
-    elif header(model)[lay.IDENTITY_MAP]:
+    if header(model)[lay.IDENTITY_MAP]:
         out[:] = q - q0
+    elif header(model)[lay.KIND] == lay.MULTIBODY:
+        frames.difference(q, q0, model, out)
     else:
         user.evaluate(user.DIFFERENCE, 0.0, q, q0, model, out)

@@ -15,11 +15,11 @@ FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
 # header: sizes, then offsets into `work`, then start and length of each table
 KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP = range(11)
 W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, WORK_SIZE = range(11, 23)
-TABLES = ("gravity", "body", "motion", "coincident", "dp1", "dp2", "distance", "cd", "turn", "angle",
+TABLES = ("gravity", "body", "motion", "coincident", "pin", "dp1", "dp2", "distance", "cd", "turn", "angle",
           "tsda", "rsda", "load", "user_force", "user_ids", "friction",
           "segment", "block", "block_of", "rows", "first", "env_ptr", "pair")
 _FIRST_TABLE = 23
-(GRAVITY, BODY, MOTION, COINCIDENT, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
+(GRAVITY, BODY, MOTION, COINCIDENT, PIN, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
  SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER

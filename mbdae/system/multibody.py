@@ -4,7 +4,7 @@ import numpy as np
 
 from ..compiled import compiled
 from . import layout as lay
-from .elements import angle, cd, coincident, distance, dp1, dp2, turn
+from .elements import angle, cd, coincident, distance, dp1, dp2, pin, turn
 from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, count, table
 from .loads import friction, gravity, load, rsda, tsda, user_force
 from .vec3 import vec
@@ -15,6 +15,8 @@ def phi(t, q, model, work, out):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
     if count(model, lay.COINCIDENT):
         coincident.phi(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
+    if count(model, lay.PIN):
+        pin.phi(table(model, lay.PIN, ELEMENT_T), X, out)
     if count(model, lay.DP1):
         dp1.phi(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
     if count(model, lay.DP2):
@@ -34,6 +36,8 @@ def phi_q(t, model, work, G):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
     if count(model, lay.COINCIDENT):
         coincident.rows(table(model, lay.COINCIDENT, ELEMENT_T), X, G)
+    if count(model, lay.PIN):
+        pin.rows(table(model, lay.PIN, ELEMENT_T), X, G)
     if count(model, lay.DP1):
         dp1.rows(table(model, lay.DP1, ELEMENT_T), X, G)
     if count(model, lay.DP2):
@@ -71,6 +75,8 @@ def gamma(t, model, work, out):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
     if count(model, lay.COINCIDENT):
         coincident.gamma(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
+    if count(model, lay.PIN):
+        pin.gamma(table(model, lay.PIN, ELEMENT_T), X, out)
     if count(model, lay.DP1):
         dp1.gamma(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
     if count(model, lay.DP2):

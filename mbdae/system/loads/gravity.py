@@ -10,7 +10,10 @@ from .common import wrench
 
 @compiled
 def forces(bodies, g, X, Q):
+    weightless = g[0] == 0.0 and g[1] == 0.0 and g[2] == 0.0
     for b in range(bodies.shape[0]):
+        if weightless and bodies[b]["kind"] != RIGID:
+            continue
         T = (0.0 * X[b, 0], 0.0 * X[b, 0], 0.0 * X[b, 0])
         if bodies[b]["kind"] == RIGID:
             J, w = bodies[b]["J"], omega(X, b)
