@@ -15,6 +15,7 @@ SETTINGS = {
     "four-link": (0.25, 1e-3),
     "chain": (0.5, 5e-4),
     "stiff-double-pendulum": (0.1, 4e-6),
+    "andrews": (0.01, 1e-5),
 }
 
 

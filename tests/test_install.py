@@ -113,7 +113,7 @@ def test_assimulo_integrates_a_dae(need, name, form):
     problem = kind(globals()[f"residual_{form}"], np.array([1.0, 0, 0, 0, 0]), np.array([0, 0, 0, -GRAVITY, 0]), 0.0)
     problem.algvar = [1, 1, 1, 1, 0]
     solver = getattr(load("assimulo.solvers"), name)(problem)
-    solver.verbosity, solver.rtol, solver.atol = 50, 1e-7, 1e-7
+    solver.verbosity, solver.rtol, solver.atol = 40, 1e-7, 1e-7  # GLIMDA is loud on 50
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _, y, _ = solver.simulate(2.0)

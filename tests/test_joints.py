@@ -26,7 +26,7 @@ SPATIAL = [
 ]
 PLANAR = [
     (lambda *e: mbdae.PlanarRevolute(*e), 2, "C"), (lambda *e: mbdae.PlanarTranslational(*e), 2, "x"),
-    (lambda *e: mbdae.PlanarAngle(*e), 1, "xy"),
+    (lambda *e: mbdae.PlanarCoincident(*e), 2, "C"), (lambda *e: mbdae.PlanarAngle(*e), 1, "xy"),
     (lambda *e: mbdae.PlanarAngleDriver(*e, 0.0), 1, "xy"), (lambda *e: mbdae.Rod(*e, s_j=(2, 0, 0), length=2.0), 1, None),
 ]
 

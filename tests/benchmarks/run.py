@@ -14,6 +14,8 @@ import mbdae
 from mbdae import library
 from mbdae.adapters.sundae import Ida
 
+from .overhead import overhead
+
 REPEATS = 7
 PUBLISHED = {"HalfImplicit": 1560.0, "FullyImplicit": 3140.0}  # us per slider-crank step of the code published with the paper
 
@@ -84,7 +86,7 @@ def residuals():
 
 # times at which the library has reference values that six digits can be expected of
 EARLY = {"single-pendulum": 0.5, "double-pendulum": 1.0, "slider-crank": 0.25, "slider-crank-free": 0.25, "four-link": 0.25, "chain": 1.0,
-         "stiff-double-pendulum": 0.5}
+         "stiff-double-pendulum": 0.5, "andrews": 0.01}
 ACCELERATIONS = ("lam", "dd_", "tension", "normal_force", "friction_force", "driving_torque")
 
 
@@ -130,7 +132,7 @@ def _time(function, n):
 def main():
     """Print all tables."""
     console = Console(width=140)
-    for study in (one_step_integrators, chain_scaling, residuals, solvers):
+    for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead):
         console.print(study())
 
 
