@@ -1,18 +1,20 @@
-# mbdae: `make demo` sets everything up and runs the main job, `make test` sets everything up and passes the tests.
+# mbdae: `make demo` sets up what it needs and runs the main job, `make test` sets up every solver there is and passes the tests.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SOLVERS := $(VENV)/.solvers
 
-.PHONY: demo test lint bench papers clean help
+.PHONY: demo test lint setup-all bench papers clean help
 
 help:
-	@echo "make demo    set up .venv and compare integrators on the slider-crank"
-	@echo "make test    set up .venv, check the style, run the tests"
-	@echo "make bench   run the benchmarks and print their ratios"
-	@echo "make papers  redraw every figure of the papers into results/papers"
-	@echo "make clean   remove .venv, results and caches"
+	@echo "make demo       set up .venv and compare integrators on the slider-crank"
+	@echo "make setup-all  install every foreign solver too: Assimulo, scikits.odes, pyradau13, solve-dae (a few minutes, once)"
+	@echo "make test       setup-all, check the style, run the tests"
+	@echo "make bench      run the benchmarks and print their ratios"
+	@echo "make papers     redraw every figure of the papers into results/papers"
+	@echo "make clean      remove .venv, results and caches"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "mbdae needs Python 3.11 or newer"; exit 1; }
@@ -26,15 +28,23 @@ $(STAMP): pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
+# installs mbdae as well, with versions that fit every solver
+$(SOLVERS): pyproject.toml $(wildcard solvers/*.py solvers/*.txt $(addprefix solvers/*/*,.py .toml .h)) | $(BIN)/python
+	@$(BIN)/python solvers/setup_all.py
+	@touch $(STAMP) $@
+
+setup-all: $(SOLVERS)
+
 demo: $(STAMP)
 	@$(BIN)/mbdae compare slider-crank --output results/demo
 
 lint: $(STAMP)
-	$(BIN)/ruff check mbdae adapters tests examples
+	$(BIN)/ruff check mbdae adapters solvers tests examples
 	$(BIN)/mypy
 
-test: lint
-	$(BIN)/python -m pytest -m "not slow"
+test: setup-all
+	@$(MAKE) --no-print-directory lint
+	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -m "not slow"
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks.run

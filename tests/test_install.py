@@ -1,6 +1,7 @@
 """Foreign solvers: what `make setup-all` promises is there and runs, or else skips; with `MBDAE_REQUIRE_SOLVERS=1`, as in `make test`, or
 else fails. And the scripts that install them."""
 
+import hashlib
 import importlib
 import os
 import shutil
@@ -220,6 +221,29 @@ def backend():
     spec = spec_from_file_location("assimulo_backend", SOLVERS / "assimulo" / "backend.py")
     spec.loader.exec_module(module := module_from_spec(spec))
     return module
+
+
+@pytest.fixture
+def registry(tmp_path, monkeypatch):
+    """A folder in place of the registry, with one release whose setup.py does not run; sha256 of its archive."""
+    tree = tmp_path / "broken-1.0"
+    tree.mkdir()
+    (tree / "setup.py").write_text("raise SystemExit('broken')")
+    archive = shutil.make_archive(tree, "gztar", tmp_path, tree.name)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    return hashlib.sha256(Path(archive).read_bytes()).hexdigest()
+
+
+def test_archives_are_unpacked_though_their_setup_is_broken(setup_all, registry, tmp_path):
+    tree = setup_all.recipe.unpack("broken", "1.0", registry, tmp_path / "new")
+    assert (tree / "setup.py").read_text() == "raise SystemExit('broken')"
+
+
+@pytest.mark.parametrize("version, sha256, reason", [("1.0", "0" * 64, "DO NOT MATCH THE HASHES"), ("2.0", "0" * 64, "No matching")])
+def test_other_archives_than_the_known_are_refused(setup_all, registry, tmp_path, version, sha256, reason):
+    with pytest.raises(SystemExit, match=f"(?s)broken {version} could not be fetched:.*{reason}"):
+        setup_all.recipe.unpack("broken", version, sha256, tmp_path / "new")
 
 
 def test_a_repair_that_does_not_fit_is_refused(setup_all, tmp_path):
