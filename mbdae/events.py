@@ -58,10 +58,10 @@ class Watch:
 
     def __call__(self, t, q, v):
         before, self._before = self._before, [float(e(t, q, v)) for e in self._events]
-        return any(_passed(e, *g) for e, *g in zip(self._events, before, self._before))
+        return any(passed(e, *g) for e, *g in zip(self._events, before, self._before))
 
 
-def _passed(event, before, after):
+def passed(event, before, after):
     """Whether there is a zero of the right direction between two values."""
     direction = getattr(event, "direction", 0)
     return (before < 0.0 <= after and direction >= 0) or (before > 0.0 >= after and direction <= 0)
@@ -75,7 +75,7 @@ def _zeros(event, solution, dense):
     g = np.array([float(event(t, q, v)) for t, q, v in zip(solution.t, solution.q, solution.v)])
     times = []
     for k in range(len(g) - 1):
-        if _passed(event, g[k], g[k + 1]):
+        if passed(event, g[k], g[k + 1]):
             times.append(solution.t[k + 1] if g[k + 1] == 0.0 else brentq(value, solution.t[k], solution.t[k + 1], xtol=1e-14, rtol=1e-14))
     return np.array(times)
 
