@@ -17,7 +17,7 @@ LINEAR_ODE = ("auto", "dense", *ITERATIVE)  # the Jacobian of the underlying ODE
 
 _MASKED = Settings(mask=True, linear_solver="dense, band, sparse, Krylov")
 IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
-                               index3=Settings(mask=True, tighten=1e-2, linear_solver="dense, band, sparse, Krylov"))
+                               index3=Settings(mask=True, tighten=1e-3, linear_solver="dense, band, sparse, Krylov"))
 CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
 
 

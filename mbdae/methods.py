@@ -71,6 +71,13 @@ FAMILIES = (
            _same("BDF", "Adams")),
     Family("SolveIvp", "mbdae.adapters.scipy", "SciPy", "rtol", "SciPy's solve_ivp on the underlying ODE", "method",
            _same("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")),
+    Family("Odes", "mbdae.adapters.odes", "odes", "rtol", "scikits.odes: SUNDIALS, DASPK, LSODI, Dormand-Prince", "solver",
+           {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}),
+    Family("Assimulo", "mbdae.adapters.assimulo", "Assimulo", "rtol", "solvers of Assimulo", "solver",
+           _same("IDA", "CVode", "Radau5DAE", "Radau5ODE", "RodasODE", "ODASSL", "GLIMDA", "DASP3ODE", "LSODAR", "Dopri5", "RungeKutta34")),
+    Family("SolveDae", "mbdae.adapters.dae", "solve-dae", "rtol", "solve-dae: Radau IIA and BDF for DAEs in Python", "method",
+           {"Radau3": "Radau IIA (3 stages)", "Radau5": "Radau IIA (5 stages)", "Radau7": "Radau IIA (7 stages)", "BDF": "BDF"}),
+    Family("Radau13", "mbdae.adapters.radau13", "RADAU", "rtol", "Hairer and Wanner's RADAU on the mass-matrix form, index 3"),
 )
 
 
