@@ -9,7 +9,7 @@ import numpy as np
 
 from . import checks, rotations
 from .bodies import RigidBody
-from .primitives import CD, DP1, DP2, ORIGIN, Coincident, D, PlanarAngle, PlanarCoincident
+from .primitives import DP1, DP2, ORIGIN, Coincident, D, PlanarAngle, PlanarCoincident
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, finite, sizes, split, stabilised_kinematics, velocity
+from .pieces import begin, finite, sizes, split, stabilised
 
 
 @compiled
@@ -13,9 +13,8 @@ def _residual(t, y, yd, out, model, work):
     q, v = split(y, 0, nq), split(y, nq, nv)
     lam, mu = split(yd, nq + nv, nc), split(yd, nq + nv + nc, nc)
     G = begin(t, q, v, model, work)
-    stabilised_kinematics(t, q, split(yd, 0, nq), v, mu, G, model, work, split(out, 0, nq))
-    dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
-    velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
+    stabilised(t, q, split(yd, 0, nq), v, split(yd, nq, nv), lam, mu, G, model, work, split(out, 0, nq), split(out, nq, nv),
+               split(out, nq + nv, nc))
     kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
     return finite(out)
 

@@ -6,27 +6,18 @@ from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, finite, sizes, split, stabilised_kinematics, velocity
-
-
-@compiled
-def _common(t, y, yd, out, model, work):
-    """All equations but the dynamics; returns the values of `Phi_q`."""
-    nq, nv, nc = sizes(model)
-    q, v, mu = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv + nc, nc)
-    G = begin(t, q, v, model, work)
-    stabilised_kinematics(t, q, split(yd, 0, nq), v, mu, G, model, work, split(out, 0, nq))
-    velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
-    kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
-    return G
+from .pieces import begin, finite, sizes, split, stabilised
 
 
 @compiled
 def _residual(t, y, yd, out, model, work):
     """[Arnold, eq. (9)]"""
     nq, nv, nc = sizes(model)
-    G = _common(t, y, yd, out, model, work)
-    dynamics(t, split(y, 0, nq), split(y, nq, nv), split(yd, nq, nv), split(y, nq + nv, nc), G, model, work, split(out, nq, nv))
+    q, v, lam, mu = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(y, nq + nv + nc, nc)
+    G = begin(t, q, v, model, work)
+    stabilised(t, q, split(yd, 0, nq), v, split(yd, nq, nv), lam, mu, G, model, work, split(out, 0, nq), split(out, nq, nv),
+               split(out, nq + nv, nc))
+    kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
     return finite(out)
 
 
@@ -37,22 +28,13 @@ def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
 
 @compiled
 def _explicit(t, y, yd, out, model, work):
-    """[Arnold, eq. (10)]: `vd - M^-1 (Q - Phi_q^T lam)`."""
-    nq, nv, nc = sizes(model)
-    G = _common(t, y, yd, out, model, work)
-    q, v, lam, F = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(out, nq, nv)
-    x = part(model, work, lay.W_V2)
-    kernels.force(t, q, v, lam, model, work, x)
-    F[:] = 0.0
-    sparse.add_transposed(G, lam, model, F)
-    for k in range(nv):
-        F[k] = x[k] - F[k]
-    L = part(model, work, lay.W_MINV)
+    """[Arnold, eq. (10)]: `vd - M^-1 (Q - Phi_q^T lam)`, which is `M^-1` times the dynamics of `_residual`."""
+    _residual(t, y, yd, out, model, work)
+    nq, nv, _ = sizes(model)
+    F, L = split(out, nq, nv), part(model, work, lay.W_MINV)
     if header(model)[lay.CONSTANT_MASS] == 0:
         kkt.factor_mass(part(model, work, lay.W_MASS), model, L)
     sparse.mass_solve(L, F, model, F)
-    for k in range(nv):
-        F[k] = yd[nq + k] - F[k]
     return finite(out)
 
 

@@ -33,25 +33,35 @@ def kinematics(t, q, qd, v, model, out):
 
 
 @compiled
-def stabilised_kinematics(t, q, qd, v, mu, G, model, work, out):
-    """`qd - T(q) (v - Phi_q^T mu)`."""
-    x = part(model, work, lay.W_V1)
-    x[:] = 0.0
-    sparse.add_transposed(G, mu, model, x)
-    for k in range(v.shape[0]):
-        x[k] = v[k] - x[k]
-    kinematics(t, q, qd, x, model, out)
+def dynamics(t, q, v, a, lam, G, model, work, out):
+    """`M a + Phi_q^T lam - Q`."""
+    _inertia_minus_force(t, q, v, a, lam, model, work, out)
+    sparse.add_transposed(G, lam, model, out)
 
 
 @compiled
-def dynamics(t, q, v, a, lam, G, model, work, out):
-    """`M a + Phi_q^T lam - Q`."""
+def _inertia_minus_force(t, q, v, a, lam, model, work, out):
+    """`M a - Q`."""
     force = part(model, work, lay.W_V1)
     kernels.force(t, q, v, lam, model, work, force)
     sparse.mass_times(kernels.mass_values(model, work), a, model, out)
-    sparse.add_transposed(G, lam, model, out)
     for k in range(v.shape[0]):
         out[k] -= force[k]
+
+
+@compiled
+def stabilised(t, q, qd, v, a, lam, mu, G, model, work, kinematic, dynamic, velocities):
+    """`qd - T(q) (v - Phi_q^T mu)`, `M a + Phi_q^T lam - Q` and `Phi_q v - nu`, with one pass over `Phi_q`."""
+    _inertia_minus_force(t, q, v, a, lam, model, work, dynamic)
+    x, nu = part(model, work, lay.W_V1), part(model, work, lay.W_C1)
+    sparse.fill(x, 0.0)
+    sparse.products(G, model, v, velocities, lam, dynamic, mu, x)
+    for k in range(v.shape[0]):
+        x[k] = v[k] - x[k]
+    kinematics(t, q, qd, x, model, kinematic)
+    kernels.nu(t, q, model, work, nu)
+    for k in range(nu.shape[0]):
+        velocities[k] -= nu[k]
 
 
 @compiled

@@ -15,8 +15,8 @@ from .ordering import envelope, order_rows, segment_pairs
 _KIND = {Particle: lay.PARTICLE, PlanarBody: lay.PLANAR, RigidBody: lay.RIGID}
 _NQ = {lay.PARTICLE: 3, lay.PLANAR: 3, lay.RIGID: 7}
 _NV = {lay.PARTICLE: 3, lay.PLANAR: 3, lay.RIGID: 6}
-_FAMILY = {pr.Coincident: "coincident", pr.PlanarCoincident: "pin", pr.DP1: "dp1", pr.DP2: "dp2", pr.D: "distance", pr.CD: "cd", pr.Turn: "turn",
-           pr.PlanarAngle: "angle"}
+_FAMILY = {pr.Coincident: "coincident", pr.PlanarCoincident: "pin", pr.DP1: "dp1", pr.DP2: "dp2", pr.D: "distance", pr.CD: "cd",
+           pr.Turn: "turn", pr.PlanarAngle: "angle"}
 _MOTION_KIND = {mo.Constant: 0, mo.Polynomial: 1, mo.Harmonic: 2, mo.Function: 3}
 
 

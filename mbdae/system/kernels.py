@@ -94,7 +94,8 @@ def mass_values(model, work):
 def qdot(t, q, v, model, out):
     """`T(q) v`."""
     if header(model)[lay.IDENTITY_MAP]:
-        out[:] = v
+        for k in range(v.shape[0]):
+            out[k] = v[k]
     elif header(model)[lay.KIND] == lay.MULTIBODY:
         frames.qdot(q, v, model, out)
     else:

@@ -7,6 +7,7 @@ from . import layout as lay
 from .elements import angle, cd, coincident, distance, dp1, dp2, pin, turn
 from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, count, table
 from .loads import friction, gravity, load, rsda, tsda, user_force
+from .sparse import fill
 from .vec3 import vec
 
 
@@ -55,7 +56,7 @@ def phi_q(t, model, work, G):
 @compiled
 def nu(t, model, work, out):
     X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    out[:] = 0.0
+    fill(out, 0.0)
     if count(model, lay.DP1):
         dp1.nu(table(model, lay.DP1, ELEMENT_T), t, m, out)
     if count(model, lay.DP2):
@@ -95,7 +96,7 @@ def gamma(t, model, work, out):
 def force(t, q, lam, model, work, out):
     bodies, X = table(model, lay.BODY, BODY_T), lay.frames(model, work)
     m = table(model, lay.MOTION, MOTION_T)
-    out[:] = 0.0
+    fill(out, 0.0)
     gravity.forces(bodies, vec(table(model, lay.GRAVITY, np.float64)), X, out)
     if count(model, lay.TSDA):
         tsda.forces(table(model, lay.TSDA, SPRING_T), bodies, t, X, out)

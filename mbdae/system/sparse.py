@@ -51,7 +51,7 @@ def add_times(G, x, model, out):
 @compiled
 def times(G, x, model, out):
     """`out = Phi_q x`."""
-    out[:] = 0.0
+    fill(out, 0.0)
     add_times(G, x, model, out)
 
 
@@ -62,6 +62,26 @@ def add_transposed(G, lam, model, out):
     for i in range(segments.shape[0]):
         s = segments[i]
         add_scaled(lam[s["row"]], G, s["at"], out, s["v"], s["n"])
+
+
+@compiled
+def products(G, model, v, Gv, lam, GTlam, mu, GTmu):
+    """`Gv = Phi_q v`, `GTlam += Phi_q^T lam`, `GTmu += Phi_q^T mu` in one pass over `Phi_q`."""
+    fill(Gv, 0.0)
+    segments = table(model, lay.SEGMENT, SEGMENT_T)
+    for i in range(segments.shape[0]):
+        s = segments[i]
+        row, at, column, n = s["row"], s["at"], s["v"], s["n"]
+        Gv[row] += dot(G, at, v, column, n)
+        add_scaled(lam[row], G, at, GTlam, column, n)
+        add_scaled(mu[row], G, at, GTmu, column, n)
+
+
+@compiled
+def fill(x, value):
+    """`x[:] = value`, without the checks that slices of NumPy make."""
+    for k in range(x.shape[0]):
+        x[k] = value
 
 
 @compiled
