@@ -58,6 +58,8 @@ class Crossing:
     t0 : float
         Time at which the solver's clock shows zero.
     direction : {1, -1}
+    recent : int
+        Number of last evaluations of which one that was not finite explains a failure: more for solvers that creep up to a gap.
 
     Attributes
     ----------
@@ -66,8 +68,8 @@ class Crossing:
     error : BaseException or None
     """
 
-    def __init__(self, problem, keeps=False, t0=0.0, direction=1):
-        self.problem, self.keeps, self.t0, self.direction = problem, keeps, t0, direction
+    def __init__(self, problem, keeps=False, t0=0.0, direction=1, recent=1):
+        self.problem, self.keeps, self.t0, self.direction, self.recent = problem, keeps, t0, direction, recent
         self.calls = self.jacobians = self.bad = self.bad_in_a_row = 0
         self.error = None
         self._last_bad = 0
@@ -154,6 +156,29 @@ class Crossing:
 
         return jacobian
 
+    def jacobian_parts(self, make):
+        """`jacobian(s, y, yd) -> (F_y, F_yd)`, each one `make(values)`; exceptions are raised, whether they are kept or not.
+
+        Where they are not finite the last ones that were serve again: Newton's method then fails, and the solver cuts its step.
+        """
+        last = []
+
+        def jacobian(s, y, yd):
+            try:
+                t, yd = self.time(s), self.rate(yd)
+                parts = [self.problem.jacobian_values(t, y, yd, c, a) for c, a in ((0.0, 1.0), (self.direction, 0.0))]
+                if last and not all(map(_all_finite, parts)):
+                    self.jacobians += 1
+                else:
+                    self._check_jacobian(s, np.concatenate(parts))
+                    last[:] = parts
+                return make(last[0]), make(last[1])
+            except BaseException as error:
+                self._keep(error)
+                raise
+
+        return jacobian
+
     def rhs_jacobian(self):
         """`jacobian(s, y) -> (n, n)`, the derivative of `rhs`; zeros if the exception that was met is kept."""
         nothing = np.zeros((self.problem.n, self.problem.n))
@@ -195,7 +220,8 @@ class Crossing:
 
     def explain(self, failure):
         """The failure, traced back to values that were not finite if the solver met them last."""
-        if self._last_bad == self.calls and self.bad and failure.status != Status.NOT_FINITE:
+        known = failure.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
+        if self.bad and self.calls - self._last_bad < self.recent and not known:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
         return failure
 

@@ -79,8 +79,14 @@ def check_scipy_dropin(found):
     assert found["drift"] < 1e-5
 
 
+def check_odes_dropin(found):
+    assert set(found["ends"]) == {"ida", "ddaspk", "cvode", "dop853"}
+    assert all(np.abs(q - found["ends"]["dop853"][0]).max() < 1e-6 for q, _ in found["ends"].values())
+
+
 CHECKS = {"quickstart": check_quickstart, "user_force": check_user_force, "own_equations": check_own_equations,
-          "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin}
+          "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
+          "odes_dropin": check_odes_dropin}
 
 
 def test_every_example_is_checked():

@@ -1,0 +1,198 @@
+"""scikits.odes: IDA, DASPK and LSODI for `F(t, y, yd) = 0`; CVODE, DOP853 and DOPRI5 for `yd = f(t, y)`."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbdae.method import installed
+from mbdae.status import Statistics
+
+from .boundary import Crossing, refuse_redundant
+from .odes_arguments import (
+    SOLVERS,
+    SUPPORT,
+    band_order,
+    check_choices,
+    check_multistep,
+    cvode_arguments,
+    daspk_arguments,
+    dop_arguments,
+    ida_arguments,
+    lsodi_arguments,
+)
+from .odes_steppers import Clock, Daspk, Dop, Lsodi, Sundials
+from .run import Run
+from .support import supported
+
+RECENT = 100  # evaluations: SUNDIALS creeps up to where the equations are no longer finite
+__all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_arguments", "dop_arguments", "ida_arguments", "lsodi_arguments"]
+
+_PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
+          "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
+_REMEDY = "apt-get install gfortran libsundials-dev; pip install " + " ".join(
+    f"{name}==3.0.0" for name in ("scikits-odes", "scikits-odes-core", "scikits-odes-sundials", "scikits-odes-daepack"))
+
+
+def availability():
+    """State of the package, or of the first of its parts that cannot be used."""
+    states = [installed(part, module, _REMEDY) for part, module in _PARTS.items()]
+    return next((state for state in states if not state.installed), states[0])
+
+
+@dataclass(frozen=True)
+class Odes:
+    """A solver of scikits.odes.
+
+    Each run of IDA and CVODE leaves the memory of its matrix behind, which the package does not free.
+
+    Parameters
+    ----------
+    solver : {"ida", "ddaspk", "lsodi", "cvode", "dop853", "dopri5"}
+    jacobian : {"exact", "difference"}
+        The problem's own Jacobian (complex step along column groups), or the solver's difference quotients. LSODI always takes those for
+        `d/dy`; the explicit methods need none.
+    linsolver : {"dense", "band", "spgmr", "sptfqmr"}
+        `"band"`, with unknowns and equations renumbered for a small band: DASPK with the exact Jacobian, IDA with difference quotients.
+        The Krylov methods: CVODE.
+    multistep : {"BDF", "Adams"}
+        Of CVODE.
+    max_order : int, optional
+        Of the multistep methods, by default the highest.
+    first_step, max_step : float
+        Zero leaves the choice to the solver, or the first step to the formulation.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    """
+
+    solver: str = "ida"
+    jacobian: str = "exact"
+    linsolver: str = "dense"
+    multistep: str = "BDF"
+    max_order: int | None = None
+    first_step: float = 0.0
+    max_step: float = 0.0
+    max_steps: int = 1_000_000
+
+    package = "scikits.odes"
+    availability = staticmethod(availability)
+
+    def __post_init__(self):
+        if self.solver not in SOLVERS:
+            raise ValueError(f"Odes: solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
+        check_choices("Odes", self.solver, self.jacobian, self.linsolver)
+        check_multistep("Odes", self.multistep)
+        if self.multistep == "Adams" and self.solver != "cvode":
+            raise ValueError(f"Odes: multistep='Adams' is a choice of CVODE, not of {SOLVERS[self.solver]}")
+        if self.max_order is not None and not 1 <= self.max_order <= self.highest_order:
+            raise ValueError(f"Odes: max_order must be one of 1 to {self.highest_order}, got {self.max_order}" if self.highest_order else
+                             f"Odes: the order of {SOLVERS[self.solver]} is fixed, got max_order={self.max_order}")
+        for name in ("first_step", "max_step"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"Odes: {name} must be finite and not negative, got {getattr(self, name)!r}")
+        if self.max_steps < 1:
+            raise ValueError(f"Odes: max_steps must be at least 1, got {self.max_steps}")
+
+    @property
+    def highest_order(self):
+        """Of the formulas of the multistep methods; zero if the order is fixed."""
+        return 0 if self.solver.startswith("dop") else 12 if self.multistep == "Adams" else 5
+
+    @property
+    def support(self):
+        """Forms that the solver takes and how, or why not."""
+        return SUPPORT[self.solver]
+
+    @property
+    def formulations(self):
+        """Names of the forms that the solver takes."""
+        return supported(self.support)
+
+    @property
+    def label(self):
+        """Name for tables and legends."""
+        name = f"scikits.odes {SOLVERS[self.solver]}" + (f" {self.multistep}" if self.solver == "cvode" else "")
+        return name + ("" if self.jacobian == "exact" else ", difference Jacobian")
+
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+        """See `mbdae.method`."""
+        if problem.implicit:
+            refuse_redundant(state, self.label)
+        # exceptions are kept: SUNDIALS loses them, and those that pass through FORTRAN leave messages in standard error
+        crossing = Crossing(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
+        start = problem.pack(state)
+        problem.compile(state.t, *start)
+        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        begin, steppers = time.perf_counter(), []
+
+        def integrate():
+            steppers.append(self._stepper(run, start, rtol, atol))
+            steppers[0].integrate(run)
+
+        run.carry_out(integrate)
+        counts = steppers[0].counts(run, self.jacobian == "exact") if steppers else {}
+        return run.trajectory(Statistics(steps=run.steps, seconds=time.perf_counter() - begin, **counts))
+
+    def _stepper(self, run, start, rtol, atol):
+        make = {"ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}.get(self.solver, self._dop)
+        y0, yd0 = start
+        return make(run.crossing, Clock(run.crossing, run.t_end), y0, run.crossing.rate(yd0), rtol, atol)
+
+    # the classes behind `dae` and `ode` themselves: these print the import errors of all solvers that are not there
+
+    def _ida(self, crossing, clock, y0, yd0, rtol, atol):
+        from scikits_odes_sundials.ida import IDA
+
+        options = ida_arguments(crossing.problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
+        options["first_step_size"] = self.first_step or options["first_step_size"]
+        reports = []
+        solver = IDA(options.pop("eqsres"), **options, order=self.max_order or 0, max_step_size=self.max_step, err_handler=_into(reports))
+        start, place = self._in_order(crossing.problem, y0, yd0)
+        return Sundials(solver, clock, start, reports, place)
+
+    def _daspk(self, crossing, clock, y0, yd0, rtol, atol):
+        from scikits_odes_daepack.ddaspkint import ddaspk
+
+        options = daspk_arguments(crossing.problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
+        options["first_step"] = self.first_step or options["first_step"]
+        solver = ddaspk(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step)
+        return Daspk(solver, clock, *self._in_order(crossing.problem, y0, yd0))
+
+    def _lsodi(self, crossing, clock, y0, yd0, rtol, atol):
+        from scikits_odes_daepack.lsodiint import lsodi
+
+        options = lsodi_arguments(crossing.problem, rtol, atol, crossing=crossing)
+        options["first_step"] = self.first_step or options["first_step"]
+        return Lsodi(lsodi(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step), clock, (y0, yd0))
+
+    def _cvode(self, crossing, clock, y0, yd0, rtol, atol):
+        from scikits_odes_sundials.cvode import CVODE
+
+        options = cvode_arguments(crossing.problem, rtol, atol, self.jacobian, self.linsolver, self.multistep, crossing=crossing)
+        reports = []
+        solver = CVODE(options.pop("eqsrhs"), **options, order=self.max_order or 0, first_step_size=self.first_step,
+                       max_step_size=self.max_step, err_handler=_into(reports))
+        return Sundials(solver, clock, (y0,), reports)
+
+    def _dop(self, crossing, clock, y0, yd0, rtol, atol):
+        from scikits_odes import dopri5
+
+        options = dop_arguments(crossing.problem, rtol, atol, crossing=crossing)
+        rhs, family = options.pop("eqsrhs"), getattr(dopri5, self.solver)
+        return Dop(lambda first_step: family(rhs, **options | {"first_step": first_step, "max_step": self.max_step}), clock, y0,
+                   self.first_step)
+
+    def _in_order(self, problem, y0, yd0):
+        """The start in the order of the solver, and the place of each unknown there."""
+        if self.linsolver != "band":
+            return (y0, yd0), None
+        order = band_order(problem)
+        return (y0[order], yd0[order]), np.argsort(order)
+
+
+def _into(reports):
+    """Error handler of SUNDIALS that collects messages which it would otherwise print."""
+    def handler(code, module, function, message):
+        reports.append(message.decode(errors="replace").strip())
+
+    return handler

@@ -1,0 +1,327 @@
+"""Problems as arguments of the solvers of scikits.odes: `dae("ida", **ida_arguments(problem))` is a solver, and likewise for the others."""
+
+import logging
+from collections import deque
+
+import numpy as np
+
+from mbdae.events import as_events, passed
+
+from . import storage
+from .boundary import FATAL, GOOD, HUGE, Crossing
+from .support import Settings, explicit_support, implicit_support, tightened
+
+SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}
+LINEAR = {"ida": ("dense", "band"), "ddaspk": ("dense", "band"), "lsodi": ("dense",), "cvode": ("dense", "spgmr", "sptfqmr"),
+          "dop853": ("dense",), "dopri5": ("dense",)}
+MANY_STEPS = 1_000_000  # between two output times, where the package allows 500
+
+_FREE = Settings(linear_solver="dense, band")
+_MASKED = Settings(mask=True, exclude=True, linear_solver="dense, band")
+# in index 3 only the positions are in the error test; what a step does to the velocities is held down by smaller tolerances
+_TIGHT = Settings(mask=True, exclude=True, tighten=1e-3, linear_solver="dense, band")
+_MULTISTEP = implicit_support(gear=_FREE, ggl=_MASKED, index2=_MASKED, index1=_MASKED, index3=_TIGHT)
+_NO_LSODI = "its error test fails for good on some mechanisms; it takes 'index1', and DASPK takes this form"
+SUPPORT = {
+    "ida": _MULTISTEP,
+    "ddaspk": _MULTISTEP,
+    "lsodi": implicit_support(index1=Settings(jacobian="exact d/dyd, difference d/dy"), gear=_NO_LSODI, ggl=_NO_LSODI, index2=_NO_LSODI,
+                              index3=_NO_LSODI),
+    "cvode": explicit_support(linear_solver="dense, Krylov"),
+    "dop853": explicit_support(jacobian="none", linear_solver="none"),
+    "dopri5": explicit_support(jacobian="none", linear_solver="none"),
+}
+_log = logging.getLogger(__name__)
+
+
+def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", events=None, crossing=None):
+    """Arguments for IDA: `dae("ida", **ida_arguments(problem))` has residual, Jacobian, tolerances, mask and first step.
+
+    The package rounds what it is told of `rtol`, `tstop` and steps to single precision: a `tstop` below the end of the time span stops
+    IDA short of it. Backward in time it wants a negative `compute_initcond_t0`, though nothing is computed.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any implicit form that `SUPPORT["ida"]` lists as taken.
+    rtol, atol : float
+        Tolerances of positions and velocities; multipliers get those of the formulation.
+    jacobian : {"exact", "difference"}
+        The complex-step Jacobian of the problem, or IDA's own difference quotients.
+    linsolver : {"dense", "band"}
+        `"band"` numbers unknowns and equations anew, so `y` and `yd` that go in or come out are `y[band_order(problem)]`; the package
+        takes no Jacobian for it, hence `jacobian="difference"`.
+    events : sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction`, become root functions; `solve` ends at a terminal one, and what it
+        returns in `roots` are the zeros of all, in both directions.
+    crossing : Crossing, optional
+        Counter of evaluations. It should keep exceptions, which cannot pass through IDA: by default one that a user function raises is
+        logged and makes the solver end with the flag of an unrecoverable error.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If the solver cannot take the formulation, or of unknown options.
+    """
+    how = _settings("ida_arguments", "ida", problem, jacobian, linsolver)
+    crossing = _Logged(problem) if crossing is None else crossing
+    band = storage.Band(problem.pattern) if linsolver == "band" else None
+    rtol, atol = tightened(SUPPORT["ida"], problem, rtol, atol)
+    options = {"eqsres": _residual(crossing, band), "rtol": rtol, **_blocks(problem, how, rtol, atol, band), "linsolver": linsolver,
+               "max_steps": MANY_STEPS, "first_step_size": problem.first_step, "old_api": False}
+    if jacobian == "exact":
+        options["jacfn"] = _ida_jacobian(crossing)
+    if events is not None:
+        options |= _Roots(crossing, events, band).of_dae()
+    return options
+
+
+def daspk_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", crossing=None):
+    """Arguments for DASPK: `dae("ddaspk", **daspk_arguments(problem))`, as `ida_arguments`.
+
+    DASPK knows no events, and stops after 500 steps between two output times whatever it is told. Exceptions pass through it. With
+    `linsolver="band"` it takes the exact Jacobian only.
+    """
+    how = _settings("daspk_arguments", "ddaspk", problem, jacobian, linsolver)
+    crossing = Crossing(problem) if crossing is None else crossing
+    band = storage.Band(problem.pattern) if linsolver == "band" else None
+    rtol, atol = tightened(SUPPORT["ddaspk"], problem, rtol, atol)
+    options = {"eqsres": _residual(crossing, band), "rtol": np.full(problem.n, float(rtol)), **_blocks(problem, how, rtol, atol, band),
+               "first_step": problem.first_step}
+    if jacobian == "exact":
+        options["jacfn"] = _daspk_jacobian(crossing) if band is None else _daspk_band_jacobian(crossing, band)
+    return options
+
+
+def lsodi_arguments(problem, rtol=1e-6, atol=1e-8, crossing=None):
+    """Arguments for LSODI: `dae("lsodi", **lsodi_arguments(problem))`, as `ida_arguments`.
+
+    LSODI takes no Jacobian from the user but the matrix before `yd`; it knows no events. Exceptions pass through it.
+    """
+    how = _settings("lsodi_arguments", "lsodi", problem)
+    crossing = Crossing(problem) if crossing is None else crossing
+    return {"eqsres": _residual(crossing), "adda_func": _without_matrix(crossing), "method": "bdf", "rtol": rtol,
+            "atol": problem.tolerances(rtol, atol, how.loose), "first_step": problem.first_step, "max_steps": MANY_STEPS}
+
+
+def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", multistep="BDF", events=None, crossing=None):
+    """Arguments for CVODE: `ode("cvode", **cvode_arguments(problem))`, as `ida_arguments`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Explicit, e.g. `UnderlyingODE`.
+    rtol, atol, jacobian, events, crossing
+        As for `ida_arguments`.
+    linsolver : {"dense", "spgmr", "sptfqmr"}
+        The Krylov methods need no Jacobian.
+    multistep : {"BDF", "Adams"}
+    """
+    _settings("cvode_arguments", "cvode", problem, jacobian, linsolver)
+    check_multistep("cvode_arguments", multistep)
+    crossing = _Logged(problem) if crossing is None else crossing
+    evaluate = crossing.rhs()
+
+    def rhs(t, y, out):  # what is called must be a plain function of three arguments, since the package counts them
+        return evaluate(t, y, out)
+
+    options = {"eqsrhs": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver, "lmm_type": multistep,
+               "max_steps": MANY_STEPS, "old_api": False}
+    if jacobian == "exact" and linsolver == "dense":
+        options["jacfn"] = _rhs_jacobian(crossing)
+    if events is not None:
+        options |= _Roots(crossing, events).of_ode()
+    return options
+
+
+def dop_arguments(problem, rtol=1e-6, atol=1e-8, crossing=None):
+    """Arguments for DOP853 and DOPRI5: `ode("dop853", **dop_arguments(problem))`, as `cvode_arguments`, without Jacobian and events.
+
+    All solvers of one of these names share one dictionary of options: use a solver before you make the next one.
+    """
+    _settings("dop_arguments", "dop853", problem)
+    crossing = Crossing(problem) if crossing is None else crossing
+    evaluate = crossing.rhs()
+
+    def rhs(t, y, out):
+        if evaluate(t, y, out) == FATAL:
+            out[:] = HUGE  # flags are not passed on: the solver must fail by itself
+
+    # what is not named here would be what the last solver was told
+    return {"eqsrhs": rhs, "rtol": np.full(problem.n, float(rtol)), "atol": problem.tolerances(rtol, atol), "nsteps": MANY_STEPS,
+            "first_step": 0.0, "max_step": 0.0}
+
+
+def band_order(problem):
+    """Order of the unknowns for the band solvers: they see `y[order]`."""
+    return storage.Band(problem.pattern).order
+
+
+def check_choices(owner, solver, jacobian, linsolver):
+    """Refuse Jacobians and linear solvers that a solver cannot take."""
+    if jacobian not in ("exact", "difference"):
+        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    if linsolver not in LINEAR[solver]:
+        raise ValueError(f"{owner}: linsolver must be one of {', '.join(LINEAR[solver])} for {SOLVERS[solver]}, got {linsolver!r}")
+    only = {"ida": "difference", "ddaspk": "exact"}.get(solver)
+    if linsolver == "band" and jacobian != only:
+        raise ValueError(f"{owner}: with linsolver='band' the package passes {'no' if solver == 'ida' else 'only a given'} Jacobian on to "
+                         f"{SOLVERS[solver]}, so jacobian must be {only!r}")
+
+
+def check_multistep(owner, multistep):
+    """Refuse what is no multistep method of CVODE."""
+    if multistep not in ("BDF", "Adams"):
+        raise ValueError(f"{owner}: multistep must be 'BDF' or 'Adams', got {multistep!r}")
+
+
+def _settings(owner, solver, problem, jacobian="exact", linsolver="dense"):
+    check_choices(owner, solver, jacobian, linsolver)
+    how = SUPPORT[solver][problem.formulation]
+    if isinstance(how, str):
+        raise ValueError(f"{owner}: {SOLVERS[solver]} cannot take the form {problem.formulation!r}: {how}")
+    return how
+
+
+def _blocks(problem, how, rtol, atol, band):
+    """Tolerances, mask and band in the order of the solver."""
+    order = slice(None) if band is None else band.order
+    options = {"atol": problem.tolerances(rtol, atol, how.loose)[order]}
+    if band is not None:
+        options |= {"lband": band.lower, "uband": band.upper}
+    if how.mask:
+        options["algebraic_vars_idx"] = np.flatnonzero(problem.algebraic[order]).tolist()  # the package asks a list for its truth
+        options["exclude_algvar_from_error"] = how.exclude
+    return options
+
+
+class _Logged(Crossing):
+    """For scripts: an exception in the equations cannot pass through SUNDIALS, so it is logged once and stops the solver.
+
+    Left to the package, IDA would print it, go on with the residual of the call before, and print it again; CVODE would raise something
+    else.
+    """
+
+    def __init__(self, problem):
+        super().__init__(problem, keeps=True)
+
+    def _keep(self, error):
+        _log.error("the solver is stopped by an exception in the equations", exc_info=error)
+        return super()._keep(error)
+
+
+# callbacks -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _residual(crossing, band=None):
+    """A plain function of four arguments, since the package counts them and miscounts those of methods."""
+    evaluate, n = crossing.residual(), crossing.problem.n
+
+    def residual(t, y, yd, out):
+        flag = evaluate(t, y, yd, out)
+        if flag == FATAL:
+            out[:] = HUGE  # only SUNDIALS hears flags: the others must fail by themselves
+        return flag
+
+    if band is None:
+        return residual
+    order, x, xd, result = band.order, np.empty(n), np.empty(n), np.empty(n)
+
+    def in_band_order(t, y, yd, out):
+        x[order], xd[order] = y, yd
+        flag = residual(t, x, xd, result)
+        out[:] = result[order]
+        return flag
+
+    return in_band_order
+
+
+def _ida_jacobian(crossing):
+    evaluate = crossing.jacobian(storage.dense(crossing.problem))
+    return lambda t, y, yd, residual, c, J: evaluate(t, y, yd, c, J)
+
+
+def _daspk_jacobian(crossing):
+    """The package hands rows to a solver that reads columns, so `J` must be transposed."""
+    evaluate = crossing.jacobian(storage.dense(crossing.problem))
+    return lambda t, y, yd, c, J: evaluate(t, y, yd, c, J.T)
+
+
+def _daspk_band_jacobian(crossing, band):
+    """DASPK wants columns of length `2 lower + upper + 1`, with room for pivoting, which the array of the package has not."""
+    shape = crossing.problem.n, 2 * band.lower + band.upper + 1
+    evaluate, place = crossing.jacobian(band.store(band.lower + band.upper)), band.place
+
+    def jacobian(t, y, yd, c, J):
+        if J.shape != shape:
+            J.resize(shape, refcheck=False)  # in place: the package passes on what it holds itself
+        evaluate(t, y[place], yd[place], c, J.T)
+
+    return jacobian
+
+
+def _without_matrix(crossing):
+    """`p - A` with `A = dF/dyd`, for residuals `F = A yd - g`."""
+    problem, rest = crossing.problem, np.zeros(crossing.problem.n)
+    rows, columns = storage.positions(problem.pattern)
+
+    def subtract(t, y, p):
+        p[rows, columns] -= crossing.direction * problem.jacobian_values(crossing.time(t), y, rest, 1.0, 0.0)
+
+    subtract = crossing.guarded(subtract, None)
+
+    def add(t, y, ml, mu, p, nrowp=None):
+        subtract(t, y, p)
+        return p
+
+    return add
+
+
+def _rhs_jacobian(crossing):
+    evaluate = crossing.rhs_jacobian()
+
+    def jacobian(t, y, f, J):
+        J[:] = evaluate(t, y)
+        return GOOD if crossing.error is None else FATAL
+
+    return jacobian
+
+
+class _Roots:
+    """Events as root functions. SUNDIALS knows neither their directions nor which of them are terminal, and the package does not tell
+    which one it has found: that is read off the values on both sides of the root.
+    """
+
+    def __init__(self, crossing, events, band=None):
+        self.crossing, self.events, self.place = crossing, as_events(events), slice(None) if band is None else band.place
+        self.seen = deque(maxlen=1000)  # (t, values), more than the search for a root evaluates
+
+    def of_dae(self):
+        values, stop = self._guarded()
+        return {"rootfn": lambda t, y, yd, out: values(t, y, out), "nr_rootfns": len(self.events),
+                "onroot": lambda t, y, yd, solver: stop(t)}
+
+    def of_ode(self):
+        values, stop = self._guarded()
+        return {"rootfn": lambda t, y, out: values(t, y, out), "nr_rootfns": len(self.events), "onroot": lambda t, y, solver: stop(t)}
+
+    def _guarded(self):
+        return self.crossing.guarded(self._values, FATAL), self.crossing.guarded(self._stop, True)
+
+    def _values(self, s, y, out):
+        t, (q, v) = self.crossing.time(s), self.crossing.problem.motion(y[self.place])
+        out[:] = [event(t, q, v) for event in self.events]
+        self.seen.append((s, out.copy()))
+        return GOOD
+
+    def _stop(self, s):
+        """Whether a terminal event has been passed, in its direction: then the package stops, otherwise it goes on."""
+        forward = 1.0 if s > self.seen[0][0] else -1.0
+        after = next(g for r, g in reversed(self.seen) if r == s)
+        _, before = max(((forward * r, g) for r, g in self.seen if forward * r < forward * s), key=lambda pair: pair[0])
+        return any(passed(event, *g) for event, *g in zip(self.events, before, after) if getattr(event, "terminal", False))
+

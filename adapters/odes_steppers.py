@@ -1,0 +1,301 @@
+"""How the solvers of scikits.odes are driven: step by step, on a clock of their own, in silence.
+
+Each has `integrate(run)`, which takes the steps, and `counts(run, exact)`, the fields of `Statistics` that are known for it.
+"""
+
+import contextlib
+import ctypes
+import threading
+import warnings
+
+import numpy as np
+
+from mbdae.status import Status
+
+from .boundary import SolverFailure
+
+_BUSY = {"DASPK": threading.Lock(), "LSODI": threading.Lock()}
+
+
+class Clock:
+    """The clock of a solver starts at zero and runs forward.
+
+    SUNDIALS takes a stop time only if it is positive, and to the FORTRAN solvers of the package a negative time means "one step only".
+
+    Parameters
+    ----------
+    crossing : Crossing
+    t_end : float
+
+    Attributes
+    ----------
+    end : float
+        What it shows at `t_end`.
+    """
+
+    def __init__(self, crossing, t_end):
+        self.t_end, self.end, self.of, self.rate = t_end, crossing.clock(t_end), crossing.clock, crossing.rate
+        self._time, self._last = crossing.time, self.end - 4.0 * np.spacing(self.end)
+        self.own = crossing.t0 != 0.0 or crossing.direction < 0
+
+    def time(self, s):
+        """Time of the problem; at the end `t_end` itself, which rounding could miss, that of DOP853's last step too."""
+        return self.t_end if s >= self._last else self._time(s)
+
+
+class Sundials:
+    """IDA or CVODE.
+
+    Parameters
+    ----------
+    solver : scikits_odes_sundials.ida.IDA or scikits_odes_sundials.cvode.CVODE
+    clock : Clock
+    start : sequence of ndarray
+        `y`, for IDA also `yd`, by the clock and in the order of the solver.
+    reports : list of str
+        Messages that the error handler of the solver has received.
+    place : ndarray of int or None
+        Where the solver has each unknown of the problem.
+    """
+
+    def __init__(self, solver, clock, start, reports, place=None):
+        self.solver, self.clock, self.reports, self.place, self._reached, self._one = solver, clock, reports, place, 0.0, True
+        solver.set_options(tstop=_single_above(clock.end), one_step_compute=True)  # without it the last step goes far beyond the end
+        solver.init_step(0.0, *start)
+
+    def integrate(self, run):
+        self._trials = run.crossing.calls  # `init_step` tries each function of CVODE once
+        run.pull(self)
+
+    def step(self):
+        values = self._call(True, self.clock.end)
+        self._reached = values.t
+        if values.t > self.clock.end:
+            values = self._call(False, self.clock.end)
+        return self.clock.time(values.t), *self._state(values)
+
+    def at(self, t):
+        return self._state(self._call(False, min(self.clock.of(t), self._reached)))
+
+    def _call(self, one, s):
+        if one != self._one:
+            self.solver.set_options(one_step_compute=one)
+            self._one = one
+        result = self.solver.step(s)
+        if result.flag < 0:
+            raise SolverFailure(_status(result.flag.name), f"SUNDIALS: {self._report(result)}")
+        return result.values
+
+    def _report(self, result):
+        if not self.reports:
+            return result.message
+        return self.reports[-1] + (" (t from the start on)" if self.clock.own else "")
+
+    def _state(self, values):
+        y, yd = values.y, getattr(values, "ydot", None)
+        if self.place is not None:
+            y, yd = y[self.place], yd[self.place]
+        return y, self.clock.rate(yd)
+
+    def counts(self, run, exact):
+        """IDA's counters are out of reach: what it spends on difference quotients cannot be told from the rest."""
+        calls, jacobians = run.crossing.calls, run.crossing.jacobians
+        if hasattr(self.solver, "get_info"):
+            info = self.solver.get_info()
+            residuals = info["NumRhsEvals"] + self._trials
+            return {"residuals": residuals, "residuals_jacobian": calls - residuals, "jacobians": jacobians if exact else None,
+                    "factorisations": info["NumLinSolvSetups"], "rejected_error": info["NumErrTestFails"]}
+        return {"residuals": calls, "residuals_jacobian": 0, "jacobians": jacobians} if exact else {}
+
+
+def _single_above(x):
+    """The package rounds the stop time to single precision. From one below the end SUNDIALS would go on, and far beyond the end."""
+    single = np.float32(x)
+    return float(single if float(single) >= x else np.nextafter(single, np.float32(np.inf)))
+
+
+def _status(name):
+    """Status from the name of a flag of SUNDIALS."""
+    if name.startswith("CONV_FAIL"):
+        return Status.NEWTON_FAILED
+    return Status.STEP_TOO_SMALL if name.startswith("ERR_FAIL") else Status.SOLVER_FAILED
+
+
+class _Fortran:
+    """DASPK or LSODI, by their compiled routines: `step` of the classes around them prints failures, and fails at the end of LSODI's span.
+
+    Parameters
+    ----------
+    solver : scikits_odes_daepack.ddaspkint.ddaspk or scikits_odes_daepack.lsodiint.lsodi
+    clock, start, place
+        As for `Sundials`.
+    """
+
+    def __init__(self, solver, clock, start, place=None):
+        self.solver, self.clock, self.place, self.s = solver, clock, place, 0.0
+        solver.set_options(tstop=clock.end)
+        solver.init_step(0.0, *start)
+        self.y, self.yd = (np.array(x) for x in start)
+
+    def integrate(self, run):
+        """Parts of the state of a run lie in static memory of the compiled code, where a second run would spoil them unnoticed."""
+        if not _BUSY[self.name].acquire(blocking=False):
+            raise RuntimeError(f"{self.name} can do one run at a time: the one that is under way must end before another begins")
+        try:
+            with _mute(self.solver):
+                run.pull(self)
+        finally:
+            _BUSY[self.name].release()
+
+    def step(self):
+        self._advance()
+        return self.clock.time(self.s), *self._state(self.y, self.yd)
+
+    def _state(self, y, yd):
+        if self.place is not None:
+            y, yd = y[self.place], yd[self.place]
+        return y, self.clock.rate(yd)
+
+    def _check(self, flag):
+        if flag < 0:
+            message = " ".join(self.solver.messages.get(flag, f"flag {flag}").split())
+            raise SolverFailure(self.statuses.get(flag, Status.SOLVER_FAILED), f"{self.name}: {message}")
+
+
+class Daspk(_Fortran):
+    """DASPK."""
+
+    name = "DASPK"
+    statuses = {-6: Status.STEP_TOO_SMALL, -7: Status.NEWTON_FAILED, -9: Status.NEWTON_FAILED, -10: Status.NEWTON_FAILED}
+
+    def _advance(self):
+        self._before = self.s
+        self.solver.info[2] = 1  # one step only
+        self.y, self.yd, self.s, flag = self._call(self.s, self.clock.end)
+        self._check(flag)
+
+    def at(self, t):
+        """DASPK refuses times before the one that it is told it has returned last."""
+        self.solver.info[2] = 0
+        y, yd, _, flag = self._call(self._before, min(self.clock.of(t), self.solver.rwork[3]))
+        self._check(flag)
+        return self._state(y, yd)
+
+    def _call(self, s, to):
+        solver = self.solver
+        return solver._runner(solver._resFn, solver._jacFn, self.y, self.yd, s, to, *solver.call_args)
+
+    def counts(self, run, exact):
+        solver, n = self.solver, run.problem.n
+        calls, jacobians, errors, failures = (int(k) for k in solver.iwork[11:15])
+        spent = 0 if exact else jacobians * n
+        return {"residuals": calls - spent, "residuals_jacobian": spent, "jacobians": jacobians, "rejected_error": errors,
+                "rejected_newton": failures, "newton_iterations": int(solver.iwork[18])}
+
+
+class Lsodi(_Fortran):
+    """LSODI."""
+
+    name = "LSODI"
+    statuses = {-4: Status.STEP_TOO_SMALL, -5: Status.NEWTON_FAILED}
+
+    def _advance(self):
+        solver = self.solver
+        solver.call_args[3] = 5  # one step only, not beyond the stop time
+        self.y, _, self.s, flag = solver._runner(solver._resFn, solver.adda, solver._jacFn, self.y, self.yd, self.s, self.clock.end,
+                                                 *solver.call_args)
+        solver.call_args[4] = flag
+        self._check(flag)
+        self.yd = self._interpolate(solver.rwork[12], 1)
+
+    def at(self, t):
+        s = min(self.clock.of(t), self.solver.rwork[12])
+        return self._state(self._interpolate(s, 0), self._interpolate(s, 1))
+
+    def _interpolate(self, s, derivative):
+        x, flag = self.solver._intdy(s, derivative, self.solver.rwork[20:], len(self.y))
+        self._check(flag)
+        return x
+
+    def counts(self, run, exact):
+        """With each Jacobian LSODI evaluates the residual once for every unknown and once more."""
+        calls, jacobians = (int(k) for k in self.solver.iwork[11:13])
+        spent = jacobians * (run.problem.n + 1)
+        return {"residuals": calls - spent, "residuals_jacobian": spent, "jacobians": jacobians}
+
+
+@contextlib.contextmanager
+def _mute(solver):
+    """DASPK writes to FORTRAN's standard output, which shows when the process ends: switch that off meanwhile. LSODI never writes."""
+    if solver.name != "ddaspk":
+        yield
+        return
+    from scikits_odes_daepack import ddaspk
+
+    switch = getattr(ctypes.CDLL(ddaspk.__file__), "xsetf_", lambda flag: None)
+    switch(ctypes.byref(ctypes.c_int(0)))
+    try:
+        yield
+    finally:
+        switch(ctypes.byref(ctypes.c_int(1)))
+
+
+class Dop:
+    """DOP853 or DOPRI5. The package's `step` refuses to run: the solver of SciPy inside is driven, and hands over its steps.
+
+    Parameters
+    ----------
+    create : callable
+        `create(first_step)` is a new solver.
+    clock : Clock
+    y0 : ndarray
+    first_step : float
+    """
+
+    def __init__(self, create, clock, y0, first_step):
+        self.create, self.clock, self.first_step, self._reached, self._stopped = create, clock, first_step, (0.0, y0), None
+
+    def integrate(self, run):
+        self._run, self._core = run, self._begin(*self._reached, self.first_step)
+        self._core.set_solout(self._accept)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="dop")  # how SciPy reports failures
+            self._core.integrate(self.clock.end)
+        if self._stopped is not None:
+            raise self._stopped
+        self._check(self._core)
+
+    def _begin(self, s, y, first_step):
+        solver = self.create(first_step)
+        solver.init_step(s, y)
+        return solver.solver
+
+    def _accept(self, s, y):
+        """An exception waits until the solver has returned, since it would leave a message in standard error on its way through it."""
+        self._before, self._reached = self._reached, (s, y.copy())
+        try:
+            self._run.accept(self.clock.time(s), self._reached[1], None, self.at)
+        except BaseException as error:
+            self._stopped = error
+            return -1
+
+    def at(self, t):
+        """By a step of its own from the last step's beginning: the dense output of the solver is out of reach."""
+        s = self.clock.of(t)
+        before, y = self._before
+        core = self._begin(before, y, s - before)
+        y = core.integrate(s)
+        self._check(core)
+        return y, None
+
+    def _check(self, core):
+        from scikits_odes.dopri5 import STATUS_MESSAGE, StatusEnumDOP
+
+        code = core.get_return_code()
+        if code < 0:
+            status = Status.STEP_TOO_SMALL if code == StatusEnumDOP.STEPSIZE_FAIL else Status.SOLVER_FAILED
+            raise SolverFailure(status, f"{type(core._integrator).__name__}: {STATUS_MESSAGE[code]}")
+
+    def counts(self, run, exact):
+        rejected = int(self._core._integrator.iwork[19])
+        return {"residuals": run.crossing.calls, "residuals_jacobian": 0, "jacobians": 0, "factorisations": 0, "rejected_error": rejected}
