@@ -1,4 +1,4 @@
-"""solve-dae: what its functions and method objects promise, and the traps of the package that they guard against."""
+"""solve-dae: what its functions and method objects promise."""
 
 from dataclasses import replace
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae import Status, library
+from mbdae import Status
 from mbdae.adapters import dae
-from mbdae.adapters.boundary import Crossing, SolverFailure
 from mbdae.adapters.dae import SUPPORT, SolveDae, solve_dae_arguments
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.support import FORMS, supported
@@ -49,11 +48,6 @@ def torn(length, rate, t):
 @pytest.fixture(scope="module")
 def fragile():
     return with_law(torn)
-
-
-@pytest.fixture(scope="module")
-def andrews():
-    return mbdae.System(library.mechanism("andrews"))
 
 
 # --- forms -------------------------------------------------------------------------------------------------------------------------------
@@ -191,7 +185,8 @@ def test_it_says_what_it_is():
 # --- failures ----------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [RuntimeError("of the user"), ValueError("of the user"), KeyboardInterrupt()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("error", [RuntimeError("of the user"), ValueError("of the user"), KeyboardInterrupt()],
+                         ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("method", METHODS)
 def test_exceptions_of_the_user_arrive_unchanged(method, error):
     """Also those of the types that the package itself raises, see below."""
@@ -314,18 +309,18 @@ def test_problems_drop_into_solve_dae(system, reference, method, stages):
 
 
 def test_events_drop_into_solve_dae(system):
-    def still(t, q, v):
-        return v[5]
+    def clock(t, q, v):
+        return t - 0.123
 
     problem = mbdae.GGL(system)
     y0, yd0 = problem.pack(mbdae.assemble(system))
-    found = package.solve_dae(**solve_dae_arguments(problem, events=[falls_below, still]), t_span=(0.0, 0.5), y0=y0, yp0=yd0)
+    found = package.solve_dae(**solve_dae_arguments(problem, events=[falls_below, clock]), t_span=(0.0, 0.5), y0=y0, yp0=yd0)
     assert found.status == 1
     assert found.t[-1] == found.t_events[0][0] < 0.45
     assert found.y[4, -1] == pytest.approx(-0.6, abs=1e-9)
-    expected = mbdae.solve(system, SolveDae(max_step=0.01), (0.0, 0.5), formulation="ggl", events=[falls_below, still])
+    expected = mbdae.solve(system, SolveDae(max_step=0.01), (0.0, 0.5), formulation="ggl", events=falls_below)
     np.testing.assert_allclose(found.t_events[0], expected.t_events[0], atol=1e-5)
-    assert len(found.t_events[1]) == len(expected.t_events[1])
+    np.testing.assert_allclose(found.t_events[1], [0.123], atol=1e-12)
 
 
 def test_exceptions_pass_through_scripts_too(system):
@@ -334,93 +329,8 @@ def test_exceptions_pass_through_scripts_too(system):
     def law(length, rate, t):
         raise error
 
-    m = double_pendulum()
-    problem = mbdae.GGL(with_law(lambda length, rate, t: law(length, rate, t) if t > 0.0 else 0.0))
-    y0, yd0 = problem.pack(mbdae.assemble(mbdae.System(m)))
+    problem = mbdae.GGL(with_law(law))
+    y0, yd0 = problem.pack(mbdae.assemble(system))
     with pytest.raises(RuntimeError) as caught:
         package.solve_dae(**solve_dae_arguments(problem), t_span=(0.0, 0.5), y0=y0, yp0=yd0)
     assert caught.value is error
-
-
-# --- traps -------------------------------------------------------------------------------------------------------------------------------
-
-
-def start_of(system, form):
-    problem = FORMULATIONS[form](system)
-    return problem, *problem.pack(mbdae.assemble(system))
-
-
-def test_multipliers_need_a_large_tolerance(system):
-    """Trap: there is no index of variables, so multipliers of index 2 and 3 must leave the error test by their tolerance."""
-    problem, y0, yd0 = start_of(system, "index3")
-    arguments = solve_dae_arguments(problem)
-    good, bad = (package.solve_dae(**(arguments | {"atol": atol}), t_span=(0.0, 0.1), y0=y0, yp0=yd0) for atol in (arguments["atol"], 1e-8))
-    assert good.success
-    assert not bad.success or bad.nfev > 3 * good.nfev
-
-
-@pytest.mark.parametrize("method", ["Radau3", "Radau5", "Radau7"])
-def test_the_first_step_of_the_package_is_too_short(andrews, method):
-    """Trap: Newton's first correction is at rounding level, which is taken for divergence, and shorter steps only make it worse."""
-    problem, y0, yd0 = start_of(andrews, "ggl")
-    arguments = solve_dae_arguments(problem)
-    fun, first = arguments.pop("fun"), arguments.pop("first_step")
-    with np.errstate(all="ignore"):
-        alone = package.RadauDAE(fun, 0.0, y0, yd0, 0.03, stages=dae._STAGES[method], **arguments)
-        assert alone.h_abs < 1e-3 * first
-    assert mbdae.solve(andrews, SolveDae(method), (0.0, 0.002), formulation="ggl").success
-    failed = mbdae.solve(andrews, SolveDae(method, first_step=alone.h_abs), (0.0, 0.002), formulation="ggl")
-    assert failed.status == Status.STEP_TOO_SMALL
-
-
-def test_steps_do_not_shrink_to_underflow(andrews):
-    """Trap: at t = 0 the smallest step of the package is 5e-323; on the way there its numbers overflow, and the equations get the blame."""
-    s = mbdae.solve(andrews, SolveDae(first_step=1e-12), (0.0, 0.002), formulation="ggl")
-    assert s.status == Status.STEP_TOO_SMALL
-    assert "the step has shrunk to rounding" in s.message
-    assert s.statistics.residuals < 1000
-
-
-def test_last_steps_of_rounding_size_succeed(system):
-    """Trap: a step that ends just before the end of the time span leaves one that is too short for the package."""
-    steps = mbdae.solve(system, SolveDae("BDF"), (0.0, 0.3)).t
-    for t in steps[20:-1]:
-        end = float(np.nextafter(t, 1.0))
-        s = mbdae.solve(system, SolveDae("BDF"), (0.0, end))
-        assert s.success, s.message
-        assert s.t[-1] == end
-
-
-def test_increments_of_differences_do_not_grow_without_limit(andrews):
-    """Trap: they grow tenfold with every Jacobian where a column vanishes, until those of its neighbours are wrong too."""
-    for method in ("Radau3", "BDF"):
-        exact, difference = (mbdae.solve(andrews, SolveDae(method, jacobian=j), (0.0, 0.03), formulation="index2") for j in ("exact", "difference"))
-        assert difference.success, difference.message
-        assert difference.statistics.residuals < 1.2 * exact.statistics.residuals
-
-
-def test_jacobians_beyond_a_gap_do_not_end_the_run(fragile):
-    """Trap: BDF asks for the Jacobian at the end of the step it tries; if there is none, the last one lets it cut the step."""
-    s = mbdae.solve(fragile, SolveDae("BDF"), (0.0, 0.2))
-    assert s.t[-1] == pytest.approx(BREAKS_AT, abs=1e-6)
-
-
-def test_errors_of_the_package_are_told_from_those_of_the_user(system):
-    """Trap: the factorisation of a singular sparse matrix raises RuntimeError, that of an infinite one ValueError."""
-
-    class Singular:
-        t, t_bound, status = 0.0, 1.0, "running"
-
-        def step(self):
-            raise RuntimeError("Factor is exactly singular")
-
-    crossing = Crossing(mbdae.GGL(system), keeps=True)
-    with pytest.raises(SolverFailure, match="solve-dae: Factor is exactly singular") as failure:
-        dae._Stepper(Singular(), crossing).step()
-    assert failure.value.status == Status.SOLVER_FAILED
-
-
-def test_tiny_tolerances_are_raised_in_silence(system, capfd):
-    """Trap: the package warns about relative tolerances below its limit, and raises them."""
-    assert mbdae.solve(system, SolveDae(), (0.0, 0.01), rtol=1e-15, atol=1e-12).success
-    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,266 @@
+"""solve-dae: Radau IIA methods with 3, 5 and 7 stages and BDF for `F(t, y, yd) = 0`, in plain Python."""
+
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_matrix
+
+from mbdae.method import installed
+from mbdae.status import Statistics, Status
+
+from . import storage
+from .boundary import FATAL, Crossing, SolverFailure, refuse_redundant
+from .run import Run
+from .support import Settings, implicit_support, supported, tightened
+
+DENSE_LIMIT = 150  # unknowns up to which dense factorisations are the quicker ones
+# Seconds. The package's own choice is right for order one and nanoseconds short. There Newton's first correction is already at rounding
+# level, the second is not smaller, the package takes that for divergence, and halving the step makes it worse, down to underflow.
+FIRST_STEP = 1e-5
+LAST_STEP = 1e-4  # of the step before
+RECENT = 1000  # evaluations, as many as the package takes to creep up to a gap; the last of them may all be good
+
+_STAGES = {"Radau3": 3, "Radau5": 5, "Radau7": 7}
+_METHODS = (*_STAGES, "BDF")
+
+
+def _support(index3):
+    how = Settings(linear_solver="dense, sparse")
+    return implicit_support(gear=how, ggl=how, index2=how, index1=how, index3=index3)
+
+
+# in index 3 only the positions are in the error test; what a step does to the velocities is held down by smaller tolerances
+SUPPORT = {"Radau3": _support(Settings(tighten=1e-1, linear_solver="dense, sparse")),
+           "Radau5": _support(Settings(linear_solver="dense, sparse")),
+           "Radau7": _support("with seven stages the multipliers of index 3 spoil the prediction of the next step, so that Newton's method "
+                              "fails too often; 'index2' takes a tenth of the steps, and Radau3 takes 'index3'"),
+           "BDF": _support(Settings(tighten=1e-2, linear_solver="dense, sparse"))}
+
+
+def availability():
+    """State of the package."""
+    return installed("solve-dae", "solve_dae", "pip install solve-dae")
+
+
+def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=None, method="Radau3", crossing=None):
+    """Arguments for `solve_dae`: `solve_dae(**solve_dae_arguments(problem), t_span=(0, 1), y0=y0, yp0=yd0)` with the right settings.
+
+    They hold `fun`, `jac`, tolerances per block (solve-dae knows no index of variables, so multipliers leave its error test by a large
+    `atol`), a first step, which must not exceed the time span, and the events. Which method it is, `solve_dae` is told apart:
+    `method="Radau", stages=5` or `method="BDF"`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any implicit form but the overdetermined one.
+    rtol, atol : float
+        Tolerances of positions and velocities; multipliers get those of the formulation.
+    jacobian : {"exact", "difference"}
+        The complex-step Jacobian of the problem, or the package's own difference quotients, which lose their way in long runs.
+    events : sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction`, become the package's `event(t, y, yp)`.
+    method : {"Radau3", "Radau5", "Radau7", "BDF"}
+        Not part of the result, but the tolerances of index 3 depend on it.
+    crossing : Crossing, optional
+        Counter of evaluations.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If the method cannot take the formulation.
+    """
+    _check_choices("solve_dae_arguments", method, jacobian)
+    how = SUPPORT[method][problem.formulation]
+    if isinstance(how, str):
+        raise ValueError(f"solve_dae_arguments: {method} cannot take the form {problem.formulation!r}: {how}")
+    crossing = Crossing(problem) if crossing is None else crossing
+    rtol, atol = tightened(SUPPORT[method], problem, rtol, atol)
+    options = {"fun": _residual(crossing), "rtol": rtol, "atol": problem.tolerances(rtol, atol, how.loose), "first_step": FIRST_STEP}
+    if jacobian == "exact":
+        options["jac"] = crossing.jacobian_parts(_matrix(problem))
+    elif problem.n > DENSE_LIMIT:
+        pattern = csc_matrix(problem.pattern, dtype=float)
+        options["jac_sparsity"] = pattern, pattern
+    if events is not None:
+        options["events"] = [_native_event(problem, event) for event in events]
+    return options
+
+
+def _check_choices(owner, method, jacobian):
+    if method not in _METHODS:
+        raise ValueError(f"{owner}: method must be one of {', '.join(_METHODS)}, got {method!r}")
+    if jacobian not in ("exact", "difference"):
+        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+
+
+def _residual(crossing):
+    evaluate, n = crossing.residual(), crossing.problem.n
+
+    def fun(t, y, yp):
+        out = np.empty(n)  # a new one each time: the difference quotients keep a result while they ask for the next
+        # the difference quotients hand over columns of a matrix, compiled code wants what lies in one piece
+        if evaluate(t, np.ascontiguousarray(y), np.ascontiguousarray(yp), out) == FATAL:
+            raise crossing.error
+        return out
+
+    return fun
+
+
+def _matrix(problem):
+    """`make(values)`: a dense array or a CSC matrix, whatever the package is faster with."""
+    n, pattern = problem.n, problem.pattern
+    if n > DENSE_LIMIT:
+        return lambda values: csc_matrix((values, pattern.indices, pattern.indptr), shape=(n, n))
+    store = storage.dense(problem)
+
+    def make(values):
+        J = np.empty((n, n))
+        store(values, J)
+        return J
+
+    return make
+
+
+def _native_event(problem, event):
+    def native(t, y, yp):
+        return event(t, *problem.motion(y))
+
+    native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
+    return native
+
+
+class _Stepper:
+    def __init__(self, solver, crossing):
+        self.solver, self.crossing, self._dense = solver, crossing, None
+
+    def step(self):
+        solver = self.solver
+        # a last step that is very short fails like a first one; the polynomial of the step before reaches as far
+        if solver.t_old is not None and abs(solver.t_bound - solver.t) < LAST_STEP * abs(solver.t - solver.t_old):
+            return solver.t_bound, *self.at(solver.t_bound)
+        message = self._advance()
+        if solver.status == "failed":
+            raise SolverFailure(Status.STEP_TOO_SMALL, f"solve-dae: {message}")
+        self._dense = None
+        return solver.t, solver.y.copy(), solver.yp.copy()
+
+    def at(self, t):
+        if self._dense is None:
+            self._dense = self.solver.dense_output()
+        return self._dense(t)
+
+    def _advance(self):
+        # the increments of its difference quotients grow tenfold with each Jacobian where a column is small, without limit
+        self.solver.jac_factor_y = self.solver.jac_factor_yp = None
+        try:
+            return self.solver.step()
+        except (ArithmeticError, RuntimeError, ValueError) as error:  # what the factorisation of a singular or huge matrix raises
+            if self.crossing.error is not None:
+                raise
+            raise SolverFailure(Status.SOLVER_FAILED, f"solve-dae: {error}") from error
+
+
+def _with_smallest_step(fun, run):
+    """`fun` that ends the run at steps below the resolution of the time span; at t = 0 the package would halve them down to 1e-322."""
+    smallest = np.spacing(abs(run.t_end - run.t))
+
+    def guarded(t, y, yp):
+        if 0.0 < abs(t - run.t) < smallest:
+            raise SolverFailure(Status.STEP_TOO_SMALL, "solve-dae: the step has shrunk to rounding")
+        return fun(t, y, yp)
+
+    return guarded
+
+
+@dataclass(frozen=True)
+class SolveDae:
+    """A method of solve-dae: Radau IIA of order 5, 9, 13 or BDF of variable order, both with variable step.
+
+    Parameters
+    ----------
+    method : {"Radau3", "Radau5", "Radau7", "BDF"}
+        Radau IIA with 3, 5 or 7 stages, or BDF of order 1 to 5 (the package's NDF coefficients).
+    jacobian : {"exact", "difference"}
+        The problem's own Jacobian (complex step along column groups), or the package's difference quotients.
+    max_step : float
+    first_step : float, optional
+        By default 1e-5 s.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    """
+
+    method: str = "Radau3"
+    jacobian: str = "exact"
+    max_step: float = np.inf
+    first_step: float | None = None
+    max_steps: int = 1_000_000
+
+    package = "solve-dae"
+    availability = staticmethod(availability)
+
+    def __post_init__(self):
+        _check_choices("SolveDae", self.method, self.jacobian)
+        if not self.max_step > 0:
+            raise ValueError(f"SolveDae: max_step must be positive, got {self.max_step!r}")
+        if self.first_step is not None and not 0 < self.first_step < np.inf:
+            raise ValueError(f"SolveDae: first_step must be positive and finite, got {self.first_step!r}")
+        if self.max_steps < 1:
+            raise ValueError(f"SolveDae: max_steps must be at least 1, got {self.max_steps}")
+
+    @property
+    def support(self):
+        """Forms that this method takes and how, or why not."""
+        return SUPPORT[self.method]
+
+    @property
+    def formulations(self):
+        """Names of the forms that this method takes."""
+        return supported(self.support)
+
+    @property
+    def label(self):
+        """Name for tables and legends."""
+        return f"solve-dae {self.method}" + ("" if self.jacobian == "exact" else ", difference Jacobian")
+
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+        """See `mbdae.method`."""
+        refuse_redundant(state, self.label)
+        crossing = Crossing(problem, keeps=True, recent=RECENT)  # an exception that was kept is told from those of the package
+        start = problem.pack(state)
+        problem.compile(state.t, *start)
+        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        begin, steppers = time.perf_counter(), []
+
+        def integrate():
+            steppers.append(_Stepper(self._solver(run, start, rtol, atol), crossing))
+            run.pull(steppers[0])
+
+        with warnings.catch_warnings():  # of overflow and of singular matrices; those of user functions go through
+            warnings.filterwarnings("ignore", module=r"(numpy|scipy|solve_dae)\b")
+            run.carry_out(integrate)
+        return run.trajectory(_statistics(run, steppers, time.perf_counter() - begin))
+
+    def _solver(self, run, start, rtol, atol):
+        from solve_dae.integrate import BDFDAE, RadauDAE
+
+        options = solve_dae_arguments(run.problem, rtol, atol, self.jacobian, method=self.method, crossing=run.crossing)
+        fun = _with_smallest_step(options.pop("fun"), run)
+        options |= {"first_step": min(self.first_step or FIRST_STEP, abs(run.t_end - run.t)), "max_step": self.max_step}
+        if self.method == "BDF":
+            return BDFDAE(fun, run.t, *start, run.t_end, **options)
+        return RadauDAE(fun, run.t, *start, run.t_end, stages=_STAGES[self.method], **options)
+
+
+def _statistics(run, steppers, seconds):
+    """The package adds up the steps rejected by the error test and by Newton's method, and does not count iterations."""
+    if not steppers:
+        return Statistics(steps=run.steps, seconds=seconds)
+    solver = steppers[0].solver
+    return Statistics(steps=run.steps, residuals=solver.nfev, residuals_jacobian=run.crossing.calls - solver.nfev, jacobians=solver.njev,
+                      factorisations=solver.nlu, solves=solver.nlusolve, seconds=seconds)

@@ -1,0 +1,285 @@
+"""pyradau13: RADAU of Hairer and Wanner, Radau IIA methods of order 5, 9 and 13 for `M y' = f(t, y)` with a constant singular `M`."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mbdae.method import installed
+from mbdae.status import Statistics, Status
+
+from . import storage
+from .boundary import FATAL, Crossing, SolverFailure, refuse_redundant
+from .run import Run
+from .support import SQUARE_ONLY, Settings, supported
+
+MANY_STEPS = 2**31 - 1  # the limit of steps is kept by `Run`, which counts accepted ones
+
+_LEVELS = "it takes M y' = f(t, y) with a constant M; 'mass' is that form, with the constraints on any level: MassMatrix(system, level=...)"
+_ORDERS = (None, 5, 9, 13)
+
+# RADAU scales the errors of an unknown by its index, so multipliers stay in the error test; what index 3 does to the velocities, whose
+# errors count h times, is held down by smaller tolerances
+SUPPORT = {"mass": Settings(loose=1e-6, tighten=1e-1, scaling="errors of index 2 by h, of index 3 by h^2"),
+           **{form: _LEVELS for form in ("index3", "ggl", "gear", "index2", "index1")}, "overdetermined": SQUARE_ONLY,
+           "ode": "it is driven with a mass matrix; SciPy's Radau does 'ode'"}
+
+
+def availability():
+    """State of the package."""
+    return installed("pyradau13", "pyradau13", "pip install ./solvers/pyradau13")
+
+
+def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=None, events=None, crossing=None):
+    """Arguments for `radau13`: `radau13(**radau13_arguments(problem), y0=y0, t=t_end)` with the right settings.
+
+    They hold `rhs_fn`, `jacobian_fn`, `mass_matrix`, the numbers of unknowns of each index, tolerances, the first step, and the order.
+
+    Parameters
+    ----------
+    problem : MassMatrix
+    rtol, atol : float
+        Tolerances of positions and velocities; multipliers get their own `atol`.
+    jacobian : {"exact", "difference"}
+        The complex-step Jacobian of the problem, or RADAU's own difference quotients.
+    order : {None, 5, 9, 13}
+        `None` begins with 5 and leaves the choice to RADAU; 9 and 13 need the constraints on the velocity or acceleration level.
+    events : sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction`: an `EventLog` finds their zeros as `dense_callback`.
+    crossing : Crossing, optional
+        Counter of evaluations.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If RADAU cannot take the formulation, or this order of it.
+    """
+    _check_choices("radau13_arguments", order, jacobian)
+    _check_problem("radau13_arguments", problem, order)
+    crossing = Crossing(problem) if crossing is None else crossing
+    how = SUPPORT["mass"]
+    factor = how.tighten if problem.level == 3 else 1.0
+    atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.loose)
+    # one vector of tolerances demands the other
+    options = {"rhs_fn": _lasting(crossing, _rhs(crossing)), "reltol": np.full(problem.n, rtol * factor), "abstol": atol,
+               "mass_matrix": problem.mass.toarray(), "h0": problem.first_step, "max_steps": MANY_STEPS, "initial_order": order or 5}
+    options |= {f"dae_index_{k}_count": n for k, n in enumerate(problem.nind, 1)}
+    if order is not None:
+        options |= {"min_order": order, "max_order": order}
+    if jacobian == "exact":
+        options["jacobian_fn"] = _lasting(crossing, _jacobian(crossing))
+    if events is not None:
+        options["dense_callback"] = EventLog(crossing, events)
+    return options
+
+
+def _check_choices(owner, order, jacobian):
+    if order not in _ORDERS:
+        raise ValueError(f"{owner}: order must be one of None, 5, 9, 13, got {order!r}")
+    if jacobian not in ("exact", "difference"):
+        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+
+
+def _check_problem(owner, problem, order):
+    how = SUPPORT[problem.formulation]
+    if isinstance(how, str):
+        raise ValueError(f"{owner}: RADAU cannot take the form {problem.formulation!r}: {how}")
+    if problem.level == 3 and order in (9, 13):
+        raise ValueError(f"{owner}: in index 3 steps of order {order} fail at the start or miss the solution; take order=None or 5, or the "
+                         "form MassMatrix(system, level=2) or level=1")
+
+
+def _lasting(crossing, function):
+    """`function` as RADAU has to see it: RADAU goes on after an exception, so every later call raises the same one again."""
+
+    def call(*args):
+        if crossing.error is not None:
+            raise crossing.error
+        try:
+            return function(*args)
+        except BaseException as error:
+            crossing.error = error
+            raise
+
+    return call
+
+
+def _rhs(crossing):
+    evaluate, sign = crossing.residual(), -crossing.direction
+    out, at_rest = np.empty(crossing.problem.n), np.zeros(crossing.problem.n)
+
+    def rhs(t, y):
+        # RADAU takes NaN for convergence or crashes on it, so what is not finite has become huge
+        if evaluate(t, y, at_rest, out) == FATAL:
+            raise crossing.error
+        return np.multiply(out, sign, out=out)
+
+    return rhs
+
+
+def _jacobian(crossing):
+    n, sign = crossing.problem.n, -crossing.direction
+    evaluate, J, at_rest = crossing.jacobian(storage.dense(crossing.problem)), np.empty((n, n)), np.zeros(n)
+
+    def jacobian(t, y):
+        if evaluate(t, y, at_rest, 0.0, J) == FATAL:
+            raise crossing.error
+        return np.multiply(J, sign, out=J)
+
+    return jacobian
+
+
+class EventLog:
+    """A `dense_callback` that finds the zeros of events and halts RADAU after the step in which there was a terminal one.
+
+    `radau13` then returns the end of that step, without its time; the zeros and the states there are kept here.
+
+    Parameters
+    ----------
+    crossing : Crossing
+    events : sequence of callables
+
+    Attributes
+    ----------
+    times, states : list of list
+        Per event: `t` and `y` of its zeros.
+    """
+
+    def __init__(self, crossing, events):
+        self.problem, self.events, self._before = crossing.problem, list(events), None
+        self.times, self.states = ([[] for _ in self.events] for _ in range(2))
+        self._look = _lasting(crossing, self._find)
+
+    def __call__(self, t_old, t, y, cont):
+        """As RADAU calls it after each step, and with `t_old == t` at the start."""
+        return self._look(t_old, t, y, cont)
+
+    def _find(self, t_old, t, y, cont):
+        values = [self._value(event, t, y) for event in self.events]
+        before, self._before = self._before, values
+        found = [] if t == t_old else [k for k, pair in enumerate(zip(before, values)) if self._passed(k, *pair)]
+        for k in found:
+            ends = {t_old: before[k], t: values[k]}  # as they were when their signs were compared
+            zero = brentq(lambda s, k=k, ends=ends: ends[s] if s in ends else self._value(self.events[k], s, cont(s)), t_old, t,
+                          xtol=1e-14, rtol=1e-14)
+            self.times[k].append(zero)
+            self.states[k].append(cont(zero))
+        return any(getattr(self.events[k], "terminal", False) for k in found)
+
+    def _value(self, event, t, y):
+        return float(event(t, *self.problem.motion(y)))
+
+    def _passed(self, k, before, after):
+        direction = getattr(self.events[k], "direction", 0)
+        return (before < 0.0 <= after and direction >= 0) or (before > 0.0 >= after and direction <= 0)
+
+
+@dataclass(frozen=True)
+class Radau13:
+    """RADAU on the mass-matrix form, usually in index 3: Radau IIA of variable step and order.
+
+    One run at a time: RADAU keeps its state in common blocks, so a user function must not call it in turn.
+
+    Parameters
+    ----------
+    order : {None, 5, 9, 13}
+        `None`: RADAU begins with order 5 and chooses. Orders 9 and 13 need a problem `MassMatrix(system, level=2)` or `level=1`.
+    jacobian : {"exact", "difference"}
+        The problem's own Jacobian (complex step along column groups), or RADAU's difference quotients.
+    max_step : float
+    first_step : float
+        Zero leaves it to the formulation.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    """
+
+    order: int | None = None
+    jacobian: str = "exact"
+    max_step: float = np.inf
+    first_step: float = 0.0
+    max_steps: int = 1_000_000
+
+    support = SUPPORT
+    formulations = supported(SUPPORT)
+    package = "pyradau13"
+    availability = staticmethod(availability)
+
+    def __post_init__(self):
+        _check_choices("Radau13", self.order, self.jacobian)
+        if not self.max_step > 0:
+            raise ValueError(f"Radau13: max_step must be positive, got {self.max_step!r}")
+        if not 0 <= self.first_step < np.inf:
+            raise ValueError(f"Radau13: first_step must be finite and not negative, got {self.first_step!r}")
+        if self.max_steps < 1:
+            raise ValueError(f"Radau13: max_steps must be at least 1, got {self.max_steps}")
+
+    @property
+    def label(self):
+        """Name for tables and legends."""
+        order = "RADAU" if self.order is None else f"RADAU of order {self.order}"
+        return order + ("" if self.jacobian == "exact" else ", difference Jacobian")
+
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+        """See `mbdae.method`."""
+        _check_problem("Radau13", problem, self.order)
+        refuse_redundant(state, self.label)
+        span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
+        # RADAU's clock runs forward only, and begins at `span`: at zero RADAU takes no step for too small, down to 1e-308
+        crossing = Crossing(problem, keeps=True, t0=state.t - direction * span, direction=direction)
+        start = problem.pack(state)
+        problem.compile(state.t, *start)
+        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        begin = time.perf_counter()
+        run.carry_out(lambda: self._drive(run, start[0], span, rtol, atol))
+        return run.trajectory(self._statistics(run, time.perf_counter() - begin))
+
+    def _drive(self, run, y0, span, rtol, atol):
+        from pyradau13 import radau13
+
+        crossing, n = run.crossing, run.problem.n
+        options = radau13_arguments(run.problem, rtol, atol, self.jacobian, self.order, crossing=crossing)
+        # nothing may be raised through RADAU, see `_lasting`: on zeros it finds the end of its step, or a singular matrix, at once
+        options |= {name: crossing.guarded(options[name], np.zeros(size)) for name, size in (("rhs_fn", n), ("jacobian_fn", (n, n)))
+                    if name in options}
+        options["dense_callback"] = crossing.guarded(_acceptance(run, span), True)
+        options["max_step_size"] = self.max_step if math.isfinite(self.max_step) else 0.0
+        options["h0"] = self.first_step or options["h0"]
+        try:
+            radau13(**options, y0=y0, t0=span, t=2.0 * span)
+        except RuntimeError as error:
+            crossing.raise_kept()
+            raise _failure(str(error)) from error
+
+    def _statistics(self, run, seconds):
+        """RADAU does not tell what it has counted, nor which evaluations were for difference quotients."""
+        crossing = run.crossing
+        if self.jacobian == "difference":
+            return Statistics(steps=run.steps, seconds=seconds)
+        return Statistics(steps=run.steps, residuals=crossing.calls, residuals_jacobian=0, jacobians=crossing.jacobians, seconds=seconds)
+
+
+def _acceptance(run, span):
+    """RADAU's `dense_callback`, which hands its steps over to `run`; true ends the integration."""
+    crossing, no_rates = run.crossing, np.full(run.problem.n, np.nan)
+
+    def accept(s_old, s, y, cont):
+        def at(t):
+            return cont(min(max(crossing.clock(t), s_old), s)), no_rates  # `cont` refuses what lies outside by rounding
+
+        if s > s_old:  # the first call is for the start
+            run.accept(run.t_end if 2.0 * span - s <= 1e-14 * span else crossing.time(s), y, no_rates, at)
+        return run.ended  # what may be left is too short for RADAU
+
+    return accept
+
+
+def _failure(report):
+    """RADAU's report of how it ended, without the time on its own clock."""
+    reason = "; ".join(line.strip() for line in report.split("\n") if "AT X=" not in line)
+    return SolverFailure(Status.STEP_TOO_SMALL if "idid = -3" in report else Status.SOLVER_FAILED, f"RADAU: {reason}")
