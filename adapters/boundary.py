@@ -96,14 +96,14 @@ class Crossing:
 
         def residual(t, y, yd, out):
             if self.error is not None:
-                return FATAL
+                return self._refuse(out)
             self.calls += 1
             try:
                 if kernel(t, y, yd, out, *arguments) and callbacks.pending is None:
                     return GOOD
                 return self._bad(t, out)
             except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
-                return self._keep(error)
+                return self._keep(error, out)
 
         if self.t0 == 0.0 and self.direction > 0:
             return residual
@@ -121,14 +121,14 @@ class Crossing:
 
         def rhs(t, y, out):
             if self.error is not None:
-                return FATAL
+                return self._refuse(out)
             self.calls += 1
             try:
                 if kernel(t, y, out, *arguments) and callbacks.pending is None:
                     return GOOD
                 return self._bad(t, out)
             except BaseException as error:
-                return self._keep(error)
+                return self._keep(error, out)
 
         if self.t0 == 0.0 and self.direction > 0:
             return rhs
@@ -225,10 +225,15 @@ class Crossing:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
         return failure
 
-    def _keep(self, error):
+    def _keep(self, error, out=None):
         if not self.keeps:
             raise error
         self.error = error
+        return FATAL if out is None else self._refuse(out)
+
+    def _refuse(self, out):
+        """Flags are heard by SUNDIALS only: the others must fail by themselves."""
+        out[:] = HUGE
         return FATAL
 
     def _bad(self, t, out):

@@ -209,9 +209,9 @@ class _Logged(Crossing):
     def __init__(self, problem):
         super().__init__(problem, keeps=True)
 
-    def _keep(self, error):
+    def _keep(self, error, out=None):
         _log.error("the solver is stopped by an exception in the equations", exc_info=error)
-        return super()._keep(error)
+        return super()._keep(error, out)
 
 
 # callbacks -------------------------------------------------------------------------------------------------------------------------------
@@ -220,20 +220,13 @@ class _Logged(Crossing):
 def _residual(crossing, band=None):
     """A plain function of four arguments, since the package counts them and miscounts those of methods."""
     evaluate, n = crossing.residual(), crossing.problem.n
-
-    def residual(t, y, yd, out):
-        flag = evaluate(t, y, yd, out)
-        if flag == FATAL:
-            out[:] = HUGE  # only SUNDIALS hears flags: the others must fail by themselves
-        return flag
-
     if band is None:
-        return residual
+        return evaluate
     order, x, xd, result = band.order, np.empty(n), np.empty(n), np.empty(n)
 
     def in_band_order(t, y, yd, out):
         x[order], xd[order] = y, yd
-        flag = residual(t, x, xd, result)
+        flag = evaluate(t, x, xd, result)
         out[:] = result[order]
         return flag
 

@@ -77,8 +77,8 @@ class Target:
         try:
             s = solve(self.system, spec.make(), (0.0, self.t_end), formulation=formulation, state=self.start, rtol=rtol, atol=rtol / 100,
                       t_eval=[self.t_end])
-        except ValueError as error:
-            return Cell(*names, "refused", message=str(error))
+        except ValueError as refusal:
+            return Cell(*names, "refused", message=str(refusal))
         cost = s.statistics.steps, s.statistics.residuals, perf_counter() - begin
         if not s.success:
             return Cell(*names, "failed", None, *cost, s.message)

@@ -31,9 +31,7 @@ def add_scaled(c, x, a, y, b, n):
         for k in range(6):
             y[k] += c * x[k]
     elif n == 3:
-        y[0] += c * x[0]
-        y[1] += c * x[1]
-        y[2] += c * x[2]
+        y[0], y[1], y[2] = y[0] + c * x[0], y[1] + c * x[1], y[2] + c * x[2]
     else:
         for k in range(n):
             y[k] += c * x[k]
@@ -71,10 +69,28 @@ def products(G, model, v, Gv, lam, GTlam, mu, GTmu):
     segments = table(model, lay.SEGMENT, SEGMENT_T)
     for i in range(segments.shape[0]):
         s = segments[i]
-        row, at, column, n = s["row"], s["at"], s["v"], s["n"]
-        Gv[row] += dot(G, at, v, column, n)
-        add_scaled(lam[row], G, at, GTlam, column, n)
-        add_scaled(mu[row], G, at, GTmu, column, n)
+        row, n = s["row"], s["n"]
+        g, x = window(G, s["at"], n), window(v, s["v"], n)
+        y, z, a, b = window(GTlam, s["v"], n), window(GTmu, s["v"], n), lam[row], mu[row]
+        if n == 3:  # a planar body
+            g0, g1, g2 = g[0], g[1], g[2]
+            Gv[row] += g0 * x[0] + g1 * x[1] + g2 * x[2]
+            y[0], y[1], y[2] = y[0] + a * g0, y[1] + a * g1, y[2] + a * g2
+            z[0], z[1], z[2] = z[0] + b * g0, z[1] + b * g1, z[2] + b * g2
+        elif n == 6:  # a rigid one
+            total = Gv[row]
+            for k in range(6):
+                total += g[k] * x[k]
+                y[k] += a * g[k]
+                z[k] += b * g[k]
+            Gv[row] = total
+        else:
+            total = Gv[row]
+            for k in range(n):
+                total += g[k] * x[k]
+                y[k] += a * g[k]
+                z[k] += b * g[k]
+            Gv[row] = total
 
 
 @compiled
