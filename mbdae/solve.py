@@ -120,6 +120,7 @@ def _problem(target, method, formulation):
         given = target.__name__ if isinstance(target, type) else type(target).__name__
         raise ValueError(f"solve: the target must be a Mechanism, System or Problem, got {given}")
     if formulation is None:
+        _check_formulation(method, next(iter(method.formulations), "index3"))
         return FORMULATIONS[method.formulations[0]](target) if method.formulations else target
     if formulation not in FORMULATIONS:
         raise ValueError(f"unknown formulation {formulation!r}; there are {', '.join(FORMULATIONS)}")
@@ -128,11 +129,11 @@ def _problem(target, method, formulation):
 
 
 def _check_formulation(method, formulation):
-    possible = method.formulations or ("index3",)
+    support = getattr(method, "support", None)  # one-step integrators have none: they work on the system, in index 3
+    possible = ("index3",) if support is None and not method.formulations else method.formulations
     if formulation not in possible:
-        reason = getattr(method, "support", {}).get(formulation)
-        because = f": {reason}" if reason else ""
-        raise ValueError(f"{method.label} cannot take the form {formulation!r}{because}; it takes {', '.join(possible)}")
+        because = f": {support[formulation]}" if support else ""
+        raise ValueError(f"{method.label} cannot take the form {formulation!r}{because}; it takes {', '.join(possible) or 'none'}")
 
 
 def _numbers(value):

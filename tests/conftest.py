@@ -1,7 +1,11 @@
 """Fixtures of all tests."""
 
+import os
+
 import numpy as np
 import pytest
+
+os.environ.pop("COLUMNS", None)  # parallel runs set it; tables are tested at full width
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ CALLS = {
     "formulation not for one-step methods": ({"formulation": "ggl"}, r"HalfImplicit\(h=0.01\) cannot take the form 'ggl'"),
     "formulation not for IDA": ({"formulation": "ode", "method": Ida()}, "Ida cannot take the form 'ode': it integrates F.* it takes gear"),
     "formulation not for SciPy": ({"formulation": "index3", "method": SolveIvp()},
-                                  "SciPy DOP853 cannot take the form 'index3'; it takes ode"),
+                                  "SciPy DOP853 cannot take the form 'index3': it integrates .*; it takes ode"),
     "formulation overdetermined": ({"formulation": "overdetermined", "method": Ida()}, "Ida cannot take the form 'overdetermined'"),
     "target a number": ({"target": 3.0}, "target must be a Mechanism, System or Problem, got float"),
     "target a body": ({"target": mbdae.Particle("p", 1.0)}, "target must be.*got Particle"),

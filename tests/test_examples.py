@@ -94,9 +94,18 @@ def check_radau13_dropin(found):
     assert found["drift"] < 1e-8
 
 
+def check_assimulo_dropin(found):
+    natives = {cls.__name__: native for cls, native in found["natives"].items()}
+    assert set(natives) == {"IDA", "Radau5DAE", "Dopri5", "ODASSL"}
+    np.testing.assert_allclose(natives["IDA"].t_events[0], natives["Dopri5"].t_events[0], atol=2e-5)
+    np.testing.assert_allclose(np.diff(natives["IDA"].t_events[0]), 0.5788974, atol=2e-5)
+    assert found["drift"] < 1e-6
+
+
 CHECKS = {"quickstart": check_quickstart, "user_force": check_user_force, "own_equations": check_own_equations,
           "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
-          "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin}
+          "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin,
+          "assimulo_dropin": check_assimulo_dropin}
 
 
 def test_every_example_is_checked():

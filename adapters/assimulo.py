@@ -1,0 +1,240 @@
+"""Assimulo: its problem classes and solvers for your own scripts, and a method object for `mbdae.solve`.
+
+`implicit_problem`, `explicit_problem`, `overdetermined_problem` turn a problem into one of Assimulo, and `configure` gives a solver object
+the settings of the formulation: `configure(IDA(implicit_problem(problem))).simulate(1.0)`.
+"""
+
+import contextlib
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+
+from scipy.interpolate import CubicHermiteSpline
+
+from mbdae.method import installed
+from mbdae.problems import GGL
+from mbdae.status import Statistics, Status
+from mbdae.system import layout as lay
+from mbdae.system.layout import header
+
+from .assimulo_output import FortranOutput, Interrupts, WithoutWarnings
+from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
+from .assimulo_settings import configure
+from .assimulo_support import SOLVERS, check_options, facts_of
+from .boundary import Crossing, SolverFailure, refuse_redundant
+from .run import Run
+
+__all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]
+
+
+def availability():
+    """State of the package."""
+    return installed("Assimulo", "assimulo.solvers", "pip install ./solvers/assimulo")
+
+
+@dataclass(frozen=True)
+class Assimulo:
+    """A solver of Assimulo.
+
+    It always runs forward, on a clock of its own that starts at zero: backward in time several of them are wrong.
+
+    Parameters
+    ----------
+    solver : {"IDA", "CVode", "Radau5DAE", "Radau5ODE", "RodasODE", "ODASSL", "GLIMDA", "DASP3ODE", "LSODAR", "Dopri5", "RungeKutta34"}
+    jacobian : {"exact", "difference"}
+        The problem's own Jacobian, or the solver's difference quotients. Radau5DAE, ODASSL and GLIMDA make these in any case.
+    max_order : int, optional
+    first_step, max_step : float
+        Zero leaves the first step to formulation and solver, and steps unlimited.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+
+    Notes
+    -----
+    ODASSL and GLIMDA have no interpolant: between two steps theirs is the cubic Hermite polynomial of `y` and `yd` at both. ODASSL steps
+    beyond the end of the time span and interpolates back. GLIMDA takes the mass matrix for constant; in the form `"ggl"` one that may
+    not be is divided out, in the others its steps may shrink to nothing.
+    """
+
+    solver: str = "IDA"
+    jacobian: str = "exact"
+    max_order: int | None = None
+    first_step: float = 0.0
+    max_step: float = 0.0
+    max_steps: int = 1_000_000
+
+    package = "Assimulo"
+    availability = staticmethod(availability)
+
+    def __post_init__(self):
+        check_options("Assimulo", self.solver, self.jacobian, self.max_order, self.first_step, self.max_step)
+        if self.max_steps < 1:
+            raise ValueError(f"Assimulo: max_steps must be at least 1, got {self.max_steps}")
+
+    @property
+    def support(self):
+        """Each form with its `Settings`, or the reason why it is refused."""
+        return facts_of(self.solver).support
+
+    @property
+    def formulations(self):
+        """Names of the forms that the solver takes, the best first."""
+        return facts_of(self.solver).formulations
+
+    @property
+    def label(self):
+        """Name for tables and legends."""
+        differences = self.jacobian == "difference" and facts_of(self.solver).jacobian == "exact"
+        return f"Assimulo {self.solver}" + (", difference Jacobian" if differences else "")
+
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+        """See `mbdae.method`."""
+        if not self.formulations:  # `mbdae.solve` refuses before
+            raise ValueError(f"{self.label} takes no form of a mechanism: {self.support['index1']}")
+        if problem.implicit:
+            refuse_redundant(state, self.label)
+        problem = _suited(problem, self.solver)
+        crossing = Crossing(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1)
+        start = problem.pack(state)
+        problem.compile(state.t, *start)
+        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        solver = self._solver(problem, state, crossing, rtol, atol)
+        solver.problem.listener = _Listener(run, start, facts_of(self.solver).interpolates)
+        begin = time.perf_counter()
+        self._carry_out(solver, solver.problem.listener, run)
+        return run.trajectory(self._statistics(solver, run, time.perf_counter() - begin))
+
+    def _solver(self, problem, state, crossing, rtol, atol):
+        import assimulo.solvers
+
+        make = overdetermined_problem if problem.m != problem.n else implicit_problem if problem.implicit else explicit_problem
+        native = make(problem, state.t, state, crossing=crossing)
+        solver = configure(getattr(assimulo.solvers, self.solver)(native), None, rtol, atol, self.jacobian, self.max_order,
+                           self.first_step, self.max_step)
+        solver.report_continuously = True
+        return solver
+
+    def _carry_out(self, solver, listener, run):
+        def integrate():
+            error = self._simulate(solver, listener, run)
+            if error is not None:
+                raise error  # not while another is being handled: it would change the one of a user
+
+        with warnings.catch_warnings():
+            # CVode asks SciPy for a name that is going to vanish; if the warning is made an error, it goes on without the Jacobian
+            warnings.filterwarnings("ignore", message=r"Please (use|import) `csc_matrix`")
+            run.carry_out(integrate)
+
+    def _simulate(self, solver, listener, run):
+        """Run the solver; returns the exception that has ended it, if any."""
+        native, crossing, output = solver.problem, run.crossing, self._output()
+        native.interrupts, native.hush = Interrupts(), getattr(output, "hush", native.hush)
+        try:
+            with output, native.interrupts:
+                solver.simulate(abs(crossing.clock(run.t_end)))
+        except Exception as error:
+            kept, crossing.error = crossing.error, None  # our own, or what lies behind that of the solver
+            return listener.explain(kept or _failure(self.solver, error, getattr(output, "text", ""), crossing))
+        return None
+
+    def _output(self):
+        """What takes care of what the solver prints."""
+        if facts_of(self.solver).fortran:
+            return FortranOutput()
+        return contextlib.nullcontext() if sys.stdout is None else contextlib.redirect_stdout(WithoutWarnings(sys.stdout))
+
+    def _statistics(self, solver, run, seconds):
+        """What Assimulo counts is there only if the solver has returned; by item access it would tell zero for what it does not count."""
+        counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
+        facts = facts_of(self.solver)
+        exact, none = facts.jacobian == self.jacobian == "exact", facts.jacobian == "none"
+        residuals, for_jacobians = self._evaluations(run.crossing.calls, counts, exact or none, len(solver.y))
+        jacobians = run.crossing.jacobians if exact else 0 if none else counts.get("njacs")
+        return Statistics(steps=run.steps, rejected_error=counts.get("nerrfails"), rejected_newton=counts.get("nnfails"),
+                          residuals=residuals, residuals_jacobian=for_jacobians, jacobians=jacobians, factorisations=counts.get("nlus"),
+                          newton_iterations=counts.get("nniters"), seconds=seconds)
+
+    def _evaluations(self, calls, counts, no_differences, n):
+        """Evaluations without those for Jacobians, and these; our own count is the sum."""
+        if no_differences and self.solver != "RodasODE":  # which differentiates by time itself
+            return calls, 0
+        if "nfcns" not in counts:
+            return None, None
+        if facts_of(self.solver).counts_all:
+            return calls - counts["njacs"] * n, counts["njacs"] * n
+        residuals = counts["nfcns"] + (self.solver == "ODASSL")  # which calls once to see how many equations there are
+        return residuals, calls - residuals
+
+
+def _suited(problem, solver):
+    """The problem in the variant that the solver can take."""
+    if solver == "ODASSL" and problem.formulation == "overdetermined":
+        return WithInvariants(problem)
+    # Assimulo tells GLIMDA that the matrix before yd is constant; a mass matrix that is not must be divided out
+    if solver == "GLIMDA" and problem.formulation == "ggl" and header(problem.system.model)[lay.CONSTANT_MASS] == 0:
+        return GGL(problem.system, form="explicit")
+    return problem
+
+
+class _Listener:
+    """Passes the steps of the solver to the run, on the clock of the problem."""
+
+    def __init__(self, run, start, interpolates):
+        self.run, self.crossing, self.interpolates = run, run.crossing, interpolates
+        self.s, (self.y, self.yd) = 0.0, start
+        self.span = abs(run.crossing.clock(run.t_end))
+        self.bad = 0  # values that were not finite until the last step that moved
+
+    def __call__(self, s, y, yd, solver):
+        c, yd = self.crossing, self.crossing.rate(yd)
+        before = self.s, self.y, self.yd
+        self.s, self.y, self.yd = s, y, yd
+        if s - before[0] > 4e-16 * s:
+            self.bad = c.bad
+        t = self.run.t_end if s >= self.span else c.time(s)  # rounding must not keep the run from ending
+        at = self._interpolant(solver, before[0]) if self.interpolates else self._hermite(*before)
+        self.run.accept(t, y, yd, at)
+
+    def explain(self, error):
+        """Solvers that shorten their steps before values that are not finite speak of the steps only."""
+        lies_before = isinstance(error, SolverFailure) and error.status not in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
+        if lies_before and self.crossing.bad > self.bad:
+            return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({error.reason})")
+        return error
+
+    def _interpolant(self, solver, before):
+        def at(t):
+            s = self._within(t, before)
+            return solver.interpolate(s), None if self.yd is None else self.crossing.rate(solver.interpolate(s, 1))
+
+        return at
+
+    def _hermite(self, before, y, yd):
+        def at(t):
+            rates = self.crossing.rate(yd), self.crossing.rate(self.yd)
+            spline = CubicHermiteSpline([before, self.s], [y, self.y], rates)
+            s = self._within(t, before)
+            return spline(s), self.crossing.rate(spline(s, 1))
+
+        return at
+
+    def _within(self, t, before):
+        return min(max(self.crossing.clock(t), before), self.s)  # solvers refuse times that rounding has put outside
+
+
+_NEWTON = "convergence test", "corrector", "consecutive failures", "idid -7", "idid -9", "lsodar failed with flag -5"
+_SMALL = "step size", "stepsize", "error test", "idid -6", "lsodar failed with flag -4"
+
+
+def _failure(solver, error, printed, crossing):
+    """What the solver raised, with what it has printed, as a `SolverFailure`."""
+    text = str(error).strip("'")
+    if isinstance(error, KeyError):  # GLIMDA has flags that Assimulo does not know
+        text = f"failed with flag {text}"
+    shifted = ", whose clock begins at zero" if crossing.t0 or crossing.direction < 0 else ""
+    text = f"Assimulo {solver}{shifted}: {text}" + (f" ({printed})" if printed else "")
+    low = text.lower()
+    if any(x in low for x in _NEWTON):
+        return SolverFailure(Status.NEWTON_FAILED, text)
+    return SolverFailure(Status.STEP_TOO_SMALL if any(x in low for x in _SMALL) else Status.SOLVER_FAILED, text)

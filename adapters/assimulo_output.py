@@ -1,0 +1,143 @@
+"""The process around a run of Assimulo: what its solvers print is kept off the terminal, and Ctrl-C is kept from being swallowed."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import tempfile
+import threading
+from importlib import import_module
+
+# The Fortran solvers keep their state in COMMON blocks, and there is one standard output: runs in several threads follow each other.
+_ONE_AT_A_TIME = threading.RLock()
+_WARNINGS = "[IDA Warning]", "[CVode Warning]"
+
+
+class FortranOutput:
+    """Takes file descriptor 1 away from Fortran; what Python code prints meanwhile goes where it should.
+
+    Attributes
+    ----------
+    text : str
+        What was written, once the context has been left: it says why the solver gave up.
+    """
+
+    def __init__(self):
+        self.text = ""
+
+    def __enter__(self):
+        _ONE_AT_A_TIME.acquire()
+        self._stack = contextlib.ExitStack()
+        try:
+            self._redirect(self._stack)
+        except OSError:  # there is no standard output
+            self._stack.close()
+        return self
+
+    def __exit__(self, *error):
+        try:
+            self._stack.close()
+        finally:
+            _ONE_AT_A_TIME.release()
+
+    def hush(self):
+        """Close file descriptor 2 to what the wrappers of Fortran write when an exception is raised through them."""
+        with contextlib.suppress(OSError):  # there is no such descriptor
+            terminal = os.dup(2)
+            self._stack.callback(os.close, terminal)
+            self._stack.callback(os.dup2, terminal, 2)
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+
+    def _redirect(self, stack):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        _flush_fortran()
+        terminal = os.dup(1)
+        stack.callback(os.close, terminal)
+        file = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        os.dup2(file.fileno(), 1)
+        stack.callback(self._restore, terminal, file)
+        if _descriptor(sys.stdout) == 1:
+            python = open(os.dup(terminal), "w", 1, sys.stdout.encoding, sys.stdout.errors)  # noqa: SIM115
+            stack.enter_context(python)
+            stack.enter_context(contextlib.redirect_stdout(python))
+
+    def _restore(self, terminal, file):
+        _flush_fortran()  # otherwise the buffer of Fortran comes to light when Python ends
+        os.dup2(terminal, 1)
+        file.seek(0)
+        self.text = " ".join(file.read().decode(errors="replace").split())
+
+
+def _descriptor(stream):
+    try:
+        return stream.fileno()
+    except (AttributeError, OSError, ValueError):  # a notebook, a test
+        return None
+
+
+def _flush_fortran():
+    library = ctypes.CDLL(import_module("assimulo.lib.radau5").__file__)  # any of them: they share one run-time library
+    with contextlib.suppress(AttributeError):  # another compiler
+        library._gfortran_flush_i4(None)
+
+
+class WithoutWarnings:
+    """Standard output without the warnings of SUNDIALS, which Assimulo prints at every verbosity; what users print goes through."""
+
+    def __init__(self, stream):
+        self._stream, self._inside = stream, False
+
+    def write(self, text):
+        if text.startswith(_WARNINGS):
+            self._inside = True
+        if not self._inside:
+            return self._stream.write(text)
+        self._inside = not text.endswith("\n")
+        return len(text)
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+
+class Interrupts:
+    """Ctrl-C, held back while a solver is at work, and delivered where it is not swallowed.
+
+    Python raises `KeyboardInterrupt` between two instructions of any function, also at the very beginning of a callback; CVode and
+    RungeKutta34 would take it for a failed evaluation and go on.
+
+    Attributes
+    ----------
+    inside : bool
+        Set by callbacks that keep exceptions: Ctrl-C then acts at once, so that it also ends a user function that hangs.
+    pending : tuple or None
+        What has been held back.
+    """
+
+    inside, pending = False, None
+
+    def __enter__(self):
+        self._handler = signal.getsignal(signal.SIGINT)
+        self._active = callable(self._handler) and threading.current_thread() is threading.main_thread()
+        if self._active:
+            signal.signal(signal.SIGINT, self._hold)
+        return self
+
+    def __exit__(self, *error):
+        if self._active:
+            signal.signal(signal.SIGINT, self._handler)
+        self.deliver()
+
+    def _hold(self, number, frame):
+        self.pending = number, frame
+        if self.inside:
+            self.deliver()
+
+    def deliver(self):
+        """Act on what has been held back, if anything."""
+        if self.pending is not None:
+            pending, self.pending = self.pending, None
+            self._handler(*pending)

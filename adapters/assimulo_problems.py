@@ -1,0 +1,328 @@
+"""Mechanisms as problems of Assimulo."""
+
+from functools import cache
+
+import numpy as np
+
+from mbdae.problems import Overdetermined, UnderlyingODE
+from mbdae.status import Status
+from mbdae.system.assembly import assemble
+
+from . import storage
+from .assimulo_output import Interrupts
+from .assimulo_support import SOLVERS
+from .boundary import FATAL, GOOD, Crossing, SolverFailure
+
+
+def implicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
+    """A mechanism as `assimulo.problem.Implicit_Problem`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any implicit form but the overdetermined one.
+    t0 : float
+    state : State, optional
+        Consistent start; by default it is assembled from the guess of the mechanism's bodies.
+    events : sequence of callables, optional
+        `event(t, q, v) -> float`, with `terminal` and `direction`, become `state_events` and `handle_event`; `t_events[k]` of the
+        result holds the times at which event `k` was found.
+    crossing : Crossing, optional
+        Counter of evaluations, by default a new one; it may also turn the direction of time.
+
+    Returns
+    -------
+    Implicit_Problem
+        With `res`, `jac`, `algvar`, `y0`, `yd0`, and `source`, the problem whose `unpack`, `motion` and `state` understand its `y`.
+
+    Raises
+    ------
+    ValueError
+        If the problem is of another kind.
+    """
+    if not problem.implicit or problem.m != problem.n:
+        raise ValueError(f"implicit_problem needs as many residuals as unknowns, got {problem!r}; see explicit_problem and "
+                         "overdetermined_problem")
+    native, y0, yd0 = _native("Implicit_Problem", problem, t0, state, crossing)
+    native.y0, native.yd0 = y0, native.crossing.rate(yd0)
+    native.res, native.jac = _residual(native), _jacobian(native)
+    if problem.algebraic.any():
+        native.algvar = algvar(problem)
+    if events is not None:
+        native.watch(events)
+    return native
+
+
+def explicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
+    """A mechanism as `assimulo.problem.Explicit_Problem` with `rhs` and `jac`.
+
+    Parameters
+    ----------
+    problem : UnderlyingODE
+    t0, state, events, crossing
+        As for `implicit_problem`.
+    """
+    if problem.implicit:
+        raise ValueError(f"explicit_problem needs an UnderlyingODE, got {problem!r}; see implicit_problem")
+    native, y0, _ = _native("Explicit_Problem", problem, t0, state, crossing)
+    native.y0, native.rhs, native.jac = y0, _rhs(native), _rhs_jacobian(native)
+    if events is not None:
+        native.watch(events)
+    return native
+
+
+def overdetermined_problem(problem, t0=0.0, state=None, crossing=None):
+    """A mechanism as `assimulo.problem.Overdetermined_Problem` for ODASSL, with `y = (q, v)`: see `WithInvariants`.
+
+    Parameters
+    ----------
+    problem : Overdetermined
+    t0, state, crossing
+        As for `implicit_problem`. ODASSL has no events.
+    """
+    if isinstance(problem, Overdetermined):
+        problem = WithInvariants(problem)
+    if not isinstance(problem, WithInvariants):
+        raise ValueError(f"overdetermined_problem needs an Overdetermined problem, got {problem!r}")
+    native, y0, yd0 = _native("Overdetermined_Problem", problem, t0, state, crossing)
+    native.y0, native.yd0, native.res, native.neq = y0, native.crossing.rate(yd0), _residual(native), problem.m
+    return native
+
+
+class WithInvariants(UnderlyingODE):
+    """`qd = T v`, `vd = a(t, q, v)` with the invariants `Phi = 0`, `Phi_q v = nu`, `y = (q, v)`: more equations than unknowns.
+
+    ODASSL satisfies the invariants, the last equations, and corrects the first ones, one for each unknown, along the gradients of
+    the invariants. With multipliers among the unknowns its matrix is singular: a correction of `M vd + Phi_q^T lam = Q` along
+    `Phi_q^T` is one of `lam` and moves nothing.
+
+    Parameters
+    ----------
+    problem : Overdetermined
+    """
+
+    formulation = "overdetermined"
+    title = "overdetermined, multipliers eliminated"
+    implicit = True
+
+    def __init__(self, problem):
+        super().__init__(problem.system, project=False)
+        self.m = self.n + 2 * problem.system.nc
+        self._ode, self._whole = super().kernel, problem
+        self._y, self._yd, self._F = np.zeros(problem.n), np.zeros(problem.n), np.empty(problem.m)
+        self._invariants = np.concatenate([np.arange(problem.m)[problem.equations[name]] for name in ("position", "velocity")])
+
+    def kernel(self, t, y, yd, out, *arguments):
+        """See `Problem.kernel`."""
+        n, whole = self.n, self._whole
+        good = self._ode(t, y, out[:n], *arguments)
+        np.subtract(yd, out[:n], out=out[:n])
+        self._y[:n], self._yd[:n] = y, yd
+        good = whole.kernel(t, self._y, self._yd, self._F, *whole.arguments) and good
+        out[n:] = self._F[self._invariants]
+        return good
+
+    def compile(self, t, y, yd):
+        self.kernel(t, y, yd, np.empty(self.m), *self.arguments)
+
+
+class Guarded:
+    """What the problems made here have in common: nothing that a callback meets is lost, and the results are copies.
+
+    Attributes
+    ----------
+    crossing : Crossing
+    listener : callable or None
+        `listener(t, y, yd, solver)` gets the results instead of the solver's lists.
+    stoppable : bool
+        Whether the solver stops after a step if it is asked to. Exceptions must not pass through such a one: CVode and RungeKutta34
+        swallow all of them, Radau5ODE some, IDA prints them, and Fortran leaves its tolerances scaled. It gets harmless values
+        instead, is stopped, and then the exception is raised. It is raised through the others.
+    strict : bool
+        Whether the first values that are not finite end the run: RungeKutta34 never repeats a step.
+    hush : callable
+        Called before an exception is raised through a solver.
+    offset : ndarray or None
+        What the unknowns of the solver are larger by than those of the problem.
+    interrupts : Interrupts
+    """
+
+    crossing = listener = offset = _last = None
+    stoppable, strict = False, False
+    events, t_events, interrupts = (), (), Interrupts()
+
+    @property
+    def source(self):
+        """The problem behind this one."""
+        return self.crossing.problem
+
+    def hush(self):
+        """Nothing to do in a script."""
+
+    def initialize(self, solver):
+        """Called when a simulation begins."""
+        name = type(solver).__name__
+        self.crossing.error = None
+        self.stoppable = name in SOLVERS and SOLVERS[name].stops and solver.problem_info["step_events"]
+        self.strict = name == "RungeKutta34"
+        offset = solver.y0 - self.y0
+        self.offset = offset if offset.any() else None
+
+    def finalize(self, solver):
+        """Nothing to do; Assimulo's own would log."""
+
+    def handle_result(self, solver, t, y, yd=None):
+        """Store a result, or hand it on. The array that Assimulo passes first is later overwritten by ODASSL, hence the copies."""
+        y, yd = y.copy(), None if yd is None else yd.copy()
+        if self.crossing.error is None:
+            try:
+                self._accept(solver, t, y if self.offset is None else y - self.offset, yd)
+                self._last = t, y, yd
+            except BaseException as error:
+                self.crossing.error = error
+        if not self.stoppable:
+            self.raise_kept(solver)
+
+    def _accept(self, solver, t, y, yd):
+        if not np.isfinite(y).all():  # IDA has returned NaN as a success
+            raise SolverFailure(Status.NOT_FINITE, f"the solver has returned values that are not finite at t = {self.crossing.time(t):.9g}")
+        if self.listener is not None:
+            self.listener(t, y, yd, solver)
+        elif len(solver.t_sol) != 1 or solver.t_sol[0] != t:  # several solvers report the start twice
+            super().handle_result(solver, t, y, *(() if yd is None else (yd,)))
+
+    def step_events(self, solver):
+        """Whether the solver must stop, because there is an exception for `handle_event` to raise."""
+        return self.crossing.error is not None
+
+    def handle_event(self, solver, event_info):
+        """Raise what has been kept; note the events that were found, and end the simulation after a terminal one."""
+        from assimulo.exception import TerminateSimulation
+
+        self.raise_kept(solver)
+        found = [k for k, sign in enumerate(event_info[0]) if sign and self._has_direction(solver, k, sign)]
+        for k in found:
+            self.t_events[k].append(self.crossing.time(solver.t))
+        if any(getattr(self.events[k], "terminal", False) for k in found):
+            raise TerminateSimulation
+
+    def raise_kept(self, solver=None):
+        """Raise the exception that has been kept, if any; it stays there, so that it can be told from those of the solver.
+
+        The solver, which has gone on with harmless values, is set back to the last result.
+        """
+        if self.crossing.error is None:
+            return
+        if solver is not None and self._last is not None:
+            solver.t, solver.y = self._last[:2]
+            if self._last[2] is not None:
+                solver.yd = self._last[2]
+        self.hush()
+        raise self.crossing.error
+
+    def flag(self, evaluate, *arguments):
+        """What `evaluate` returns; it keeps exceptions itself, but for an interrupt that comes in between."""
+        try:
+            self.interrupts.inside = True
+            self.interrupts.deliver()
+            return evaluate(*arguments)
+        except BaseException as error:
+            self.crossing.error = error
+            return FATAL
+        finally:
+            self.interrupts.inside = False
+
+    def fail(self, out, harmless):
+        """To be called by callbacks that cannot give values any more."""
+        if not self.stoppable:
+            self.raise_kept()
+        out[:len(harmless)] = harmless
+        return out
+
+    def watch(self, events):
+        """Have Assimulo look for the zeros of `event(t, q, v)`."""
+        self.events, self.t_events = tuple(events), [[] for _ in events]
+        evaluate = self.crossing.guarded(self._values, np.ones(len(self.events)))
+        self.state_events = lambda t, y, *derivatives_and_switches: evaluate(t, y)
+
+    def _values(self, t, y):
+        q, v = self.source.motion(y)
+        return np.array([float(event(self.crossing.time(t), q, v)) for event in self.events])
+
+    def _has_direction(self, solver, k, sign):
+        """Whether a zero is crossed as the event wants it. LSODAR tells which zero it has found, but not how: there the flow decides."""
+        wanted = getattr(self.events[k], "direction", 0)
+        if wanted and type(solver).__name__ == "LSODAR":
+            h = 1e-7 * max(1.0, abs(solver.t))
+            step = h * np.asarray(self.rhs(solver.t, solver.y))
+            sign = self._values(solver.t + h, solver.y + step)[k] - self._values(solver.t - h, solver.y - step)[k]
+        return not wanted or wanted * sign > 0
+
+
+@cache
+def _kind(name):
+    from assimulo import problem
+
+    return type(f"Mechanism{name}", (Guarded, getattr(problem, name)), {"__doc__": f"A mechanism as `{name}`."})
+
+
+def _native(kind, problem, t0, state, crossing):
+    crossing = Crossing(problem, keeps=True) if crossing is None else crossing
+    state = assemble(problem.system, t0) if state is None else state
+    if state.t != t0:
+        raise ValueError(f"the state belongs to t = {state.t:g}, the problem begins at t0 = {t0:g}")
+    native = _kind(kind)(t0=crossing.clock(t0), name=problem.system.name)
+    native.crossing = crossing
+    return native, *problem.pack(state)
+
+
+def algvar(problem):
+    """What Assimulo calls `algvar`: 1 for differential unknowns, 0 for algebraic ones."""
+    return np.where(problem.algebraic, 0, 1)
+
+
+def _residual(native):
+    m, evaluate = native.source.m, native.crossing.residual()
+
+    def res(t, y, yd, sw=None):
+        if native.offset is not None:
+            y = y - native.offset
+        out = np.empty(m)  # not one for all calls: users keep what they get
+        return out if native.flag(evaluate, t, y, yd, out) != FATAL else native.fail(out, yd)
+
+    return res
+
+
+def _rhs(native):
+    n, crossing, evaluate = native.source.n, native.crossing, native.crossing.rhs()
+
+    def rhs(t, y, sw=None):
+        out = np.empty(n)
+        flag = native.flag(evaluate, t, y, out)
+        if flag == FATAL:
+            return native.fail(out, np.zeros(n))
+        if flag != GOOD and native.strict:
+            crossing.error = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {crossing.time(t):.9g}")
+        return out
+
+    return rhs
+
+
+def _jacobian(native):
+    n, evaluate = native.source.n, native.crossing.jacobian(storage.dense(native.source))
+
+    def jac(c, t, y, yd, sw=None):
+        J = np.empty((n, n))
+        return J if native.flag(evaluate, t, y, yd, c, J) == GOOD else native.fail(J, c * np.eye(n))
+
+    return jac
+
+
+def _rhs_jacobian(native):
+    n, evaluate = native.source.n, native.crossing.rhs_jacobian()
+
+    def jac(t, y, sw=None):
+        J = native.flag(evaluate, t, y)
+        return J if J is not FATAL else np.zeros((n, n))
+
+    return jac

@@ -1,0 +1,119 @@
+"""The solvers of Assimulo: which forms they take, how they are then run, and what has to be known about their codes."""
+
+from dataclasses import dataclass
+
+from .support import FORMS, Settings, explicit_support, implicit_support, supported
+
+_MASKED = Settings(mask=True, exclude=True)
+_DIFFERENCES = Settings(jacobian="difference")
+_SHIFTED = Settings(jacobian="difference", scaling="unknowns shifted off zero")
+_FROZEN = "Assimulo tells GLIMDA that the matrix before yd is constant, but in this form it turns with the bodies; take 'ggl'"
+_ONE_FAST = "Assimulo hands DASP3 work arrays of a shape that is right for one fast unknown only"
+
+# In index 3 no error test sees the velocities, hence `tighten`: the positions then meet what was asked for.
+_IDA = implicit_support(gear=Settings(), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
+                        index3=Settings(mask=True, exclude=True, tighten=1e-3))
+_RADAU = implicit_support(ggl=_DIFFERENCES, index2=_DIFFERENCES, gear=_DIFFERENCES, index1=_DIFFERENCES,
+                          index3=Settings(tighten=0.1, jacobian="difference"))
+_ODASSL = implicit_support(overdetermined=_SHIFTED, ggl=_SHIFTED, gear=_SHIFTED, index2=_SHIFTED, index1=_SHIFTED,
+                           index3=Settings(tighten=0.1, jacobian="difference", scaling="unknowns shifted off zero"))
+_GLIMDA = implicit_support(ggl=_DIFFERENCES, index2=_DIFFERENCES, index3=Settings(tighten=0.1, jacobian="difference"), gear=_FROZEN,
+                           index1=_FROZEN)
+_DASP3 = {form: _ONE_FAST for form in FORMS} | {"ode": "a mechanism has no small parameter that tells slow unknowns from fast ones"}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What has to be known about one solver.
+
+    Attributes
+    ----------
+    support : dict
+    highest_order : int or None
+        `None` if the order cannot be limited.
+    first_step : float or None
+        Tried if neither user nor formulation say something; zero leaves it to the solver, `None` means that it cannot be set. The
+        hundredth of a second that is the default of some is longer than the period of fast mechanisms.
+    max_step : bool
+        Whether steps can be limited.
+    jacobian : {"exact", "difference", "none"}
+        Whether the solver takes the exact Jacobian, makes difference quotients in any case, or needs none.
+    interpolates : bool
+        Whether it has an interpolant of its own.
+    stops : bool
+        Whether it can be asked to stop after a step; otherwise exceptions must be raised through it.
+    fortran : bool
+        Whether it keeps its state in COMMON blocks and writes to the terminal when it fails.
+    counts_all : bool
+        Whether its count of evaluations includes those for Jacobians.
+    """
+
+    support: dict
+    highest_order: int | None = None
+    first_step: float | None = 0.0
+    max_step: bool = True
+    jacobian: str = "exact"
+    interpolates: bool = True
+    stops: bool = True
+    fortran: bool = True
+    counts_all: bool = False
+
+    @property
+    def formulations(self):
+        """Names of the forms that the solver takes, the best first."""
+        return supported(self.support)
+
+
+def _explicit(jacobian="exact", **facts):
+    linear_solver = "none" if jacobian == "none" else "dense"
+    return Facts(explicit_support(jacobian=jacobian, linear_solver=linear_solver), jacobian=jacobian, **facts)
+
+
+SOLVERS = {
+    "IDA": Facts(_IDA, 5, fortran=False),
+    "CVode": _explicit(highest_order=5, fortran=False),
+    "Radau5DAE": Facts(_RADAU, first_step=1e-4, jacobian="difference"),
+    "Radau5ODE": _explicit(first_step=1e-4),
+    "RodasODE": _explicit(first_step=1e-4),
+    "ODASSL": Facts(_ODASSL, 5, jacobian="difference", interpolates=False, stops=False),
+    "GLIMDA": Facts(_GLIMDA, 3, first_step=1e-6, jacobian="difference", interpolates=False, stops=False),
+    "DASP3ODE": Facts(_DASP3, first_step=None, max_step=False, jacobian="difference", interpolates=False),
+    "LSODAR": _explicit(highest_order=12, first_step=None, counts_all=True),
+    "Dopri5": _explicit("none"),
+    "RungeKutta34": _explicit("none", first_step=1e-6, max_step=False, fortran=False),
+}
+
+
+def facts_of(name):
+    """The facts about a solver.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    """
+    if name not in SOLVERS:
+        raise ValueError(f"Assimulo: solver must be one of {', '.join(SOLVERS)}, got {name!r}")
+    return SOLVERS[name]
+
+
+def check_options(owner, name, jacobian, max_order, first_step, max_step):
+    """Refuse options that are wrong, or that the solver does not have.
+
+    Raises
+    ------
+    ValueError
+    """
+    facts = facts_of(name)
+    if jacobian not in ("exact", "difference"):
+        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    if max_order is not None and facts.highest_order is None:
+        raise ValueError(f"{owner}: {name} has no max_order")
+    if max_order is not None and not 1 <= max_order <= facts.highest_order:
+        raise ValueError(f"{owner}: max_order of {name} must be one of 1 to {facts.highest_order}, got {max_order}")
+    if not (first_step >= 0 and max_step >= 0):
+        raise ValueError(f"{owner}: first_step and max_step must not be negative")
+    if first_step and facts.first_step is None:
+        raise ValueError(f"{owner}: {name} chooses its first step itself, first_step cannot be set")
+    if max_step and not facts.max_step:
+        raise ValueError(f"{owner}: {name} has no max_step")

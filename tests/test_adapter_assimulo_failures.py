@@ -1,0 +1,208 @@
+"""Assimulo when something goes wrong: exceptions, Ctrl-C and NaN, which its solvers swallow, and what they print."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import Status, library
+from mbdae.adapters.assimulo import Assimulo, _failure, implicit_problem
+from mbdae.adapters.assimulo_output import Interrupts
+from mbdae.adapters.boundary import Crossing
+
+from .assimulo_cases import BREAKS_AT, CELLS, MISSING, WORKING, Mine, kinds, native, throwing_system, torn, with_law
+from .helpers import double_pendulum
+
+pytest.importorskip("assimulo.solvers", reason=MISSING)
+
+
+@pytest.fixture(scope="module")
+def system():
+    return mbdae.System(double_pendulum())
+
+
+@pytest.fixture(scope="module")
+def fragile():
+    return with_law(torn)
+
+
+@pytest.fixture(scope="module")
+def throwing():
+    return throwing_system()
+
+
+# --- failures ----------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jacobian", ["exact", "difference"])
+@pytest.mark.parametrize(("name", "form"), CELLS)
+def test_exceptions_of_users_arrive_unchanged(throwing, capfd, name, form, jacobian):
+    """Trap: CVode and RungeKutta34 swallow all exceptions, Radau5ODE those it takes for recoverable; IDA and the wrappers print them."""
+    for kind in kinds():
+        throwing.law.error = kind("in the law")
+        with pytest.raises(kind) as raised:
+            mbdae.solve(throwing, Assimulo(name, jacobian), (0.0, 0.2), formulation=form)
+        assert raised.value is throwing.law.error
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", WORKING)
+def test_interrupts_arrive(system, name):
+    """Trap: CVode and RungeKutta34 swallow Ctrl-C, also if it comes in the first instruction of a callback."""
+    for delay in (0.02, 0.03, 0.04):
+        timers = []
+
+        def interrupt_soon(t, delay=delay, timers=timers):  # not while code is being compiled
+            if not timers:
+                timers.append(threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)))
+                timers[0].start()
+
+        with pytest.raises(KeyboardInterrupt):
+            mbdae.solve(system, Assimulo(name), (0.0, 100.0), rtol=1e-8, atol=1e-10, t_eval=[], progress=interrupt_soon)
+        timers[0].join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_interrupts_end_user_functions_that_hang():
+    """While a callback keeps exceptions, Ctrl-C is not held back."""
+    def hang(*args):
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        time.sleep(60.0)
+
+    m = double_pendulum()
+    system = mbdae.System(replace(m, forces=[mbdae.TSDA("band", "ground", "upper", (0, 1, 0), law=hang)]))
+    state = mbdae.State(0.0, *(np.zeros(n) for n in (6, 6, 6, 4)))
+    native = implicit_problem(mbdae.GGL(system), state=state)
+    before = time.perf_counter()
+    with Interrupts() as native.interrupts, pytest.raises(KeyboardInterrupt):
+        native.res(0.0, native.y0, native.yd0)
+    assert time.perf_counter() - before < 30.0
+
+
+@pytest.mark.parametrize("jacobian", ["exact", "difference"])
+@pytest.mark.parametrize(("name", "form"), CELLS)
+def test_values_that_are_not_finite_end_the_run_with_what_was_computed(fragile, capfd, name, form, jacobian):
+    """Trap: CVode goes on for ever, RungeKutta34 as if nothing had happened."""
+    s = mbdae.solve(fragile, Assimulo(name, jacobian), (0.0, 0.2), formulation=form)
+    assert s.status == Status.NOT_FINITE
+    assert "not finite" in s.message
+    assert "the solution up to there is kept" in s.message
+    assert 0.02 < s.t[-1] < BREAKS_AT + 2e-3
+    assert s.statistics.steps == len(s.t) - 1
+    assert np.isfinite(s.q).all()
+    assert capfd.readouterr() == ("", "")
+    gc.collect()
+
+
+def test_messages_of_the_solver_are_those_of_the_solution(fragile):
+    """What Fortran prints when it gives up is not lost."""
+    for name, told in (("Radau5ODE", "EXIT OF RADAU5"), ("Dopri5", "EXIT OF DOPRI5"), ("RodasODE", "EXIT OF RODAS")):
+        assert told in mbdae.solve(fragile, Assimulo(name), (0.0, 0.2)).message
+    drive = mbdae.CoordinateDriver("pull", "ground", "p", mbdae.Polynomial((0.6, 1.0)), (1, 0, 0))
+    m = mbdae.Mechanism("dead point", [mbdae.Particle("p", 1.0, (0.6, 0.8, 0))],
+                        [mbdae.Rod("rod", "ground", "p"), mbdae.CD("plane", "ground", "p", (0, 0, 1))], [drive])
+    for name in WORKING:
+        s = mbdae.solve(m, Assimulo(name), (0.0, 1.0))
+        assert not s.success
+        assert 0.3 < s.t[-1] < 0.45  # x = 1 is reached at t = 0.4
+
+
+OFTEN = "test failures occurred too many times during one internal time step or minimum step size was reached.'"
+
+
+@pytest.mark.parametrize(("text", "status"), [
+    (f"'Convergence {OFTEN}", "NEWTON_FAILED"), (f"'Error {OFTEN}", "STEP_TOO_SMALL"), ("ODASSL failed with flag IDID -7", "NEWTON_FAILED"),
+    ("'The matrix is repeatedly singular. At time 0.1.'", "SOLVER_FAILED"), ("LSODAR failed with flag -5", "NEWTON_FAILED"),
+    ("GLIMDA failed with flag -4. Stepsize too small, decrease minh", "STEP_TOO_SMALL")])
+def test_failures_have_a_status(system, text, status):
+    p = native(system, "ggl", t0=0.3, crossing=Crossing(mbdae.GGL(system), t0=0.3))
+    failure = _failure("X", Exception(text), "printed", p.crossing)
+    assert failure.status.name == status
+    assert failure.reason == f"Assimulo X, whose clock begins at zero: {text.strip(chr(39))} (printed)"
+
+
+def test_the_causes_of_exceptions_are_kept(throwing):
+    cause, context = Mine("cause"), Mine("context")
+    throwing.law.error = Mine("in the law")
+    throwing.law.error.__cause__, throwing.law.error.__context__ = cause, context
+    for name in WORKING:
+        with pytest.raises(Mine) as raised:
+            mbdae.solve(throwing, Assimulo(name), (0.0, 0.2))
+        assert raised.value.__cause__ is cause
+        assert raised.value.__context__ is context
+
+
+def test_nothing_is_printed_but_by_the_user(capfd):
+    def loud(length, rate, t):
+        print("law")
+        os.write(2, b"")
+        return torn(length, rate, t)
+
+    noisy = with_law(loud)
+    capfd.readouterr()
+    for name in WORKING:
+        mbdae.solve(noisy, Assimulo(name), (0.0, 0.06))
+        out, err = capfd.readouterr()
+        assert set(out.split("\n")) == {"law", ""}
+        assert err == ""
+
+
+SCRIPT = """
+import mbdae, sys
+from mbdae.adapters.assimulo import Assimulo
+
+def law(length, rate, t):
+    print("law", flush=True)
+    print("warned", file=sys.stderr)
+    return float("nan") if t > 0.01 else 0.0
+
+ball = mbdae.Mechanism("ball", [mbdae.Particle("ball", 1.0, (1, 0, 0))], forces=[mbdae.TSDA("band", "ground", "ball", law=law)])
+for name in ("Radau5ODE", "Dopri5", "LSODAR", "CVode"):
+    print("begin")
+    assert not mbdae.solve(ball, Assimulo(name), (0.0, 0.1)).success
+print("end")
+"""
+
+
+def test_prints_of_users_reach_a_pipe():
+    """There, `sys.stdout` is the descriptor that is taken away from Fortran, whose buffer would come to light at the end."""
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    runs, end = done.stdout.removeprefix("begin\n").split("end")
+    assert end == "\n"
+    assert [set(run.split()) for run in runs.split("begin")] == [{"law"}] * 4
+    assert set(done.stderr.split("\n")) == {"warned", ""}
+    assert done.stderr.count("warned") == done.stdout.count("law")
+
+
+def test_the_standard_output_is_given_back(fragile, capfd):
+    for name in WORKING:
+        mbdae.solve(fragile, Assimulo(name), (0.0, 0.2))
+    os.write(1, b"to descriptor 1")
+    os.write(2, b"to descriptor 2")
+    assert capfd.readouterr() == ("to descriptor 1", "to descriptor 2")
+
+
+@pytest.mark.parametrize(("options", "culprit"), [
+    ({"solver": "KINSOL"}, "solver must be one of IDA, .*got 'KINSOL'"), ({"jacobian": "sparse"}, "jacobian must be .*'sparse'"),
+    ({"max_order": 6}, "max_order of IDA must be one of 1 to 5, got 6"), ({"solver": "Dopri5", "max_order": 3}, "Dopri5 has no max_order"),
+    ({"solver": "GLIMDA", "max_order": 0}, "1 to 3, got 0"), ({"first_step": -1.0}, "first_step and max_step"),
+    ({"max_step": -1.0}, "first_step and max_step"), ({"solver": "LSODAR", "first_step": 1e-3}, "LSODAR chooses its first step"),
+    ({"solver": "RungeKutta34", "max_step": 1e-3}, "RungeKutta34 has no max_step"), ({"max_steps": 0}, "max_steps must be at least 1")])
+def test_bad_options_are_refused(options, culprit):
+    with pytest.raises(ValueError, match=culprit):
+        Assimulo(**options)
+
+
+def test_redundant_constraints_are_refused():
+    fourbar = mbdae.System(library.mechanism("four-link"))
+    state = replace(mbdae.assemble(fourbar), redundant=("loop.z",))
+    with pytest.raises(ValueError, match=r"Assimulo IDA needs independent constraints, but .*'loop.z'"):
+        mbdae.solve(fourbar, Assimulo("IDA"), (0.0, 0.1), state=state)
