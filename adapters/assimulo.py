@@ -18,12 +18,12 @@ from mbdae.status import Statistics, Status
 from mbdae.system import layout as lay
 from mbdae.system.layout import header
 
-from .assimulo_output import FortranOutput, Interrupts, WithoutWarnings
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of
 from .boundary import Crossing, SolverFailure, refuse_redundant
 from .run import Run
+from .terminal import FortranOutput, Interrupts, WithoutWarnings
 
 __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]
 
@@ -90,8 +90,6 @@ class Assimulo:
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
-        if not self.formulations:  # `mbdae.solve` refuses before
-            raise ValueError(f"{self.label} takes no form of a mechanism: {self.support['index1']}")
         if problem.implicit:
             refuse_redundant(state, self.label)
         problem = _suited(problem, self.solver)
@@ -141,7 +139,7 @@ class Assimulo:
     def _output(self):
         """What takes care of what the solver prints."""
         if facts_of(self.solver).fortran:
-            return FortranOutput()
+            return FortranOutput("assimulo.lib.radau5")  # any of them: they share one run-time library
         return contextlib.nullcontext() if sys.stdout is None else contextlib.redirect_stdout(WithoutWarnings(sys.stdout))
 
     def _statistics(self, solver, run, seconds):

@@ -9,9 +9,9 @@ from mbdae.status import Status
 from mbdae.system.assembly import assemble
 
 from . import storage
-from .assimulo_output import Interrupts
 from .assimulo_support import SOLVERS
 from .boundary import FATAL, GOOD, Crossing, SolverFailure
+from .terminal import Interrupts
 
 
 def implicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from mbdae.status import Statistics, Status
 from .boundary import Crossing, SolverFailure
 from .run import Run
 from .support import explicit_support, supported
+from .terminal import FortranOutput
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -131,8 +133,10 @@ class SolveIvp:
                   max_steps=self.max_steps)
         begin = time.perf_counter()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step, **options)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="lsoda:")  # it fails, too, and the message of the solution says so
+        # LSODA warns and prints when it fails; the message of the solution says so, too
+        silence = FortranOutput("scipy.integrate._lsoda") if self.method == "LSODA" else nullcontext()
+        with warnings.catch_warnings(), silence:
+            warnings.filterwarnings("ignore", message="lsoda:")
             run.carry_out(lambda: run.pull(_Stepper(solver)))
         return run.trajectory(Statistics(
             steps=run.steps, residuals=int(solver.nfev), residuals_jacobian=crossing.calls - int(solver.nfev), jacobians=int(solver.njev),

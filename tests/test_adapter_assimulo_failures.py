@@ -15,8 +15,8 @@ import pytest
 import mbdae
 from mbdae import Status, library
 from mbdae.adapters.assimulo import Assimulo, _failure, implicit_problem
-from mbdae.adapters.assimulo_output import Interrupts
 from mbdae.adapters.boundary import Crossing
+from mbdae.adapters.terminal import Interrupts
 
 from .assimulo_cases import BREAKS_AT, CELLS, MISSING, WORKING, Mine, kinds, native, throwing_system, torn, with_law
 from .helpers import double_pendulum

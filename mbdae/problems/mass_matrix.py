@@ -64,6 +64,7 @@ class MassMatrix(Problem):
     formulation = "mass"
     title = "mass matrix, index 3"
     algebraic_blocks = ("a", "lam")
+    loose_blocks = ("lam",)
     first_step = 1e-5
 
     def __init__(self, system, level=3, accelerations=None):

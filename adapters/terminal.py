@@ -1,4 +1,4 @@
-"""The process around a run of Assimulo: what its solvers print is kept off the terminal, and Ctrl-C is kept from being swallowed."""
+"""The process around a run: what Fortran code prints is kept off the terminal, and Ctrl-C is kept from being swallowed."""
 
 import contextlib
 import ctypes
@@ -17,14 +17,19 @@ _WARNINGS = "[IDA Warning]", "[CVode Warning]"
 class FortranOutput:
     """Takes file descriptor 1 away from Fortran; what Python code prints meanwhile goes where it should.
 
+    Parameters
+    ----------
+    module : str
+        An extension module that is linked with the run-time library whose buffer is to be flushed.
+
     Attributes
     ----------
     text : str
         What was written, once the context has been left: it says why the solver gave up.
     """
 
-    def __init__(self):
-        self.text = ""
+    def __init__(self, module):
+        self.text, self._module = "", module
 
     def __enter__(self):
         _ONE_AT_A_TIME.acquire()
@@ -54,7 +59,7 @@ class FortranOutput:
     def _redirect(self, stack):
         if sys.stdout is not None:
             sys.stdout.flush()
-        _flush_fortran()
+        _flush_fortran(self._module)
         terminal = os.dup(1)
         stack.callback(os.close, terminal)
         file = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
@@ -66,7 +71,7 @@ class FortranOutput:
             stack.enter_context(contextlib.redirect_stdout(python))
 
     def _restore(self, terminal, file):
-        _flush_fortran()  # otherwise the buffer of Fortran comes to light when Python ends
+        _flush_fortran(self._module)  # otherwise the buffer of Fortran comes to light when Python ends
         os.dup2(terminal, 1)
         file.seek(0)
         self.text = " ".join(file.read().decode(errors="replace").split())
@@ -79,9 +84,9 @@ def _descriptor(stream):
         return None
 
 
-def _flush_fortran():
-    library = ctypes.CDLL(import_module("assimulo.lib.radau5").__file__)  # any of them: they share one run-time library
-    with contextlib.suppress(AttributeError):  # another compiler
+def _flush_fortran(module):
+    library = ctypes.CDLL(import_module(module).__file__)
+    with contextlib.suppress(AttributeError):  # another compiler, or a release that has been translated to C
         library._gfortran_flush_i4(None)
 
 
