@@ -85,9 +85,8 @@ def _descriptor(stream):
 
 
 def _flush_fortran(module):
-    library = ctypes.CDLL(import_module(module).__file__)
-    with contextlib.suppress(AttributeError):  # another compiler, or a release that has been translated to C
-        library._gfortran_flush_i4(None)
+    with contextlib.suppress(ImportError, AttributeError):  # another compiler, or a release that has been translated to C
+        ctypes.CDLL(import_module(module).__file__)._gfortran_flush_i4(None)
 
 
 class WithoutWarnings:

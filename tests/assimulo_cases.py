@@ -1,15 +1,13 @@
 """What the tests of Assimulo share: its solvers and the forms they take, mechanisms whose force misbehaves, and how users write scripts."""
 
-from dataclasses import replace
 
 import numpy as np
 
-import mbdae
 from mbdae.adapters.assimulo import SOLVERS, configure, explicit_problem, implicit_problem, overdetermined_problem
 from mbdae.adapters.support import FORMS
 from mbdae.problems import FORMULATIONS
 
-from .helpers import double_pendulum
+from .helpers import BREAKS_AT, with_law
 
 MISSING = "Assimulo is not installed: pip install ./solvers/assimulo"
 WORKING = [name for name in SOLVERS if name != "DASP3ODE"]
@@ -18,19 +16,7 @@ CELLS = [(name, form) for name in WORKING for form in SOLVERS[name].formulations
 REFUSED = [(name, form) for name in SOLVERS for form in FORMS if form not in SOLVERS[name].formulations]
 WITH_JACOBIAN = [name for name in WORKING if SOLVERS[name].jacobian == "exact"]
 WITH_EVENTS = [(name, form) for name, form in CELLS if SOLVERS[name].stops]
-BREAKS_AT = 0.0505
 TOL = 1e-6
-
-
-def with_law(law):
-    """The double pendulum with a spring of its own law."""
-    m = double_pendulum()
-    return mbdae.System(replace(m, forces=[*m.forces, mbdae.TSDA("band 2", "ground", "upper", (0, 1, 0), law=law)]))
-
-
-def torn(length, rate, t):
-    """A law that gives no number any more after some time."""
-    return float("nan") if t > BREAKS_AT else 0.1 * length
 
 
 def throwing_system():

@@ -1,5 +1,7 @@
 """Random vectors, difference quotients, and small mechanisms that several tests share."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import mbdae
@@ -189,3 +191,19 @@ def chain(n, order=None, omega=True):
     bodies = [mbdae.RigidBody(f"{k + 1}", 2.0, (0.01, 0.7, 0.7), (0, 0, -2 * k - 1), turned, omega=spin[k]) for k in range(n)]
     joints = [mbdae.Spherical(f"{k + 1}", str(k) if k else GROUND, str(k + 1), (1, 0, 0) if k else (0, 0, 0), (-1, 0, 0)) for k in range(n)]
     return mbdae.Mechanism("chain", bodies, [joints[k] for k in (range(n) if order is None else order)], gravity=(1.0, 2.0, -9.0))
+
+
+# --- double pendulums with a law of their own --------------------------------------------------------------------------------
+
+BREAKS_AT = 0.0505
+
+
+def with_law(law):
+    """System of the double pendulum with a spring of its own law `law(length, rate, t)`."""
+    m = double_pendulum()
+    return mbdae.System(replace(m, forces=[*m.forces, mbdae.TSDA("band 2", "ground", "upper", (0, 1, 0), law=law)]))
+
+
+def torn(length, rate, t):
+    """A law that gives no number any more after some time."""
+    return float("nan") if t > BREAKS_AT else 0.1 * length

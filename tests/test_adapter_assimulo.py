@@ -17,8 +17,8 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.support import FORMS, Settings
 from mbdae.problems import FORMULATIONS
 
-from .assimulo_cases import CELLS, MISSING, REFUSED, TOL, WITH_JACOBIAN, WORKING, native, solver_for, with_law
-from .helpers import double_pendulum
+from .assimulo_cases import CELLS, MISSING, REFUSED, TOL, WITH_JACOBIAN, WORKING, native, solver_for
+from .helpers import double_pendulum, with_law
 
 pytest.importorskip("assimulo.solvers", reason=MISSING)
 

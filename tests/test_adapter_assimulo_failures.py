@@ -18,8 +18,8 @@ from mbdae.adapters.assimulo import Assimulo, _failure, implicit_problem
 from mbdae.adapters.boundary import Crossing
 from mbdae.adapters.terminal import Interrupts
 
-from .assimulo_cases import BREAKS_AT, CELLS, MISSING, WORKING, Mine, kinds, native, throwing_system, torn, with_law
-from .helpers import double_pendulum
+from .assimulo_cases import CELLS, MISSING, WORKING, Mine, kinds, native, throwing_system
+from .helpers import BREAKS_AT, double_pendulum, torn, with_law
 
 pytest.importorskip("assimulo.solvers", reason=MISSING)
 

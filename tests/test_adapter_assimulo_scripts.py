@@ -11,7 +11,6 @@ from mbdae.adapters.scipy import SolveIvp
 
 from .assimulo_cases import (
     BEST,
-    BREAKS_AT,
     CELLS,
     MISSING,
     WITH_EVENTS,
@@ -21,10 +20,8 @@ from .assimulo_cases import (
     native,
     solver_for,
     throwing_system,
-    torn,
-    with_law,
 )
-from .helpers import double_pendulum
+from .helpers import BREAKS_AT, double_pendulum, torn, with_law
 
 solvers = pytest.importorskip("assimulo.solvers", reason=MISSING)
 

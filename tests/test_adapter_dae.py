@@ -13,14 +13,13 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.support import FORMS, supported
 from mbdae.problems import FORMULATIONS
 
-from .helpers import chain, double_pendulum
+from .helpers import BREAKS_AT, chain, double_pendulum, torn, with_law
 
 package = pytest.importorskip("solve_dae.integrate", reason="solve-dae is not installed: pip install solve-dae")
 
 METHODS = tuple(SUPPORT)
 CELLS = [(method, form) for method in METHODS for form in supported(SUPPORT[method])]
 REFUSED = [(method, form) for method in METHODS for form in FORMS if isinstance(SUPPORT[method][form], str)]
-BREAKS_AT = 0.0505
 TOL = 1e-6
 
 
@@ -33,16 +32,6 @@ def system():
 def reference(system):
     """Dense output from very small tolerances and short steps."""
     return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
-
-
-def with_law(law):
-    """The double pendulum with a spring of its own law."""
-    m = double_pendulum()
-    return mbdae.System(replace(m, forces=[*m.forces, mbdae.TSDA("band 2", "ground", "upper", (0, 1, 0), law=law)]))
-
-
-def torn(length, rate, t):
-    return float("nan") if t > BREAKS_AT else 0.1 * length
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from mbdae.adapters.boundary import Crossing, SolverFailure
 from mbdae.adapters.dae import SolveDae, solve_dae_arguments
 from mbdae.problems import FORMULATIONS
 
-from .helpers import double_pendulum
-from .test_adapter_dae import BREAKS_AT, TOL, torn, with_law
+from .helpers import BREAKS_AT, double_pendulum, torn, with_law
 
 package = pytest.importorskip("solve_dae.integrate", reason="solve-dae is not installed: pip install solve-dae")
+TOL = 1e-6
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.support import FORMS, supported
 from mbdae.problems import FORMULATIONS
 
-from .helpers import chain, double_pendulum
+from .helpers import BREAKS_AT, chain, double_pendulum, torn, with_law
 
 package = pytest.importorskip("scikits_odes", reason="scikits.odes is not installed: make setup-all")
 for part in ("scikits_odes_sundials.ida", "scikits_odes_daepack.ddaspkint"):
@@ -43,7 +43,6 @@ CELLS = [(name, form) for name, method in METHODS.items() for form in supported(
 REFUSED = [(solver, form) for solver in SOLVERS for form in FORMS if isinstance(SUPPORT[solver][form], str)]
 ARGUMENTS = {"ida": ida_arguments, "ddaspk": daspk_arguments, "lsodi": lsodi_arguments, "cvode": cvode_arguments,
              "dop853": dop_arguments, "dopri5": dop_arguments}
-BREAKS_AT = 0.0505
 TOL = 1e-6
 
 
@@ -66,16 +65,6 @@ def method(request):
 @pytest.fixture(params=PLAIN)
 def plain(request):
     return METHODS[request.param]
-
-
-def with_law(law):
-    """The double pendulum with a spring of its own law."""
-    m = double_pendulum()
-    return mbdae.System(replace(m, forces=[*m.forces, mbdae.TSDA("band 2", "ground", "upper", (0, 1, 0), law=law)]))
-
-
-def torn(length, rate, t):
-    return float("nan") if t > BREAKS_AT else 0.1 * length
 
 
 @pytest.fixture(scope="module")

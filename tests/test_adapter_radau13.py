@@ -12,13 +12,12 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.support import FORMS
 from mbdae.problems import FORMULATIONS
 
-from .helpers import double_pendulum
+from .helpers import BREAKS_AT, double_pendulum, torn, with_law
 
 package = pytest.importorskip("pyradau13", reason="pyradau13 is not installed: pip install ./solvers/pyradau13")
 
 CELLS = [(None, 3), (5, 3), (None, 2), (5, 2), (9, 2), (13, 2), (None, 1), (5, 1), (9, 1), (13, 1)]  # order, level
 REFUSED = [form for form in FORMS if isinstance(SUPPORT[form], str)]
-BREAKS_AT = 0.0505
 TOL = 1e-6
 
 
@@ -31,16 +30,6 @@ def system():
 def reference(system):
     """Dense output from very small tolerances and short steps."""
     return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
-
-
-def with_law(law):
-    """The double pendulum with a spring of its own law."""
-    m = double_pendulum()
-    return mbdae.System(replace(m, forces=[*m.forces, mbdae.TSDA("band 2", "ground", "upper", (0, 1, 0), law=law)]))
-
-
-def torn(length, rate, t):
-    return float("nan") if t > BREAKS_AT else 0.1 * length
 
 
 @pytest.fixture(scope="module")

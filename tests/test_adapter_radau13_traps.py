@@ -8,10 +8,21 @@ from mbdae import MassMatrix, Status
 from mbdae.adapters.radau13 import Radau13, radau13_arguments
 from mbdae.adapters.scipy import SolveIvp
 
-from .helpers import double_pendulum, slider_crank
-from .test_adapter_radau13 import falls_below, start_of, with_law
+from .helpers import double_pendulum, slider_crank, with_law
 
 package = pytest.importorskip("pyradau13", reason="pyradau13 is not installed: pip install ./solvers/pyradau13")
+
+
+def start_of(system, level=3):
+    problem = MassMatrix(system, level)
+    return problem, problem.pack(mbdae.assemble(system))[0]
+
+
+def falls_below(t, q, v):
+    return q[4] + 0.6
+
+
+falls_below.terminal, falls_below.direction = True, -1
 
 
 @pytest.fixture(scope="module")
