@@ -46,7 +46,7 @@ class Solution:
 
     def __repr__(self):
         span = f"t = {self.t[0]:g} ... {self.t[-1]:g}" if len(self.t) else "no output"
-        return f"<Solution of {self.system.name!r} by {self.method}: {self.status.name}, {span}, {len(self.t)} points>"
+        return f"<Solution of {self.system.name!r} by {self.method}, {self.formulation}: {self.status.name}, {span}, {len(self.t)} points>"
 
     def body(self, name):
         """Coordinates and velocities of one body, `(n, 3 or 7)` and `(n, 3 or 6)`.
