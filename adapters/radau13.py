@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from mbdae.events import passed
 from mbdae.method import installed
 from mbdae.status import Statistics, Status
 
@@ -163,7 +164,7 @@ class EventLog:
     def _find(self, t_old, t, y, cont):
         values = [self._value(event, t, y) for event in self.events]
         before, self._before = self._before, values
-        found = [] if t == t_old else [k for k, pair in enumerate(zip(before, values)) if self._passed(k, *pair)]
+        found = [] if t == t_old else [k for k, pair in enumerate(zip(before, values)) if passed(self.events[k], *pair)]
         for k in found:
             ends = {t_old: before[k], t: values[k]}  # as they were when their signs were compared
             zero = brentq(lambda s, k=k, ends=ends: ends[s] if s in ends else self._value(self.events[k], s, cont(s)), t_old, t,
@@ -174,10 +175,6 @@ class EventLog:
 
     def _value(self, event, t, y):
         return float(event(t, *self.problem.motion(y)))
-
-    def _passed(self, k, before, after):
-        direction = getattr(self.events[k], "direction", 0)
-        return (before < 0.0 <= after and direction >= 0) or (before > 0.0 >= after and direction <= 0)
 
 
 @dataclass(frozen=True)

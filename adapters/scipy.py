@@ -12,7 +12,7 @@ from mbdae.status import Statistics, Status
 
 from .boundary import Crossing, SolverFailure
 from .run import Run
-from .support import explicit_support, supported
+from .support import explicit_support, require, supported
 from .terminal import FortranOutput
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -41,6 +41,7 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
     crossing : Crossing, optional
         Counter of evaluations.
     """
+    require("solve_ivp_arguments", SUPPORT, problem)
     crossing = Crossing(problem) if crossing is None else crossing
     evaluate = crossing.rhs()
 

@@ -24,7 +24,6 @@ from .sundae_arguments import (
     IDA_SUPPORT,
     LINEAR,
     LINEAR_ODE,
-    band_of,
     band_order,
     check_choices,
     cvode_arguments,
@@ -180,16 +179,16 @@ class Ida(_Sundials):
         refuse_redundant(state, self.label)
         crossing = Crossing(problem)
         arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
-        first_step = self.first_step or problem.first_step
+        arguments["first_step"] = self.first_step or arguments["first_step"]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")  # the pattern is for the storage, the values are ours
-            solver = IDA(**arguments, max_order=self.max_order, first_step=first_step, max_step=self.max_step)
+            solver = IDA(**arguments, max_order=self.max_order, max_step=self.max_step)
         start = problem.pack(state)
         problem.compile(state.t, *start)
         run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         if self.linsolver == "band":
-            band = band_of(problem)
-            statistics = self._carry_out(solver, run, tuple(x[band.order] for x in start), band.place)
+            order = band_order(problem)
+            statistics = self._carry_out(solver, run, tuple(x[order] for x in start), np.argsort(order))
         else:
             statistics = self._carry_out(solver, run, start)
         return run.trajectory(statistics)

@@ -8,7 +8,7 @@ from mbdae.status import Status
 
 from . import storage
 from .boundary import Crossing, SolverFailure
-from .support import Settings, explicit_support, implicit_support, tightened
+from .support import Settings, explicit_support, implicit_support, require, tightened
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 ITERATIVE = ("gmres", "bicgstab", "tfqmr")
@@ -27,7 +27,7 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     Parameters
     ----------
     problem : Problem
-        Any implicit form but the overdetermined one.
+        In a form that `IDA_SUPPORT` lists as taken.
     rtol, atol : float
         Tolerances of positions and velocities; multipliers get those of the formulation.
     jacobian : {"exact", "difference"}
@@ -43,24 +43,32 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     Returns
     -------
     dict
+
+    Raises
+    ------
+    ValueError
+        If IDA cannot take the formulation, or of unknown options.
     """
     crossing = Crossing(problem) if crossing is None else crossing
     check_choices("ida_arguments", linsolver, jacobian, LINEAR)
+    require("ida_arguments", IDA_SUPPORT, problem)
     linsolver = linear_solver(problem, linsolver)
-    order = band_order(problem) if linsolver == "band" else np.arange(problem.n)
+    band = storage.Band(problem.pattern) if linsolver == "band" else None
+    order = np.arange(problem.n) if band is None else band.order
     rtol, atol = tightened(IDA_SUPPORT, problem, rtol, atol)
-    options = {"resfn": _residual(crossing, order if linsolver == "band" else None), "rtol": rtol,
-               "atol": problem.tolerances(rtol, atol)[order], "linsolver": linsolver}
+    options = {"resfn": _residual(crossing, None if band is None else order), "rtol": rtol,
+               "atol": problem.tolerances(rtol, atol)[order], "linsolver": linsolver,
+               "first_step": problem.first_step}
     if problem.algebraic.any():
         options["algebraic_idx"] = np.flatnonzero(problem.algebraic[order])
     if linsolver == "sparse":
         options["sparsity"] = problem.pattern
-    if linsolver == "band":
-        options["lband"], options["uband"] = band_of(problem).lower, band_of(problem).upper
+    if band is not None:
+        options["lband"], options["uband"] = band.lower, band.upper
     if linsolver in ITERATIVE:
         options["precond"] = _preconditioner(crossing)
     elif jacobian == "exact":
-        options["jacfn"] = _jacobian(crossing, linsolver)
+        options["jacfn"] = _jacobian(crossing, linsolver, band)
     if events is not None:
         options |= _native_events(problem, events, order)
     return options
@@ -68,13 +76,7 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
 
 def band_order(problem):
     """Order of the unknowns for the band solver: it sees `y[order]`."""
-    return band_of(problem).order
-
-
-def band_of(problem):
-    if not hasattr(problem, "_band_of_sundae"):
-        problem._band_of_sundae = storage.Band(problem.pattern)
-    return problem._band_of_sundae
+    return storage.Band(problem.pattern).order
 
 
 def check_choices(owner, linsolver, jacobian, possible):
@@ -107,10 +109,9 @@ def _residual(crossing, order):
     return residual if order is None else in_band_order
 
 
-def _jacobian(crossing, linsolver):
+def _jacobian(crossing, linsolver, band):
     problem = crossing.problem
-    if linsolver == "band":
-        band = band_of(problem)
+    if band is not None:
         evaluate, place = crossing.jacobian(band.full), band.place  # the package copies the band out of a square array
         return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J) and None
     evaluate = crossing.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
@@ -155,6 +156,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
     crossing = Crossing(problem) if crossing is None else crossing
     check_choices("cvode_arguments", linsolver, jacobian, LINEAR_ODE)
+    require("cvode_arguments", CVODE_SUPPORT, problem)
     linsolver = linear_solver(problem, linsolver)
     y, evaluate, derivative = np.empty(problem.n), crossing.rhs(), crossing.rhs_jacobian()
 

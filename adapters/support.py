@@ -59,6 +59,20 @@ def supported(support):
     return tuple(form for form, how in support.items() if isinstance(how, Settings))
 
 
+def require(owner, support, problem):
+    """How a problem is run, for functions that take problems of users.
+
+    Raises
+    ------
+    ValueError
+        If its form is refused; with the reason.
+    """
+    how = support[problem.formulation]
+    if isinstance(how, str):
+        raise ValueError(f"{owner} cannot take the form {problem.formulation!r}: {how}; it takes {', '.join(supported(support))}")
+    return how
+
+
 def tightened(support, problem, rtol, atol):
     """`rtol` and `atol` as the solver gets them for the form of a problem; an array `atol` is the user's own and stays as it is."""
     how = support.get(problem.formulation)

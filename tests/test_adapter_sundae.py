@@ -81,10 +81,18 @@ def test_a_script_around_ida(swing, form):
 
     problem = FORMS[form](swing)
     y0, yd0 = problem.pack(mbdae.assemble(swing))
-    result = IDA(**ida_arguments(problem, rtol=1e-8, atol=1e-10), first_step=problem.first_step).solve([0.0, 0.25, 0.5], y0, yd0)
+    result = IDA(**ida_arguments(problem, rtol=1e-8, atol=1e-10)).solve([0.0, 0.25, 0.5], y0, yd0)
     expected = mbdae.solve(swing, SolveIvp(), (0.0, 0.5), rtol=1e-10, atol=1e-12).q[-1]
     assert result.success
     np.testing.assert_allclose(result.y[-1][problem.blocks["q"]], expected, atol=1e-5)
+
+
+def test_forms_that_do_not_fit_are_refused_in_scripts(swing):
+    ggl, ode = mbdae.GGL(swing), mbdae.UnderlyingODE(swing)
+    for make, problem in ((ida_arguments, ode), (ida_arguments, mbdae.Overdetermined(swing)), (ida_arguments, mbdae.MassMatrix(swing)),
+                          (cvode_arguments, ggl), (solve_ivp_arguments, ggl)):
+        with pytest.raises(ValueError, match=f"{make.__name__} cannot take the form '{problem.formulation}': it .*; it takes "):
+            make(problem)
 
 
 def test_a_script_with_a_band(chain, end):
