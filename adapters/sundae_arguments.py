@@ -115,7 +115,8 @@ def _jacobian(crossing, linsolver, band):
         evaluate, place = crossing.jacobian(band.full), band.place  # the package copies the band out of a square array
         return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J) and None
     evaluate = crossing.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
-    return lambda t, y, yd, residual, c, J: evaluate(t, y, yd, c, J) and None
+    # copies: for arrays that are read-only, numba would compile everything a second time
+    return lambda t, y, yd, residual, c, J: evaluate(t, y.copy(), yd.copy(), c, J) and None
 
 
 def _preconditioner(crossing):
@@ -127,7 +128,7 @@ def _preconditioner(crossing):
     evaluate = crossing.jacobian(storage.csc)
 
     def setup(t, y, yd, residual, c):
-        evaluate(t, y, yd, c, values)
+        evaluate(t, y.copy(), yd.copy(), c, values)
         try:
             factors[0] = splu(csc_array((values, p.indices, p.indptr), shape=p.shape))
         except RuntimeError as error:
@@ -165,7 +166,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
         evaluate(t, y, out)
 
     def jacobian_of_rhs(t, y_in, f, J):
-        J[:, :] = derivative(t, y_in)
+        J[:, :] = derivative(t, y_in.copy())
 
     options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
     if jacobian == "exact" and linsolver == "dense":

@@ -12,6 +12,7 @@ from mbdae import Status
 from mbdae.adapters.boundary import Crossing
 from mbdae.adapters.scipy import SolveIvp, solve_ivp_arguments
 from mbdae.adapters.sundae import Cvode, Ida, band_order, cvode_arguments, ida_arguments
+from mbdae.problems.underlying_ode import _rhs_jacobian
 
 from .helpers import double_pendulum
 
@@ -194,12 +195,23 @@ def test_arrays_of_the_package_are_read_only(swing):
     problem = mbdae.GGL(swing)
     y, yd = problem.pack(mbdae.assemble(swing))
     expected = problem.residual(0.0, y, yd)
-    versions = len(problem.kernel.signatures) if hasattr(problem.kernel, "signatures") else None
+    problem.jacobian_values(0.0, y, yd, 1.0)
+    ode = mbdae.UnderlyingODE(swing)
+    ode.compile(0.0, y[:ode.n].copy(), None)
+    compiled = problem.kernel, problem.derivative, ode.kernel, _rhs_jacobian
+    versions = [len(function.signatures) for function in compiled if hasattr(function, "signatures")]
     y.flags.writeable = yd.flags.writeable = False
     out = np.empty(problem.n)
     ida_arguments(problem)["resfn"](0.0, y, yd, out)
     np.testing.assert_allclose(out, expected, atol=1e-12)
-    assert versions is None or len(problem.kernel.signatures) == versions
+    for linsolver in ("dense", "sparse"):
+        J = np.empty(problem.pattern.nnz) if linsolver == "sparse" else np.empty((problem.n, problem.n))
+        ida_arguments(problem, linsolver=linsolver)["jacfn"](0.0, y, yd, None, 2.0, J)
+    ida_arguments(problem, linsolver="gmres")["precond"].setupfn(0.0, y, yd, None, 1e3)
+    cvode = cvode_arguments(ode)
+    cvode["rhsfn"](0.0, y[:ode.n], np.empty(ode.n))
+    cvode["jacfn"](0.0, y[:ode.n], None, np.empty((ode.n, ode.n)))
+    assert [len(function.signatures) for function in compiled if hasattr(function, "signatures")] == versions
 
 
 def test_krylov_success_is_checked_by_its_result(chain, end):
