@@ -6,6 +6,7 @@ with any method, a `Solution`.
 
 from .integrators.fully_implicit import FullyImplicit
 from .integrators.half_implicit import HalfImplicit
+from .library.problem import problem
 from .model.bodies import GROUND, Particle, PlanarBody, RigidBody
 from .model.drivers import AngleDriver, CoordinateDriver, DistanceDriver, PlanarAngleDriver
 from .model.forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserForce
@@ -88,5 +89,6 @@ __all__ = [
     "Universal",
     "UserForce",
     "assemble",
+    "problem",
     "solve",
 ]

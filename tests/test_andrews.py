@@ -7,7 +7,7 @@ import mbdae
 from mbdae import library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
-from mbdae.library import andrews, andrews_angles
+from mbdae.library import andrews, andrews_classical
 
 from .helpers import central
 
@@ -25,7 +25,7 @@ def cartesian(start="ivp"):
 
 def angles(start="ivp"):
     """The angles as a system, and its outputs likewise."""
-    return andrews_angles.seven_angles(start), lambda t, *state: np.concatenate(state)
+    return andrews_classical.seven_angles(start), lambda t, *state: np.concatenate(state)
 
 
 BUILD = {"cartesian": cartesian, "angles": angles}
@@ -81,7 +81,7 @@ def test_other_starts_are_refused(start):
     with pytest.raises(ValueError, match="andrews: start must be 'ivp' or 'iftomm'"):
         library.mechanism("andrews", start=start)
     with pytest.raises(ValueError, match="andrews: start must be 'ivp' or 'iftomm'"):
-        andrews_angles.seven_angles(start)
+        andrews_classical.seven_angles(start)
 
 
 # --- the equations of the angles -----------------------------------------------------------------------------------------
@@ -94,25 +94,25 @@ def along(f, x, d):
 
 def test_phi_q_is_the_derivative_of_phi(rng):
     q, _ = random_state(rng)
-    found = andrews_angles.phi_q(0.0, q)
-    np.testing.assert_allclose(found, np.array([along(lambda x: andrews_angles.phi(0.0, x), q, d) for d in np.eye(7)]).T, atol=1e-15)
-    np.testing.assert_allclose(found, central(lambda d: andrews_angles.phi(0.0, q + d), 7), atol=1e-10)
+    found = andrews_classical.phi_q(0.0, q)
+    np.testing.assert_allclose(found, np.array([along(lambda x: andrews_classical.phi(0.0, x), q, d) for d in np.eye(7)]).T, atol=1e-15)
+    np.testing.assert_allclose(found, central(lambda d: andrews_classical.phi(0.0, q + d), 7), atol=1e-10)
 
 
 def test_gamma_is_the_second_derivative_of_phi(rng):
     q, v = random_state(rng)
-    rate = along(lambda x: andrews_angles.phi_q(0.0, x) @ v, q, v)
-    np.testing.assert_allclose(andrews_angles.gamma(0.0, q, v), -rate, atol=1e-15)
+    rate = along(lambda x: andrews_classical.phi_q(0.0, x) @ v, q, v)
+    np.testing.assert_allclose(andrews_classical.gamma(0.0, q, v), -rate, atol=1e-15)
 
 
 def test_forces_are_those_of_lagrange(rng):
     """`Q = torque - V_q + (T_q - M' v)`."""
     q, v = random_state(rng)
-    kinetic, potential = (np.array([along(lambda x, u=u: andrews_angles.energy(0.0, x, u), q, d) for d in np.eye(7)]) for u in (v, 0 * v))
-    rate_of_mass = along(lambda x: andrews_angles.mass(0.0, x), q, v)
+    kinetic, potential = (np.array([along(lambda x, u=u: andrews_classical.energy(0.0, x, u), q, d) for d in np.eye(7)]) for u in (v, 0 * v))
+    rate_of_mass = along(lambda x: andrews_classical.mass(0.0, x), q, v)
     motor = andrews.TORQUE * np.eye(7)[0]
     expected = motor - potential + (kinetic - potential) - rate_of_mass @ v
-    np.testing.assert_allclose(andrews_angles.force(0.0, q, v), expected, rtol=1e-12, atol=1e-17)
+    np.testing.assert_allclose(andrews_classical.force(0.0, q, v), expected, rtol=1e-12, atol=1e-17)
 
 
 @pytest.mark.parametrize("t", STATES)

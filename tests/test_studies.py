@@ -11,9 +11,9 @@ import mbdae
 from mbdae import library, studies
 from mbdae.adapters.sundae import Ida
 from mbdae.methods import find
+from mbdae.model.geometry import Geometry
 from mbdae.studies import animate as film
 from mbdae.studies.figures import save
-from mbdae.studies.geometry import Geometry
 
 GROUND = "ground"
 
@@ -214,7 +214,7 @@ def test_energy_study(system, tmp_path):
 
 def test_geometry_of_the_slider_crank(slider_crank):
     state = mbdae.assemble(slider_crank)
-    picture = Geometry(slider_crank.mechanism).at(state.q)
+    picture = Geometry(slider_crank.mechanism).at(0.0, state.q)
     crank, rod, slider = picture.bodies
     assert len(slider) == 1 and picture.rods == [] and picture.springs == []
     assert np.linalg.norm(rod[0] - rod[-1]) == pytest.approx(0.3)
@@ -228,7 +228,7 @@ def test_geometry_of_rods_springs_and_planar_bodies():
     joints = [mbdae.PlanarTranslational("rail", GROUND, "cart"), mbdae.PlanarRevolute("pin", "cart", "bob", s_j=(0.0, 0.5)),
               mbdae.Rod("rod", GROUND, "mass", length=2.0)]
     m = mbdae.Mechanism("cart", bodies, joints, forces=[mbdae.TSDA("spring", GROUND, "cart", (0.2, 0.0, 0.0), k=20.0)])
-    picture = Geometry(m).at(mbdae.System(m).initial_guess()[0])
+    picture = Geometry(m).at(0.0, mbdae.System(m).initial_guess()[0])
     assert picture.rods[0] == pytest.approx(np.array([[0, 0, 0], [0, 2, 0]]))
     assert picture.springs[0] == pytest.approx(np.array([[0.2, 0, 0], [1, 0, 0]]))
     assert picture.bodies[1] == pytest.approx(np.array([[1, 0, 0], [1, -0.5, 0], [1, -1, 0]]))  # held at one end, drawn to the other

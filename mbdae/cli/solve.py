@@ -110,7 +110,7 @@ def moved(entry, mechanism, arguments, t_end, times, bar):
 
 def default_method(entry):
     """What runs a mechanism if nothing is said: the half-implicit method, a stiff solver where forces are stiff."""
-    return find("Ida:ggl" if entry.name.startswith("stiff") else "HalfImplicit")
+    return find("Ida:ggl" if entry.stiff else "HalfImplicit")
 
 
 def _configured(spec, entry, arguments):

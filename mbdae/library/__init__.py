@@ -6,6 +6,6 @@
 """
 
 from .base import Entry, Reference
-from .catalogue import entry, mechanism, names
+from .catalogue import entry, mechanism, names, system
 
-__all__ = ["Entry", "Reference", "entry", "mechanism", "names"]
+__all__ = ["Entry", "Reference", "entry", "mechanism", "names", "system"]

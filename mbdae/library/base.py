@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..model.mechanism import Mechanism
+from ..system.system import System
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ def table(label, kind, source, digits, names, rows, **parameters):
     return tuple(Reference(label, kind, source, t, dict(zip(names, values, strict=True)), digits, parameters) for t, *values in rows)
 
 
+def check_coordinates(name, given, known=("cartesian", "classical")):
+    """Refuse coordinates that a mechanism does not have."""
+    if given not in known:
+        raise ValueError(f"{name}: coordinates must be {' or '.join(repr(k) for k in known)}, got {given!r}")
+
+
 @dataclass(frozen=True)
 class Entry:
     """One mechanism of the library.
@@ -51,7 +58,7 @@ class Entry:
         One or two sentences: what it is and why it is interesting.
     source : str
     build : callable
-        `build(**parameters) -> Mechanism`.
+        `build(**parameters) -> Mechanism`, or a `System` for coordinates in which it is no mechanism of bodies and joints.
     parameters : dict
         The parameters of `build` with their defaults.
     t_end : float
@@ -62,17 +69,51 @@ class Entry:
         `observe(system, t, q, v, a, lam) -> dict`: the natural outputs by name.
     references : tuple of Reference
     view : str
-        The two global axes that a plot in the plane shows, e.g. `"yz"`.
+        The two global axes that a plot in the plane shows, e.g. `"yz"`; or `"3d"`.
+    hardness : str
+        How hard it is for a solver, and why.
+    variants : tuple of dict
+        Further sets of parameters that are of interest by themselves, beside the defaults.
+    stiff : bool
+        Whether forces are so stiff that methods with fixed steps are no choice.
+    film : float
+        Seconds of motion per second of film.
     """
 
     name: str
     title: str
     summary: str
     source: str
-    build: Callable[..., Mechanism]
+    build: Callable[..., Mechanism | System]
     parameters: dict
     t_end: float
     step: float
     observe: Callable
     references: tuple = ()
     view: str = "xy"
+    hardness: str = ""
+    variants: tuple = ()
+    stiff: bool = False
+    film: float = 1.0
+
+    def checked(self, parameters):
+        """All parameters, the given ones and the defaults of the others.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown.
+        """
+        unknown = sorted(set(parameters) - set(self.parameters))
+        if unknown:
+            known = ", ".join(self.parameters) or "none"
+            raise ValueError(f"{self.name!r} has no parameter {unknown[0]!r}; it has {known}")
+        return {**self.parameters, **parameters}
+
+    def references_for(self, parameters):
+        """The references that hold for a set of parameters, whatever the coordinates."""
+
+        def essential(given):
+            return {k: v for k, v in self.checked(given).items() if k != "coordinates"}
+
+        return tuple(r for r in self.references if essential(r.parameters) == essential(parameters))

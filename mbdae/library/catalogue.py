@@ -1,5 +1,6 @@
 """The catalogue of all entries."""
 
+from ..system.system import System
 from . import andrews, chain, double_pendulum, four_link, single_pendulum, slider_crank, slider_crank_free, stiff_double_pendulum
 
 ENTRIES = (
@@ -41,9 +42,25 @@ def mechanism(name, **parameters):
     ValueError
         If a parameter is unknown or out of range.
     """
+    built = _built(name, parameters)
+    if isinstance(built, System):
+        raise ValueError(f"{name!r} with these parameters is a system of equations, no mechanism of bodies and joints; "
+                         "take library.system")
+    return built
+
+
+def system(name, **parameters):
+    """The equations of the mechanism called `name`, in whatever coordinates.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is unknown or out of range.
+    """
+    built = _built(name, parameters)
+    return built if isinstance(built, System) else System(built)
+
+
+def _built(name, parameters):
     e = entry(name)
-    unknown = sorted(set(parameters) - set(e.parameters))
-    if unknown:
-        known = ", ".join(e.parameters) or "none"
-        raise ValueError(f"{name!r} has no parameter {unknown[0]!r}; it has {known}")
-    return e.build(**{**e.parameters, **parameters})
+    return e.build(**e.checked(parameters))

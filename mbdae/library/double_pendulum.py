@@ -80,6 +80,7 @@ ENTRY = Entry(
     source="Fang, Kissel, Zhang, Negrut: J. Comput. Nonlinear Dynam. 18 (2023) 014501",
     build=build,
     parameters={},
+    hardness="Chaotic: a digit is lost every few seconds. Otherwise easy.",
     t_end=8.0,
     step=1e-3,
     observe=_observe,

@@ -124,6 +124,8 @@ ENTRY = Entry(
            "J. Comput. Nonlinear Dynam. 18 (2023) 014501",
     build=build,
     parameters={"masses": "code"},
+    variants=({"masses": "density"},),
+    hardness="Kinematically driven; the published start is open by 9 mm and must be closed first. Nothing is stiff.",
     t_end=8.0,
     step=1e-3,
     observe=_observe,

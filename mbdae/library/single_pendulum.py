@@ -66,6 +66,7 @@ ENTRY = Entry(
            "Multibody System Dynamics 16 (2006); problem A01",
     build=build,
     parameters={},
+    hardness="None for a few seconds. Over thousands of seconds it tells phase errors and the drift of energy apart.",
     t_end=10.0,
     step=1e-3,
     observe=_observe,

@@ -63,6 +63,7 @@ ENTRY = Entry(
     source="IFToMM Technical Committee for Multibody Dynamics, benchmark: rigid spatial slider-crank",
     build=build,
     parameters={},
+    hardness="The crank is light and the slider heavy: near the dead points the motion is ten times faster than on the average.",
     t_end=5.0,
     step=2.5e-4,
     observe=_observe,

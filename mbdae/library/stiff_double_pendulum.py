@@ -104,4 +104,7 @@ ENTRY = Entry(
     observe=_observe,
     references=_RECOMPUTED + _ANGLES + _RATES,
     view="xy",
+    stiff=True,
+    hardness="The second spring makes one eigenvalue near -1e5 1/s while the bars swing in a second: explicit methods crawl, and methods "
+             "without damping at infinity ring. Friendly to every stiff solver.",
 )

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csc_array, eye_array
 
 from ..jacobians.complex_step import sweep_of
 from ..jacobians.grouping import column_groups
-from ..system.assembly import accelerations
+from ..system.assembly import accelerations, assemble
 from ..system.system import System
 from .pattern import structure
 
@@ -188,6 +188,21 @@ class Problem:
     def pack(self, state):
         """Consistent `(y, yd)` from a `State`."""
         raise TypeError(f"{type(self).__name__} does not define pack")
+
+    @cached_property
+    def start(self):
+        """The consistent start of the system at `t = 0`, a `State`."""
+        return assemble(self.system)
+
+    @property
+    def y0(self):
+        """Unknowns at the start, shape (n,)."""
+        return self.pack(self.start)[0]
+
+    @property
+    def yd0(self):
+        """Their derivatives at the start, shape (n,)."""
+        return self.pack(self.start)[1]
 
     def unpack(self, y, yd):
         """`(q, v, a, lam)` from `y` and `yd`; works on rows of 2-D arrays too."""

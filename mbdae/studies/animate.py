@@ -21,7 +21,7 @@ def animate(solution, path, *, view="xy", fps=25, speed=1.0, trail=1.0, title=No
     Parameters
     ----------
     solution : Solution
-        Of at least two points, from a `Mechanism`.
+        Of at least two points, of a system that can be drawn.
     path : str or Path
         Ends in `.gif` (written by Pillow) or `.mp4` (written by ffmpeg).
     view : str
@@ -114,15 +114,15 @@ class _Film:
         geometry = geometry_of(solution.system)
         dense = DenseOutput(solution.system, solution) if solution.sol is None else solution.sol
         self.q = dense(np.clip(times, min(times[0], times[-1]), max(times[0], times[-1])))[0]
-        self.paths = np.array([geometry.at(q).centres for q in self.q])
+        self.paths = np.array([geometry.at(t, q).centres for t, q in zip(times, self.q)])
         self.kept = max(1, round(abs(trail / (times[1] - times[0]))))
-        limits, size = scene(geometry, self.q, view)
+        limits, size = scene(geometry, times, self.q, view)
         with style():
             self.figure = new_figure(*_even(size_of_figure(limits, view)))
             axes = prepared_axes(self.figure, limits, view, upward(solution.system))
             shape = [[]] * (3 if view == "3d" else 2)
             faint = {"linewidth": 1.0, "alpha": 0.45, "zorder": 0}
-            self.traces = [axes.plot(*shape, color=body_colour(k), **faint)[0] for k in range(len(geometry.names))]
+            self.traces = [axes.plot(*shape, color=body_colour(k), **faint)[0] for k in range(self.paths.shape[1])]
             self.drawing = Drawing(solution.system, axes, view, size)
             axes.set_title(solution.system.name if title is None else title, color="#222222", loc="left")
             where = {"transform": axes.transAxes, "ha": "right", "va": "bottom", "color": GREY, "family": "DejaVu Sans Mono"}
@@ -130,7 +130,7 @@ class _Film:
 
     def show(self, k):
         """The k-th frame."""
-        self.drawing.show(self.q[k])
+        self.drawing.show(self.times[k], self.q[k])
         for body, trace in enumerate(self.traces):
             put(trace, self.paths[max(0, k - self.kept):k + 1, body], self.view)
         self.clock.set_text(f"t = {self.times[k]:6.2f} s")

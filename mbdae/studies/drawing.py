@@ -3,14 +3,13 @@
 import numpy as np
 
 from .figures import COLOURS, GREY, new_figure, style
-from .geometry import Geometry
 
 DARK = "#333333"
 TEETH = 8  # of the zigzag of a spring
 
 
 class Drawing:
-    """A mechanism on axes, moved by `show(q)`.
+    """A mechanism on axes, moved by `show(t, q)`.
 
     Bodies are lines from their centre of mass to the points at which joints, drivers and springs are attached; these points are circles,
     points of the ground triangles; rods are thin dark lines, springs zigzags. A body without such points is a square.
@@ -18,7 +17,7 @@ class Drawing:
     Parameters
     ----------
     system : System
-        Made from a `Mechanism`.
+        Made from a `Mechanism`, or from functions with a `picture`.
     axes : matplotlib Axes
         With `projection="3d"` for the view `"3d"`.
     view : str
@@ -37,10 +36,9 @@ class Drawing:
         self.geometry, self.view, self.size = geometry_of(system), checked_view(view), size
         self.axes = axes
         draw = {"alpha": alpha, "solid_capstyle": "round"}
-        n = len(self.geometry.names)
-        first = self.geometry.at(system.initial_guess()[0])
+        first = self.geometry.at(0.0, system.initial_guess()[0])
         self._bodies = [self._line(color=body_colour(k), linewidth=4.0, zorder=3, **_point_like(line), **draw)
-                        for k, line in zip(range(n), first.bodies)]
+                        for k, line in enumerate(first.bodies)]
         self._rods = [self._line(color=DARK, linewidth=1.3, zorder=2, **draw) for _ in first.rods]
         self._springs = [self._line(color=DARK, linewidth=0.9, zorder=2, **draw) for _ in first.springs]
         dots = {"linestyle": "none", "alpha": alpha}
@@ -51,9 +49,9 @@ class Drawing:
     def _line(self, **properties):
         return self.axes.plot(*([[]] * (3 if self.view == "3d" else 2)), **properties)[0]
 
-    def show(self, q):
-        """Move everything to the positions `q`."""
-        p = self.geometry.at(q)
+    def show(self, t, q):
+        """Move everything to the positions `q` at the time `t`."""
+        p = self.geometry.at(t, q)
         for line, points in zip(self._bodies, p.bodies):
             self._put(line, points)
         for line, ends in zip(self._rods, p.rods):
@@ -89,10 +87,10 @@ def checked_view(view):
 
 
 def geometry_of(system):
-    """The geometry of the mechanism behind a system."""
-    if system.mechanism is None:
-        raise ValueError(f"{system.name} is a system of user functions, of which no picture can be made")
-    return Geometry(system.mechanism)
+    """What draws a system."""
+    if system.geometry is None:
+        raise ValueError(f"{system.name} is a system of user functions without a picture; give System.from_functions a `picture`")
+    return system.geometry
 
 
 def body_colour(k):
@@ -126,9 +124,9 @@ def _towards_viewer(view):
     return x
 
 
-def scene(geometry, positions, view):
+def scene(geometry, times, positions, view):
     """Limits of the axes, shape (2 or 3, 2), that hold the mechanism in all positions with a margin; and the size of the scene."""
-    points = np.concatenate([geometry.at(q).points for q in positions])
+    points = np.concatenate([geometry.at(t, q).points for t, q in zip(times, positions)])
     shown = points.T if view == "3d" else project(points, view)
     lo, hi = shown.min(axis=1), shown.max(axis=1)
     size = float((hi - lo).max()) or 1.0
@@ -156,7 +154,7 @@ def prepared_axes(figure, limits, view, up="z"):
 
 def upward(system):
     """The axis along which gravity acts most, `"z"` without gravity."""
-    g = np.abs(system.mechanism.gravity)
+    g = np.abs(system.mechanism.gravity if system.mechanism is not None else (0.0, 0.0, 0.0))
     return "xyz"[int(g.argmax())] if g.any() else "z"
 
 
@@ -186,16 +184,17 @@ def plot_positions(solution, view="xy", instants=6, title=None):
     matplotlib.figure.Figure
     """
     geometry = geometry_of(solution.system)
-    limits, size = scene(geometry, solution.q[:: max(1, len(solution.t) // 200)], checked_view(view))
+    some = slice(None, None, max(1, len(solution.t) // 200))
+    limits, size = scene(geometry, solution.t[some], solution.q[some], checked_view(view))
     with style():
         figure = new_figure(*size_of_figure(limits, view))
         axes = prepared_axes(figure, limits, view, upward(solution.system))
-        paths = np.array([geometry.at(q).centres for q in solution.q])
-        for k in range(len(geometry.names)):
+        paths = np.array([geometry.at(t, q).centres for t, q in zip(solution.t, solution.q)])
+        for k in range(paths.shape[1]):
             put(axes.plot(*([[]] * (3 if view == "3d" else 2)), color=body_colour(k), linewidth=0.8, alpha=0.6)[0], paths[:, k], view)
         at = np.unique(np.linspace(0, len(solution.t) - 1, instants).round().astype(int))
         for alpha, k in zip(np.linspace(0.18, 1.0, len(at)), at):
-            Drawing(solution.system, axes, view, size, alpha).show(solution.q[k])
+            Drawing(solution.system, axes, view, size, alpha).show(solution.t[k], solution.q[k])
         if title:
             axes.set_title(title, color="#222222")
     return figure

@@ -1,9 +1,12 @@
 """`System`: the equations of a mechanism, ready to be evaluated."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..model.bodies import Particle, PlanarBody, RigidBody
+from ..model.geometry import Geometry, Sketch
 from ..model.mechanism import Mechanism
 from . import evaluate as ev
 from . import layout as lay
@@ -45,7 +48,7 @@ class System:
 
     @classmethod
     def from_functions(cls, *, nq, nc, mass, force, phi, phi_q=None, nu=None, gamma=None, kinematics=None, retract=None,
-                       nv=None, q0=None, v0=None, energy=None, labels=None, name="user system"):
+                       nv=None, q0=None, v0=None, energy=None, labels=None, picture=None, name="user system"):
         """A system of a user's own functions in plain NumPy; it serves every formulation, integrator and solver, only slower.
 
         Parameters
@@ -74,6 +77,8 @@ class System:
         energy : callable, optional
             `energy(t, q, v) -> float`.
         labels : sequence of str, optional
+        picture : callable, optional
+            `picture(t, q) -> mbdae.model.geometry.Picture`, for figures and films.
         name : str
 
         Raises
@@ -83,7 +88,7 @@ class System:
         """
         self = cls.__new__(cls)
         self.mechanism = None
-        self.name = name
+        self.name, self._picture = name, picture
         self.callbacks = Callbacks()
         self.labels = tuple(labels) if labels is not None else tuple(f"phi[{k}]" for k in range(nc))
         functions, tables = tables_from_functions(
@@ -108,6 +113,13 @@ class System:
         if self.mechanism is None:
             raise TypeError("a system of user functions cannot be pickled; build it anew with System.from_functions")
         return System, (self.mechanism,)
+
+    @cached_property
+    def geometry(self):
+        """What draws the system, with `at(t, q) -> Picture`; `None` for user functions without a `picture`."""
+        if self.mechanism is not None:
+            return Geometry(self.mechanism)
+        return Sketch(self._picture) if self._picture is not None else None
 
     @property
     def dof(self):

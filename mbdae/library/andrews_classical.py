@@ -9,7 +9,23 @@ delta, Omega, epsilon)` the equations are `M(q) a + Phi_q^T lam = Q(q, v)`, `Phi
 import numpy as np
 
 from ..system.system import System
-from .andrews import FREE_LENGTH, INERTIAS, LENGTHS, MASSES, POINT_A, POINT_B, POINT_C, STIFFNESS, TORQUE, start_angles
+
+MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
+INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
+POINT_A, POINT_B, POINT_C, POINT_O = (-0.06934, -0.00227), (-0.03635, 0.03273), (0.014, 0.072), (0.0, 0.0)
+LENGTHS = ((0.007, 0.00092), (0.028, 0.0115), (0.035, 0.01874, 0.01043, 0.018, 0.02), (0.02, 0.01421), (0.04, 0.02308, 0.00916),
+           (0.02, 0.01421), (0.04, 0.01228, 0.00449))  # of K1 to K7; their published names:
+STIFFNESS, FREE_LENGTH = 4530.0, 0.07785
+TORQUE = 0.033
+
+ANGLES = ("beta", "theta", "gamma", "phi", "delta", "Omega", "epsilon")
+_STARTS = {
+    "ivp": (-0.0617138900142764496358948458001, 0.0, 0.455279819163070380255912382449, 0.222668390165885884674473185609,
+            0.487364979543842550225598953530, -0.222668390165885884674473185609, 1.23054744454982119249735015568),
+    "iftomm": (-0.0620, 0.000214586853799515318889045224244, 0.455279812100370224186187076583, 0.222668375903027473389944594525,
+               0.487364981140632795726159984736, -0.222668375903027473389944594525, 1.23054743915660076255075478156),
+}
+
 
 m1, m2, m3, m4, m5, m6, m7 = MASSES
 I1, I2, I3, I4, I5, I6, I7 = INERTIAS
@@ -17,13 +33,28 @@ I1, I2, I3, I4, I5, I6, I7 = INERTIAS
 (xa, ya), (xb, yb), (xc, yc) = POINT_A, POINT_B, POINT_C
 
 
-def seven_angles(start="ivp"):
+def start_angles(start="ivp"):
+    """The classical angles `beta, theta, gamma, phi, delta, Omega, epsilon` at the start, which closes all loops.
+
+    Parameters
+    ----------
+    start : {"ivp", "iftomm"}
+        Start of the test set (theta = 0), or beta = -0.0620 rad exactly.
+    """
+    if start not in tuple(_STARTS):
+        raise ValueError(f"andrews: start must be 'ivp' or 'iftomm', got {start!r}")
+    return _STARTS[start]
+
+
+def seven_angles(start="ivp", picture=None):
     """The mechanism as a `System` with the seven classical angles as coordinates.
 
     Parameters
     ----------
     start : {"ivp", "iftomm"}
-        As for `andrews.start_angles`; at rest.
+        As for `start_angles`; at rest.
+    picture : callable, optional
+        As for `System.from_functions`.
 
     Returns
     -------
@@ -31,7 +62,7 @@ def seven_angles(start="ivp"):
         With `nq = 7`, `nc = 6`; its multipliers are those of the test set.
     """
     return System.from_functions(nq=7, nc=6, mass=mass, force=force, phi=phi, phi_q=phi_q, nu=nu, gamma=gamma, energy=energy,
-                                 q0=start_angles(start), name="andrews, seven angles",
+                                 q0=start_angles(start), picture=picture, name="andrews, seven angles",
                                  labels=[f"loop of {body}.{axis}" for body in ("K3", "K4", "K6") for axis in "xy"])
 
 

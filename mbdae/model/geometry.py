@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model import rotations
-from ..model.bodies import GROUND, PlanarBody, RigidBody
-from ..model.drivers import DistanceDriver
-from ..model.forces import TSDA
-from ..model.joints import Rod
-from ..model.primitives import CD, DP2, Coincident, D
+from . import rotations
+from .bodies import GROUND, PlanarBody, RigidBody
+from .drivers import DistanceDriver
+from .forces import TSDA
+from .joints import Rod
+from .primitives import CD, DP2, Coincident, D
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,34 @@ class Picture:
 
     centres: np.ndarray
     bodies: list
-    joints: np.ndarray
-    ground: np.ndarray
-    rods: list
-    springs: list
+    joints: np.ndarray = ()
+    ground: np.ndarray = ()
+    rods: list = ()
+    springs: list = ()
+
+    def __post_init__(self):
+        for name in ("centres", "joints", "ground"):
+            object.__setattr__(self, name, np.array(getattr(self, name), dtype=float).reshape(-1, 3))
+        for name in ("bodies", "rods", "springs"):
+            object.__setattr__(self, name, [np.array(line, dtype=float).reshape(-1, 3) for line in getattr(self, name)])
 
     @property
     def points(self):
         """All points there are."""
-        return np.concatenate([self.centres, *self.bodies, self.joints, self.ground])
+        return np.concatenate([self.centres, *self.bodies, self.joints, self.ground, *self.rods, *self.springs])
+
+
+class Sketch:
+    """Pictures of a system of a user's own functions.
+
+    Parameters
+    ----------
+    picture : callable
+        `picture(t, q) -> Picture`.
+    """
+
+    def __init__(self, picture):
+        self.at = picture
 
 
 class Geometry:
@@ -76,15 +95,16 @@ class Geometry:
             points += [tuple(-x for x in points[0])]
         return [s for s in points if any(s)]
 
-    def at(self, q):
-        """The picture at the positions `q`."""
+    def at(self, t, q):
+        """The picture at the positions `q`; time does not matter."""
+        del t
         frames = [self._frame(k, q) for k in range(len(self.names))]
         centres = np.array([r for r, _ in frames])
         lines = [_star(r, [r + A @ np.array(s) for s in points]) for (r, A), points in zip(frames, self._outlines)]
         joints = [_point(frames, k, s) for k, s in self._ends if k is not None]
         ground = [np.array(s) for k, s in self._ends if k is None]
         rods, springs = ([self._ends_of(e, frames) for e in group] for group in (self._rods, self._springs))
-        return Picture(centres, lines, np.array(joints).reshape(-1, 3), np.array(ground).reshape(-1, 3), rods, springs)
+        return Picture(centres, lines, joints, ground, rods, springs)
 
     def _ends_of(self, element, frames):
         return np.array([_point(frames, self._index.get(n), s) for n, s in ((element.i, element.s_i), (element.j, element.s_j))])

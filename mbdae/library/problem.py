@@ -1,0 +1,52 @@
+"""A ready problem in one line."""
+
+from ..model.mechanism import Mechanism
+from ..problems import ALIASES, FORMULATIONS
+from ..system.system import System
+from .catalogue import system
+
+
+def problem(target, formulation="ggl", **parameters):
+    """A mechanism in the form a solver wants, with its consistent start.
+
+    Parameters
+    ----------
+    target : str, Mechanism or System
+        Name of a mechanism of the library, or one's own.
+    formulation : str
+        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode"`.
+    **parameters
+        Of a mechanism of the library, see `mbdae list --long`.
+
+    Returns
+    -------
+    Problem
+        With `y0`, `yd0`, `residual`, `jacobian`, `index`, `algebraic`, `tolerances` and more; the `*_arguments` functions of
+        `mbdae.adapters` translate it for each solver.
+
+    Raises
+    ------
+    ValueError
+        If the name, the formulation or a parameter is unknown.
+
+    Examples
+    --------
+    >>> problem("andrews", formulation="ggl")
+    <GGL of 'andrews': 82 unknowns, 82 equations>
+    """
+    form = ALIASES.get(formulation, formulation)
+    if form not in FORMULATIONS:
+        raise ValueError(f"unknown formulation {formulation!r}; there are {', '.join(FORMULATIONS)}")
+    return FORMULATIONS[form](_system(target, parameters))
+
+
+def _system(target, parameters):
+    if isinstance(target, str):
+        return system(target, **parameters)
+    if parameters:
+        raise ValueError(f"problem: the parameter {next(iter(parameters))!r} belongs to a mechanism of the library, not to {target!r}")
+    if isinstance(target, Mechanism):
+        return System(target)
+    if not isinstance(target, System):
+        raise ValueError(f"problem: the target must be the name of a mechanism, a Mechanism or a System, got {type(target).__name__}")
+    return target
