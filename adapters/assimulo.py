@@ -21,7 +21,7 @@ from mbdae.system.layout import header
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of
-from .boundary import Crossing, SolverFailure, refuse_redundant
+from .boundary import Crossing, SolverFailure
 from .run import Run
 from .terminal import FortranOutput, Interrupts, WithoutWarnings
 
@@ -90,8 +90,6 @@ class Assimulo:
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
-        if problem.implicit:
-            refuse_redundant(state, self.label)
         problem = _suited(problem, self.solver)
         crossing = Crossing(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1)
         start = problem.pack(state)

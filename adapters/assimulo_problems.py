@@ -107,10 +107,11 @@ class WithInvariants(UnderlyingODE):
 
     def __init__(self, problem):
         super().__init__(problem.system, project=False)
-        self.m = self.n + 2 * problem.system.nc
         self._ode, self._whole = super().kernel, problem
         self._y, self._yd, self._F = np.zeros(problem.n), np.zeros(problem.n), np.empty(problem.m)
-        self._invariants = np.concatenate([np.arange(problem.m)[problem.equations[name]] for name in ("position", "velocity")])
+        independent = np.setdiff1d(np.arange(problem.system.nc), problem.system.dependent)  # its matrix must have full rank
+        self._invariants = np.concatenate([problem.equations[name].start + independent for name in ("position", "velocity")])
+        self.m = self.n + len(self._invariants)
 
     def kernel(self, t, y, yd, out, *arguments):
         """See `Problem.kernel`."""

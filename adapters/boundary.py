@@ -30,19 +30,6 @@ class SolverFailure(Exception):
         self.status, self.reason = status, reason
 
 
-def refuse_redundant(state, label):
-    """Redundant constraints make the iteration matrix of an implicit form singular: say so before the solver fails.
-
-    Raises
-    ------
-    ValueError
-    """
-    if state.redundant:
-        names = ", ".join(repr(name) for name in state.redundant)
-        raise ValueError(f"{label} needs independent constraints, but these follow from the others: {names}; leave them out with "
-                         f"mechanism.without({names}), or use the underlying ODE or a one-step integrator")
-
-
 class Crossing:
     """A problem as one solver sees it.
 

@@ -11,7 +11,7 @@ from mbdae.method import installed
 from mbdae.status import Statistics, Status
 
 from . import storage
-from .boundary import FATAL, Crossing, SolverFailure, refuse_redundant
+from .boundary import FATAL, Crossing, SolverFailure
 from .run import Run
 from .support import Settings, implicit_support, supported, tightened
 
@@ -230,7 +230,6 @@ class SolveDae:
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
-        refuse_redundant(state, self.label)
         crossing = Crossing(problem, keeps=True, recent=RECENT)  # an exception that was kept is told from those of the package
         start = problem.pack(state)
         problem.compile(state.t, *start)

@@ -8,7 +8,7 @@ import numpy as np
 from mbdae.method import installed
 from mbdae.status import Statistics
 
-from .boundary import Crossing, refuse_redundant
+from .boundary import Crossing
 from .odes_arguments import (
     SOLVERS,
     SUPPORT,
@@ -116,8 +116,6 @@ class Odes:
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
-        if problem.implicit:
-            refuse_redundant(state, self.label)
         # exceptions are kept: SUNDIALS loses them, and those that pass through FORTRAN leave messages in standard error
         crossing = Crossing(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
         start = problem.pack(state)

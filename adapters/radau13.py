@@ -12,7 +12,7 @@ from mbdae.method import installed
 from mbdae.status import Statistics, Status
 
 from . import storage
-from .boundary import FATAL, Crossing, SolverFailure, refuse_redundant
+from .boundary import FATAL, Crossing, SolverFailure
 from .run import Run
 from .support import SQUARE_ONLY, Settings, supported
 
@@ -225,7 +225,6 @@ class Radau13:
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
         _check_problem("Radau13", problem, self.order)
-        refuse_redundant(state, self.label)
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
         # RADAU's clock runs forward only, and begins at `span`: at zero RADAU takes no step for too small, down to 1e-308
         crossing = Crossing(problem, keeps=True, t0=state.t - direction * span, direction=direction)

@@ -17,7 +17,7 @@ import numpy as np
 from mbdae.method import installed
 from mbdae.status import Statistics, Status
 
-from .boundary import Crossing, SolverFailure, refuse_redundant
+from .boundary import Crossing, SolverFailure
 from .run import Run
 from .sundae_arguments import (
     CVODE_SUPPORT,
@@ -176,7 +176,6 @@ class Ida(_Sundials):
         """See `mbdae.method`."""
         from sksundae.ida import IDA
 
-        refuse_redundant(state, self.label)
         crossing = Crossing(problem)
         arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
         arguments["first_step"] = self.first_step or arguments["first_step"]

@@ -172,6 +172,8 @@ def _check_tolerances(rtol, atol):
 
 
 def _start(system, t0, state, q0, v0):
+    if state is None and q0 is None and v0 is None and t0 == 0.0:
+        return system.start
     if state is None:
         return assemble(system, t0, q0, v0)
     if not isinstance(state, State):

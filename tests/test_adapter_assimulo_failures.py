@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae import Status, library
+from mbdae import Status
 from mbdae.adapters.assimulo import Assimulo, _failure, implicit_problem
 from mbdae.adapters.boundary import Crossing
 from mbdae.adapters.terminal import Interrupts
@@ -199,10 +199,3 @@ def test_the_standard_output_is_given_back(fragile, capfd):
 def test_bad_options_are_refused(options, culprit):
     with pytest.raises(ValueError, match=culprit):
         Assimulo(**options)
-
-
-def test_redundant_constraints_are_refused():
-    fourbar = mbdae.System(library.mechanism("four-link"))
-    state = replace(mbdae.assemble(fourbar), redundant=("loop.z",))
-    with pytest.raises(ValueError, match=r"Assimulo IDA needs independent constraints, but .*'loop.z'"):
-        mbdae.solve(fourbar, Assimulo("IDA"), (0.0, 0.1), state=state)

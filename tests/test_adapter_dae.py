@@ -1,6 +1,5 @@
 """solve-dae: what its functions and method objects promise."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,13 +63,6 @@ def test_other_forms_are_refused_with_the_reason(system, method, form):
     assert reason in str(refusal.value)
     with pytest.raises(ValueError, match=f"{method} cannot take the form '{form}'"):
         solve_dae_arguments(FORMULATIONS[form](system), method=method)
-
-
-def test_redundant_constraints_are_refused(system):
-    m = double_pendulum()
-    twice = replace(m, joints=[*m.joints, mbdae.PlanarRevolute("top again", "ground", "upper", s_j=(-0.5, 0.0))])
-    with pytest.raises(ValueError, match=r"solve-dae Radau3 needs independent constraints"):
-        mbdae.solve(twice, SolveDae(), (0.0, 0.1))
 
 
 # --- times -------------------------------------------------------------------------------------------------------------------------------

@@ -106,14 +106,6 @@ def test_other_forms_are_refused_with_the_reason(system, solver, form):
     assert SUPPORT[solver][form] in str(refusal.value)
 
 
-@pytest.mark.parametrize("solver", ["ida", "ddaspk", "lsodi"])
-def test_redundant_constraints_are_refused(solver):
-    m = double_pendulum()
-    twice = replace(m, joints=[*m.joints, mbdae.PlanarRevolute("top again", "ground", "upper", s_j=(-0.5, 0.0))])
-    with pytest.raises(ValueError, match=rf"scikits.odes {SOLVERS[solver]} needs independent constraints"):
-        mbdae.solve(twice, Odes(solver), (0.0, 0.1))
-
-
 @pytest.mark.parametrize(("solver", "jacobian", "linsolver"), [("ida", "difference", "band"), ("ddaspk", "exact", "band"),
                                                                ("ddaspk", "exact", "dense")])
 def test_large_systems(solver, jacobian, linsolver):

@@ -1,6 +1,5 @@
 """pyradau13: what its functions and the method object promise."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,13 +76,6 @@ def test_other_forms_are_refused_with_the_reason(system, form):
     assert SUPPORT[form] in str(refusal.value)
     with pytest.raises(ValueError, match=f"RADAU cannot take the form '{form}'"):
         radau13_arguments(FORMULATIONS[form](system))
-
-
-def test_redundant_constraints_are_refused():
-    m = double_pendulum()
-    twice = replace(m, joints=[*m.joints, mbdae.PlanarRevolute("top again", "ground", "upper", s_j=(-0.5, 0.0))])
-    with pytest.raises(ValueError, match=r"RADAU needs independent constraints"):
-        mbdae.solve(twice, Radau13(), (0.0, 0.1))
 
 
 # --- times -------------------------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae.adapters.sundae import Ida
 from mbdae.system import layout as lay
 from mbdae.system.ordering import factorisation_work, first_columns, order_rows
 
@@ -186,12 +185,6 @@ def test_a_linkage_with_redundant_equations_moves_like_the_planar_one(bar):
     ends = [mbdae.solve(system, mbdae.HalfImplicit(h=2e-3), (0.0, 0.5), state=state).q[-1] for system, state in ((s, x), (planar, start))]
     assert np.abs(ends[0] - x.q).max() > 0.1
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
-
-
-def test_implicit_forms_refuse_redundant_equations_by_name(bar):
-    s, x = bar
-    with pytest.raises(ValueError, match=x.redundant[0]):
-        mbdae.solve(s, Ida(), (0.0, 1.0), state=x)
 
 
 def test_nearly_dependent_equations_are_kept():

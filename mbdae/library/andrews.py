@@ -231,9 +231,9 @@ ENTRY = Entry(
     build=build,
     parameters={"start": "ivp", "coordinates": "cartesian"},
     variants=({"start": "iftomm"}, {"coordinates": "classical"}, {"start": "iftomm", "coordinates": "classical"}),
-    hardness="The crank turns faster and faster, and the short arms K4 and K6 are whipped around: accelerations grow to 1e6 rad/s^2 and change "
-             "within 1e-4 s. Not stiff; an explicit method on the underlying ODE is the fastest. IDA at its defaults fails in index 3 and GGL, "
-             "for the error test of the multipliers can never be passed.",
+    hardness="The crank turns faster and faster, and the short arms K4 and K6 are whipped around: accelerations grow to 1e6 rad/s^2 and "
+             "change within 1e-4 s. Not stiff; an explicit method on the underlying ODE is the fastest. IDA at its defaults fails in "
+             "index 3 and GGL: the error test of the multipliers can never be passed.",
     film=0.005,
     t_end=0.05,
     step=1e-5,

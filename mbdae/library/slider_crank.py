@@ -161,8 +161,8 @@ ENTRY = Entry(
     build=build,
     parameters={"mu": 0.0},
     variants=({"mu": 0.4},),
-    hardness="Nothing is left to integrate: 18 equations for 18 coordinates. A solver shows how well it follows a driver, and with friction how it "
-             "copes with forces that depend on the multipliers and jump when the slider turns back.",
+    hardness="Nothing is left to integrate: 18 equations for 18 coordinates. A solver shows how well it follows a driver, and with "
+             "friction how it copes with forces that depend on the multipliers and jump when the slider turns back.",
     t_end=8.0,
     step=1e-3,
     observe=_observe,

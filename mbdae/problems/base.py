@@ -5,11 +5,12 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from scipy.linalg import null_space
 from scipy.sparse import coo_array, csc_array, eye_array
 
 from ..jacobians.complex_step import sweep_of
 from ..jacobians.grouping import column_groups
-from ..system.assembly import accelerations, assemble
+from ..system.assembly import accelerations
 from ..system.system import System
 from .pattern import structure
 
@@ -38,6 +39,8 @@ class Problem:
         Differentiation index of each unknown in this form, for solvers that scale by it.
     algebraic : ndarray of bool, shape (n,)
         Unknowns whose derivative does not appear.
+    model : ndarray of uint8
+        The tables of the system, for kernels.
     kernel : compiled function
         `kernel(t, y, yd, out, *arguments) -> bool`: the residual, and whether all of it is finite. For adapters: nothing between the
         solver and compiled code, and no check of what a user function has raised (see `residual`).
@@ -52,6 +55,7 @@ class Problem:
     rows: tuple[tuple[str, str], ...] = ()
     block_index: dict[str, int] = {}
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
+    released: tuple[tuple[str, str], ...] = ()  # (equations, unknowns) of redundant constraints: there the unknown is put to zero
     loose_blocks: tuple[str, ...] = ()  # blocks that must not spoil the error test
     loose_tolerance: ClassVar[float] = 1e4
     first_step: ClassVar[float] = 0.0  # that a solver should try [s]; zero leaves it to the solver
@@ -69,6 +73,8 @@ class Problem:
         self.m = max(s.stop for s in self.equations.values())
         self.index = np.concatenate([np.full(_size(s), self.block_index[k]) for k, s in self.blocks.items()])
         self.algebraic = np.concatenate([np.full(_size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
+        self._redundant = system.dependent
+        self.model = system.model
         self._work = system.workspace()
         self._complex = None
 
@@ -90,7 +96,7 @@ class Problem:
 
     @property
     def arguments(self):
-        return self.system.model, self._work, *self.parameters
+        return self.model, self._work, *self.parameters
 
     def jacobian(self, t, y, yd, c):
         """`F_y + c F_yd` to rounding error, by the complex step along groups of columns, a CSC array in the structural pattern.
@@ -112,7 +118,7 @@ class Problem:
         """The values of `a F_y + c F_yd` in the order of `pattern`."""
         z, zd, work, out = self._complex_buffers()
         values = np.empty(self.pattern.nnz)
-        self.derivative(t, y, yd, float(a), float(c), self._sweep, z, zd, out, values, self.system.model, work, *self.parameters)
+        self.derivative(t, y, yd, float(a), float(c), self._sweep, z, zd, out, values, self.model, work, *self.parameters)
         self.system.callbacks.check()
         return values
 
@@ -128,6 +134,9 @@ class Problem:
             coo = coo_array(block)
             rows.append(coo.row + self.equations[equation].start)
             columns.append(coo.col + self.blocks[unknown].start)
+        for equation, unknown in self.released:
+            rows.append(self._redundant + self.equations[equation].start)
+            columns.append(self._redundant + self.blocks[unknown].start)
         r, k = np.concatenate(rows), np.concatenate(columns)
         pattern = coo_array((np.ones(len(r)), (r, k)), shape=(self.m, self.n)).tocsc()
         pattern.sum_duplicates()
@@ -189,10 +198,10 @@ class Problem:
         """Consistent `(y, yd)` from a `State`."""
         raise TypeError(f"{type(self).__name__} does not define pack")
 
-    @cached_property
+    @property
     def start(self):
         """The consistent start of the system at `t = 0`, a `State`."""
-        return assemble(self.system)
+        return self.system.start
 
     @property
     def y0(self):
@@ -222,6 +231,14 @@ class Problem:
         q, v, _, _ = self.unpack(y, yd)
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
+
+    def basic(self, state):
+        """Multipliers of the same forces that are zero for redundant equations; `State.lam` has minimal norm instead."""
+        rows = self._redundant
+        if not len(rows):
+            return state.lam
+        N = null_space(self.system.phi_q(state.t, state.q).toarray().T, rcond=1e-7)
+        return state.lam - N @ np.linalg.lstsq(N[rows], state.lam[rows], rcond=None)[0]
 
     def _pack(self, state, **more):
         """`y` and `yd` from the blocks `q, v` and those in `more`, given as pairs (value, derivative)."""

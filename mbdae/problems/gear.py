@@ -4,7 +4,7 @@ from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal
-from .pieces import begin, finite, sizes, split, stabilised
+from .pieces import begin, finite, release, sizes, split, stabilised
 
 
 @compiled
@@ -16,6 +16,8 @@ def _residual(t, y, yd, out, model, work):
     stabilised(t, q, split(yd, 0, nq), v, split(yd, nq, nv), lam, mu, G, model, work, split(out, 0, nq), split(out, nq, nv),
                split(out, nq + nv, nc))
     kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
+    release(model, split(out, nq + nv, nc), split(y, nq + nv, nc))
+    release(model, split(out, nq + nv + nc, nc), split(y, nq + nv + nc, nc))
     return finite(out)
 
 @compiled
@@ -37,12 +39,13 @@ class Gear(Problem):
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("velocity", "nc"), ("position", "nc"))
     block_index = {"q": 1, "v": 1, "w": 1, "z": 1}
     loose_blocks = ("z",)
+    released = (("velocity", "w"), ("position", "z"))
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
     def pack(self, state):
-        return self._pack(state, w=(0.0, state.lam), z=(0.0, 0.0))
+        return self._pack(state, w=(0.0, self.basic(state)), z=(0.0, 0.0))
 
     def unpack(self, y, yd):
         b = self.blocks

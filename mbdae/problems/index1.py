@@ -8,7 +8,7 @@ from ..system import kernels
 from ..system import layout as lay
 from ..system.layout import part
 from .base import Problem, with_diagonal
-from .pieces import acceleration, begin, dynamics, finite, kinematics, sizes, split, velocity
+from .pieces import acceleration, begin, dynamics, finite, kinematics, release, sizes, split, velocity
 
 
 @compiled
@@ -29,6 +29,7 @@ def _residual(t, y, yd, out, model, work, baumgarte):
         kernels.phi(t, q, model, work, x)
         for k in range(nc):
             F[k] += beta * beta * x[k]
+    release(model, F, lam)
     return finite(out)
 
 @compiled
@@ -53,6 +54,7 @@ class Index1(Problem):
     block_index = {"q": 1, "v": 1, "lam": 1}
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)  # friction makes them jump, and rounding in large ones would keep the steps tiny
+    released = (("acceleration", "lam"),)
 
     def __init__(self, system, alpha=0.0, beta=0.0):
         self.alpha, self.beta = check_baumgarte(alpha, beta, "Index1")
@@ -63,7 +65,7 @@ class Index1(Problem):
     derivative = staticmethod(_derivative)
 
     def pack(self, state):
-        return self._pack(state, lam=(state.lam, 0.0))
+        return self._pack(state, lam=(self.basic(state), 0.0))
 
     def _pattern_blocks(self, s):
         return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

@@ -3,7 +3,7 @@
 from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, finite, kinematics, sizes, split, velocity
+from .pieces import begin, dynamics, finite, kinematics, release, sizes, split, velocity
 
 
 @compiled
@@ -14,6 +14,7 @@ def _residual(t, y, yd, out, model, work):
     kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
     dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
     velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
+    release(model, split(out, nq + nv, nc), lam)
     return finite(out)
 
 @compiled
@@ -31,12 +32,13 @@ class Index2(Problem):
     block_index = {"q": 1, "v": 1, "lam": 2}
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)
+    released = (("velocity", "lam"),)
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
     def pack(self, state):
-        return self._pack(state, lam=(state.lam, 0.0))
+        return self._pack(state, lam=(self.basic(state), 0.0))
 
     def _pattern_blocks(self, s):
         return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

@@ -4,7 +4,7 @@ from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, finite, kinematics, sizes, split
+from .pieces import begin, dynamics, finite, kinematics, release, sizes, split
 
 
 @compiled
@@ -15,6 +15,7 @@ def _residual(t, y, yd, out, model, work):
     kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
     dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
     kernels.phi(t, q, model, work, split(out, nq + nv, nc))
+    release(model, split(out, nq + nv, nc), lam)
     return finite(out)
 
 @compiled
@@ -32,13 +33,14 @@ class Index3(Problem):
     block_index = {"q": 1, "v": 2, "lam": 3}
     algebraic_blocks = ("lam",)
     loose_blocks = ("v", "lam")
+    released = (("position", "lam"),)
     first_step = 1e-5  # the iteration matrix grows as 1/h^2: with the nanoseconds that solvers begin with it is singular to rounding
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
     def pack(self, state):
-        return self._pack(state, lam=(state.lam, 0.0))
+        return self._pack(state, lam=(self.basic(state), 0.0))
 
     def _pattern_blocks(self, s):
         return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

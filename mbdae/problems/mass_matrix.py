@@ -9,7 +9,7 @@ from ..system import kernels
 from ..system import layout as lay
 from . import index2, index3
 from .base import Problem, with_diagonal
-from .pieces import acceleration, begin, dynamics, finite, kinematics, sizes, split, velocity
+from .pieces import acceleration, begin, dynamics, finite, kinematics, release, sizes, split, velocity
 
 LEVELS = {3: "position", 2: "velocity", 1: "acceleration"}
 
@@ -31,6 +31,7 @@ def _residual(t, y, yd, out, model, work, level):
         velocity(t, q, v, G, model, work, F)
     else:
         acceleration(t, q, v, a, G, model, work, F)
+    release(model, F, lam)
     return finite(out)
 
 
@@ -79,6 +80,7 @@ class MassMatrix(Problem):
         a = (("a", "nv"),) if self.accelerations else ()
         self.unknowns = ("q", "nq"), ("v", "nv"), *a, ("lam", "nc")
         self.rows = ("kinematics", "nq"), *((("rate", "nv"),) if a else ()), ("dynamics", "nv"), (LEVELS[level], "nc")
+        self.released = ((LEVELS[level], "lam"),)
         self.loose_blocks = ("a", "lam") if self.accelerations else ("lam",)
         self.block_index = {"q": 1, "v": max(1, level - 1), "a": level, "lam": level}
         if self.accelerations:
@@ -107,7 +109,7 @@ class MassMatrix(Problem):
 
     def pack(self, state):
         more = {"a": (state.a, 0.0)} if self.accelerations else {}
-        return self._pack(state, lam=(state.lam, 0.0), **more)
+        return self._pack(state, lam=(self.basic(state), 0.0), **more)
 
     def _pattern_blocks(self, s):
         out = {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

@@ -4,7 +4,7 @@ from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal
-from .pieces import acceleration, begin, dynamics, finite, kinematics, sizes, split, velocity
+from .pieces import acceleration, begin, dynamics, finite, kinematics, release, sizes, split, velocity
 
 
 @compiled
@@ -17,6 +17,7 @@ def _residual(t, y, yd, out, model, work):
     kernels.phi(t, q, model, work, split(out, nq + nv, nc))
     velocity(t, q, v, G, model, work, split(out, nq + nv + nc, nc))
     acceleration(t, q, v, a, G, model, work, split(out, nq + nv + 2 * nc, nc))
+    release(model, split(out, nq + nv + 2 * nc, nc), lam)
     return finite(out)
 
 @compiled
@@ -37,12 +38,13 @@ class Overdetermined(Problem):
     block_index = {"q": 1, "v": 1, "lam": 1}
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)
+    released = (("acceleration", "lam"),)
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
     def pack(self, state):
-        return self._pack(state, lam=(state.lam, 0.0))
+        return self._pack(state, lam=(self.basic(state), 0.0))
 
     def _pattern_blocks(self, s):
         return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

@@ -3,7 +3,7 @@
 from ..compiled import compiled, window
 from ..system import kernels, sparse
 from ..system import layout as lay
-from ..system.layout import header, part
+from ..system.layout import DEPENDENT_T, header, part, table
 
 
 @compiled
@@ -82,6 +82,17 @@ def acceleration(t, q, v, a, G, model, work, out):
     sparse.times(G, a, model, out)
     for k in range(gamma.shape[0]):
         out[k] -= gamma[k]
+
+
+@compiled
+def release(model, out, unknown):
+    """Of constraint equations that follow from the others: instead of them, the unknown that belongs to each vanishes.
+
+    Without this every multiple of a vector in the null space of `Phi_q^T` could be added to the multipliers.
+    """
+    rows = table(model, lay.DEPENDENT, DEPENDENT_T)
+    for k in range(rows.shape[0]):
+        out[rows[k]["row"]] = unknown[rows[k]["row"]]
 
 
 @compiled

@@ -30,7 +30,7 @@ def _rhs(t, y, out, model, work, baumgarte, lam):
     _target(t, q, v, G, baumgarte, model, work, target)
     for _ in range(FRICTION_ITERATIONS):
         kernels.force(t, q, v, lam, model, work, force)
-        if header(model)[lay.FRICTION + 1] == 0:
+        if header(model)[lay.COUPLED] == 0:
             kkt.solve(model, work, force, target, a, lam)
             return finite(out)
         old = lam.copy()
@@ -102,7 +102,7 @@ class UnderlyingODE(Problem):
         self.alpha, self.beta = check_baumgarte(alpha, beta, "UnderlyingODE")
         self.project = bool(project)
         super().__init__(system)
-        self._lam = np.zeros(system.nc)
+        self._lam = system.multiplier_guess()
         self.parameters = (self.alpha, self.beta), self._lam
 
     def rhs(self, t, y, out=None):
@@ -123,7 +123,7 @@ class UnderlyingODE(Problem):
         """`df/dy`, dense, to rounding error by the complex step."""
         z, _, work, out = self._complex_buffers()
         J, lam = np.empty((self.n, self.n)), np.zeros(self.system.nc, complex)
-        _rhs_jacobian(t, y, z, out, J, self.system.model, work, (self.alpha, self.beta), lam, self._lam)
+        _rhs_jacobian(t, y, z, out, J, self.model, work, (self.alpha, self.beta), lam, self._lam)
         self.system.callbacks.check()
         return J
 

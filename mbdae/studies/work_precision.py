@@ -188,7 +188,7 @@ class _Runs:
 
     def _warm_up(self, s, target):
         """A run too short to matter. It calls all there is to call; what goes wrong here will go wrong again and be told then."""
-        with suppress(FloatingPointError, AssemblyError if not self.state.redundant else ValueError):
+        with suppress(FloatingPointError, AssemblyError):
             self._solve(s, s.settings[0], target, self.state.t + WARM_UP_SHARE * (self.t_end - self.state.t))
 
     def _row(self, s, setting, name, target):
@@ -201,10 +201,6 @@ class _Runs:
             return WorkPrecisionRow(**known, status="TIME_LIMIT", message=str(e))
         except (AssemblyError, FloatingPointError) as e:  # the states are too far off to be evaluated
             return WorkPrecisionRow(**known, status="NOT_FINITE", message=str(e))
-        except ValueError as e:
-            if not self.state.redundant:
-                raise
-            return WorkPrecisionRow(**known, status="REFUSED", message=str(e))  # an implicit form with redundant constraints
 
     def _measured(self, s, setting, target):
         solution, seconds = self._timed(s, setting, target)

@@ -62,10 +62,20 @@ def assemble(system, t=0.0, q=None, v=None):
     """
     q_guess, v_guess = system.initial_guess()
     _finite(t, (), "t")
+    system.dependent  # noqa: B018  # found once, before anything is factorised
     q = positions(system, t, q_guess if q is None else _finite(q, (system.nq,), "q"))
     if v is None:
         _check_drivers(system, t, q, v_guess)
-    v = velocities(system, t, q, v_guess if v is None else _finite(v, (system.nv,), "v"))
+    return _completed(system, t, q, v_guess if v is None else _finite(v, (system.nv,), "v"))
+
+
+def consistent(system, t, q, v):
+    """A consistent state near a guess, whatever the drivers say of it."""
+    return _completed(system, t, positions(system, t, q), v)
+
+
+def _completed(system, t, q, v_guess):
+    v = velocities(system, t, q, v_guess)
     a, lam, redundant = accelerations(system, t, q, v)
     return State(float(t), q, v, a, lam, redundant)
 
@@ -180,7 +190,7 @@ def accelerations(system, t, q, v):
         Of minimal norm where constraints are redundant.
     redundant : tuple of str
     """
-    gamma, lam = system.gamma(t, q, v), np.zeros(system.nc)
+    gamma, lam = system.gamma(t, q, v), system.multiplier_guess()
     for _ in range(FRICTION_ITERATIONS):
         a, new, dependent = system.solve_kkt(t, q, system.force(t, q, v, lam), gamma)
         change, lam = _norm(new - lam), new

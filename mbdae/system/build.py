@@ -1,5 +1,6 @@
 """From a mechanism to its tables: coordinates, constraint records, sparse pattern, force records, envelope."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ..model import forces as fo
 from ..model import motions as mo
 from ..model import primitives as pr
+from ..model import rotations
 from ..model.bodies import GROUND, Particle, PlanarBody, RigidBody
 from ..model.joints import PlanarRevolute, Revolute
 from . import layout as lay
@@ -58,7 +60,8 @@ def _assemble(mechanism, bodies, motions, elements, segments, pattern, forces, b
     first, env_ptr, pair = envelope(order, pairs)
     sizes = {lay.KIND: lay.MULTIBODY, lay.NB: len(bodies), lay.NQ: int(sum(_NQ[k] for k in bodies["kind"])), lay.NV: nv,
              lay.NC: len(order), lay.NNZ: len(pattern.col), lay.NENV: int(env_ptr[-1]), lay.CONSTANT_MASS: 1,
-             lay.DIAGONAL_MASS: int((blocks["n"] == 1).all()), lay.IDENTITY_MAP: int((bodies["kind"] != lay.RIGID).all())}
+             lay.DIAGONAL_MASS: int((blocks["n"] == 1).all()), lay.IDENTITY_MAP: int((bodies["kind"] != lay.RIGID).all()),
+             lay.COUPLED: int(len(forces["friction"]) > 0)}
     block_of = np.repeat(np.arange(len(blocks)), blocks["n"])
     tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, "motion": motions.table(), **elements, **forces,
               "segment": segment_table(row, at, start, n), "block": blocks, "block_of": block_of, "rows": order,
@@ -128,7 +131,7 @@ class _Motions:
             record["c"][:4] = motion.amplitude, motion.omega, motion.phase, motion.offset
         else:
             compiled = (motion.f, motion.df or motion.first, motion.d2f or motion.second)
-            record["f"], record["df"], record["d2f"] = (self._callbacks.scalar(f, 1) for f in compiled)
+            record["f"], record["df"], record["d2f"] = (self._callbacks.motion(f) for f in compiled)
 
 
 def _constraints(mechanism, bodies, index, motions):
@@ -218,7 +221,8 @@ def _forces(mechanism, index, motions, callbacks):
         elif isinstance(f, (fo.PointForce, fo.PointTorque)):
             found["load"].append(_load(f, index, motions))
         elif isinstance(f, fo.UserForce):
-            found["user_force"].append((callbacks.force(f.function, len(f.bodies)), len(ids), len(f.bodies)))
+            states = np.array([_frame(mechanism.body(name)) for name in f.bodies])
+            found["user_force"].append((callbacks.force(f.function, states), len(ids), len(f.bodies)))
             ids += [index[name] for name in f.bodies]
         else:
             found["friction"].append(_friction(f, mechanism, index))
@@ -227,10 +231,23 @@ def _forces(mechanism, index, motions, callbacks):
     return records | {"user_ids": np.array(ids, np.int64)}
 
 
+def _frame(body):
+    """Position, rotation matrix by rows, velocity and angular velocity of a body at the start, as user forces see them."""
+    half = 0.5 * getattr(body, "angle", 0.0)
+    A = rotations.to_matrix(getattr(body, "orientation", (math.cos(half), 0.0, 0.0, math.sin(half))))
+    omega = getattr(body, "omega", None) or 0.0
+    return np.concatenate([_in_space(body.position), A.ravel(), _in_space(body.velocity or ()),
+                           omega if isinstance(body, RigidBody) and omega else (0.0, 0.0, omega)])
+
+
+def _in_space(x):
+    return (*x, *(0.0,) * (3 - len(x)))
+
+
 def _spring(f, index, callbacks, free):
     e = np.zeros((), dtype=lay.SPRING_T)
     e["i"], e["j"], e["k"], e["c"], e["free"] = index[f.i], index[f.j], f.k, f.c, free
-    e["law"] = callbacks.scalar(f.law, 3) if f.law is not None else 0
+    e["law"] = callbacks.law(f.law) if f.law is not None else 0
     if isinstance(f, fo.TSDA):
         e["s_i"], e["s_j"] = f.s_i, f.s_j
     elif f.a_i is None:

@@ -3,24 +3,29 @@
 A function compiled with numba becomes a C function; a plain Python function is wrapped by ctypes. Both are then a number in the
 tables of the system, so that the kernels are compiled once for all users. An exception cannot cross compiled
 code: it is kept in `Callbacks.pending`, the function returns NaN, and whoever called the kernel re-raises it.
+
+Every C function can also give derivatives, for the complex step: exact ones where a compiled function takes complex numbers,
+central differences otherwise (see `c_functions`).
 """
 
 import ctypes
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import njit, types
 from numba.core import config
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
+from . import c_functions
 from .layout import FRAME
 
 _F = ctypes.c_double
 _I = ctypes.c_int64
-_SCALAR = {1: ctypes.CFUNCTYPE(_F, _F), 3: ctypes.CFUNCTYPE(_F, _F, _F, _F)}
-_FORCE = ctypes.CFUNCTYPE(None, _F, _I, _I, _I)
-_SYSTEM = ctypes.CFUNCTYPE(None, _I, _F, _I, _I, _I, _I)
+_MOTION = ctypes.CFUNCTYPE(_F, _F)
+_LAW = ctypes.CFUNCTYPE(_F, _F, _F, _F, _I)
+_FORCE = ctypes.CFUNCTYPE(None, _F, _I, _I, _I, _I)
+_SYSTEM = ctypes.CFUNCTYPE(None, _I, _F, _I, _I, _I, _I, _I)
 
 
 def _by_address(restype, argtypes):
@@ -43,63 +48,50 @@ def _by_address(restype, argtypes):
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]  # the same calls through ctypes, so that kernels can be stepped through
 
-    def call1(address, x):
-        return _SCALAR[1](int(address))(x)
+    def call_motion(address, t):
+        return _MOTION(int(address))(t)
 
-    def call3(address, x, y, z):
-        return _SCALAR[3](int(address))(x, y, z)
+    def call_law(address, x, xd, t, which):
+        return _LAW(int(address))(x, xd, t, which)
 
-    def call_force(address, t, states, k, out):
-        _FORCE(int(address))(t, states, int(k), out)
+    def call_force(address, t, states, k, out, is_complex):
+        _FORCE(int(address))(t, states, int(k), out, is_complex)
 
-    def call_system(address, what, t, q, v, out, is_complex):
-        _SYSTEM(int(address))(what, t, q, v, out, is_complex)
+    def call_system(address, what, t, q, v, lam, out, is_complex):
+        _SYSTEM(int(address))(what, t, q, v, lam, out, is_complex)
 
 else:
     _d, _i = types.float64, types.int64
 
     @intrinsic
-    def call1(typingctx, address, x):
-        """`double f(double)`."""
-        return _by_address(_d, (_d,))(typingctx, address, x)
+    def call_motion(typingctx, address, t):
+        """`double f(double t)`."""
+        return _by_address(_d, (_d,))(typingctx, address, t)
 
     @intrinsic
-    def call3(typingctx, address, x, y, z):
-        """`double f(double, double, double)`."""
-        return _by_address(_d, (_d, _d, _d))(typingctx, address, x, y, z)
+    def call_law(typingctx, address, x, xd, t, which):
+        """`double f(double x, double xd, double t, int64 which)`: the law (0), its derivative by `x` (1), by `xd` (2)."""
+        return _by_address(_d, (_d, _d, _d, _i))(typingctx, address, x, xd, t, which)
 
     @intrinsic
-    def call_force(typingctx, address, t, states, k, out):
-        """`void f(double t, int64 states, int64 k, int64 out)`, addresses as integers."""
-        return _by_address(types.void, (_d, _i, _i, _i))(typingctx, address, t, states, k, out)
+    def call_force(typingctx, address, t, states, k, out, is_complex):
+        """`void f(double t, int64 states, int64 k, int64 out, int64 is_complex)`, addresses as integers."""
+        return _by_address(types.void, (_d, _i, _i, _i, _i))(typingctx, address, t, states, k, out, is_complex)
 
     @intrinsic
-    def call_system(typingctx, address, what, t, q, v, out, is_complex):
-        """`void f(int64 what, double t, int64 q, int64 v, int64 out, int64 is_complex)`, addresses as integers."""
-        return _by_address(types.void, (_i, _d, _i, _i, _i, _i))(typingctx, address, what, t, q, v, out, is_complex)
-
-
-@intrinsic
-def _pointer(typingctx, address):
-    """An address as a pointer."""
-    signature = types.voidptr(types.int64)
-
-    def codegen(context, builder, sig, values):
-        return builder.inttoptr(values[0], context.get_value_type(sig.return_type))
-
-    return signature, codegen
+    def call_system(typingctx, address, what, t, q, v, lam, out, is_complex):
+        """`void f(int64 what, double t, int64 q, int64 v, int64 lam, int64 out, int64 is_complex)`, addresses as integers."""
+        return _by_address(types.void, (_i, _d, _i, _i, _i, _i, _i))(typingctx, address, what, t, q, v, lam, out, is_complex)
 
 
 @njit
 def law(address, x, xd, t):
-    """A user's law `f(x, x', t)`; for complex arguments its derivatives enter by central differences."""
-    f = call3(address, x.real, xd.real, t) + 0.0 * x
+    """A user's law `f(x, x', t)`, real or along the imaginary parts of complex arguments."""
+    f = call_law(address, x.real, xd.real, t, 0) + 0.0 * x
     if x.imag != 0.0:
-        h = 6e-6 * (1.0 + abs(x.real))
-        f += (x - x.real) * (call3(address, x.real + h, xd.real, t) - call3(address, x.real - h, xd.real, t)) / (2 * h)
+        f += (x - x.real) * call_law(address, x.real, xd.real, t, 1)
     if xd.imag != 0.0:
-        h = 6e-6 * (1.0 + abs(xd.real))
-        f += (xd - xd.real) * (call3(address, x.real, xd.real + h, t) - call3(address, x.real, xd.real - h, t)) / (2 * h)
+        f += (xd - xd.real) * call_law(address, x.real, xd.real, t, 2)
     return f
 
 
@@ -124,59 +116,71 @@ class Callbacks:
             error, self.pending = self.pending, None
             raise error
 
-    def scalar(self, function, n):
-        """Address of a user's function of `n` numbers (1 or 3) that returns a number."""
-        if isinstance(function, Dispatcher) and not config.DISABLE_JIT:
-            return self._compiled_scalar(function, n)
+    def forget(self):
+        """Drop what a user function has raised."""
+        try:
+            self.raise_pending()
+        except Exception:
+            self.pending = None
 
-        def guarded(*args):
+    def motion(self, function):
+        """Address of a user's function of time."""
+        if _is_compiled(function):
+            return self._adopt(c_functions.motion(function))
+
+        def guarded(t):
+            return self._number(function, t)
+
+        return self._export(_MOTION(guarded))
+
+    def law(self, function):
+        """Address of a user's law `f(x, x', t)`."""
+        if _is_compiled(function):
+            return self._adopt(c_functions.law(function))
+
+        def guarded(x, xd, t, which):
+            if which == 0:
+                return self._number(function, x, xd, t)
+            h = c_functions.INCREMENT * (1.0 + abs((x, xd)[which - 1]))
+            near, far = ((x + s * h * (which == 1), xd + s * h * (which == 2), t) for s in (1, -1))
+            return (self._number(function, *near) - self._number(function, *far)) / (2 * h)
+
+        return self._export(_LAW(guarded))
+
+    def force(self, function, states):
+        """Address of a `UserForce` function; `states` (k, 18) are those of its bodies at the start."""
+        if _is_compiled(function):
+            return self._adopt(c_functions.force(function, states))
+
+        def guarded(t, at, k, out, is_complex):
+            result = view(out, 6 * k, is_complex).reshape(k, 6)
             try:
-                return float(function(*args))
-            except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
-                self._keep(error)
-                return float("nan")
-
-        return self._export(_SCALAR[n](guarded))
-
-    def force(self, function, k):
-        """Address of a `UserForce` function that acts on `k` bodies."""
-        if isinstance(function, Dispatcher) and not config.DISABLE_JIT:
-            return self._compiled_force(function, k)
-
-        def guarded(t, states, k, out):
-            result = view(out, 6 * k).reshape(k, 6)
-            try:
-                result[:] = _wrench(function, t, view(states, FRAME * k).reshape(k, FRAME))
+                result[:] = c_functions.wrench(function, t, view(at, FRAME * k, is_complex).reshape(k, FRAME))
             except BaseException as error:
                 self._keep(error)
                 result[:] = np.nan
 
         return self._export(_FORCE(guarded))
 
-    def _compiled_force(self, function, k):
-        """A C function around a compiled user force; on an exception it notes the state, with which Python then repeats the call."""
-        note = np.zeros(2 + FRAME * k)
-        c = cfunc(types.void(types.float64, *[types.int64] * 3))(_wrap_force(function, note.ctypes.data))
-        self._alive += [note, c]
+    def system(self, functions):
+        """Address of the one function behind a system of user functions, see `from_functions.UserFunctions`."""
+        if functions.compiled and not config.DISABLE_JIT:
+            return self._adopt(c_functions.system(functions))
 
-        def replay():
-            if note[0]:
-                note[0] = 0.0
-                _wrench(function.py_func, note[1], note[2:].reshape(k, FRAME))
-
-        self._replays.append(replay)
-        return c.address
-
-    def system(self, evaluate):
-        """Address of the one function behind a system of user functions, `evaluate(what, t, q, v, out, is_complex)`."""
-
-        def guarded(what, t, q, v, out, is_complex):
+        def guarded(what, t, q, v, lam, out, is_complex):
             try:
-                evaluate(what, t, q, v, out, bool(is_complex))
+                functions.evaluate(what, t, q, v, lam, out, bool(is_complex))
             except BaseException as error:
                 self._keep(error)
 
         return self._export(_SYSTEM(guarded))
+
+    def _number(self, function, *args):
+        try:
+            return float(function(*args))
+        except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
+            self._keep(error)
+            return float("nan")
 
     def _keep(self, error):
         if self.pending is None:
@@ -186,71 +190,15 @@ class Callbacks:
         self._alive.append(pointer)
         return ctypes.cast(pointer, ctypes.c_void_p).value
 
-    def _compiled_scalar(self, function, n):
-        """A C function around a compiled one; on an exception it notes the arguments, with which Python then repeats the call."""
-        note = np.zeros(n + 1)
-        where = note.ctypes.data
-        wrap = _wrap1(function, where) if n == 1 else _wrap3(function, where)
-        c = cfunc(types.float64(*[types.float64] * n))(wrap)
-        self._alive += [note, c]
-
-        def replay():
-            if note[n]:
-                note[n] = 0.0
-                function(*note[:n].tolist())
-
-        self._replays.append(replay)
-        return c.address
+    def _adopt(self, c_function):
+        self._alive.append(c_function)
+        if c_function.replay not in self._replays:
+            self._replays.append(c_function.replay)
+        return c_function.address
 
 
-def _wrap_force(function, where):
-    def wrapped(t, states, k, out):  # plain loops: this is compiled anew in every process
-        x, result = carray(_pointer(states), (k, FRAME), np.float64), carray(_pointer(out), (k, 6), np.float64)
-        r, A, v, omega = np.empty((k, 3)), np.empty((k, 3, 3)), np.empty((k, 3)), np.empty((k, 3))
-        F, T = np.zeros((k, 3)), np.zeros((k, 3))
-        for b in range(k):
-            for i in range(3):
-                r[b, i], v[b, i], omega[b, i] = x[b, i], x[b, 12 + i], x[b, 15 + i]
-                for j in range(3):
-                    A[b, i, j] = x[b, 3 + 3 * i + j]
-        try:
-            function(t, r, A, v, omega, F, T)
-        except Exception:
-            note = carray(_pointer(where), (2 + FRAME * k,), np.float64)
-            note[0], note[1] = 1.0, t
-            for b in range(k):
-                for i in range(FRAME):
-                    note[2 + FRAME * b + i] = x[b, i]
-                F[b, 0] = np.nan
-        for b in range(k):
-            for i in range(3):
-                result[b, i], result[b, 3 + i] = F[b, i], T[b, i]
-
-    return wrapped
-
-
-def _wrap1(function, where):
-    def wrapped(x):
-        try:
-            return function(x)
-        except Exception:
-            note = carray(_pointer(where), (2,), np.float64)
-            note[0], note[1] = x, 1.0
-            return np.nan
-
-    return wrapped
-
-
-def _wrap3(function, where):
-    def wrapped(x, y, z):
-        try:
-            return function(x, y, z)
-        except Exception:
-            note = carray(_pointer(where), (4,), np.float64)
-            note[0], note[1], note[2], note[3] = x, y, z, 1.0
-            return np.nan
-
-    return wrapped
+def _is_compiled(function):
+    return isinstance(function, Dispatcher) and not config.DISABLE_JIT
 
 
 def view(address, count, is_complex=False):
@@ -258,12 +206,3 @@ def view(address, count, is_complex=False):
     size = 16 if is_complex else 8
     buffer = (ctypes.c_char * (size * count)).from_address(address)
     return np.frombuffer(buffer, dtype=complex if is_complex else float)
-
-
-def _wrench(function, t, x):
-    """Forces and torques (k, 6) of a user's function at the states `x` (k, 18)."""
-    k = len(x)
-    F, T = np.zeros((k, 3)), np.zeros((k, 3))
-    r, A, v, omega = (x[:, a:b].copy() for a, b in ((0, 3), (3, 12), (12, 15), (15, 18)))
-    function(t, r, A.reshape(k, 3, 3), v, omega, F, T)
-    return np.hstack((F, T))

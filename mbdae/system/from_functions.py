@@ -1,9 +1,9 @@
 """Systems made of a user's own NumPy functions: missing derivatives, checks, and the tables that the kernels expect."""
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 from . import layout as lay
-from . import user
 from .build import Pattern, Tables, segment_table
 from .callbacks import view
 from .ordering import envelope
@@ -14,9 +14,18 @@ _CUBE_ROOT = 6e-6  # relative increment of central differences
 
 
 class UserFunctions:
-    """The user's functions, completed: every evaluation exists, for real and complex arguments."""
+    """The user's functions, completed: every evaluation exists, for real and complex arguments.
 
-    def __init__(self, *, nq, nv, nc, mass, force, phi, phi_q, nu, gamma, kinematics, retract, q0, v0, energy, labels):
+    Attributes
+    ----------
+    plain : dict
+        The functions as they were given, for those of `layout.USER_FUNCTIONS`.
+    compiled : bool
+        Whether all of them are compiled and analytic, and positions change by `v` itself: then no Python is needed.
+    """
+
+    def __init__(self, *, nq, nv, nc, mass, force, phi, phi_q, nu, gamma, kinematics, retract, q0, v0, energy, labels,
+                 friction=None, lam0=None):
         for what, n, least in (("nq", nq, 1), ("nv", nv, 1), ("nc", nc, 0)):
             self._require(isinstance(n, (int, np.integer)) and n >= least, f"{what} must be an integer of at least {least}, got {n!r}")
         self.nq, self.nv, self.nc, self.labels = nq, nv, nc, labels
@@ -24,19 +33,26 @@ class UserFunctions:
         self.v0 = np.zeros(nv) if v0 is None else np.array(v0, dtype=float)
         self._require(self.q0.shape == (nq,), f"q0 must have shape ({nq},), got {self.q0.shape}")
         self._require(self.v0.shape == (nv,), f"v0 must have shape ({nv},), got {self.v0.shape}")
+        self.lam0 = np.zeros(nc) if lam0 is None else np.array(lam0, dtype=float)
+        self._require(self.lam0.shape == (nc,), f"lam0 must have shape ({nc},), got {self.lam0.shape}")
         self._require(np.isfinite(self.q0).all(), f"q0 must be finite, got {self.q0}")
         self._require(np.isfinite(self.v0).all(), f"v0 must be finite, got {self.v0}")
         self._require(len(labels) == nc, f"labels must name {nc} constraints, got {len(labels)}")
         self._require(kinematics is not None or nq == nv, f"nq = {nq} and nv = {nv} differ, so kinematics must be given")
         self.user_kinematics, self.user_retract, self.user_energy = kinematics, retract, energy
-        self._mass = self._checked("mass", mass, (nv, nv), False)
-        self._force = self._checked("force", force, (nv,), True)
-        self._phi = self._checked("phi", phi, (nc,), False)
+        self._mass = self._checked("mass", mass, (nv, nv))
+        self._force = self._checked("force", force, (nv,), 2)
+        self._phi = self._checked("phi", phi, (nc,))
         if kinematics is not None:
-            self._kinematics = self._checked("kinematics", kinematics, (nq,), True)
-        self._phi_q = self._checked("phi_q", phi_q, (nc, nv), False) if phi_q is not None else None
-        self._nu = self._checked("nu", nu, (nc,), False) if nu is not None else None
-        self._gamma = self._checked("gamma", gamma, (nc,), True) if gamma is not None else None
+            self._kinematics = self._checked("kinematics", kinematics, (nq,), 2)
+        self._phi_q = self._checked("phi_q", phi_q, (nc, nv)) if phi_q is not None else None
+        self._nu = self._checked("nu", nu, (nc,)) if nu is not None else None
+        self._gamma = self._checked("gamma", gamma, (nc,), 2) if gamma is not None else None
+        self._friction = self._checked("friction", friction, (nv,), 3) if friction is not None else None
+        self.plain = {"mass": mass, "force": force, "phi": phi, "phi_q": phi_q, "nu": nu, "gamma": gamma, "friction": friction}
+        analytic = {name: getattr(self, f"_{name}") is f for name, f in self.plain.items()}
+        self.compiled = kinematics is None and retract is None and all(
+            isinstance(f, Dispatcher) and analytic[name] for name, f in self.plain.items() if name != "friction" or f is not None)
         self._check_mass()
         self._require(energy is None or callable(energy), f"energy must be callable, got {energy!r}")
         if retract is not None:
@@ -49,10 +65,10 @@ class UserFunctions:
         if not condition:
             raise ValueError(f"System.from_functions: {message}")
 
-    def _checked(self, name, function, shape, with_v):
+    def _checked(self, name, function, shape, arguments=1):
         """The function, tried at the initial guess, and lifted to complex arguments if it is not analytic."""
         self._require(callable(function), f"{name} must be callable, got {function!r}")
-        args = (self.q0, self.v0) if with_v else (self.q0,)
+        args = (self.q0, self.v0, self.lam0)[:arguments]
         value = np.asarray(function(0.0, *args))
         self._require(value.shape == shape, f"{name} must return shape {shape}, got {value.shape}")
         self._require(not np.iscomplexobj(value), f"{name} must be real")
@@ -93,8 +109,9 @@ class UserFunctions:
 
         return -_slope(rate, t, scale=1.0 + np.abs(v.real).max())
 
-    def force(self, t, q, v):
-        return np.asarray(self._force(t, q, v))
+    def force(self, t, q, v, lam):
+        value = np.asarray(self._force(t, q, v))
+        return value if self._friction is None else value + np.asarray(self._friction(t, q, v, lam))
 
     def mass(self, t, q):
         return np.asarray(self._mass(t, q))
@@ -126,20 +143,24 @@ class UserFunctions:
         moves = [self.qdot(0.0, q, d) for d in directions]
         return np.array([(f(q + h * m) - f(q - h * m)) / (2 * h) for m in moves])
 
-    def evaluate(self, what, t, q, v, out, is_complex):
+    def call(self, what, t, q, v, lam):
+        """Evaluation number `what`."""
+        return np.asarray({
+            lay.PHI: lambda: self.phi(t, q), lay.PHI_Q: lambda: self.phi_q(t, q), lay.NU: lambda: self.nu(t, q),
+            lay.GAMMA: lambda: self.gamma(t, q, v), lay.FORCE: lambda: self.force(t, q, v, lam), lay.MASS: lambda: self.mass(t, q),
+            lay.QDOT: lambda: self.qdot(t, q, v), lay.RETRACT: lambda: self.retract(q, v), lay.DIFFERENCE: lambda: self.difference(q, v),
+        }[what]()).ravel()
+
+    def evaluate(self, what, t, q, v, lam, out, is_complex):
         """Entry of the kernels: addresses of the arguments and of the result."""
-        n_in = self.nv if what in (user.GAMMA, user.FORCE, user.QDOT, user.RETRACT) else self.nq
+        n_in = self.nv if what in (lay.GAMMA, lay.FORCE, lay.QDOT, lay.RETRACT) else self.nq
         q, v = view(q, self.nq, is_complex), view(v, n_in, is_complex)
-        call, size = {
-            user.PHI: (lambda: self.phi(t, q), self.nc), user.PHI_Q: (lambda: self.phi_q(t, q), self.nc * self.nv),
-            user.NU: (lambda: self.nu(t, q), self.nc), user.GAMMA: (lambda: self.gamma(t, q, v), self.nc),
-            user.FORCE: (lambda: self.force(t, q, v), self.nv), user.MASS: (lambda: self.mass(t, q), self.nv**2),
-            user.QDOT: (lambda: self.qdot(t, q, v), self.nq), user.RETRACT: (lambda: self.retract(q, v), self.nq),
-            user.DIFFERENCE: (lambda: self.difference(q, v), self.nv),
-        }[what]
+        lam = view(lam, self.nc, is_complex) if what == lay.FORCE else None
+        size = {lay.PHI: self.nc, lay.NU: self.nc, lay.GAMMA: self.nc, lay.PHI_Q: self.nc * self.nv, lay.MASS: self.nv**2,
+                lay.QDOT: self.nq, lay.RETRACT: self.nq}.get(what, self.nv)
         target = view(out, size, is_complex)
         target[:] = np.nan  # stays so if the user's function raises
-        target[:] = np.asarray(call()).ravel()
+        target[:] = self.call(what, t, q, v, lam)
 
 
 def tables_from_functions(callbacks, **functions):
@@ -153,8 +174,9 @@ def tables_from_functions(callbacks, **functions):
     first, env_ptr, pair = envelope(rows, pairs)
     block = np.array([(0, nv, 0)], dtype=lay.BLOCK_T)
     sizes = {lay.KIND: lay.USER, lay.NB: 0, lay.NQ: f.nq, lay.NV: nv, lay.NC: nc, lay.NNZ: nc * nv, lay.NENV: int(env_ptr[-1]),
-             lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: int(nv == 1), lay.ADDRESS: callbacks.system(f.evaluate),
-             lay.IDENTITY_MAP: int(f.user_kinematics is None and f.user_retract is None)}
+             lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: int(nv == 1), lay.ADDRESS: callbacks.system(f),
+             lay.IDENTITY_MAP: int(f.user_kinematics is None and f.user_retract is None),
+             lay.COUPLED: int(functions["friction"] is not None)}
     tables = {"segment": segment_table(rows, rows * nv, 0 * rows, nv), "block": block, "block_of": np.zeros(nv, np.int64), "rows": rows,
               "first": first, "env_ptr": env_ptr, "pair": pair}
     return f, Tables(lay.pack(sizes, tables), pattern, np.zeros(0, lay.BODY_T), rows)

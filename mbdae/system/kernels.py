@@ -31,7 +31,7 @@ def phi(t, q, model, work, out):
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.phi(t, q, model, work, out)
     else:
-        user.evaluate(user.PHI, t, q, q, model, out)
+        user.evaluate(lay.PHI, t, q, q, q, model, out)
 
 
 @compiled
@@ -40,7 +40,7 @@ def phi_q(t, q, model, work, G):
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.phi_q(t, model, work, G)
     else:
-        user.evaluate(user.PHI_Q, t, q, q, model, G)
+        user.evaluate(lay.PHI_Q, t, q, q, q, model, G)
 
 
 @compiled
@@ -49,7 +49,7 @@ def nu(t, q, model, work, out):
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.nu(t, model, work, out)
     else:
-        user.evaluate(user.NU, t, q, q, model, out)
+        user.evaluate(lay.NU, t, q, q, q, model, out)
 
 
 @compiled
@@ -58,23 +58,23 @@ def gamma(t, q, v, model, work, out):
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.gamma(t, model, work, out)
     else:
-        user.evaluate(user.GAMMA, t, q, v, model, out)
+        user.evaluate(lay.GAMMA, t, q, v, q, model, out)
 
 
 @compiled
 def force(t, q, v, lam, model, work, out):
-    """`Q(t, q, v, lam)`; `lam` matters only where joints have friction."""
+    """`Q(t, q, v, lam)`; `lam` matters only where forces depend on it, as friction does."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.force(t, q, lam, model, work, out)
     else:
-        user.evaluate(user.FORCE, t, q, v, model, out)
+        user.evaluate(lay.FORCE, t, q, v, lam, model, out)
 
 
 @compiled
 def mass(t, q, model, work):
     """Mass blocks into `work`. They are constant for multibody systems and set once by `prepare`."""
     if header(model)[lay.KIND] == lay.USER:
-        user.evaluate(user.MASS, t, q, q, model, mass_values(model, work))
+        user.evaluate(lay.MASS, t, q, q, q, model, mass_values(model, work))
 
 
 @compiled
@@ -99,7 +99,7 @@ def qdot(t, q, v, model, out):
     elif header(model)[lay.KIND] == lay.MULTIBODY:
         frames.qdot(q, v, model, out)
     else:
-        user.evaluate(user.QDOT, t, q, v, model, out)
+        user.evaluate(lay.QDOT, t, q, v, q, model, out)
 
 
 @compiled
@@ -110,7 +110,7 @@ def retract(q, d, model, out):
     elif header(model)[lay.KIND] == lay.MULTIBODY:
         frames.retract(q, d, model, out)
     else:
-        user.evaluate(user.RETRACT, 0.0, q, d, model, out)
+        user.evaluate(lay.RETRACT, 0.0, q, d, q, model, out)
 
 
 @compiled
@@ -121,4 +121,4 @@ def difference(q, q0, model, out):
     elif header(model)[lay.KIND] == lay.MULTIBODY:
         frames.difference(q, q0, model, out)
     else:
-        user.evaluate(user.DIFFERENCE, 0.0, q, q0, model, out)
+        user.evaluate(lay.DIFFERENCE, 0.0, q, q0, q, model, out)

@@ -1,14 +1,15 @@
 """The KKT matrix `[M Phi_q^T; Phi_q 0]` through the reduced matrix `B = Phi_q M^-1 Phi_q^T` [Negrut, section 3.4.2].
 
 `B` is stored by rows in its envelope, the rows in the order of the renumbered joints. Its Cholesky factorisation leaves out a row
-whose pivot vanishes to rounding: such an equation follows from the ones before it, and its multiplier is zero.
+whose pivot vanishes to rounding: such an equation follows from the ones before it, and its multiplier is zero. Rows that are known
+to be redundant (see `redundancy`) are left out always.
 """
 
 import numpy as np
 
 from ..compiled import compiled, window
 from . import layout as lay
-from .layout import PAIR_T, part, table
+from .layout import DEPENDENT_T, PAIR_T, part, table
 from .sparse import add_scaled, add_transposed, dot, factor_mass, mass_solve, scale_rows, times
 
 # a pivot below this fraction of its diagonal entry counts as zero; independent rows stay above it
@@ -26,6 +27,7 @@ def factor(model, work, fresh_mass):
     env = part(model, work, lay.W_ENV)
     _reduced_matrix(W, table(model, lay.PAIR, PAIR_T), env)
     first, ptr = table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64)
+    _leave_out(table(model, lay.DEPENDENT, DEPENDENT_T), ptr, env)
     return _cholesky(first, ptr, env, part(model, work, lay.W_DIAG))
 
 
@@ -36,6 +38,13 @@ def _reduced_matrix(W, pairs, env):
     for p in range(pairs.shape[0]):
         pair = pairs[p]
         env[pair["to"]] += dot(W, pair["a"], W, pair["b"], pair["n"])
+
+
+@compiled
+def _leave_out(dependent, ptr, env):
+    """Rows known to follow from the others lose their diagonal entry, and so will not find a pivot."""
+    for k in range(dependent.shape[0]):
+        env[ptr[dependent[k]["at"] + 1] - 1] = 0.0
 
 
 @compiled

@@ -12,15 +12,19 @@ from ..compiled import compiled, matrix, records, window
 MULTIBODY, USER = 0, 1
 FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
 
+# evaluations of a system of user functions, and the functions behind the first six
+PHI, PHI_Q, NU, GAMMA, FORCE, MASS, QDOT, RETRACT, DIFFERENCE = range(9)
+USER_FUNCTIONS = ("mass", "force", "phi", "phi_q", "nu", "gamma", "friction")
+
 # header: sizes, then offsets into `work`, then start and length of each table
-KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP = range(11)
-W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, WORK_SIZE = range(11, 23)
+KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP, COUPLED = range(12)
+W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, WORK_SIZE = range(12, 24)
 TABLES = ("gravity", "body", "motion", "coincident", "pin", "dp1", "dp2", "distance", "cd", "turn", "angle",
           "tsda", "rsda", "load", "user_force", "user_ids", "friction",
-          "segment", "block", "block_of", "rows", "first", "env_ptr", "pair")
-_FIRST_TABLE = 23
+          "segment", "block", "block_of", "rows", "first", "env_ptr", "pair", "dependent")
+_FIRST_TABLE = 24
 (GRAVITY, BODY, MOTION, COINCIDENT, PIN, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
- SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
+ SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR, DEPENDENT) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER
 
@@ -45,6 +49,7 @@ FRICTION_T = np.dtype([
 # the part of a row of Phi_q that belongs to one body: `n` values from `at`, of the columns from `v`
 SEGMENT_T = np.dtype([("row", "i4"), ("at", "i4"), ("v", "i4"), ("n", "i4")])
 BLOCK_T = np.dtype([("v", _i), ("n", _i), ("at", _i)])
+DEPENDENT_T = np.dtype([("row", _i), ("at", _i)])
 # the largest table of a long chain: small integers keep it in the cache
 PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])
 
@@ -105,6 +110,17 @@ def pack(sizes, tables):
         at += data.nbytes
         chunks.append(data)
     return np.concatenate([c.reshape(-1).view(np.uint8) if c.size else np.zeros(0, np.uint8) for c in chunks])
+
+
+def with_dependent(model, rows, order):
+    """A buffer that knows which constraint equations follow from the others, and where they stand in the order of elimination."""
+    if not len(rows):
+        return model
+    table = np.zeros(len(rows), dtype=DEPENDENT_T)
+    table["row"], table["at"] = rows, np.argsort(order)[rows]
+    model, at = np.concatenate([model, table.view(np.uint8)]), len(model)
+    model[:HEADER_BYTES].view(np.int64)[DEPENDENT:DEPENDENT + 2] = at, len(rows)
+    return model
 
 
 def _lay_out_work(head, tables):

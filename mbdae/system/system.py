@@ -10,9 +10,11 @@ from ..model.geometry import Geometry, Sketch
 from ..model.mechanism import Mechanism
 from . import evaluate as ev
 from . import layout as lay
+from .assembly import assemble, consistent
 from .build import build
 from .callbacks import Callbacks
 from .from_functions import tables_from_functions
+from .redundancy import dependent_rows
 
 
 class System:
@@ -48,8 +50,12 @@ class System:
 
     @classmethod
     def from_functions(cls, *, nq, nc, mass, force, phi, phi_q=None, nu=None, gamma=None, kinematics=None, retract=None,
-                       nv=None, q0=None, v0=None, energy=None, labels=None, picture=None, name="user system"):
-        """A system of a user's own functions in plain NumPy; it serves every formulation, integrator and solver, only slower.
+                       nv=None, q0=None, v0=None, energy=None, labels=None, friction=None, lam0=None, picture=None,
+                       name="user system"):
+        """A system of a user's own functions; it serves every formulation, integrator and solver.
+
+        If all of `mass, force, phi, phi_q, nu, gamma` (and `friction`) are compiled with `numba.njit` and take complex arrays too, and
+        there are no `kinematics`, no Python is called between the time steps. Functions in plain NumPy do as well, only slower.
 
         Parameters
         ----------
@@ -76,6 +82,10 @@ class System:
             Guess of the initial state, zero by default.
         energy : callable, optional
             `energy(t, q, v) -> float`.
+        friction : callable, optional
+            `friction(t, q, v, lam) -> (nv,)`: forces that depend on the multipliers, added to `force`.
+        lam0 : array_like, optional
+            Guess of the multipliers for `friction`, zero by default.
         labels : sequence of str, optional
         picture : callable, optional
             `picture(t, q) -> mbdae.model.geometry.Picture`, for figures and films.
@@ -93,7 +103,8 @@ class System:
         self.labels = tuple(labels) if labels is not None else tuple(f"phi[{k}]" for k in range(nc))
         functions, tables = tables_from_functions(
             self.callbacks, nq=nq, nv=nq if nv is None else nv, nc=nc, mass=mass, force=force, phi=phi, phi_q=phi_q, nu=nu,
-            gamma=gamma, kinematics=kinematics, retract=retract, q0=q0, v0=v0, energy=energy, labels=self.labels)
+            gamma=gamma, kinematics=kinematics, retract=retract, q0=q0, v0=v0, energy=energy, labels=self.labels,
+            friction=friction, lam0=lam0)
         self._functions = functions
         self._adopt(tables)
         return self
@@ -115,6 +126,25 @@ class System:
         return System, (self.mechanism,)
 
     @cached_property
+    def start(self):
+        """The consistent state at `t = 0` nearest to the initial guess, see `mbdae.assemble`."""
+        return assemble(self)
+
+    @cached_property
+    def dependent(self):
+        """Numbers of the constraint equations that follow from the others wherever the mechanism moves, an int64 array.
+
+        Found once, at the start; from then on the KKT matrix does without them. Empty where no consistent start can be found.
+        """
+        try:
+            rows = dependent_rows(self, consistent(self, 0.0, *self.initial_guess()))
+        except Exception:  # of assembly or of a user function: whoever needs that state will meet it again
+            self.callbacks.forget()
+            return np.zeros(0, dtype=np.int64)
+        self.model = lay.with_dependent(self.model, rows, self.row_order)
+        return rows
+
+    @cached_property
     def geometry(self):
         """What draws the system, with `at(t, q) -> Picture`; `None` for user functions without a `picture`."""
         if self.mechanism is not None:
@@ -129,8 +159,7 @@ class System:
     @property
     def has_friction(self):
         """Whether the forces depend on the multipliers."""
-        head = self.model[:lay.HEADER_BYTES].view(np.int64)
-        return bool(head[lay.FRICTION + 1])
+        return bool(self.model[:lay.HEADER_BYTES].view(np.int64)[lay.COUPLED])
 
     def workspace(self, dtype=float):
         """A scratch array for kernels, with the constant mass blocks in place."""
@@ -148,6 +177,10 @@ class System:
             q[record["q"]:record["q"] + len(parts_q)] = parts_q
             v[record["v"]:record["v"] + len(parts_v)] = parts_v
         return q, v
+
+    def multiplier_guess(self):
+        """A guess of the multipliers, where forces depend on them; zero unless a system of functions has another."""
+        return np.zeros(self.nc) if self.mechanism is not None else self._functions.lam0.copy()
 
     def coordinates(self, body):
         """Where a body's coordinates stand: a slice of `q` and a slice of `v`."""

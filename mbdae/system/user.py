@@ -1,16 +1,13 @@
 """Kernels of systems made of a user's own functions: each evaluation is one call by address (see `from_functions`)."""
 
-
 from ..compiled import compiled
 from . import layout as lay
 from .callbacks import call_system
 from .layout import header
 
-PHI, PHI_Q, NU, GAMMA, FORCE, MASS, QDOT, RETRACT, DIFFERENCE = range(9)
-
 
 @compiled
-def evaluate(what, t, q, v, model, out):
+def evaluate(what, t, q, v, lam, model, out):
     """Let the user's function number `what` fill `out`; `v` is whatever second vector it takes."""
     is_complex = 1 if out.itemsize == 16 else 0
-    call_system(header(model)[lay.ADDRESS], what, t, q.ctypes.data, v.ctypes.data, out.ctypes.data, is_complex)
+    call_system(header(model)[lay.ADDRESS], what, t, q.ctypes.data, v.ctypes.data, lam.ctypes.data, out.ctypes.data, is_complex)

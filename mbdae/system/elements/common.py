@@ -3,7 +3,7 @@
 import math
 
 from ...compiled import compiled
-from ..callbacks import call1
+from ..callbacks import call_motion
 from ..frames import point
 from ..layout import FIXED, PARTICLE, PLANAR
 from ..vec3 import sub
@@ -21,7 +21,7 @@ def value(motions, k, t):
     if m["kind"] == HARMONIC:
         return c[3] + c[0] * math.sin(c[1] * t + c[2])
     if m["kind"] == FUNCTION:
-        return call1(m["f"], t)
+        return call_motion(m["f"], t)
     f = 0.0
     for n in range(7, -1, -1):
         f = f * t + c[n]
@@ -38,7 +38,7 @@ def first(motions, k, t):
     if m["kind"] == HARMONIC:
         return c[0] * c[1] * math.cos(c[1] * t + c[2])
     if m["kind"] == FUNCTION:
-        return call1(m["df"], t)
+        return call_motion(m["df"], t)
     f = 0.0
     for n in range(7, 0, -1):
         f = f * t + n * c[n]
@@ -55,7 +55,7 @@ def second(motions, k, t):
     if m["kind"] == HARMONIC:
         return -c[0] * c[1] * c[1] * math.sin(c[1] * t + c[2])
     if m["kind"] == FUNCTION:
-        return call1(m["d2f"], t)
+        return call_motion(m["d2f"], t)
     f = 0.0
     for n in range(7, 1, -1):
         f = f * t + n * (n - 1) * c[n]

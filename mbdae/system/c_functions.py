@@ -1,0 +1,351 @@
+"""C functions around a user's compiled ones, with derivatives for the complex step.
+
+Where a function takes complex arguments and its complex step agrees with differences, derivatives are exact; otherwise they are
+central differences. Each function is wrapped once, however many elements and systems use it. On an exception the wrapper notes
+the arguments and returns NaN; `replay` then repeats the call in Python, so that the exception arrives unchanged.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numba import carray, cfunc, njit, types
+from numba.extending import intrinsic
+
+from . import layout as lay
+from .layout import FRAME
+
+STEP = 1e-30
+INCREMENT = 6e-6  # of central differences
+_KEPT = 512
+_d, _i = types.float64, types.int64
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A C function, its address, and what re-raises an exception in it."""
+
+    keep: object
+    address: int
+    replay: Callable
+
+
+@intrinsic
+def _pointer(typingctx, address):
+    """An address as a pointer."""
+    signature = types.voidptr(types.int64)
+
+    def codegen(context, builder, sig, values):
+        return builder.inttoptr(values[0], context.get_value_type(sig.return_type))
+
+    return signature, codegen
+
+
+# functions of time ---------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(_KEPT)
+def motion(function):
+    """`double f(double t)`."""
+    note = np.zeros(2)
+    where = note.ctypes.data
+
+    def wrapped(t):
+        try:
+            return function(t)
+        except Exception:
+            kept = carray(_pointer(where), (2,), np.float64)
+            kept[0], kept[1] = 1.0, t
+            return np.nan
+
+    return _finished(cfunc(_d(_d))(wrapped), note, function)
+
+
+# laws ----------------------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(_KEPT)
+def law(function):
+    """`double f(double x, double xd, double t, int64 which)`: the law, its derivative by `x`, by `xd`."""
+    note = np.zeros(4)
+    slope = (_exact_slope if _law_is_analytic(function) else _difference_of_law)(function)
+    where = note.ctypes.data
+
+    def wrapped(x, xd, t, which):
+        try:
+            if which == 0:
+                return function(x, xd, t)
+            return slope(x, xd, t, which)
+        except Exception:
+            kept = carray(_pointer(where), (4,), np.float64)
+            kept[0], kept[1], kept[2], kept[3] = 1.0, x, xd, t
+            return np.nan
+
+    return _finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function)
+
+
+def _exact_slope(function):
+    @njit
+    def slope(x, xd, t, which):
+        e = complex(0.0, STEP)
+        return (function(x + e * (which == 1), xd + e * (which == 2), t) + 0j).imag / STEP
+
+    return slope
+
+
+def _difference_of_law(function):
+    @njit
+    def slope(x, xd, t, which):
+        if which == 1:
+            h = INCREMENT * (1.0 + abs(x))
+            return (function(x + h, xd, t) - function(x - h, xd, t)) / (2 * h)
+        h = INCREMENT * (1.0 + abs(xd))
+        return (function(x, xd + h, t) - function(x, xd - h, t)) / (2 * h)
+
+    return slope
+
+
+def _law_is_analytic(function):
+    """Whether complex numbers give the derivatives of a law, tried at lengths and rates of several sizes and signs."""
+    slopes = _exact_slope(function), _difference_of_law(function)
+    try:
+        return all(_agree(*(np.array([s(x, r, 0.1, k) for k in (1, 2)]) for s in slopes))
+                   for x in (0.03, 0.3, 1.1, 4.2, -0.7) for r in (0.0, 0.6, -0.9, 7.0, -8.0))
+    except Exception:  # numba cannot compile it for complex numbers, or it refuses the values tried
+        return False
+
+
+def _agree(exact, difference):
+    scale = 1e-9 + np.abs(difference).max()
+    both_off = ~np.isfinite(exact) & ~np.isfinite(difference)
+    return bool((both_off | (np.abs(exact - difference) <= 1e-5 * scale)).all())
+
+
+# forces on several bodies --------------------------------------------------------------------------------------------------------
+
+
+def wrench(function, t, x):
+    """Forces and torques (k, 6) of a user's plain function at the states `x` (k, 18); along the imaginary parts by differences."""
+    if not np.iscomplexobj(x):
+        return _real_wrench(function, t, x)
+    size = np.abs(x.imag).max()
+    h = INCREMENT * (1.0 + np.abs(x.real).max()) / (size or 1.0)
+    value = _real_wrench(function, t, x.real) + 0j
+    if size > 0.0:
+        ends = [_real_wrench(function, t, x.real + s * h * x.imag) for s in (1, -1)]
+        value += 1j * (ends[0] - ends[1]) / (2 * h)
+    return value
+
+
+def _real_wrench(function, t, x):
+    k = len(x)
+    F, T = np.zeros((k, 3)), np.zeros((k, 3))
+    r, A, v, omega = (x[:, a:b].copy() for a, b in ((0, 3), (3, 12), (12, 15), (15, 18)))
+    function(t, r, A.reshape(k, 3, 3), v, omega, F, T)
+    return np.hstack((F, T))
+
+
+def force(function, states):
+    """`void f(double t, int64 states, int64 k, int64 out, int64 is_complex)`; `states` (k, 18) at which it is tried."""
+    return _force(function, len(states), _force_is_analytic(function, np.asarray(states, dtype=float)))
+
+
+@lru_cache(_KEPT)
+def _force(function, k, analytic):
+    note = np.zeros(2 + FRAME * k)
+    real = _wrench_of(function)
+    with_derivative = real if analytic else _difference_of_force(real)
+    where = note.ctypes.data
+
+    def wrapped(t, states, k, out, is_complex):
+        failed = False
+        if is_complex:
+            z, y = carray(_pointer(states), (k, FRAME), np.complex128), carray(_pointer(out), (k, 6), np.complex128)
+            try:
+                with_derivative(t, z, y)
+            except Exception:
+                failed, y[0, 0] = True, np.nan
+            if failed:
+                _note_states(carray(_pointer(where), (2 + FRAME * k,), np.float64), t, z)
+        else:
+            x, f = carray(_pointer(states), (k, FRAME), np.float64), carray(_pointer(out), (k, 6), np.float64)
+            try:
+                real(t, x, f)
+            except Exception:
+                failed, f[0, 0] = True, np.nan
+            if failed:
+                _note_states(carray(_pointer(where), (2 + FRAME * k,), np.float64), t, x)
+
+    def repeat(t, *x):
+        _real_wrench(function.py_func, t, np.array(x).reshape(k, FRAME))
+
+    return _finished(cfunc(types.void(_d, _i, _i, _i, _i))(wrapped), note, repeat)
+
+
+@njit
+def _note_states(note, t, x):
+    note[0], note[1] = 1.0, t
+    for b in range(x.shape[0]):
+        for c in range(FRAME):
+            note[2 + FRAME * b + c] = x[b, c].real
+
+
+def _wrench_of(function):
+    @njit
+    def run(t, x, out):  # plain loops: this is compiled anew in every process
+        k = x.shape[0]
+        r, A, v, omega = (np.empty((k, 3), x.dtype), np.empty((k, 3, 3), x.dtype), np.empty((k, 3), x.dtype), np.empty((k, 3), x.dtype))
+        F, T = np.zeros((k, 3), x.dtype), np.zeros((k, 3), x.dtype)
+        for b in range(k):
+            for i in range(3):
+                r[b, i], v[b, i], omega[b, i] = x[b, i], x[b, 12 + i], x[b, 15 + i]
+                for j in range(3):
+                    A[b, i, j] = x[b, 3 + 3 * i + j]
+        function(t, r, A, v, omega, F, T)
+        for b in range(k):
+            for i in range(3):
+                out[b, i], out[b, 3 + i] = F[b, i], T[b, i]
+
+    return run
+
+
+def _difference_of_force(real):
+    @njit
+    def run(t, z, out):
+        k = z.shape[0]
+        x, d, f, g = np.empty((k, FRAME)), np.empty((k, FRAME)), np.empty((k, 6)), np.empty((k, 6))
+        step = size = 0.0
+        for b in range(k):
+            for c in range(FRAME):
+                x[b, c], d[b, c] = z[b, c].real, z[b, c].imag
+                step, size = max(step, abs(d[b, c])), max(size, abs(x[b, c]))
+        real(t, x, f)
+        for b in range(k):
+            for c in range(6):
+                out[b, c] = f[b, c]
+        if step > 0.0:
+            h = INCREMENT * (1.0 + size) / step
+            real(t, x + h * d, f)
+            real(t, x - h * d, g)
+            for b in range(k):
+                for c in range(6):
+                    out[b, c] += complex(0.0, (f[b, c] - g[b, c]) / (2 * h))
+
+    return run
+
+
+def _force_is_analytic(function, states):
+    rng, run = np.random.default_rng(0), _wrench_of(function)
+    difference, found = _difference_of_force(run), []
+    try:
+        for _ in range(4):
+            x = states + 0.01 * rng.normal(size=states.shape) * (1.0 + np.abs(states))
+            z, out = x + 1j * STEP * rng.normal(size=states.shape), np.empty((2, len(states), 6), complex)
+            run(0.1, z, out[0])
+            difference(0.1, z, out[1])
+            found.append(_agree(out[0].imag / STEP, out[1].imag / STEP))
+    except Exception:
+        return False
+    return all(found)
+
+
+# systems of functions ------------------------------------------------------------------------------------------------------------
+
+
+def system(functions):
+    """`void f(int64 what, double t, int64 q, int64 v, int64 lam, int64 out, int64 is_complex)` of a `UserFunctions` that is compiled."""
+    nq, nv, nc = functions.nq, functions.nv, functions.nc
+    note = np.zeros(3 + nq + nv + nc)
+    run = _evaluation(functions)
+    where, size = note.ctypes.data, len(note)
+
+    def wrapped(what, t, q, v, lam, out, is_complex):
+        n = nc if what == lay.PHI or what == lay.NU or what == lay.GAMMA else nv
+        n = nc * nv if what == lay.PHI_Q else nv * nv if what == lay.MASS else n
+        failed = False
+        if is_complex:
+            x, w, m = (carray(_pointer(q), (nq,), np.complex128), carray(_pointer(v), (nv,), np.complex128),
+                       carray(_pointer(lam), (nc,), np.complex128))
+            y = carray(_pointer(out), (n,), np.complex128)
+            try:
+                run(what, t, x, w, m, y)
+            except Exception:
+                failed, y[:] = True, np.nan
+            if failed:
+                _note(carray(_pointer(where), (size,), np.float64), what, t, x, w, m)
+        else:
+            a, b, c = (carray(_pointer(q), (nq,), np.float64), carray(_pointer(v), (nv,), np.float64),
+                       carray(_pointer(lam), (nc,), np.float64))
+            f = carray(_pointer(out), (n,), np.float64)
+            try:
+                run(what, t, a, b, c, f)
+            except Exception:
+                failed, f[:] = True, np.nan
+            if failed:
+                _note(carray(_pointer(where), (size,), np.float64), what, t, a, b, c)
+
+    def repeat(what, t, *rest):
+        x = np.array(rest)
+        functions.call(int(what), t, x[:nq], x[nq:nq + nv], x[nq + nv:])
+
+    return _finished(cfunc(types.void(_i, _d, _i, _i, _i, _i, _i))(wrapped), note, repeat)
+
+
+@njit
+def _note(note, what, t, q, v, lam):
+    note[0], note[1], note[2] = 1.0, what, t
+    n = q.shape[0]
+    for k in range(n):
+        note[3 + k], note[3 + n + k] = q[k].real, v[k].real
+    if what == lay.FORCE:  # for other evaluations there are no multipliers behind the address
+        for k in range(lam.shape[0]):
+            note[3 + 2 * n + k] = lam[k].real
+
+
+def _evaluation(functions):
+    mass, force, phi, phi_q, nu, gamma, friction = (functions.plain[k] for k in lay.USER_FUNCTIONS)
+    coupled = friction is not None
+    friction = friction or _nothing
+
+    @njit
+    def run(what, t, q, v, lam, out):
+        if what == lay.PHI:
+            out[:] = phi(t, q)
+        elif what == lay.NU:
+            out[:] = nu(t, q)
+        elif what == lay.GAMMA:
+            out[:] = gamma(t, q, v)
+        elif what == lay.FORCE:
+            out[:] = force(t, q, v)
+            if coupled:
+                out[:] += friction(t, q, v, lam)
+        elif what == lay.PHI_Q:
+            _flatten(phi_q(t, q), out)
+        elif what == lay.MASS:
+            _flatten(mass(t, q), out)
+
+    return run
+
+
+@njit
+def _nothing(t, q, v, lam):
+    return v
+
+
+@njit
+def _flatten(A, out):
+    at = 0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            out[at] = A[i, j]
+            at += 1
+
+
+def _finished(c, note, function):
+    def replay():
+        if note[0]:
+            note[0] = 0.0
+            function(*note[1:].tolist())
+
+    return CFunction((c, note), c.address, replay)
