@@ -20,7 +20,7 @@ def open_levels(system, x):
 
 
 def displaced(system, q, rng, share=0.05):
-    """Positions off by `share` of the size of the mechanism, and by as many radians."""
+    """Positions off by `share` of the spread of the centres of mass, and by as many radians."""
     d = rng.uniform(-1.0, 1.0, system.nv) * share
     size = np.abs(q).max() or 1.0
     if system.mechanism is None:
@@ -30,7 +30,8 @@ def displaced(system, q, rng, share=0.05):
     for kind, _, v in places:
         rotation[v + 2:v + 3] |= kind == lay.PLANAR
         rotation[v + 3:v + 6] |= kind == lay.RIGID
-    size = max(np.abs(q[at:at + (2 if kind == lay.PLANAR else 3)]).max() for kind, at, _ in places) or 1.0
+    points = np.array([[*q[at:at + 2], q[at + 2] if kind != lay.PLANAR else 0.0] for kind, at, _ in places])
+    size = np.abs(points - points.mean(axis=0)).max() or np.abs(points).max() or 1.0
     return system.retract(q, np.where(rotation, d, d * size))
 
 

@@ -108,7 +108,7 @@ def test_gamma_is_the_second_derivative_of_phi(rng):
 def test_forces_are_those_of_lagrange(rng):
     """`Q = torque - V_q + (T_q - M' v)`."""
     q, v = random_state(rng)
-    slopes = [np.array([along(lambda x, u=u: andrews_classical.energy(0.0, x, u), q, d) for d in np.eye(7)]) for u in (v, 0 * v)]
+    slopes = [np.array([along(lambda x, u=u: andrews_classical.energy(0.0, x, u + 0j), q, d) for d in np.eye(7)]) for u in (v, 0 * v)]
     kinetic, potential = slopes
     rate_of_mass = along(lambda x: andrews_classical.mass(0.0, x), q, v)
     motor = andrews.TORQUE * np.eye(7)[0]

@@ -8,20 +8,21 @@ from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep, at_rounding
+from .one_step import CONVERGED, DIVERGED, NOT_FINITE, SLOW, FixedStep, at_rounding, largest
 
 
 @compiled
 def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
     """One step from `t`; `a`, `lam` are the guess from the step before. Returns status and iterations.
 
-    Newton's matrix is `[M G^T; G 0]` at the start of the step; derivatives of forces and reactions are left out.
+    Newton's matrix is `[M G^T; G 0]` at the start of the step, and at its end where that does not help; derivatives of forces and
+    reactions are left out.
     Joint friction takes the multipliers of the step before.
     """
     d, v1, q1, G, r1, r2, da, dlam, old = s
     head = header(model)
     old[:] = lam
-    size = np.inf
+    size = before = np.inf
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
@@ -34,7 +35,7 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
         kernels.retract(q, d, model, q1)
         if iteration > 0:
             before, size = size, _size(da, dlam)
-            if size < tol or (size > 0.5 * before and at_rounding(r2, h * h, q1)):
+            if size < tol or (size > 0.5 * before and at_rounding(h * h * largest(r2), q1, G)):
                 return CONVERGED, iteration
             if not np.isfinite(size):
                 return NOT_FINITE, iteration
@@ -44,6 +45,9 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
         kernels.place_velocity(v1, model, work)
         kernels.phi_q(t + h, q1, model, work, G)
         kernels.mass(t + h, q1, model, work)
+        if iteration > SLOW and size > 0.5 * before:  # across a singular position the matrix of the start serves no more
+            part(model, work, lay.W_G)[:] = G
+            kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
         # residual, eq. (13)
         kernels.force(t + h, q1, v1, old, model, work, da)
         sparse.mass_times(kernels.mass_values(model, work), a, model, r1)

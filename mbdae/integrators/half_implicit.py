@@ -8,16 +8,19 @@ from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, NOT_FINITE, FixedStep, at_rounding
+from .one_step import CONVERGED, DIVERGED, NOT_FINITE, SLOW, FixedStep, at_rounding, largest
 
 
 @compiled
-def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
+def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
     """Multipliers and accelerations at `t` that put the constraints right at `t + h`; returns status and iterations.
 
     On entry `a` and `lam` are the guess, from the step before; joint friction is evaluated with that `lam`. After the first correction
-    eqs. (11a), (11b) hold, so that Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration.
+    eqs. (11a), (11b) hold, so that Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration. Where a step
+    leads across a singular position that matrix can have the wrong sign; then the true one is formed in every iteration.
     """
+    b, d, e, r, q1, lam0 = scratch
+    lam0[:] = lam
     head = header(model)
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
     # equations of motion at t with the old multipliers: they ask for the accelerations b
@@ -32,7 +35,7 @@ def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
     for k in range(a.shape[0]):
         b[k] = d[k] - b[k]
     sparse.mass_solve(L, b, model, b)
-    size = np.inf
+    size, frozen = np.inf, True
     for iteration in range(1, max_iter + 1):
         # position at t + h, eqs. (4) and (9d)
         for k in range(d.shape[0]):
@@ -40,30 +43,53 @@ def _solve_step(t, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work):
         kernels.retract(q, d, model, q1)
         kernels.place(q1, model, work)
         kernels.phi(t + h, q1, model, work, r)
-        exact = at_rounding(r, 1.0, q1)
+        opening = largest(r)
         # corrections: B dlam_hat = Phi - G M^-1 e, dx = -M^-1 (e + G^T dlam_hat), where -M^-1 e = h^2 (b - a) at first and zero then
         if iteration == 1:
             for k in range(d.shape[0]):
-                b[k] = h * h * (b[k] - a[k])
-            sparse.add_times(G, b, model, r)
-        kkt.solve_reduced(model, work, r, r)
+                e[k] = h * h * (b[k] - a[k])
+            sparse.add_times(G, e, model, r)
+        if frozen:
+            kkt.solve_reduced(model, work, r, r)
+        else:
+            _solve_anew(t + h, q1, G, L, d, r, model, work)
         d[:] = 0.0
         sparse.add_transposed(G, r, model, d)
         sparse.mass_solve(L, d, model, d)
         before, size = size, 0.0
         for k in range(d.shape[0]):
             if iteration == 1:
-                d[k] -= b[k]
+                d[k] -= e[k]
             size += d[k] * d[k]
             a[k] -= d[k] / (h * h)
         for k in range(r.shape[0]):
             size += r[k] * r[k]
             lam[k] += r[k] / (h * h)
-        if size < tol * tol or (exact and size > 0.25 * before):
+        if size < tol * tol or (size > 0.25 * before and at_rounding(opening, q1, G)):
             return CONVERGED, iteration
-        if not np.isfinite(size):
+        if frozen and (size > 4.0 * before or (iteration >= SLOW and size > 0.25 * before)):
+            a[:], lam[:] = b, lam0  # anew from the guess
+            frozen, size = False, np.inf
+        elif not np.isfinite(size):
             return NOT_FINITE, iteration
     return DIVERGED, max_iter
+
+
+@compiled
+def _solve_anew(t, q1, G, L, d, r, model, work):
+    """`(G(q1) M^-1 G^T) x = r`, dense, into `r`; the solution of minimal norm where the matrix is singular."""
+    G1, e, column = np.empty_like(G), np.zeros_like(r), np.empty_like(r)
+    kernels.phi_q(t, q1, model, work, G1)
+    B = np.empty((r.shape[0], r.shape[0]))
+    for k in range(r.shape[0]):
+        e[k] = 1.0
+        d[:] = 0.0
+        sparse.add_transposed(G, e, model, d)
+        sparse.mass_solve(L, d, model, d)
+        sparse.times(G1, d, model, column)
+        B[:, k] = column
+        e[k] = 0.0
+    r[:] = np.linalg.lstsq(B, r, 1e-14)[0]
 
 
 @compiled
@@ -73,10 +99,11 @@ def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, wo
     The accelerations and multipliers of a time are found in the step that starts there, so a state is stored before it is left, and
     `last` asks for one more solve at the end without a step.
     """
-    b, d, r, q1 = np.empty_like(v), np.empty_like(v), np.empty_like(lam), np.empty_like(q)
+    d, q1 = np.empty_like(v), np.empty_like(q)
+    scratch = np.empty_like(v), d, np.empty_like(v), np.empty_like(lam), q1, np.empty_like(lam)
     stored = iterations = 0
     for k in range(n + 1 if last else n):
-        status, count = _solve_step(t + k * h, h, q, v, a, lam, b, d, r, q1, tol, max_iter, model, work)
+        status, count = _solve_step(t + k * h, h, q, v, a, lam, scratch, tol, max_iter, model, work)
         if status != CONVERGED:
             return status, k, iterations, stored
         if (phase + k) % every == 0 or k == n:

@@ -15,17 +15,23 @@ _STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE}
 _REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite"}
 CHUNK_SECONDS = 0.2
 ROUNDING = 2e-15
+HUGE = 1e100  # beyond, products are not finite
+SLOW = 12  # iterations after which a frozen matrix is replaced if the corrections hardly shrink
 
 
 @compiled
-def at_rounding(phi, scale, q):
-    """Whether `Phi = scale * phi` is as small as rounding allows: a correction that no longer shrinks is then rounding too."""
-    largest = position = 0.0
-    for k in range(phi.shape[0]):
-        largest = max(largest, abs(phi[k]))
-    for k in range(q.shape[0]):
-        position = max(position, abs(q[k]))
-    return scale * largest <= ROUNDING * (1.0 + position)
+def largest(x):
+    """The largest absolute value."""
+    out = 0.0
+    for k in range(x.shape[0]):
+        out = max(out, abs(x[k]))
+    return out
+
+
+@compiled
+def at_rounding(phi, q, G):
+    """Whether a largest `|Phi|` is as small as rounding of `q` allows: a correction that no longer shrinks is then rounding too."""
+    return phi <= ROUNDING * (1.0 + largest(q)) * max(1.0, largest(G))
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ def _interpolated(system, trajectory, t_eval):
     if len(T.t) < 2:
         keep = np.isin(T.t, t_eval)
         return replace(T, t=T.t[keep], q=T.q[keep], v=T.v[keep], a=T.a[keep], lam=T.lam[keep])
+    good = (np.abs(T.q).max(axis=1) < HUGE) & (np.abs(T.v).max(axis=1) < HUGE)  # a run that fails may have exploded before
+    T = replace(T, t=T.t[good], q=T.q[good], v=T.v[good], a=T.a[good], lam=T.lam[good])
     lo, hi = min(T.t[0], T.t[-1]), max(T.t[0], T.t[-1])
     t = np.clip(t_eval[(t_eval >= lo - 1e-12) & (t_eval <= hi + 1e-12)], lo, hi)
     q, v, a, lam = DenseOutput(system, T)(t)

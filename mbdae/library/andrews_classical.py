@@ -1,12 +1,13 @@
 """Andrews' squeezing mechanism in its classical form: seven angles, three loops cut at E, six constraint equations.
 
 Test Set for IVP Solvers, Bari: Andrews' squeezing mechanism; Hairer, Wanner: Solving Ordinary Differential Equations II, section VII.7.
-The data are those of `andrews`; there, the same mechanism stands as seven bodies in Cartesian coordinates. Plain NumPy, equation by
-equation: a second route to the same motion, and a pattern for systems of one's own functions. With `q = (beta, theta, gamma, phi,
+In `andrews` the same mechanism stands as seven bodies in Cartesian coordinates. Here it is written equation by equation: a second
+route to the same motion, and a pattern for systems of one's own functions, compiled. With `q = (beta, theta, gamma, phi,
 delta, Omega, epsilon)` the equations are `M(q) a + Phi_q^T lam = Q(q, v)`, `Phi(q) = 0`. All functions also take complex arguments.
 """
 
 import numpy as np
+from numba import njit
 
 from ..system.system import System
 
@@ -66,9 +67,10 @@ def seven_angles(start="ivp", picture=None):
                                  labels=[f"loop of {body}.{axis}" for body in ("K3", "K4", "K6") for axis in "xy"])
 
 
+@njit(cache=True)
 def mass(t, q):
     """`M(q)`, shape (7, 7)."""
-    _, th, _, ph, _, om, _ = q
+    th, ph, om = q[1], q[3], q[5]
     M = np.zeros((7, 7), dtype=q.dtype)
     M[0, 0] = m1 * ra**2 + m2 * (rr**2 - 2 * da * rr * np.cos(th) + da**2) + I1 + I2
     M[1, 0] = M[0, 1] = m2 * (da**2 - da * rr * np.cos(th)) + I2
@@ -83,10 +85,11 @@ def mass(t, q):
     return M
 
 
+@njit(cache=True)
 def force(t, q, v):
     """`Q(q, v)`: motor, spring, and the terms quadratic in the rates, shape (7,)."""
-    _, th, g, ph, _, om, _ = q
-    d_b, d_th, _, d_ph, d_de, d_om, d_ep = v
+    th, g, ph, om = q[1], q[2], q[3], q[5]
+    d_b, d_th, d_ph, d_de, d_om, d_ep = v[0], v[1], v[3], v[4], v[5], v[6]
     F_x, F_y = spring_force(g)
     return np.array([
         TORQUE - m2 * da * rr * d_th * (d_th + 2 * d_b) * np.sin(th),
@@ -99,6 +102,7 @@ def force(t, q, v):
     ])
 
 
+@njit(cache=True)
 def spring(g):
     """Components and length of the spring from C to D."""
     x = sd * np.cos(g) + sc * np.sin(g) + xb - xc
@@ -106,6 +110,7 @@ def spring(g):
     return x, y, np.sqrt(x**2 + y**2)
 
 
+@njit(cache=True)
 def spring_force(g):
     """Force of the spring on D."""
     x, y, length = spring(g)
@@ -113,9 +118,10 @@ def spring_force(g):
     return -tension * x / length, -tension * y / length
 
 
+@njit(cache=True)
 def phi(t, q):
     """`Phi(q)`: E by way of the crank, less E by way of K3, of K5 and K4, of K7 and K6, shape (6,)."""
-    b, th, g, ph, de, om, ep = q
+    b, th, g, ph, de, om, ep = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
     x = rr * np.cos(b) - d * np.cos(b + th)
     y = rr * np.sin(b) - d * np.sin(b + th)
     return np.array([
@@ -128,9 +134,10 @@ def phi(t, q):
     ])
 
 
+@njit(cache=True)
 def phi_q(t, q):
     """`Phi_q(q)`, shape (6, 7)."""
-    b, th, g, ph, de, om, ep = q
+    b, th, g, ph, de, om, ep = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
     G = np.zeros((6, 7), dtype=q.dtype)
     G[0::2, 1] = d * np.sin(b + th)
     G[1::2, 1] = -d * np.cos(b + th)
@@ -144,15 +151,17 @@ def phi_q(t, q):
     return G
 
 
+@njit(cache=True)
 def nu(t, q):
     """`nu = -Phi_t`: no constraint depends on time."""
-    return np.zeros(6)
+    return np.zeros(6, dtype=q.dtype)
 
 
+@njit(cache=True)
 def gamma(t, q, v):
     """`gamma(q, v) = -(Phi_q v)_q v`, shape (6,)."""
-    b, th, g, ph, de, om, ep = q
-    d_b, d_th, d_g, d_ph, d_de, d_om, d_ep = v
+    b, th, g, ph, de, om, ep = q[0], q[1], q[2], q[3], q[4], q[5], q[6]
+    d_b, d_th, d_g, d_ph, d_de, d_om, d_ep = v[0], v[1], v[2], v[3], v[4], v[5], v[6]
     x = rr * np.cos(b) * d_b**2 - d * np.cos(b + th) * (d_b + d_th) ** 2
     y = rr * np.sin(b) * d_b**2 - d * np.sin(b + th) * (d_b + d_th) ** 2
     return np.array([
@@ -165,6 +174,7 @@ def gamma(t, q, v):
     ])
 
 
+@njit(cache=True)
 def energy(t, q, v):
     """Kinetic energy and that of the spring; the work of the motor is `TORQUE (beta - beta(0))`."""
     length = spring(q[2])[2]

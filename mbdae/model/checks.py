@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 UNIT_TOLERANCE = 1e-8
+ROUNDING = 4e-16  # vectors that have been scaled once are left as they are
 
 
 def name(value, what):
@@ -19,6 +20,8 @@ def number(value, owner, field):
     """A finite float."""
     try:
         x = float(value)
+    except OverflowError:
+        x = math.inf
     except (TypeError, ValueError):
         raise ValueError(f"{owner}: {field} must be a number, got {value!r}") from None
     if not math.isfinite(x):
@@ -72,7 +75,7 @@ def unit(value, owner, field):
     if abs(norm - 1.0) > UNIT_TOLERANCE:
         scaled = tuple(round(c / norm, 9) for c in x)
         raise ValueError(f"{owner}: {field} must be a unit vector, its length is {norm:.9g}; {scaled} would do")
-    return tuple(c / norm for c in x)
+    return x if abs(norm - 1.0) <= ROUNDING else tuple(c / norm for c in x)
 
 
 def array(value, owner, field):
@@ -100,4 +103,4 @@ def inertia(value, owner):
     smallest = np.linalg.eigvalsh(a)[0]
     if smallest <= 0.0:
         raise ValueError(f"{owner}: inertia must be positive definite, its smallest eigenvalue is {smallest:.6g}")
-    return tuple(float(x) for x in (0.5 * (a + a.T)).ravel())
+    return tuple(float(x) for x in (0.5 * a + 0.5 * a.T).ravel())

@@ -30,10 +30,10 @@ class Picture:
 
     centres: np.ndarray
     bodies: list
-    joints: np.ndarray = ()
-    ground: np.ndarray = ()
-    rods: list = ()
-    springs: list = ()
+    joints: np.ndarray | tuple = ()
+    ground: np.ndarray | tuple = ()
+    rods: list | tuple = ()
+    springs: list | tuple = ()
 
     def __post_init__(self):
         for name in ("centres", "joints", "ground"):

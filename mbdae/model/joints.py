@@ -165,6 +165,7 @@ class Rod(_Joint):
     def __post_init__(self):
         super().__post_init__()
         self._set("length", checks.positive(self.length, self._owner, "length"))
+        checks.number(self.length * self.length, self._owner, "the square of length")
 
     def primitives(self, bodies):
         return (D(self.name, self.i, self.j, self.s_i, self.s_j, self.length**2),)

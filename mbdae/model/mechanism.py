@@ -46,6 +46,7 @@ class Mechanism:
     forces: tuple = ()
     gravity: tuple = (0.0, 0.0, 0.0)
     _primitives: tuple = field(init=False, repr=False, compare=False, default=())
+    _labels: tuple = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self):
         checks.name(self.name, "Mechanism")
@@ -76,7 +77,7 @@ class Mechanism:
     @property
     def labels(self):
         """One label per constraint equation."""
-        return tuple(label for p in self._primitives for label in p.labels())
+        return self._labels
 
     @property
     def dof(self):
@@ -188,8 +189,9 @@ class Mechanism:
         found = tuple(p for element in self.constraints for p in element.primitives(table))
         for p in found:
             _check_primitive(p, table)
+        labels = tuple(label for p in found for label in p.labels())
         object.__setattr__(self, "_primitives", found)
-        labels = self.labels
+        object.__setattr__(self, "_labels", labels)
         twice = next((x for x in labels if labels.count(x) > 1), None) if len(set(labels)) < len(labels) else None
         if twice:
             raise ValueError(f"{self._owner}: two constraint equations are called {twice!r}; rename a joint or driver")

@@ -67,7 +67,7 @@ def _checked_quaternion(p, owner):
     norm = float(np.linalg.norm(p))
     if abs(norm - 1.0) > ROTATION_TOLERANCE:
         raise ValueError(f"{owner}: the orientation quaternion must have length 1, it has {norm:.9g}")
-    return tuple(float(e) for e in p / norm)
+    return tuple(float(e) for e in (p if abs(norm - 1.0) <= checks.ROUNDING else p / norm))
 
 
 def _checked_matrix(A, owner):

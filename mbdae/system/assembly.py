@@ -91,33 +91,44 @@ def _finite(x, shape, what):
 
 
 def positions(system, t, guess):
-    """Positions on `Phi(t, q) = 0` nearest to the guess in the mass metric."""
+    """Positions on `Phi(t, q) = 0` nearest to the guess in the mass metric, or near it where the nearest are not found."""
     if system.nc == 0:
         return guess.copy()
-    q, residual = guess.copy(), system.phi(t, guess)
+    q, stuck = _drawn(system, t, guess.copy(), guess)
+    q = _polished(system, t, q)
+    return _polished(system, t, _drawn(system, t, q, guess)[0]) if stuck else q
+
+
+def _drawn(system, t, q, guess):
+    """Newton steps from `q` towards the nearest positions, and whether they got stuck on the way."""
+    residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
         x = system.difference(q, guess)
         pull = _transported(system, system.mass_times(t, guess, x), x)
         d, _, _ = system.solve_kkt(t, q, -pull, -residual)
         if _norm(residual) < _tolerance(q) and np.abs(d).max() < 1e-9 * (1.0 + np.abs(x).max()):
             break
-        q, residual = _damped(system, t, q, d, residual)
-    return _polished(system, t, q, residual)
+        better = _damped(system, t, q, d, residual)
+        if better is None:
+            return q, True
+        q, residual = better
+    return q, False
 
 
 def _damped(system, t, q, d, residual):
-    """The longest of the steps `d, d/2, d/4, ...` that brings the constraints nearer."""
+    """The longest of the steps `d, d/2, d/4, ...` that brings the constraints nearer; `None` if there is none."""
     size = _norm(residual)
     for halving in range(25):
         trial = system.retract(q, d * 0.5**halving)
         new = system.phi(t, trial)
         if _norm(new) < max(0.999 * size, 1e-4 * (1.0 + np.abs(q).max())):
             return trial, new
-    raise AssemblyError(f"{system.name} cannot be assembled at t = {t:g}: {_worst(system, residual)}")
+    return None
 
 
-def _polished(system, t, q, residual):
+def _polished(system, t, q):
     """Newton steps on `Phi` alone until rounding is reached."""
+    residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
         if _norm(residual) <= _tolerance(q):
             return q
@@ -125,7 +136,10 @@ def _polished(system, t, q, residual):
         trial = system.retract(q, d)
         new = system.phi(t, trial)
         if not _norm(new) < _norm(residual):
-            break
+            better = _damped(system, t, q, d, residual) if _norm(residual) > 1e3 * _tolerance(q) else None
+            if better is None:
+                break
+            trial, new = better
         q, residual = trial, new
     if _norm(residual) > 1e3 * _tolerance(q):
         raise AssemblyError(f"{system.name} cannot be assembled at t = {t:g}: {_worst(system, residual)}")

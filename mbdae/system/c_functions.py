@@ -13,6 +13,7 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 
+from ..compiled import compiled
 from . import layout as lay
 from .layout import FRAME
 
@@ -183,7 +184,7 @@ def _force(function, k, analytic):
     return _finished(cfunc(types.void(_d, _i, _i, _i, _i))(wrapped), note, repeat)
 
 
-@njit
+@compiled
 def _note_states(note, t, x):
     note[0], note[1] = 1.0, t
     for b in range(x.shape[0]):
@@ -241,6 +242,7 @@ def _force_is_analytic(function, states):
     try:
         for _ in range(4):
             x = states + 0.01 * rng.normal(size=states.shape) * (1.0 + np.abs(states))
+            x[:, :3] *= rng.choice([-1.0, 1.0], (len(x), 3))  # complex powers of negative numbers are not what they should be
             z, out = x + 1j * STEP * rng.normal(size=states.shape), np.empty((2, len(states), 6), complex)
             run(0.1, z, out[0])
             difference(0.1, z, out[1])
@@ -271,8 +273,9 @@ def system(functions):
             try:
                 run(what, t, x, w, m, y)
             except Exception:
-                failed, y[:] = True, np.nan
+                failed = True
             if failed:
+                _spoil(y)
                 _note(carray(_pointer(where), (size,), np.float64), what, t, x, w, m)
         else:
             a, b, c = (carray(_pointer(q), (nq,), np.float64), carray(_pointer(v), (nv,), np.float64),
@@ -281,8 +284,9 @@ def system(functions):
             try:
                 run(what, t, a, b, c, f)
             except Exception:
-                failed, f[:] = True, np.nan
+                failed = True
             if failed:
+                _spoil(f)
                 _note(carray(_pointer(where), (size,), np.float64), what, t, a, b, c)
 
     def repeat(what, t, *rest):
@@ -292,7 +296,7 @@ def system(functions):
     return _finished(cfunc(types.void(_i, _d, _i, _i, _i, _i, _i))(wrapped), note, repeat)
 
 
-@njit
+@compiled
 def _note(note, what, t, q, v, lam):
     note[0], note[1], note[2] = 1.0, what, t
     n = q.shape[0]
@@ -311,15 +315,15 @@ def _evaluation(functions):
     @njit
     def run(what, t, q, v, lam, out):
         if what == lay.PHI:
-            out[:] = phi(t, q)
+            _copy(phi(t, q), out)
         elif what == lay.NU:
-            out[:] = nu(t, q)
+            _copy(nu(t, q), out)
         elif what == lay.GAMMA:
-            out[:] = gamma(t, q, v)
+            _copy(gamma(t, q, v), out)
         elif what == lay.FORCE:
-            out[:] = force(t, q, v)
+            _copy(force(t, q, v), out)
             if coupled:
-                out[:] += friction(t, q, v, lam)
+                _add(friction(t, q, v, lam), out)
         elif what == lay.PHI_Q:
             _flatten(phi_q(t, q), out)
         elif what == lay.MASS:
@@ -333,13 +337,31 @@ def _nothing(t, q, v, lam):
     return v
 
 
-@njit
+@compiled
+def _copy(x, out):
+    for k in range(out.shape[0]):
+        out[k] = x[k]
+
+
+@compiled
+def _add(x, out):
+    for k in range(out.shape[0]):
+        out[k] += x[k]
+
+
+@compiled
 def _flatten(A, out):
     at = 0
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
             out[at] = A[i, j]
             at += 1
+
+
+@compiled
+def _spoil(out):
+    for k in range(out.shape[0]):
+        out[k] = np.nan
 
 
 def _finished(c, note, function):

@@ -183,15 +183,31 @@ def tables_from_functions(callbacks, **functions):
 
 
 def _analytic(function, args):
-    """Whether complex arguments give the derivative of the function: the complex step against central differences."""
+    """Whether complex arguments give the derivative of the function: the complex step against central differences.
+
+    Tried at the initial guess and around it, with both signs of all arguments: complex powers of negative numbers, as some compilers
+    make them, spoil the imaginary part.
+    """
+    rng = np.random.default_rng(0)
+    others = [tuple(rng.choice([-1.0, 1.0], a.shape) * (np.abs(a) + 0.3 * rng.random(a.shape)) for a in args) for _ in range(4)]
+    return _agrees(function, args) is True and all(_agrees(function, x) is not False for x in others)
+
+
+def _agrees(function, args):
+    """Whether the complex step agrees with central differences at one point; `None` where the function cannot be evaluated."""
     direction = [np.cos(np.arange(len(a)) + 1.0) for a in args]
+    h = _CUBE_ROOT
+    try:
+        ends = [np.asarray(function(0.0, *[a + s * h * d for a, d in zip(args, direction)])) for s in (1, -1)]
+    except Exception:
+        return None
     try:
         stepped = np.asarray(function(0.0, *[a + 1j * _STEP * d for a, d in zip(args, direction)])).imag / _STEP
     except Exception:  # a function that refuses complex numbers is lifted instead
         return False
-    h = _CUBE_ROOT
-    ends = [np.asarray(function(0.0, *[a + s * h * d for a, d in zip(args, direction)])) for s in (1, -1)]
     central = (ends[0] - ends[1]) / (2 * h)
+    if not np.isfinite(central).all():
+        return None
     scale = 1.0 + np.abs(central).max(initial=0.0)
     return stepped.shape == central.shape and bool(np.allclose(stepped, central, rtol=1e-5, atol=1e-6 * scale))
 
