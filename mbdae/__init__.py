@@ -6,6 +6,7 @@ with any method, a `Solution`.
 
 from .integrators.fully_implicit import FullyImplicit
 from .integrators.half_implicit import HalfImplicit
+from .io import DescriptionError, load, save
 from .library.problem import problem
 from .model.bodies import GROUND, Particle, PlanarBody, RigidBody
 from .model.drivers import AngleDriver, CoordinateDriver, DistanceDriver, PlanarAngleDriver
@@ -49,6 +50,7 @@ __all__ = [
     "CoordinateDriver",
     "Cylindrical",
     "D",
+    "DescriptionError",
     "DistanceDriver",
     "Fixed",
     "Friction",
@@ -89,6 +91,8 @@ __all__ = [
     "Universal",
     "UserForce",
     "assemble",
+    "load",
     "problem",
+    "save",
     "solve",
 ]

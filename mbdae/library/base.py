@@ -1,5 +1,6 @@
 """What an entry of the library consists of."""
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -41,10 +42,32 @@ def table(label, kind, source, digits, names, rows, **parameters):
     return tuple(Reference(label, kind, source, t, dict(zip(names, values, strict=True)), digits, parameters) for t, *values in rows)
 
 
-def check_coordinates(name, given, known=("cartesian", "classical")):
+def whole_number(owner, parameter, value, least, most):
+    """The parameter as a Python integer.
+
+    Raises
+    ------
+    ValueError
+        If it is none from `least` to `most`.
+    """
+    try:
+        n = operator.index(value)
+    except TypeError:
+        n = least - 1
+    if isinstance(value, bool) or not least <= n <= most:
+        raise ValueError(f"{owner}: {parameter} must be an integer from {least} to {most}, got {value!r}")
+    return n
+
+
+def one_of(owner, parameter, value, known):
+    """Refuse a value that is not among those known."""
+    if value not in known:
+        raise ValueError(f"{owner}: {parameter} must be {' or '.join(repr(k) for k in known)}, got {value!r}")
+
+
+def check_coordinates(owner, value):
     """Refuse coordinates that a mechanism does not have."""
-    if given not in known:
-        raise ValueError(f"{name}: coordinates must be {' or '.join(repr(k) for k in known)}, got {given!r}")
+    one_of(owner, "coordinates", value, ("cartesian", "classical"))
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ class Picture:
         Points of moving bodies and of the ground at which something is attached.
     rods, springs : list of ndarray
         Their two ends.
+    up : str
+        Axis that is vertical in pictures of space.
     """
 
     centres: np.ndarray
@@ -34,6 +36,7 @@ class Picture:
     ground: np.ndarray | tuple = ()
     rods: list | tuple = ()
     springs: list | tuple = ()
+    up: str = "z"
 
     def __post_init__(self):
         for name in ("centres", "joints", "ground"):
@@ -74,6 +77,8 @@ class Geometry:
         self._index = {name: k for k, name in enumerate(self.names)}
         self._first = np.cumsum([0] + [7 if isinstance(b, RigidBody) else 3 for b in mechanism.bodies])
         self._rods, self._springs = self._links()
+        g = np.abs(mechanism.gravity)
+        self._up = "xyz"[int(g.argmax())] if g.any() else "z"
         joined = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)] + self._rods + self._springs
         slid = [p for p in mechanism.primitives if isinstance(p, DP2)]
         ends = [(self._index.get(name), point) for e in joined + slid for name, point in ((e.i, e.s_i), (e.j, e.s_j))
@@ -104,7 +109,7 @@ class Geometry:
         joints = [_point(frames, k, s) for k, s in self._ends if k is not None]
         ground = [np.array(s) for k, s in self._ends if k is None]
         rods, springs = ([self._ends_of(e, frames) for e in group] for group in (self._rods, self._springs))
-        return Picture(centres, lines, joints, ground, rods, springs)
+        return Picture(centres, lines, joints, ground, rods, springs, self._up)
 
     def _ends_of(self, element, frames):
         return np.array([_point(frames, self._index.get(n), s) for n, s in ((element.i, element.s_i), (element.j, element.s_j))])

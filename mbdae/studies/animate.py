@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..trajectory import DenseOutput
-from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, scene, size_of_figure, upward
+from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, scene, size_of_figure
 from .figures import GREY, new_figure, style
 
 ENDINGS = (".gif", ".mp4")
@@ -119,7 +119,7 @@ class _Film:
         limits, size = scene(geometry, times, self.q, view)
         with style():
             self.figure = new_figure(*_even(size_of_figure(limits, view)))
-            axes = prepared_axes(self.figure, limits, view, upward(solution.system))
+            axes = prepared_axes(self.figure, limits, view, geometry.at(times[0], self.q[0]).up)
             shape = [[]] * (3 if view == "3d" else 2)
             faint = {"linewidth": 1.0, "alpha": 0.45, "zorder": 0}
             self.traces = [axes.plot(*shape, color=body_colour(k), **faint)[0] for k in range(self.paths.shape[1])]

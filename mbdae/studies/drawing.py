@@ -152,12 +152,6 @@ def prepared_axes(figure, limits, view, up="z"):
     return axes
 
 
-def upward(system):
-    """The axis along which gravity acts most, `"z"` without gravity."""
-    g = np.abs(system.mechanism.gravity if system.mechanism is not None else (0.0, 0.0, 0.0))
-    return "xyz"[int(g.argmax())] if g.any() else "z"
-
-
 def size_of_figure(limits, view, longest=5.6):
     """Width and height in inches that suit the scene."""
     if view == "3d":
@@ -188,7 +182,7 @@ def plot_positions(solution, view="xy", instants=6, title=None):
     limits, size = scene(geometry, solution.t[some], solution.q[some], checked_view(view))
     with style():
         figure = new_figure(*size_of_figure(limits, view))
-        axes = prepared_axes(figure, limits, view, upward(solution.system))
+        axes = prepared_axes(figure, limits, view, geometry.at(solution.t[0], solution.q[0]).up)
         paths = np.array([geometry.at(t, q).centres for t, q in zip(solution.t, solution.q)])
         for k in range(paths.shape[1]):
             put(axes.plot(*([[]] * (3 if view == "3d" else 2)), color=body_colour(k), linewidth=0.8, alpha=0.6)[0], paths[:, k], view)

@@ -77,6 +77,9 @@ def consistent(system, t, q, v):
 def _completed(system, t, q, v_guess):
     v = velocities(system, t, q, v_guess)
     a, lam, redundant = accelerations(system, t, q, v)
+    G = system.phi_q(t, q)
+    force = system.force(t, q, v, lam) - system.mass_times(t, q, a) - G.T @ lam
+    a = a + system.solve_kkt(t, q, force, system.gamma(t, q, v) - G @ a)[0]  # removes the rounding of the first solution
     return State(float(t), q, v, a, lam, redundant)
 
 

@@ -1,0 +1,153 @@
+"""From text to plain objects, lists, numbers, texts, true, false and nothing; JSON by the standard library, YAML by the parser of PyYAML.
+
+YAML is read by the core rules of YAML 1.2, and without its tags, anchors and aliases. Nothing is constructed but plain data.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+
+import yaml
+
+from .description import DescriptionError
+
+ENDINGS = (".json", ".yaml", ".yml")
+MAX_DEPTH = 32
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Object(dict):
+    """An object of the file; `twice` is a key that appears more than once."""
+
+    def __init__(self, pairs):
+        super().__init__(pairs)
+        self.twice = None
+        if len(self) < len(pairs):
+            self.twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
+
+
+def check_ending(path):
+    """The ending of a path in small letters."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise DescriptionError(f"the name of the file must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    return ending
+
+
+def decode(content):
+    """Text of a file in UTF-8, with or without a byte order mark."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DescriptionError(f"the file is not text in UTF-8 (byte {content[error.start]:#04x} at position {error.start}); "
+                               "save it in this encoding") from None
+    if not text.strip():
+        raise DescriptionError("the file is empty")
+    return text
+
+
+def parse(text, ending):
+    """The plain data in a text."""
+    return _json(text) if ending == ".json" else _yaml(text)
+
+
+def _json(text):
+    try:
+        return json.loads(text, parse_int=float, object_pairs_hook=Object)
+    except json.JSONDecodeError as error:
+        raise _at(error.lineno, error.colno, f"no valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise DescriptionError("the file is nested too deeply") from None
+
+
+def _at(line, column, reason):
+    return DescriptionError(reason, f"line {line}, column {column}")
+
+
+# --- YAML -------------------------------------------------------------------------------------------------------------------------------
+
+_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_SPECIAL = re.compile(r"([-+]?\.(inf|Inf|INF))|\.(nan|NaN|NAN)")
+_WORDS = {word: value for name, value in (("null", None), ("true", True), ("false", False))
+          for word in (name, name.capitalize(), name.upper())} | {"": None, "~": None}
+
+
+def _yaml(text):
+    control = _CONTROL.search(text)
+    if control:
+        line = text.count("\n", 0, control.start()) + 1
+        column = control.start() - text.rfind("\n", 0, control.start())
+        raise _at(line, column, f"no valid YAML: the character U+{ord(control[0]):04X} is not allowed")
+    events = yaml.parse(text, Loader=LOADER)
+    try:
+        return _document(events)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = ": ".join(part for part in (error.context, error.problem) if part)
+        raise _at(mark.line + 1, mark.column + 1, f"no valid YAML: {reason}") from None
+    except DescriptionError:
+        raise
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # such as an escape that names no character
+        raise DescriptionError(f"no valid YAML: {error}") from None
+    finally:
+        events.close()
+
+
+def _document(events):
+    next(events)  # start of the stream
+    if isinstance(next(events), yaml.StreamEndEvent):
+        raise DescriptionError("the file is empty")
+    data = _compose(events, next(events), 1)
+    next(events)  # end of the document
+    event = next(events)
+    if not isinstance(event, yaml.StreamEndEvent):
+        raise _refused(event, "a second document begins here; a file holds one mechanism")
+    return data
+
+
+def _compose(events, event, depth):
+    if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+        raise _refused(event, "anchors (&) and aliases (*) are not allowed; write the value out, and names with these signs in quotes")
+    if event.tag is not None:
+        raise _refused(event, f"tags are not allowed; leave out {event.tag}, and write texts that begin with ! in quotes")
+    if isinstance(event, yaml.ScalarEvent):
+        return event.value if event.style else plain(event.value)
+    if depth > MAX_DEPTH:
+        raise _refused(event, "nested too deeply")
+    if isinstance(event, yaml.SequenceStartEvent):
+        return [_compose(events, item, depth + 1) for item in _until(events, yaml.SequenceEndEvent)]
+    return Object([(_key(key), _compose(events, next(events), depth + 1)) for key in _until(events, yaml.MappingEndEvent)])
+
+
+def _until(events, end):
+    while not isinstance(event := next(events), end):
+        yield event
+
+
+def _key(event):
+    if not isinstance(event, yaml.ScalarEvent) or event.tag is not None or event.anchor is not None:
+        raise _refused(event, "a key must be the plain name of a field")
+    return event.value
+
+
+def _refused(event, reason):
+    return _at(event.start_mark.line + 1, event.start_mark.column + 1, reason)
+
+
+def plain(text):
+    """The value of a scalar without quotes."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    if _SPECIAL.fullmatch(text):
+        return float(text.replace(".", ""))
+    if _INTEGER.fullmatch(text):
+        try:
+            return float(int(text[2:], 8 if text[1] == "o" else 16))
+        except OverflowError:
+            return math.inf
+    return text
