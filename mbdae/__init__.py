@@ -30,6 +30,7 @@ from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermi
 from .solution import Solution
 from .solve import solve
 from .status import Statistics, Status
+from .symbolic import from_sympy
 from .system.assembly import AssemblyError, State, assemble
 from .system.system import System
 
@@ -91,6 +92,7 @@ __all__ = [
     "Universal",
     "UserForce",
     "assemble",
+    "from_sympy",
     "load",
     "problem",
     "save",

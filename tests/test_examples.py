@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import mbdae
 from mbdae import library
@@ -102,10 +103,21 @@ def check_assimulo_dropin(found):
     assert found["drift"] < 1e-6
 
 
+def check_sympy_dropin(found):
+    """Against polar coordinates."""
+    for (M, _), end in found["ends"].items():
+        def rates(t, y, M=M):
+            r, a, dr, da = y
+            return dr, da, (r * da**2 + 9.81 * (np.cos(a) - M)) / (1 + M), -(2 * dr * da + 9.81 * np.sin(a)) / r
+
+        r, a = solve_ivp(rates, (0.0, 3.0), (1.0, np.pi / 2, 0.0, 0.0), "DOP853", rtol=1e-11, atol=1e-12).y[:2, -1]
+        np.testing.assert_allclose(end, (r * np.sin(a), -r * np.cos(a), r - 2.0), atol=1e-6)  # found: 6e-8
+
+
 CHECKS = {"quickstart": check_quickstart, "user_force": check_user_force, "own_equations": check_own_equations,
           "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
           "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin,
-          "assimulo_dropin": check_assimulo_dropin}
+          "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin}
 
 
 def test_every_example_is_checked():
@@ -113,7 +125,8 @@ def test_every_example_is_checked():
     assert all(len(f.read_text().splitlines()) <= (30 if f.stem.endswith("_dropin") else 40) for f in EXAMPLES.glob("*.py"))
 
 
-NEEDS = {"odes_dropin": "scikits_odes", "solve_dae_dropin": "solve_dae", "radau13_dropin": "pyradau13", "assimulo_dropin": "assimulo"}
+NEEDS = {"odes_dropin": "scikits_odes", "solve_dae_dropin": "solve_dae", "radau13_dropin": "pyradau13", "assimulo_dropin": "assimulo",
+         "sympy_dropin": "sympy"}
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -5,7 +5,7 @@ import sys
 
 from .. import __version__
 from ..studies.reference import ReferenceFailed
-from . import animate, compare, doctor, listing, matrix, solve
+from . import animate, compare, confirm, doctor, listing, matrix, solve
 from .console import complain
 from .options import Refusal
 
@@ -17,6 +17,7 @@ examples:
   mbdae compare slider-crank          integrators and solvers side by side: accuracy against cost
   mbdae solve chain --output run.npz  one run to a file
   mbdae animate four-link             a film
+  mbdae confirm andrews               reference values against two routes
   mbdae matrix                        every solver in every formulation
   mbdae doctor                        solvers on this machine, and how to get the others
 
@@ -38,7 +39,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an error comes from")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (compare, solve, animate, listing, matrix, doctor):
+    for module in (compare, solve, animate, listing, confirm, matrix, doctor):
         module.add_parser(commands)
     return top
 

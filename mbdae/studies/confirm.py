@@ -1,0 +1,205 @@
+"""How far the reference values of the library are confirmed, by two routes that share little but the equations.
+
+One route integrates the underlying ODE with an explicit (or, where forces are stiff, an implicit) Runge-Kutta method and projects its
+states onto the constraints as it goes. The other gives the constraints themselves to a collocation method for DAEs, in Gear's form, or
+where that fails to a multistep method.
+Where a mechanism is known in two sets of coordinates, both are taken.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import library
+from ..adapters.dae import SolveDae
+from ..adapters.scipy import SolveIvp
+from ..adapters.sundae import Ida
+from ..solve import solve
+from ..system.assembly import AssemblyError, State
+
+SEGMENTS = 50  # of the usual time span, after each of which the first route is projected
+MOST_DIGITS = 16.0
+LONGEST = 2.0  # usual time spans up to which references are compared
+MOST_STEPS = 20_000  # of an explicit method between two projections: at a singular position it would never end
+
+
+@dataclass(frozen=True)
+class Route:
+    """A method, a form, and tolerances; `atol` is relative to the size of the coordinates."""
+
+    title: str
+    method: object
+    formulation: str
+    rtol: float
+    atol: float
+    project: bool
+
+
+EXPLICIT = Route("DOP853, underlying ODE", SolveIvp("DOP853", max_steps=MOST_STEPS), "ode", 1e-12, 1e-14, True)
+IMPLICIT = Route("Radau, underlying ODE", SolveIvp("Radau"), "ode", 1e-11, 1e-13, True)
+COLLOCATION = Route("Radau IIA of order 13, Gear", SolveDae("Radau7"), "gear", 1e-11, 1e-13, False)
+MULTISTEP = Route("IDA, Gear", Ida(), "gear", 1e-11, 1e-13, False)
+VELOCITIES = Route("IDA, index 2", Ida(), "index2", 1e-10, 1e-12, False)
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """One table of references, and the digits to which a route reproduces it.
+
+    Attributes
+    ----------
+    mechanism : str
+    parameters : dict
+    label, kind : str
+    digits : int
+        That the library says may be relied upon.
+    instants : int
+        How many were compared, of `listed`.
+    last : float
+        The last of them [s].
+    found : float or None
+        Digits of the worst value at any of the instants, relative to the largest value of the quantity in the table; `None` if the route
+        failed.
+    route, message : str
+    """
+
+    mechanism: str
+    parameters: dict
+    label: str
+    kind: str
+    digits: int
+    instants: int
+    listed: int
+    last: float
+    found: float | None
+    route: str
+    message: str = ""
+
+
+def confirm(entry, parameters, t_max=None, progress=None):
+    """Compare the references of a mechanism with what two routes find; of several ways for the second the first that comes through.
+
+    Parameters and result as for `compare`.
+    """
+    first = compare(entry, parameters, IMPLICIT if entry.stiff else EXPLICIT, t_max, progress)
+    for route in (COLLOCATION, MULTISTEP, VELOCITIES):
+        second = compare(entry, parameters, route, t_max, progress)
+        if not any(c.message for c in second):
+            break
+    return first + second
+
+
+def compare(entry, parameters, route, t_max=None, progress=None):
+    """Compare the references of a mechanism with what a route finds.
+
+    Parameters
+    ----------
+    entry : Entry
+    parameters : dict
+    route : Route
+    t_max : float, optional
+        Last instant compared [s], by default twice the usual time span.
+    progress : callable, optional
+        `progress(t)`.
+
+    Returns
+    -------
+    list of Confirmation
+        One per table of references.
+    """
+    wanted = entry.references_for(parameters)
+    t_max = LONGEST * entry.t_end if t_max is None else t_max
+    times = sorted({r.t for r in wanted if r.t <= t_max * (1.0 + 1e-12)})
+    system = library.system(entry.name, **parameters)
+    states, message = _states(system, times, route, entry.t_end / SEGMENTS, progress)
+    tables = {}
+    for r in wanted:
+        tables.setdefault((r.label, r.kind), []).append(r)
+    return [_compared(entry, parameters, system, rows, states, times, route.title, message) for rows in tables.values()]
+
+
+def _states(system, times, route, longest, progress):
+    """States at the times that a route reaches, and what it says if it fails."""
+    size = float(np.clip(np.abs(system.start.q).max(), 1e-2, 1e8))
+    options = {"formulation": route.formulation, "rtol": route.rtol, "atol": route.atol * size}
+    found, state = {0.0: system.start}, system.start
+    legs = [] if route.project else [[t for t in times if t > 0.0]]
+    if route.project:
+        for a, b in zip([0.0, *times], times):
+            legs += [[t] for t in np.linspace(a, b, max(1, int(np.ceil((b - a) / longest))) + 1)[1:]] if b > a else []
+    for leg in legs:
+        if not leg:
+            continue
+        try:
+            s = solve(system, route.method, (state.t, leg[-1]), state=state, t_eval=leg, progress=progress, **options)
+        except (AssemblyError, FloatingPointError) as e:
+            return found, str(e)
+        for k, t in enumerate(s.t):
+            state = State(float(t), s.q[k], s.v[k], s.a[k], s.lam[k])
+            found[float(t)] = state
+        if not s.success:
+            return found, s.message
+    return found, ""
+
+
+def _compared(entry, parameters, system, rows, states, times, title, message):
+    met = [r for r in rows if r.t in times and r.t in states]
+    complete = len(met) == sum(r.t in times for r in rows)
+    scale = {name: max(abs(r.values[name]) for r in rows) for name in rows[0].values}
+    worst = 0.0
+    for r in met:
+        x = states[r.t]
+        out = entry.observe(system, r.t, x.q, x.v, x.a, x.lam)
+        worst = max([worst, *(abs(out[n] - v) / (scale[n] or 1.0) for n, v in r.values.items())])
+    digits = min(MOST_DIGITS, -np.log10(max(worst, 10.0**-MOST_DIGITS))) if met and complete else None
+    return Confirmation(entry.name, dict(parameters), rows[0].label, rows[0].kind, rows[0].digits, len(met), len(rows),
+                        max((r.t for r in met), default=0.0), digits, title, "" if complete else message)
+
+
+def confirm_all(names, progress=None):
+    """`confirm` for all sets of parameters of some mechanisms.
+
+    Parameters
+    ----------
+    names : sequence of str
+    progress : callable, optional
+        `progress(done, total, text)`.
+
+    Returns
+    -------
+    list of Confirmation
+    """
+    work = [(library.entry(name), given) for name in names for given in ({}, *library.entry(name).variants)]
+    work = [(e, given) for e, given in work if e.references_for(given)]
+    found = []
+    for k, (e, given) in enumerate(work):
+        if progress is not None:
+            progress(k, len(work), e.name)
+        found += confirm(e, given)
+    return found
+
+
+def confirmation_page(found):
+    """The report on all references as Markdown."""
+    lines = [_HEAD, "| mechanism | parameters | values | kind | instants | to t [s] | digits | confirmed by | by |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    tables = {}
+    for c in found:
+        tables.setdefault((c.mechanism, tuple(c.parameters.items()), c.label, c.kind), []).append(c)
+    for (name, given, label, kind), (first, *others) in tables.items():
+        by = [f"{c.route}: {'-' if c.found is None else f'{c.found:.1f}'}" for c in (first, *others)]
+        told = ", ".join(f"{k}={v}" for k, v in given)
+        instants = f"{first.instants} of {first.listed} | {first.last:g}"
+        lines.append(f"| [{name}](mechanisms/{name}.md) | {told} | {label} | {kind} | {instants} | {first.digits} | {' | '.join(by)} |")
+    return "\n".join(lines) + "\n"
+
+
+_HEAD = """# Reference values and how far they are confirmed
+
+Each line is one table of reference values of the library. *digits* is what the library says may be relied upon; behind each route
+stand the digits to which it reproduces the worst value of the table, relative to the largest value of that quantity. Two routes in double
+precision confirm ten to twelve digits at best, fewer where the motion is chaotic or long, or where a multiplier is meant; the values
+themselves were made in higher precision, or are exact. Values at more than twice the usual time span are not compared here.
+
+Made by `mbdae confirm --output docs/references.md`.
+"""
