@@ -1,5 +1,8 @@
 """The same problem through every IDA, and Andrews' mechanism to the digits that are known."""
 
+import contextlib
+import io
+
 import numpy as np
 import pytest
 
@@ -72,3 +75,24 @@ def test_one_problem_gives_one_trajectory_in_every_ida(mechanism, make):
         assert np.abs(s.q - exact.q).max() / scale < 100 * 1e-7, name
     steps = [s.statistics.steps for s in runs.values()]
     assert max(steps) < 2.0 * min(steps), dict(zip(runs, steps))
+
+
+@pytest.mark.parametrize("form", ["index3", "ggl"])
+def test_ida_at_its_defaults_fails_on_andrews(form):
+    """What comes with a problem is needed: the bare residual gets a solver nowhere, not even with a consistent start."""
+    from sksundae.ida import IDA
+
+    p = mbdae.problem("andrews", form)
+
+    def residual(t, y, yd, out):
+        p.residual(t, y, yd, out)
+
+    with contextlib.redirect_stdout(io.StringIO()):  # the package prints
+        s = IDA(residual).solve(np.linspace(0.0, 0.03, 4), p.y0, p.yd0)
+    assert not s.success and s.t[-1] == 0.0
+
+
+def test_ida_with_the_settings_of_the_problem_reaches_nine_digits(andrews, angles):
+    s = mbdae.solve(andrews, Ida(), (0.0, 0.03), formulation="ggl", rtol=1e-11, atol=1e-12, t_eval=[0.03])
+    assert s.success, s.message
+    assert worst(andrews, s, angles) < 1e-9  # found: 6e-11

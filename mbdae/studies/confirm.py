@@ -54,12 +54,12 @@ class Confirmation:
     digits : int
         That the library says may be relied upon.
     instants : int
-        How many were compared, of `listed`.
+        How many were compared, of `listed`; fewer than there are up to `t_max` if the route failed on the way.
     last : float
         The last of them [s].
     found : float or None
-        Digits of the worst value at any of the instants, relative to the largest value of the quantity in the table; `None` if the route
-        failed.
+        Digits of the worst value at any of the instants, relative to the largest value of the quantity in the table; `None` if none was
+        reached.
     route, message : str
     """
 
@@ -114,7 +114,7 @@ def compare(entry, parameters, route, t_max=None, progress=None):
     states, message = _states(system, times, route, entry.t_end / SEGMENTS, progress)
     tables = {}
     for r in wanted:
-        tables.setdefault((r.label, r.kind), []).append(r)
+        tables.setdefault((r.label, r.kind, tuple(r.values)), []).append(r)
     return [_compared(entry, parameters, system, rows, states, times, route.title, message) for rows in tables.values()]
 
 
@@ -151,7 +151,7 @@ def _compared(entry, parameters, system, rows, states, times, title, message):
         x = states[r.t]
         out = entry.observe(system, r.t, x.q, x.v, x.a, x.lam)
         worst = max([worst, *(abs(out[n] - v) / (scale[n] or 1.0) for n, v in r.values.items())])
-    digits = min(MOST_DIGITS, -np.log10(max(worst, 10.0**-MOST_DIGITS))) if met and complete else None
+    digits = min(MOST_DIGITS, -np.log10(max(worst, 10.0**-MOST_DIGITS))) if any(r.t > 0.0 or complete for r in met) else None
     return Confirmation(entry.name, dict(parameters), rows[0].label, rows[0].kind, rows[0].digits, len(met), len(rows),
                         max((r.t for r in met), default=0.0), digits, title, "" if complete else message)
 
@@ -185,13 +185,19 @@ def confirmation_page(found):
              "|---|---|---|---|---|---|---|---|---|"]
     tables = {}
     for c in found:
-        tables.setdefault((c.mechanism, tuple(c.parameters.items()), c.label, c.kind), []).append(c)
-    for (name, given, label, kind), (first, *others) in tables.items():
-        by = [f"{c.route}: {'-' if c.found is None else f'{c.found:.1f}'}" for c in (first, *others)]
+        tables.setdefault((c.mechanism, tuple(c.parameters.items()), c.label, c.kind, c.listed), []).append(c)
+    for (name, given, label, kind, _), (first, *others) in tables.items():
+        by = [_told(c, first) for c in (first, *others)]
         told = ", ".join(f"{k}={v}" for k, v in given)
         instants = f"{first.instants} of {first.listed} | {first.last:g}"
         lines.append(f"| [{name}](mechanisms/{name}.md) | {told} | {label} | {kind} | {instants} | {first.digits} | {' | '.join(by)} |")
     return "\n".join(lines) + "\n"
+
+
+def _told(c, first):
+    """Route and digits, and how far a route came if not as far as the first one."""
+    digits = "-" if c.found is None else f"{c.found:.1f}"
+    return f"{c.route}: {digits}" + ("" if c.last == first.last and not c.message else f" (fails after {c.last:g} s)")
 
 
 _HEAD = """# Reference values and how far they are confirmed
