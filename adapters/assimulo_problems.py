@@ -109,6 +109,7 @@ class WithInvariants(UnderlyingODE):
         super().__init__(problem.system, project=False)
         self._ode, self._whole = super().kernel, problem
         self._y, self._yd, self._F = np.zeros(problem.n), np.zeros(problem.n), np.empty(problem.m)
+        self._y[problem.blocks["lam"]] = problem.system.multiplier_guess()  # unused but where a force must be a number
         independent = np.setdiff1d(np.arange(problem.system.nc), problem.system.dependent)  # its matrix must have full rank
         self._invariants = np.concatenate([problem.equations[name].start + independent for name in ("position", "velocity")])
         self.m = self.n + len(self._invariants)

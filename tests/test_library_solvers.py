@@ -1,0 +1,57 @@
+"""Every mechanism of the library through solvers in every form: success, and errors of a few tolerances."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import library
+from mbdae.adapters.assimulo import Assimulo
+from mbdae.adapters.radau13 import Radau13
+from mbdae.adapters.scipy import SolveIvp
+from mbdae.adapters.sundae import Cvode, Ida
+
+RTOL, ALLOWED = 1e-6, 100.0  # tolerances
+SHARE = 0.02  # of the usual time span
+ROUTES = {"index3": Ida(), "ggl": Ida(), "gear": Ida(), "index2": Ida(), "index1": Ida(), "mass": Radau13(),
+          "overdetermined": Assimulo("ODASSL"), "ode": Cvode()}
+UNSUITABLE = {("tethered-satellites", "mass"): "index 3 with coordinates of 7e6 m and tethers of 1 km: RADAU's steps shrink to rounding"}
+
+
+@cache
+def reference(name):
+    """System, time and positions."""
+    entry, s = library.entry(name), library.system(name)
+    t = SHARE * entry.t_end
+    size = max(1e-2, np.abs(s.start.q).max())
+    x = mbdae.solve(s, SolveIvp("Radau" if entry.stiff else "DOP853"), (0.0, t), rtol=1e-9, atol=1e-11 * size, t_eval=[t])
+    assert x.success, x.message
+    return s, t, x.q[0]
+
+
+@pytest.mark.parametrize("form", ROUTES)
+@pytest.mark.parametrize("name", library.names())
+def test_every_form_is_solved(name, form):
+    if (name, form) in UNSUITABLE:
+        pytest.skip(UNSUITABLE[name, form])
+    method = ROUTES[form]
+    available = method.availability()
+    if not available.installed:
+        pytest.skip(f"{available.package} is not installed: {available.remedy}")
+    s, t, q = reference(name)
+    size = max(1e-2, np.abs(q).max())
+    x = mbdae.solve(s, method, (0.0, t), formulation=form, rtol=RTOL, atol=1e-2 * RTOL * size, t_eval=[t])
+    assert x.success, x.message
+    assert np.abs(x.q[0] - q).max() < ALLOWED * RTOL * size
+
+
+@pytest.mark.parametrize("name", [n for n in library.names() if not library.entry(n).stiff])
+def test_the_half_implicit_method_runs_with_the_step_of_the_entry(name):
+    """Over a tenth of the usual time span, and with an error of first order: half the step, about half the error."""
+    entry, (s, t, q) = library.entry(name), reference(name)
+    ends = [mbdae.solve(s, mbdae.HalfImplicit(h=min(entry.step, t / 4) / k), (0.0, t), every=10**9) for k in (1, 2)]
+    assert all(x.success for x in ends), ends[0].message
+    errors = [np.abs(s.difference(x.q[-1], q)).max() for x in ends]
+    assert errors[1] < 0.75 * errors[0] or errors[1] < 1e-9 * np.abs(q).max()
+    assert mbdae.solve(s, mbdae.HalfImplicit(h=entry.step), (0.0, 0.1 * entry.t_end), every=10**9).success
