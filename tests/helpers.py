@@ -3,12 +3,21 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import mbdae
 from mbdae.model import rotations
 
 GROUND = "ground"
 T0 = 0.3  # time at which `all_elements` is consistent
+
+
+def need(method):
+    """Skip if the package is missing."""
+    available = method.availability()
+    if not available.installed:
+        pytest.skip(f"{available.package} is not installed: {available.remedy}")
+    return method
 
 
 def unit(rng):

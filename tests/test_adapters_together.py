@@ -14,15 +14,9 @@ from mbdae.adapters.radau13 import Radau13
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 
+from .helpers import need
+
 IDAS = {"scikit-sundae": Ida(), "scikits.odes": Odes("ida"), "Assimulo": Assimulo("IDA")}
-
-
-def need(method):
-    """Skip if the package is missing."""
-    available = method.availability()
-    if not available.installed:
-        pytest.skip(f"{available.package} is not installed: {available.remedy}")
-    return method
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +11,15 @@ from PIL import Image
 
 import mbdae
 from mbdae import library
-from mbdae.cli import compare
+from mbdae.cli import compare, listing
 from mbdae.cli.main import main
+from mbdae.cli.options import build
 from mbdae.method import Availability
 from mbdae.methods import FAMILIES, Family
 from mbdae.studies import WorkPrecisionRow
+from mbdae.studies.facts import Applicability, Form
+
+FOUR_BAR = str(Path(__file__).parents[1] / "examples" / "four-bar.yaml")
 
 
 def refused(capsys, argv, code=2):
@@ -38,7 +43,7 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"mbdae {mbdae.__version__}\n"
 
 
-@pytest.mark.parametrize("argv", [[], ["--help"], *([c, "--help"] for c in ("compare", "solve", "animate", "list"))])
+@pytest.mark.parametrize("argv", [[], ["--help"], *([c, "--help"] for c in ("compare", "solve", "animate", "list", "show", "pages"))])
 def test_help_has_examples_and_fits_a_terminal(capsys, argv):
     assert main(argv) == 0
     text = capsys.readouterr().out
@@ -51,9 +56,36 @@ def test_list(capsys):
     short = capsys.readouterr().out
     assert all(name in short for name in (*library.names(), *(f.name for f in FAMILIES), *mbdae.problems.FORMULATIONS))
     row = next(line for line in short.splitlines() if " chain " in line)
-    assert row.split()[-5:] == ["4", "28", "24", "12", "12"]
+    assert row.split()[-4:] == ["4", "28", "24", "12"]
+    row = next(line for line in short.splitlines() if " wheelset " in line)
+    assert row.split()[-4:] == ["-", "6", "6", "2"]
+
+
+def test_list_is_quick_for_it_assembles_nothing(capsys, monkeypatch):
+    monkeypatch.setattr("mbdae.system.system.assemble", None)
+    monkeypatch.setattr("mbdae.system.system.dependent_rows", None)
+    assert main(["list"]) == 0
+    assert " flexible-slider-crank " in capsys.readouterr().out
+
+
+def test_list_long_tells_what_applies_to_which_mechanism(capsys):
     assert main(["list", "--long"]) == 0
-    assert library.entry("chain").summary in capsys.readouterr().out
+    told = capsys.readouterr().out
+    for name, numbers in (("spatial-four-bar", ["3", "21", "18", "20", "3", "1"]), ("wheelset", ["-", "6", "6", "2", "0", "4"])):
+        assert next(line for line in told.splitlines() if f" {name} " in line).split()[-6:] == numbers
+    assert library.entry("chain").summary in told and "all forms, unknowns: 52 ode; 64 index3" in told
+    blocks = {name: told.split(f"\n{name}: ")[1].split("    source:")[0] for name in ("chain", "stiff-double-pendulum")}
+    assert "methods: all\n" in blocks["chain"]
+    assert "HalfImplicit, FullyImplicit (fixed step, but" in blocks["stiff-double-pendulum"] and "DOP853" in blocks["stiff-double-pendulum"]
+    table = " ".join(told.split("which method takes which form")[1].split())
+    assert "needs as many equations as unknowns" in table and "no: explicit" in table and "ready" in table
+
+
+def test_list_long_names_forms_that_a_mechanism_lacks():
+    forms = [Form("ggl", "GGL", 10), Form("ode", "ODE", reason="no start"), Form("mass", "mass", reason="no start")]
+    assert listing._forms(forms) == ["forms, unknowns: 10 ggl", "not ode, mass: no start"]
+    methods = [Applicability("A", ("ode",), {}, "", "explicit"), Applicability("B", ("ggl",), {}, "", "")]
+    assert listing._suitable(methods, False, forms) == "all but A (takes none of its forms)"
 
 
 def test_list_tells_how_to_get_what_is_missing(capsys, monkeypatch):
@@ -164,6 +196,53 @@ def test_animate(capsys, tmp_path):
         assert image.format == "GIF" and image.n_frames == 5
 
 
+def test_animate_takes_the_speed_that_suits_the_mechanism(capsys, tmp_path, monkeypatch):
+    seen = {}
+    monkeypatch.setattr("mbdae.cli.animate.animate", lambda solution, path, **options: seen.update(options))
+    assert main(["animate", "andrews", "--t-end", "0.01", "--fps", "10", "--output", str(tmp_path / "a.gif")]) == 0
+    assert (seen["speed"], seen["trail"]) == (0.005, 0.005) and "21 frames" in capsys.readouterr().out
+    assert main(["animate", "andrews", "--t-end", "0.01", "--fps", "10", "--speed", "0.01", "--output", str(tmp_path / "a.gif")]) == 0
+    assert seen["speed"] == 0.01
+
+
+# --- equations without bodies, and files -----------------------------------------------------------------------------------------
+
+
+def test_equations_without_bodies_can_be_solved_drawn_and_compared(capsys, tmp_path):
+    common = ["--t-end", "0.02", "--output"]
+    assert main(["solve", "wheelset", "--method", "Ida:ggl", "--points", "3", *common, str(tmp_path / "run.csv")]) == 0
+    row = read_csv(tmp_path / "run.csv")[-1]
+    assert float(row["t"]) == 0.02 and {"q[0]", "q[5]", "v[5]", "a[5]", "lam[left contact]", "psi_L"} <= set(row) and "q[6]" not in row
+    assert main(["animate", "wheelset", "--method", "Ida:ggl", "--fps", "5", "--speed", "0.02", *common, str(tmp_path / "run.gif")]) == 0
+    assert main(["compare", "wheelset", "--methods", "Ida:ggl", "--rtol", "1e-4", "--repeats", "1", "--no-figure", *common,
+                 str(tmp_path)]) == 0
+    assert "s   nq = 6, nv = 6, nc = 2" in capsys.readouterr().out
+
+
+def test_a_file_can_be_solved(tmp_path):
+    assert main(["solve", FOUR_BAR, "--points", "3", "--output", str(tmp_path / "run.npz"), "--plot", str(tmp_path / "run.png")]) == 0
+    with np.load(tmp_path / "run.npz") as found:
+        assert found["t"].tolist() == [0.0, 0.5, 1.0] and found["q"].shape == (3, 9)
+        assert found["crank.x"] == pytest.approx(found["q"][:, 0]) and found["output_energy"] == pytest.approx(found["energy"])
+        assert json.loads(str(found["metadata"]))["parameters"]["mechanism"] == "four-bar"
+
+
+def test_a_file_can_be_animated_and_compared(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["animate", FOUR_BAR, "--t-end", "0.2", "--h", "1e-2", "--fps", "10"]) == 0
+    assert (tmp_path / "four-bar.gif").exists()
+    assert main(["compare", FOUR_BAR, "--t-end", "0.1", "--methods", "HalfImplicit", "--steps", "1e-2", "--repeats", "1",
+                 "--no-figure"]) == 0
+    assert "3 bodies, nq = 9" in capsys.readouterr().out and (tmp_path / "results" / "four-bar").is_dir()
+
+
+def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
+    for z, view in ((0.0, "xy"), (0.5, "3d")):
+        mbdae.save(mbdae.Mechanism("mass", [mbdae.Particle("p", 1.0, (1.0, 0.0, z))]), tmp_path / "m.json")
+        entry, parameters, system = build(str(tmp_path / "m.json"), [])
+        assert (entry.name, entry.title, entry.view, parameters, system.nq) == ("m", "mass", view, {}, 3)
+
+
 # --- refusals ------------------------------------------------------------------------------------------------------------------
 
 
@@ -196,13 +275,20 @@ def test_animate(capsys, tmp_path):
     ("solve chain --output {tmp}/a.npz --method Ida:ggl --formulation gear", "--method asks for the form ggl"),
     ("solve chain --output {tmp}/a.npz --method Cvode --formulation ggl", "cannot take the form 'ggl'"),
     ("solve chain --output {tmp}/a.npz --formulation foo", "unknown formulation 'foo'"),
+    ("solve {tmp}/none.yaml --output {tmp}/a.npz", "none.yaml: No such file or directory"),
+    ("solve {tmp}/bad.json --output {tmp}/a.npz", "bad.json: format: must be mbdae-mechanism"),
+    ("solve {tmp}/bad.json --set mu=1 --output {tmp}/a.npz", "a file has no parameters: --set mu"),
+    ("compare {tmp}/folder.json", "this is a folder"),
+    ("animate {tmp}/file.txt", "there is no mechanism"),
     ("animate chain --output {tmp}/a.avi", "must end in .gif or .mp4"),
     ("animate chain --output {tmp}/a.gif --view ab", "two of the axes"),
     ("animate chain --output {tmp}/a.gif --fps 0", "'0' is not a positive integer"),
 ])
 def test_refusals_are_one_line(capsys, tmp_path, argv, words):
     (tmp_path / "file").write_text("")
+    (tmp_path / "bad.json").write_text("{}")
     (tmp_path / "folder.npz").mkdir()
+    (tmp_path / "folder.json").mkdir()
     assert words in refused(capsys, argv.format(tmp=tmp_path).split())
 
 

@@ -95,10 +95,11 @@ def test_the_pattern_holds_every_entry_found_at_many_states(key):
         assert not np.where(pattern, 0.0, by_complex_step(p, 0.1, y, yd, 3.0)).any()
 
 
-@pytest.mark.parametrize("name", [n for n in library.names() if library.system(n).start.redundant])
-def test_redundant_mechanisms_are_told(name):
-    s = library.system(name)
-    assert name in ("bricard", "spatial-four-bar")
+@pytest.mark.parametrize("key", VARIANTS, ids=label)
+def test_redundant_equations_are_those_expected(key):
+    s = system(key)
+    expected = {"bricard": 1, "spatial-four-bar": 3}.get(key[0], 0)
+    assert len(s.dependent) == expected
     assert [s.labels[k] for k in s.dependent] == list(s.start.redundant)
 
 

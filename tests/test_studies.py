@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from mbdae import library, studies
 from mbdae.adapters.sundae import Ida
 from mbdae.methods import find
 from mbdae.model.geometry import Geometry
-from mbdae.studies import animate as film
+from mbdae.studies import drawing
 from mbdae.studies.figures import save
+from mbdae.studies.viewpoint import Magnified, followed, prefix
 
 GROUND = "ground"
+film = sys.modules["mbdae.studies.animate"]  # the package has a function of this name
 
 
 def fully_implicit(h):
@@ -250,6 +253,60 @@ def test_outputs_in_one_picture(tmp_path):
     assert_picture(tmp_path / "o.png")
 
 
+def test_particles_are_discs_without_joints():
+    m = mbdae.Mechanism("m", [mbdae.Particle("p", 1.0, (1.0, 0.0, 0.0))], [mbdae.Rod("rod", GROUND, "p", length=1.0)])
+    picture = Geometry(m).at(0.0, np.array([1.0, 0.0, 0.0]))
+    assert picture.particles == (0,) and len(picture.joints) == 0 and len(picture.ground) == 1 and len(picture.rods) == 1
+
+
+def test_what_flies_far_away_is_shown_from_its_middle():
+    bodies = [mbdae.Particle(n, 1.0, (x, 0.0, 0.0), (9.0, 0.0, 0.0)) for n, x in (("a", 0.0), ("b", 1.0))]
+    flying = mbdae.System(mbdae.Mechanism("flight", bodies, [mbdae.Rod("rod", "a", "b", length=1.0)]))
+    t = np.linspace(0.0, 10.0, 21)
+    far = np.array([[9.0 * x, 0, 0, 9.0 * x + 1.0, 0, 0] for x in t])
+    seen = followed(flying.geometry, t, far)
+    assert seen.at(t[-1], far[-1]).centres == pytest.approx(np.array([[-0.5, 0, 0], [0.5, 0, 0]])) and prefix(seen) == "\u0394"
+    assert seen.at(t[-1], far[-1]).rods[0][:, 0] == pytest.approx([-0.5, 0.5])
+    assert followed(flying.geometry, t[:3], far[:3]) is flying.geometry and prefix(flying.geometry) == ""
+
+
+def test_what_is_joined_to_the_ground_is_shown_where_it_is(motion):
+    g = motion.system.geometry
+    assert followed(g, motion.t, motion.q) is g
+
+
+def test_small_displacements_can_be_magnified(system):
+    q0, _ = system.initial_guess()
+    q = q0 + np.array([0.0, 0.0, 0.01, 0, 0, 0, 0])
+    seen, plain = Magnified(system.geometry, 0.0, q0, 10.0).at(0.0, q), system.geometry.at(0.0, q)
+    assert seen.centres[0] == pytest.approx([0.5, 0.0, 0.1]) and plain.centres[0] == pytest.approx([0.5, 0.0, 0.01])
+    assert seen.bodies[0][:, 2] == pytest.approx(0.1) and (seen.ground == plain.ground).all() and seen.up == plain.up
+
+
+def test_instants_of_a_picture_can_be_chosen(motion):
+    lines = [len(studies.plot_positions(motion, "xz", instants).axes[0].lines) for instants in ((0, 10), [0, 10, 10, 20], 4)]
+    assert lines[0] < lines[1] < lines[2]
+
+
+def test_titles_are_broken_between_their_parts():
+    assert drawing._broken("A mechanism,  t = 0 ... 2 s", 9.0) == "A mechanism,  t = 0 ... 2 s"
+    assert drawing._broken("A mechanism,  t = 0 ... 2 s", 2.0) == "A mechanism\nt = 0 ... 2 s"
+
+
+def test_springs_zigzag_across_the_line_of_sight():
+    ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    for view, up in (("xz", "z"), ("3d", "z"), ("3d", "y")):
+        viewer = drawing._towards_viewer(view, up)
+        side = drawing._zigzag(ends, 0.1, viewer) - np.outer(np.linspace(0, 1, drawing.TEETH + 4), ends[1])
+        assert np.linalg.norm(viewer) == pytest.approx(1.0) and np.abs(side @ viewer - side[:, 2] * viewer[2]).max() < 1e-12
+
+
+@pytest.mark.parametrize(("times", "width"), [((0.0, 0.04, 10.0), "5.2f"), ((0.0, 2e-4, 0.05), "6.4f"), ((0.0, 20.0, 1e4), "5.0f"),
+                                              ((0.0, 0.1, 2.0), "3.1f")])
+def test_the_clock_tells_one_frame_from_the_next(times, width):
+    assert film._clock(np.array(times)) == width
+
+
 @pytest.mark.parametrize("view", ["xz", "3d"])
 def test_film_as_gif(motion, view, tmp_path):
     frames = []
@@ -264,7 +321,7 @@ def test_film_refusals(motion, tmp_path, monkeypatch):
                                    ("two of the axes", "film.gif", {"view": "xx"})):
         with pytest.raises(ValueError, match=message):
             studies.animate(motion, tmp_path / path, **options)
-    monkeypatch.setitem(film.__dict__, "shutil", type("Nothing", (), {"which": staticmethod(lambda name: None)}))
+    monkeypatch.setattr(film, "shutil", type("Nothing", (), {"which": staticmethod(lambda name: None)}))
     monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
     with pytest.raises(ValueError, match=r"pip install 'mbdae\[mp4\]'"):
         studies.animate(motion, tmp_path / "film.mp4")
@@ -274,7 +331,7 @@ def test_a_system_of_functions_has_no_picture(tmp_path):
     free = mbdae.System.from_functions(nq=1, nc=0, mass=lambda t, q: np.eye(1), force=lambda t, q, v: -q, phi=lambda t, q: np.zeros(0),
                                        q0=[1.0], energy=lambda t, q, v: 0.5 * float(q @ q + v @ v))
     solution = mbdae.solve(free, mbdae.HalfImplicit(1e-2), (0.0, 0.1))
-    with pytest.raises(ValueError, match="no picture"):
+    with pytest.raises(ValueError, match="without a picture"):
         studies.plot_positions(solution)
     row, = studies.work_precision(free, [studies.Series("HI", mbdae.HalfImplicit, (1e-2,))], (0.0, 0.1), points=3, repeats=1)
     assert row.success and row.error_lam is None and row.energy_drift is None

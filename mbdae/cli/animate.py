@@ -15,6 +15,7 @@ examples:
   mbdae animate slider-crank
   mbdae animate four-link --view 3d --t-end 2 --fps 30 --output four-link.gif
   mbdae animate chain --set links=12 --speed 0.5 --output chain.mp4
+  mbdae animate my-mechanism.yaml --t-end 5
 
 MP4 needs ffmpeg: pip install 'mbdae[mp4]'.
 """
@@ -28,26 +29,27 @@ def add_parser(commands):
     add_method_options(p)
     p.add_argument("--output", metavar="FILE", help="ends in .gif or .mp4 (default MECHANISM.gif)")
     p.add_argument("--fps", metavar="N", type=natural, default=25, help="frames per second (default 25)")
-    p.add_argument("--speed", metavar="X", type=positive, default=1.0, help="seconds of motion per second of film (default 1)")
+    p.add_argument("--speed", metavar="X", type=positive, help="seconds of motion per second of film; by default what suits the mechanism")
     p.add_argument("--view", metavar="V", help="two axes like yz, the horizontal one first, or 3d; by default what suits the mechanism")
     p.set_defaults(run=run)
 
 
 def run(arguments):
     """Run the command."""
-    entry, _, mechanism = build(arguments.mechanism, arguments.parameters)
+    entry, _, system = build(arguments.mechanism, arguments.parameters)
     path = output_file(arguments.output or f"{entry.name}.gif", ENDINGS)
     view = checked_view(arguments.view or entry.view)
     if path.suffix.lower() == ".mp4":
         ffmpeg()  # refuses before anything runs
     t_end = arguments.t_end or entry.t_end
-    frames = max(2, round(t_end / arguments.speed * arguments.fps) + 1)
+    speed = arguments.speed or entry.film
+    frames = max(2, round(t_end / speed * arguments.fps) + 1)
     with progress_bar() as bar:
-        solution, _ = moved(entry, mechanism, arguments, t_end, np.linspace(0.0, t_end, frames), bar)
+        solution, _ = moved(entry, system, arguments, t_end, np.linspace(0.0, t_end, frames), bar)
         if not solution.success:
             complain(f"{solution.method} failed: {solution.message}")
             return 1
-        animate(solution, path, view=view, fps=arguments.fps, speed=arguments.speed, title=entry.title,
+        animate(solution, path, view=view, fps=arguments.fps, speed=speed, trail=speed, title=entry.title,
                 progress=lambda k, n: bar(k, n, f"frame {k} of {n}"))
     output().print(f"written: {path}, {frames} frames", soft_wrap=True)
     return 0

@@ -15,11 +15,10 @@ from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
 from ..studies.work_precision import Series, plot_work_precision, work_precision
 from ..system.assembly import assemble
-from ..system.system import System
 from .console import complain, output, progress_bar
 from .options import build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
 
-LONGEST = 2.0  # seconds of motion, if nothing else is said
+LONGEST = 2.0  # seconds of motion or, if that is slow, of a film of it, if nothing else is said
 POINTS = 101
 
 _DESCRIPTION = """\
@@ -36,6 +35,7 @@ methods:
 examples:
   mbdae compare slider-crank
   mbdae compare slider-crank --set mu=0.2 --output results/friction --no-figure
+  mbdae compare my-mechanism.yaml --t-end 5
   mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 \\
                                 --rtol 1e-6 --t-end 4
 
@@ -59,6 +59,13 @@ _PLANS = {
 }
 
 
+_STIFF = Plan("Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau")
+
+
+def _plan(entry):
+    return _PLANS.get(entry.name, _STIFF if entry.stiff else Plan())
+
+
 def add_parser(commands):
     """The parser of `compare`."""
     p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
@@ -75,12 +82,11 @@ def add_parser(commands):
 
 def run(arguments):
     """Run the command."""
-    entry, parameters, mechanism = build(arguments.mechanism, arguments.parameters)
-    t_end = arguments.t_end or min(entry.t_end, LONGEST)
+    entry, parameters, system = build(arguments.mechanism, arguments.parameters)
+    t_end = arguments.t_end or min(entry.t_end, LONGEST * max(1.0, entry.film))
     folder = output_folder(arguments.output or f"results/{entry.name}")
-    contest = _series(arguments, entry, _PLANS.get(entry.name, Plan()))
+    contest = _series(arguments, entry, _plan(entry))
     with progress_bar() as bar:
-        system = System(mechanism)
         check_steps(system, t_end, [h for s in contest if s.control == "h" for h in s.settings])
         state = assemble(system)
         bar(0, 1, "reference")
@@ -122,7 +128,7 @@ _DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity
 
 def _show(entry, system, t_end, exact, rows):
     console = output()
-    console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {_bodies(system)}, nq = {system.nq}, "
+    console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {_bodies(system)}nq = {system.nq}, "
                   f"nv = {system.nv}, nc = {system.nc}")
     console.print(_fitting(console, rows))
     for r in rows:
@@ -141,8 +147,10 @@ def _show(entry, system, t_end, exact, rows):
 
 
 def _bodies(system):
+    if system.mechanism is None:
+        return ""
     n = len(system.mechanism.bodies)
-    return f"{n} body" if n == 1 else f"{n} bodies"
+    return f"{n} body, " if n == 1 else f"{n} bodies, "
 
 
 def _fitting(console, rows):
@@ -210,4 +218,4 @@ def _write(folder, entry, t_end, rows, settings, with_figure):
 
 
 # the defaults are checked when the module is read
-assert all(find(m) for plan in (Plan(), *_PLANS.values()) for m in plan.methods.split(","))
+assert all(find(m) for plan in (Plan(), _STIFF, *_PLANS.values()) for m in plan.methods.split(","))

@@ -3,35 +3,40 @@
 import argparse
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from .. import library
 from ..methods import FAMILIES
-from ..model.bodies import RigidBody
 from ..problems import FORMULATIONS
-from .console import output
+from ..studies import facts
+from .console import output, progress_bar
 
 _EPILOG = """\
 examples:
   mbdae list
-  mbdae list --long     with summaries, parameters, sources
+  mbdae list --long     with summaries, parameters, and what applies to which mechanism
 """
+_NUMBERS = ("bodies", "nq", "nv", "nc", "redundant", "dof", "unknowns")
 
 
 def add_parser(commands):
     """The parser of `list`."""
     p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", description="Show what there is.", epilog=_EPILOG,
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--long", action="store_true", help="with summaries, parameters and sources")
+    p.add_argument("--long", action="store_true", help="with summaries, parameters, and the forms and methods that apply")
     p.set_defaults(run=run)
 
 
 def run(arguments):
     """Run the command."""
     console = output()
-    console.print(_mechanisms())
     if arguments.long:
-        _details(console)
+        _long(console)
+    else:
+        with progress_bar():
+            rows = {name: facts.first_counts(library.entry(name)) for name in library.names()}
+        console.print(_mechanisms(rows, "bodies", "nq", "nv", "nc"))
     for table in (_formulations(), _methods(), _packages()):
         console.print(table)
     return 0
@@ -40,30 +45,92 @@ def run(arguments):
 def _new(title, *columns):
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in columns:
-        number = name in ("bodies", "nq", "nv", "nc", "dof")
-        table.add_column(name, justify="right" if number else "left", no_wrap=name != "summary")
+        folded = name in ("summary", "methods", "forms", "refused")
+        table.add_column(name, justify="right" if name in _NUMBERS else "left", no_wrap=not folded)
     return table
 
 
-def _mechanisms():
-    table = _new("mechanisms", "name", "title", "bodies", "nq", "nv", "nc", "dof")
-    for name in library.names():
-        m = library.mechanism(name)
-        rigid = sum(isinstance(b, RigidBody) for b in m.bodies)
-        nq, nv = 3 * len(m.bodies) + 4 * rigid, 3 * len(m.bodies) + 3 * rigid
-        table.add_row(name, library.entry(name).title, *(str(n) for n in (len(m.bodies), nq, nv, len(m.labels), m.dof)))
+def _mechanisms(rows, *columns):
+    table = _new("mechanisms", "name", "title", *columns)
+    for name, numbers in rows.items():
+        table.add_row(name, escape(library.entry(name).title), *("-" if n is None else str(n) for n in numbers))
     return table
 
 
-def _details(console):
-    for name in library.names():
+# what applies to which mechanism ---------------------------------------------------------------------------------------------------
+
+
+def _long(console):
+    with progress_bar() as bar:
+        found = {}
+        for k, name in enumerate(library.names()):
+            bar(k, len(library.names()), name)
+            system = facts.examined(library.entry(name))
+            found[name] = facts.counts(system), facts.forms(system)
+        methods = facts.applicability()
+    rows = {name: (*numbers[:4], len(numbers[4]), numbers[5]) for name, (numbers, _) in found.items()}
+    console.print(_mechanisms(rows, "bodies", "nq", "nv", "nc", "redundant", "dof"))
+    _details(console, {name: forms for name, (_, forms) in found.items()}, methods)
+    console.print(_applicability(methods))
+
+
+def _details(console, forms, methods):
+    for name, found in forms.items():
         e = library.entry(name)
         parameters = ", ".join(f"{k} = {v!r}" for k, v in e.parameters.items()) or "none"
-        console.print(f"[bold]{name}[/bold]: {e.summary}", soft_wrap=True)
+        console.print(f"[bold]{name}[/bold]: {escape(e.summary)}", soft_wrap=True)
         usual = f"usual time span 0 ... {e.t_end:g} s, step {e.step:g} s, view {e.view}"
-        console.print(f"    parameters: {parameters}; {usual}", soft_wrap=True, markup=False)
+        lines = [f"parameters: {parameters}; {usual}", *_forms(found), f"methods: {_suitable(methods, e.stiff, found)}"]
+        for line in lines:
+            console.print(f"    {line}", soft_wrap=True, markup=False)
         console.print(f"    source: {e.source}", style="dim", soft_wrap=True, markup=False)
     console.print()
+
+
+def _forms(found):
+    """The forms that can be used with their numbers of unknowns, and the others by reason."""
+    usable = [f for f in found if not f.reason]
+    sizes = {}
+    for f in usable:
+        sizes.setdefault(f.unknowns, []).append(f.name)
+    what = "all forms" if len(usable) == len(found) else "forms" if usable else "no form"
+    lines = [f"{what}, unknowns: " + "; ".join(f"{n} {', '.join(names)}" for n, names in sorted(sizes.items()))]
+    reasons = {}
+    for f in found:
+        if f.reason:
+            reasons.setdefault(f.reason, []).append(f.name)
+    return lines + [f"not {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def _suitable(methods, stiff, found):
+    """Which of the methods apply to a mechanism, by its forms and whether its forces are stiff; the others by reason."""
+    usable, reasons = {f.name for f in found if not f.reason}, {}
+    for m in methods:
+        if m.forms and not usable & set(m.forms):
+            reasons.setdefault("takes none of its forms", []).append(m.name)
+        elif stiff and m.unsuitable:
+            reasons.setdefault(f"{m.unsuitable}, but the forces are stiff", []).append(m.name)
+    without = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+    return f"all but {without}" if without else "all"
+
+
+def _applicability(methods):
+    """Methods that take the same forms, with the reasons why they do not take the others."""
+    table = _new("which method takes which form, the best first", "methods", "forms", "stiff", "state", "refused")
+    groups = {}
+    for m in methods:
+        reasons = tuple((", ".join(forms), reason) for reason, forms in m.refused.items())
+        groups.setdefault((m.forms, bool(m.unsuitable), bool(m.missing), reasons), []).append(m)
+    for (forms, unsuitable, missing, reasons), members in groups.items():
+        taken = ", ".join(forms) or ("none" if reasons else "the system itself")
+        refused = "\n".join(f"{names}: {reason}" for names, reason in reasons) or "-"
+        names = ", ".join(m.name for m in members)
+        stiff = f"no: {members[0].unsuitable}" if unsuitable else "yes" if forms else "-"
+        table.add_row(escape(names), taken, stiff, "missing" if missing else "ready", escape(refused), end_section=True)
+    return table
+
+
+# what there is ---------------------------------------------------------------------------------------------------------------------
 
 
 def _formulations():

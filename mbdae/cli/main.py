@@ -5,7 +5,7 @@ import sys
 
 from .. import __version__
 from ..studies.reference import ReferenceFailed
-from . import animate, compare, confirm, doctor, listing, matrix, solve
+from . import animate, compare, confirm, doctor, listing, matrix, pages, show, solve
 from .console import complain
 from .options import Refusal
 
@@ -14,6 +14,7 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 _EPILOG = """\
 examples:
   mbdae list                          what there is
+  mbdae show andrews                  all that is known of a mechanism
   mbdae compare slider-crank          integrators and solvers side by side: accuracy against cost
   mbdae solve chain --output run.npz  one run to a file
   mbdae animate four-link             a film
@@ -39,7 +40,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an error comes from")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (compare, solve, animate, listing, confirm, matrix, doctor):
+    for module in (compare, solve, animate, listing, show, confirm, matrix, pages, doctor):
         module.add_parser(commands)
     return top
 

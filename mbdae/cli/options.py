@@ -7,9 +7,13 @@ import os
 from pathlib import Path
 
 from .. import library
+from ..io import load
 from ..methods import find
+from ..model.bodies import PlanarBody, RigidBody
+from ..system.system import System
 
 MOST_BYTES = 4e9
+ENDINGS_OF_FILES = (".json", ".yaml", ".yml")
 
 
 class Refusal(ValueError):
@@ -71,7 +75,7 @@ def _parts(text):
 def parser_of_mechanism():
     """Options that name a mechanism, to be inherited by the parsers of commands."""
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list'")
+    common.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
     common.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
                         help="parameter of the mechanism, e.g. --set mu=0.2; may be repeated")
     common.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")
@@ -79,14 +83,54 @@ def parser_of_mechanism():
 
 
 def build(name, assignments):
-    """Entry, parameters and mechanism."""
+    """Entry, parameters and system of a mechanism of the library, or of one that a file describes."""
+    if Path(name).suffix.lower() in ENDINGS_OF_FILES:
+        if assignments:
+            raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
+        entry = entry_of_file(name)
+        return entry, {}, System(entry.build())
     entry = library.entry(name)
+    parameters = parameters_of(entry, assignments)
+    return entry, parameters, library.system(name, **parameters)
+
+
+def parameters_of(entry, assignments):
+    """Parameters of an entry from pairs of strings."""
     parameters = {}
     for key, text in assignments:
         if key not in entry.parameters:
-            raise Refusal(f"{name!r} has no parameter {key!r}; it has {', '.join(entry.parameters) or 'none'}")
+            raise Refusal(f"{entry.name!r} has no parameter {key!r}; it has {', '.join(entry.parameters) or 'none'}")
         parameters[key] = _value(text, entry.parameters[key], key)
-    return entry, parameters, library.mechanism(name, **parameters)
+    return parameters
+
+
+def entry_of_file(path):
+    """What the commands must know of a mechanism, for one that a file describes.
+
+    Raises
+    ------
+    Refusal, DescriptionError
+    """
+    try:
+        mechanism = load(path)
+    except OSError as e:
+        raise Refusal(f"cannot read {path}: {e.strerror or e}") from None
+    planar = not any(isinstance(b, RigidBody) for b in mechanism.bodies) and all(_in_plane(b) for b in mechanism.bodies)
+    return library.Entry(name=Path(path).stem, title=mechanism.name, summary="", source=str(path), build=lambda: mechanism, parameters={},
+                         t_end=1.0, step=1e-3, observe=_centres, view="xy" if planar else "3d")
+
+
+def _in_plane(body):
+    return isinstance(body, PlanarBody) or (body.position[2] == 0.0 and not (body.velocity or (0.0, 0.0, 0.0))[2])
+
+
+def _centres(system, t, q, v, a, lam):
+    """Places of the bodies and the energy."""
+    found = {}
+    for body in system.mechanism.bodies:
+        place = q[system.coordinates(body.name)[0]][:2 if isinstance(body, PlanarBody) else 3]
+        found |= {f"{body.name}.{axis}": float(x) for axis, x in zip("xyz", place)}
+    return found | {"energy": system.energy(t, q, v)}
 
 
 def _value(text, default, key):

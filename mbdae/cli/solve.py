@@ -15,7 +15,6 @@ from ..studies.figures import save
 from ..studies.outputs import observe, plot_outputs
 from ..studies.table import metadata, plain, write_json
 from ..system.assembly import AssemblyError, assemble
-from ..system.system import System
 from .compare import milliseconds, number
 from .console import complain, output, progress_bar
 from .options import Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
@@ -33,6 +32,7 @@ examples:
   mbdae solve slider-crank --output run.npz --plot run.png
   mbdae solve chain --set links=8 --h 5e-4 --points 301 --output chain.csv
   mbdae solve double-pendulum --method Ida:ggl --rtol 1e-8 --output pendulum.json
+  mbdae solve my-mechanism.yaml --t-end 5 --h 1e-3 --output run.npz
 """
 
 
@@ -59,7 +59,7 @@ def add_method_options(p):
 
 def run(arguments):
     """Run the command."""
-    entry, parameters, mechanism = build(arguments.mechanism, arguments.parameters)
+    entry, parameters, system = build(arguments.mechanism, arguments.parameters)
     path = output_file(arguments.output, ENDINGS)
     picture = arguments.plot and output_file(arguments.plot, PICTURES)
     t_end = arguments.t_end or entry.t_end
@@ -67,7 +67,7 @@ def run(arguments):
         raise Refusal("--points must be at least 2")
     times = None if arguments.points is None else np.linspace(0.0, t_end, arguments.points)
     with progress_bar() as bar:
-        solution, used = moved(entry, mechanism, arguments, t_end, times, bar)
+        solution, used = moved(entry, system, arguments, t_end, times, bar)
         bar(1.0, 1.0, "writing")
         outputs = observe(entry, solution)
         settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": solution.method,
@@ -87,11 +87,10 @@ class Diverged(ArithmeticError):
     """The states of a run are too far off to be evaluated."""
 
 
-def moved(entry, mechanism, arguments, t_end, times, bar):
+def moved(entry, system, arguments, t_end, times, bar):
     """The solution that the options ask for, and the step or the tolerances used."""
     spec, every = arguments.method or default_method(entry), 1
     method, tolerances = _configured(spec, entry, arguments)
-    system = System(mechanism)
     if spec.control == "h":
         check_steps(system, t_end, [method.h])
         every = math.ceil(t_end / method.h / MOST_POINTS)
@@ -176,10 +175,13 @@ def _write_csv(path, solution, arrays, outputs):
 
 
 def columns(system):
-    """Names of the components of `q`, `v`, `a`, `lam`: coordinates of the bodies, and the constraint equations."""
+    """Names of the components of `q`, `v`, `a`, `lam`: coordinates of the bodies, numbers without bodies, and the constraint equations."""
+    lam = {"lam": [f"lam[{label}]" for label in system.labels]}
+    if system.mechanism is None:
+        return {x: [f"{x}[{k}]" for k in range(n)] for x, n in (("q", system.nq), ("v", system.nv), ("a", system.nv))} | lam
     found = {"q": [], "v": [], "a": []}
     for b in system.mechanism.bodies:
         kind = next((k for k in _COORDINATES if isinstance(b, k)), Particle)
         for block, names in zip(found, _COORDINATES[kind]):
             found[block] += [f"{b.name}.{n}" for n in names.split()]
-    return found | {"lam": [f"lam[{label}]" for label in system.labels]}
+    return found | lam

@@ -229,5 +229,5 @@ ENTRY = Entry(
     step=1e-3,
     observe=_observe,
     references=REFERENCES,
-    view="yz",
+    view="xz",
 )

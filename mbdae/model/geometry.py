@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import rotations
-from .bodies import GROUND, PlanarBody, RigidBody
+from .bodies import GROUND, Particle, PlanarBody, RigidBody
 from .drivers import DistanceDriver
 from .forces import TSDA
 from .joints import Rod
@@ -28,6 +28,8 @@ class Picture:
         Their two ends.
     up : str
         Axis that is vertical in pictures of space.
+    particles : tuple of int
+        Numbers of the bodies that are points of mass.
     """
 
     centres: np.ndarray
@@ -37,6 +39,7 @@ class Picture:
     rods: list | tuple = ()
     springs: list | tuple = ()
     up: str = "z"
+    particles: tuple = ()
 
     def __post_init__(self):
         for name in ("centres", "joints", "ground"):
@@ -77,6 +80,7 @@ class Geometry:
         self._index = {name: k for k, name in enumerate(self.names)}
         self._first = np.cumsum([0] + [7 if isinstance(b, RigidBody) else 3 for b in mechanism.bodies])
         self._rods, self._springs = self._links()
+        self._particles = tuple(k for k, b in enumerate(mechanism.bodies) if isinstance(b, Particle))
         g = np.abs(mechanism.gravity)
         self._up = "xyz"[int(g.argmax())] if g.any() else "z"
         joined = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)] + self._rods + self._springs
@@ -106,10 +110,10 @@ class Geometry:
         frames = [self._frame(k, q) for k in range(len(self.names))]
         centres = np.array([r for r, _ in frames])
         lines = [_star(r, [r + A @ np.array(s) for s in points]) for (r, A), points in zip(frames, self._outlines)]
-        joints = [_point(frames, k, s) for k, s in self._ends if k is not None]
+        joints = [_point(frames, k, s) for k, s in self._ends if k is not None and k not in self._particles]
         ground = [np.array(s) for k, s in self._ends if k is None]
         rods, springs = ([self._ends_of(e, frames) for e in group] for group in (self._rods, self._springs))
-        return Picture(centres, lines, joints, ground, rods, springs, self._up)
+        return Picture(centres, lines, joints, ground, rods, springs, self._up, self._particles)
 
     def _ends_of(self, element, frames):
         return np.array([_point(frames, self._index.get(n), s) for n, s in ((element.i, element.s_i), (element.j, element.s_j))])

@@ -1,5 +1,6 @@
 """Moving pictures of a solution: GIF or MP4."""
 
+import math
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 from ..trajectory import DenseOutput
 from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, scene, size_of_figure
 from .figures import GREY, new_figure, style
+from .viewpoint import followed, prefix
 
 ENDINGS = (".gif", ".mp4")
 RESOLUTION = 100  # dots per inch
@@ -114,18 +116,20 @@ class _Film:
         geometry = geometry_of(solution.system)
         dense = DenseOutput(solution.system, solution) if solution.sol is None else solution.sol
         self.q = dense(np.clip(times, min(times[0], times[-1]), max(times[0], times[-1])))[0]
+        geometry = followed(geometry, times, self.q)
         self.paths = np.array([geometry.at(t, q).centres for t, q in zip(times, self.q)])
         self.kept = max(1, round(abs(trail / (times[1] - times[0]))))
         limits, size = scene(geometry, times, self.q, view)
         with style():
             self.figure = new_figure(*_even(size_of_figure(limits, view)))
-            axes = prepared_axes(self.figure, limits, view, geometry.at(times[0], self.q[0]).up)
+            axes = prepared_axes(self.figure, limits, view, geometry.at(times[0], self.q[0]).up, prefix(geometry))
             shape = [[]] * (3 if view == "3d" else 2)
             faint = {"linewidth": 1.0, "alpha": 0.45, "zorder": 0}
             self.traces = [axes.plot(*shape, color=body_colour(k), **faint)[0] for k in range(self.paths.shape[1])]
-            self.drawing = Drawing(solution.system, axes, view, size)
+            self.drawing = Drawing(solution.system, axes, view, size, geometry=geometry)
             axes.set_title(solution.system.name if title is None else title, color="#222222", loc="left")
             where = {"transform": axes.transAxes, "ha": "right", "va": "bottom", "color": GREY, "family": "DejaVu Sans Mono"}
+            self.digits = _clock(times)
             self.clock = axes.text2D(1.0, 1.01, "", **where) if view == "3d" else axes.text(1.0, 1.015, "", **where)
 
     def show(self, k):
@@ -133,7 +137,13 @@ class _Film:
         self.drawing.show(self.times[k], self.q[k])
         for body, trace in enumerate(self.traces):
             put(trace, self.paths[max(0, k - self.kept):k + 1, body], self.view)
-        self.clock.set_text(f"t = {self.times[k]:6.2f} s")
+        self.clock.set_text(f"t = {self.times[k]:{self.digits}} s")
+
+
+def _clock(times):
+    """Format of the clock, with as many decimals as it takes to tell one frame from the next."""
+    decimals = max(0, math.ceil(-math.log10(abs(times[1] - times[0])) - 1e-9))
+    return f"{len(f'{max(abs(times[0]), abs(times[-1])):.{decimals}f}')}.{decimals}f"
 
 
 def _even(size):

@@ -82,7 +82,7 @@ def confirm(entry, parameters, t_max=None, progress=None):
     Parameters and result as for `compare`.
     """
     first = compare(entry, parameters, IMPLICIT if entry.stiff else EXPLICIT, t_max, progress)
-    for route in (COLLOCATION, MULTISTEP, VELOCITIES):
+    for route in (r for r in (COLLOCATION, MULTISTEP, VELOCITIES) if r.method.availability().installed):
         second = compare(entry, parameters, route, t_max, progress)
         if not any(c.message for c in second):
             break

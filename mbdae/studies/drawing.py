@@ -1,18 +1,23 @@
 """Mechanisms drawn on Matplotlib's axes, in the plane or in space."""
 
+import textwrap
+
 import numpy as np
 
 from .figures import COLOURS, GREY, new_figure, style
+from .viewpoint import Magnified, followed, prefix
 
 DARK = "#333333"
 TEETH = 8  # of the zigzag of a spring
+ELEVATION, AZIMUTH = 22.0, -58.0  # of the viewer in space [degrees]
+CHARACTER = 0.078  # width in a title [inches]
 
 
 class Drawing:
     """A mechanism on axes, moved by `show(t, q)`.
 
     Bodies are lines from their centre of mass to the points at which joints, drivers and springs are attached; these points are circles,
-    points of the ground triangles; rods are thin dark lines, springs zigzags. A body without such points is a square.
+    points of the ground triangles; rods are thin dark lines, springs zigzags. A body without such points is a square, a particle a disc.
 
     Parameters
     ----------
@@ -25,6 +30,8 @@ class Drawing:
     size : float
         Size of the scene [m]; the width of springs follows from it.
     alpha : float
+    geometry : object, optional
+        With `at(t, q) -> Picture`; by default that of the system.
 
     Raises
     ------
@@ -32,12 +39,13 @@ class Drawing:
         If the view is unknown, or the system has no geometry.
     """
 
-    def __init__(self, system, axes, view, size=1.0, alpha=1.0):
-        self.geometry, self.view, self.size = geometry_of(system), checked_view(view), size
+    def __init__(self, system, axes, view, size=1.0, alpha=1.0, geometry=None):
+        self.geometry, self.view, self.size = geometry_of(system) if geometry is None else geometry, checked_view(view), size
         self.axes = axes
         draw = {"alpha": alpha, "solid_capstyle": "round"}
         first = self.geometry.at(0.0, system.initial_guess()[0])
-        self._bodies = [self._line(color=body_colour(k), linewidth=4.0, zorder=3, **_point_like(line), **draw)
+        self._viewer = _towards_viewer(view, first.up)
+        self._bodies = [self._line(color=body_colour(k), linewidth=4.0, zorder=3, **_point_like(line, k in first.particles), **draw)
                         for k, line in enumerate(first.bodies)]
         self._rods = [self._line(color=DARK, linewidth=1.3, zorder=2, **draw) for _ in first.rods]
         self._springs = [self._line(color=DARK, linewidth=0.9, zorder=2, **draw) for _ in first.springs]
@@ -57,10 +65,10 @@ class Drawing:
         for line, ends in zip(self._rods, p.rods):
             self._put(line, ends)
         for line, ends in zip(self._springs, p.springs):
-            self._put(line, _zigzag(ends, 0.025 * self.size, self.view))
+            self._put(line, _zigzag(ends, 0.025 * self.size, self._viewer))
         self._put(self._ground, p.ground)
         self._put(self._joints, p.joints)
-        self._put(self._centres, p.centres)
+        self._put(self._centres, np.delete(p.centres, p.particles, axis=0))
 
     def _put(self, line, points):
         put(line, points, self.view)
@@ -98,16 +106,18 @@ def body_colour(k):
     return COLOURS[k % len(COLOURS)]
 
 
-def _point_like(line):
-    """A body that is nothing but its centre gets a square."""
-    return {"marker": "s", "markersize": 9.0} if len(line) == 1 else {}
+def _point_like(line, particle):
+    """A body that is nothing but its centre gets a square, a particle a disc."""
+    if len(line) > 1:
+        return {}
+    return {"marker": "o", "markersize": 7.5, "markeredgewidth": 0.0} if particle else {"marker": "s", "markersize": 9.0}
 
 
-def _zigzag(ends, width, view):
-    """A zigzag between two points, with straight ends."""
+def _zigzag(ends, width, viewer):
+    """A zigzag between two points, with straight ends, in a plane across the direction `viewer`."""
     a, b = ends
     axis = b - a
-    normal = np.cross(axis, _towards_viewer(view))
+    normal = np.cross(axis, viewer)
     if np.linalg.norm(normal) < 1e-9 * (1.0 + np.linalg.norm(axis)):
         normal = np.cross(axis, (1.0, 0.0, 0.0))
     normal = normal / (np.linalg.norm(normal) or 1.0)
@@ -116,9 +126,10 @@ def _zigzag(ends, width, view):
     return a + share[:, None] * axis + width * side[:, None] * normal
 
 
-def _towards_viewer(view):
+def _towards_viewer(view, up="z"):
     if view == "3d":
-        return np.array([0.0, 0.0, 1.0])
+        e, a = np.radians((ELEVATION, AZIMUTH))
+        return np.roll((np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)), "xyz".index(up) - 2)
     x = np.zeros(3)
     x[3 - sum("xyz".index(c) for c in view)] = 1.0
     return x
@@ -135,20 +146,21 @@ def scene(geometry, times, positions, view):
     return np.stack([middle - half, middle + half], axis=1), size
 
 
-def prepared_axes(figure, limits, view, up="z"):
-    """Equal axes with the given limits and labels; in space the axis `up` is vertical."""
+def prepared_axes(figure, limits, view, up="z", before=""):
+    """Equal axes with the given limits and labels, each with `before` before its name; in space the axis `up` is vertical."""
+    label = {f"{c}label": f"{before}{name}  [m]" for c, name in zip("xyz", "xyz" if view == "3d" else view)}
     if view == "3d":
         figure.set_layout_engine("none")
         axes = figure.add_axes((0.0, 0.03, 0.94, 0.91), projection="3d")
-        axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2], xlabel="x  [m]", ylabel="y  [m]", zlabel="z  [m]")
-        axes.view_init(elev=22, azim=-58, vertical_axis=up)  # first: the proportions are stored relative to the vertical axis
-        axes.set_box_aspect(limits[:, 1] - limits[:, 0], zoom=0.86)
+        axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2], **label)
+        axes.view_init(elev=ELEVATION, azim=AZIMUTH, vertical_axis=up)  # first: the proportions are stored relative to the vertical axis
+        axes.set_box_aspect(limits[:, 1] - limits[:, 0], zoom=0.88)
         axes.locator_params(nbins=4)
         for pane in (axes.xaxis, axes.yaxis, axes.zaxis):
             pane.set_pane_color("#F7F7F7")
         return axes
     axes = figure.add_subplot()
-    axes.set(xlim=limits[0], ylim=limits[1], xlabel=f"{view[0]}  [m]", ylabel=f"{view[1]}  [m]", aspect="equal")
+    axes.set(xlim=limits[0], ylim=limits[1], aspect="equal", **label)
     return axes
 
 
@@ -158,37 +170,53 @@ def size_of_figure(limits, view, longest=5.6):
         return longest, 0.92 * longest
     width, height = limits[:, 1] - limits[:, 0]
     scale = (longest - 0.9) / max(width, height)
-    return max(scale * width, 2.6) + 0.9, max(scale * height, 1.3) + 0.8
+    return max(scale * width, 2.9) + 0.9, max(scale * height, 1.3) + 0.8
 
 
-def plot_positions(solution, view="xy", instants=6, title=None):
+def plot_positions(solution, view="xy", instants=6, title=None, magnify=1.0):
     """A mechanism at several instants in one picture, the later the darker, with the paths of the centres of mass.
+
+    What flies very far away is shown from its middle.
 
     Parameters
     ----------
     solution : Solution
     view : str
         Two of the letters x, y, z, or `"3d"`.
-    instants : int
-        Number of stored points shown, evenly spread.
+    instants : int or sequence of int
+        Number of stored points shown, evenly spread; or which ones.
     title : str, optional
+    magnify : float
+        Displacements from the first point are shown so many times larger.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    geometry = geometry_of(solution.system)
+    geometry = followed(geometry_of(solution.system), solution.t, solution.q)
+    if magnify != 1.0:
+        geometry = Magnified(geometry, solution.t[0], solution.q[0], magnify)
     some = slice(None, None, max(1, len(solution.t) // 200))
     limits, size = scene(geometry, solution.t[some], solution.q[some], checked_view(view))
     with style():
         figure = new_figure(*size_of_figure(limits, view))
-        axes = prepared_axes(figure, limits, view, geometry.at(solution.t[0], solution.q[0]).up)
+        axes = prepared_axes(figure, limits, view, geometry.at(solution.t[0], solution.q[0]).up, prefix(geometry))
         paths = np.array([geometry.at(t, q).centres for t, q in zip(solution.t, solution.q)])
         for k in range(paths.shape[1]):
             put(axes.plot(*([[]] * (3 if view == "3d" else 2)), color=body_colour(k), linewidth=0.8, alpha=0.6)[0], paths[:, k], view)
-        at = np.unique(np.linspace(0, len(solution.t) - 1, instants).round().astype(int))
+        at = np.linspace(0, len(solution.t) - 1, instants).round().astype(int) if np.isscalar(instants) else np.asarray(instants)
+        at = np.unique(at)
         for alpha, k in zip(np.linspace(0.18, 1.0, len(at)), at):
-            Drawing(solution.system, axes, view, size, alpha).show(solution.t[k], solution.q[k])
+            Drawing(solution.system, axes, view, size, alpha, geometry).show(solution.t[k], solution.q[k])
         if title:
-            axes.set_title(title, color="#222222")
+            axes.set_title(_broken(title, figure.get_figwidth()), color="#222222")
     return figure
+
+
+def _broken(title, width):
+    """A title in as many lines as a figure of so many inches needs, broken between its parts where that will do."""
+    most, lines = max(16, int(width / CHARACTER)), [""]
+    for part in title.split(",  "):
+        joined = f"{lines[-1]},  {part}".removeprefix(",  ")
+        lines = [*lines[:-1], joined] if len(joined) <= most or not lines[-1] else [*lines, part]
+    return "\n".join(short for line in lines for short in textwrap.wrap(line, most, replace_whitespace=False))
