@@ -12,7 +12,7 @@ from mbdae import library
 from mbdae.cli.main import main
 from mbdae.library import Entry
 from mbdae.studies import facts, pages, portrait
-from mbdae.system import from_functions
+from mbdae.system import c_functions
 
 DOCS = Path(__file__).parents[1] / "docs" / "mechanisms"
 RENEW = "run: mbdae pages"
@@ -90,16 +90,19 @@ def test_systems_of_equations_have_no_bodies():
 
 
 def test_a_look_compiles_nothing_and_sees_the_same():
-    kept = from_functions.Dispatcher
-    classical = facts.examined(library.entry("car-axis"), {"coordinates": "classical"})
-    assert not classical._functions.compiled and from_functions.Dispatcher is kept
-    mechanism = library.mechanism("tethered-satellites")
-    plain = facts.interpreted(mechanism)
-    assert all(not isinstance(f.function, kept) for f in plain.forces) and plain.joints == mechanism.joints
-    assert facts.interpreted(library.mechanism("chain")).bodies == library.mechanism("chain").bodies
+    before = c_functions._force.cache_info().misses, c_functions._system.cache_info().misses
+    for name, given in (("car-axis", {"coordinates": "classical"}), ("tethered-satellites", {})):
+        looked = facts.examined(library.entry(name), given)
+        real = library.system(name, **given)
+        q, v = real.initial_guess()
+        np.testing.assert_allclose(looked.force(0.1, q, v), real.force(0.1, q, v), rtol=1e-12)
+        if name == "car-axis":
+            assert not looked._functions.compiled and real._functions.compiled
     with pytest.raises(ValueError, match="links must be an integer"):
         facts.examined(library.entry("chain"), {"links": 0})
-    assert from_functions.Dispatcher is kept
+    facts.examined(library.entry("wheelset"))
+    after = c_functions._force.cache_info().misses, c_functions._system.cache_info().misses
+    assert all(b - a <= 1 for a, b in zip(before, after))  # those of the real ones
 
 
 @pytest.mark.parametrize(("name", "parameters", "expected"), [

@@ -8,7 +8,7 @@ from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, NOT_FINITE, SLOW, FixedStep, at_rounding, largest
+from .one_step import CONVERGED, DIVERGED, EXPLODED, NOT_FINITE, FixedStep, at_rounding, largest
 
 
 @compiled
@@ -35,7 +35,7 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
     for k in range(a.shape[0]):
         b[k] = d[k] - b[k]
     sparse.mass_solve(L, b, model, b)
-    size, frozen = np.inf, True
+    size, smallest, frozen = np.inf, np.inf, True
     for iteration in range(1, max_iter + 1):
         # position at t + h, eqs. (4) and (9d)
         for k in range(d.shape[0]):
@@ -67,7 +67,8 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
             lam[k] += r[k] / (h * h)
         if size < tol * tol or (size > 0.25 * before and at_rounding(opening, q1, G)):
             return CONVERGED, iteration
-        if frozen and (size > 4.0 * before or (iteration >= SLOW and size > 0.25 * before)):
+        smallest = min(smallest, size)
+        if frozen and not (size <= EXPLODED * smallest and 2 * iteration < max_iter):
             a[:], lam[:] = b, lam0  # anew from the guess
             frozen, size = False, np.inf
         elif not np.isfinite(size):

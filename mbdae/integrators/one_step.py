@@ -17,6 +17,7 @@ CHUNK_SECONDS = 0.2
 ROUNDING = 2e-15
 HUGE = 1e100  # beyond, products are not finite
 SLOW = 12  # iterations after which a frozen matrix is replaced if the corrections hardly shrink
+EXPLODED = 1e8  # a correction, squared, that has grown so much will not shrink again
 
 
 @compiled

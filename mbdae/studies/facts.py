@@ -1,10 +1,8 @@
 """What can be said of a mechanism of the library without moving it: sizes, topology, forms, and the methods that take them."""
 
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from ..adapters.support import Settings
 from ..methods import FAMILIES, MethodSpec
@@ -12,8 +10,8 @@ from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
 from ..model.joints import _Joint, _PlanarJoint
 from ..problems import FORMULATIONS
-from ..system import from_functions
 from ..system import layout as lay
+from ..system.callbacks import interpreted
 from ..system.system import System
 
 CONSISTENT = 1e-8  # residual of a consistent start, relative to the largest force or velocity
@@ -32,37 +30,13 @@ def examined(entry, parameters=None):
     -------
     System
     """
-    built = _built(entry, parameters or {})
-    return built if isinstance(built, System) else System(interpreted(built))
+    with interpreted():
+        built = _built(entry, parameters or {})
+        return built if isinstance(built, System) else System(built)
 
 
 def _built(entry, parameters):
-    with _nothing_counts_as_compiled():
-        return entry.build(**entry.checked(parameters))
-
-
-@contextmanager
-def _nothing_counts_as_compiled():
-    """Meanwhile systems of functions call them from Python: to wrap them in C takes seconds for each, in every process."""
-    kept, from_functions.Dispatcher = from_functions.Dispatcher, ()
-    try:
-        yield
-    finally:
-        from_functions.Dispatcher = kept
-
-
-def interpreted(thing):
-    """A mechanism, or a part of it, with the Python functions behind its compiled ones."""
-    if isinstance(thing, Dispatcher):
-        return thing.py_func
-    if isinstance(thing, tuple):
-        parts = tuple(interpreted(part) for part in thing)
-        return thing if all(a is b for a, b in zip(parts, thing)) else parts
-    if not is_dataclass(thing):
-        return thing
-    given = {f.name: getattr(thing, f.name) for f in fields(thing) if f.init}
-    changed = {name: new for name, old in given.items() if (new := interpreted(old)) is not old}
-    return replace(thing, **changed) if changed else thing
+    return entry.build(**entry.checked(parameters))
 
 
 @dataclass(frozen=True)
@@ -100,7 +74,8 @@ class Sizes:
 
 def first_counts(entry):
     """`(bodies, nq, nv, nc)` of an entry; of a mechanism without its equations, for which kernels might have to be compiled first."""
-    built = _built(entry, {})
+    with interpreted():
+        built = _built(entry, {})
     if isinstance(built, System):
         return None, built.nq, built.nv, built.nc
     n, rigid = len(built.bodies), sum(isinstance(b, RigidBody) for b in built.bodies)

@@ -9,6 +9,8 @@ central differences otherwise (see `c_functions`).
 """
 
 import ctypes
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from llvmlite import ir
@@ -95,6 +97,27 @@ def law(address, x, xd, t):
     return f
 
 
+_called_from_python: ContextVar[bool] = ContextVar("called_from_python", default=False)
+
+
+@contextmanager
+def interpreted():
+    """Meanwhile new systems call all user functions from Python, also compiled ones.
+
+    For a look at a system: the C functions around compiled ones take a second each to make, in every process.
+    """
+    token = _called_from_python.set(True)
+    try:
+        yield
+    finally:
+        _called_from_python.reset(token)
+
+
+def plain(function):
+    """The Python function behind a compiled one while `interpreted`, otherwise the function itself."""
+    return getattr(function, "py_func", function) if _called_from_python.get() else function
+
+
 class Callbacks:
     """The user functions of one system: keeps them alive, and keeps the exception one of them has raised."""
 
@@ -125,6 +148,7 @@ class Callbacks:
 
     def motion(self, function):
         """Address of a user's function of time."""
+        function = plain(function)
         if _is_compiled(function):
             return self._adopt(c_functions.motion(function))
 
@@ -135,6 +159,7 @@ class Callbacks:
 
     def law(self, function):
         """Address of a user's law `f(x, x', t)`."""
+        function = plain(function)
         if _is_compiled(function):
             return self._adopt(c_functions.law(function))
 
@@ -149,6 +174,7 @@ class Callbacks:
 
     def force(self, function, states):
         """Address of a `UserForce` function; `states` (k, 18) are those of its bodies at the start."""
+        function = plain(function)
         if _is_compiled(function):
             return self._adopt(c_functions.force(function, states))
 

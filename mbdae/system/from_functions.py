@@ -5,7 +5,7 @@ from numba.core.dispatcher import Dispatcher
 
 from . import layout as lay
 from .build import Pattern, Tables, segment_table
-from .callbacks import view
+from .callbacks import plain, view
 from .ordering import envelope
 
 _STEP = 1e-30  # complex step
@@ -40,6 +40,7 @@ class UserFunctions:
         self._require(len(labels) == nc, f"labels must name {nc} constraints, got {len(labels)}")
         self._require(kinematics is not None or nq == nv, f"nq = {nq} and nv = {nv} differ, so kinematics must be given")
         self.user_kinematics, self.user_retract, self.user_energy = kinematics, retract, energy
+        mass, force, phi, phi_q, nu, gamma, friction = (plain(f) for f in (mass, force, phi, phi_q, nu, gamma, friction))
         self._mass = self._checked("mass", mass, (nv, nv))
         self._force = self._checked("force", force, (nv,), 2)
         self._phi = self._checked("phi", phi, (nc,))
