@@ -44,7 +44,7 @@ lint: $(STAMP)
 
 test: setup-all
 	@$(MAKE) --no-print-directory lint
-	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -m "not slow"
+	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks.run
