@@ -12,8 +12,6 @@ from .forms import FORMS, by_complex_step, by_differences, displaced, open_level
 
 BOUND = 1e-12  # of what is left open, relative to the size of the terms
 STATES = 20
-# Where 5 % would change the way the mechanism is put together, or close nothing at all.
-SHARE = {"bricard": 0.02}
 VARIANTS = [(name, tuple(given.items())) for name in library.names() for given in ({}, *library.entry(name).variants)]
 SMALL = 130  # unknowns up to which Jacobians are compared column by column
 
@@ -31,7 +29,7 @@ def system(key):
 def states(key):
     """Random consistent states; the seed is that of the name."""
     s, rng = system(key), np.random.default_rng(len(label(key)))
-    return [random_state(s, rng, SHARE.get(key[0], 0.05)) for _ in range(STATES)]
+    return [random_state(s, rng) for _ in range(STATES)]
 
 
 @pytest.mark.parametrize("key", VARIANTS, ids=label)
@@ -64,7 +62,7 @@ def test_every_form_starts_with_a_vanishing_residual(key):
 def test_jacobians_are_exact_and_patterns_complete(key, form):
     p, rng = FORMS[form](system(key)), np.random.default_rng(1)
     if p.n > SMALL:
-        return _check_along_directions(p, states(key)[:2], rng)
+        return _check_along_directions(p, states(key)[:4], rng)
     y, yd = random_point(p, states(key)[0], rng)
     J, exact = p.jacobian(0.1, y, yd, 3.0).toarray(), by_complex_step(p, 0.1, y, yd, 3.0)
     assert np.abs(J - exact).max() <= 1e-14 * (1.0 + np.abs(exact).max())
@@ -84,11 +82,11 @@ def _check_along_directions(p, at, rng):
 
 @pytest.mark.parametrize("key", VARIANTS, ids=label)
 def test_the_pattern_holds_every_entry_found_at_many_states(key):
-    """The complex step with random directions per column group would hide nothing: one column at a time, or products for large systems."""
+    """One column at a time, or by products with random vectors: an entry outside the pattern would be missing in them."""
     s, rng = system(key), np.random.default_rng(2)
     p = mbdae.GGL(s)
     if p.n > SMALL:
-        pytest.skip("checked along directions")
+        return _check_along_directions(p, states(key), rng)
     pattern = p.pattern.toarray()
     for x in states(key):
         y, yd = random_point(p, x, rng)

@@ -68,7 +68,7 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
         if size < tol * tol or (size > 0.25 * before and at_rounding(opening, q1, G)):
             return CONVERGED, iteration
         smallest = min(smallest, size)
-        if frozen and not (size <= EXPLODED * smallest and 2 * iteration < max_iter):
+        if frozen and iteration > 1 and not (size <= EXPLODED * smallest and 2 * iteration < max_iter):
             a[:], lam[:] = b, lam0  # anew from the guess
             frozen, size = False, np.inf
         elif not np.isfinite(size):
@@ -90,7 +90,7 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
         sparse.times(G1, d, model, column)
         B[:, k] = column
         e[k] = 0.0
-    r[:] = np.linalg.lstsq(B, r, 1e-14)[0]
+    r[:] = np.linalg.lstsq(B, r, 1e-14)[0] if np.isfinite(B).all() and np.isfinite(r).all() else np.full_like(r, np.nan)
 
 
 @compiled
