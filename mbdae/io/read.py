@@ -33,7 +33,6 @@ from .description import (
 )
 
 MAX_BYTES = 16 * 2**20
-ROUNDING = 8 * np.finfo(float).eps  # by which normalising a unit vector or quaternion may change it
 MOST_NAMES = 12  # listed in a message
 _HEAD = ("format", "version")
 _MOTION_EXAMPLE = "a number or a motion such as {type: Polynomial, coefficients: [0, 1]}"
@@ -144,7 +143,7 @@ def _typed(value, known, place, hint):
     element = _made(cls, given, lambda message: _field_of(message, given, place))
     for key in given:
         if fields[key].kind in (VECTOR, MATRIX):
-            _take_as_written(element, key, given[key], f"{place}.{key}")
+            _check_finite(getattr(element, key), f"{place}.{key}")
     return element
 
 
@@ -173,16 +172,10 @@ def _made(cls, given, place):
         raise DescriptionError(f"{cls.__name__}: some numbers are too large or too small to compute with ({error})", place("")) from error
 
 
-def _take_as_written(element, name, value, place):
-    """Undo a normalisation that has changed nothing but roundings.
-
-    Normalising twice is not the same to the last bit as normalising once; reading what was written must be.
-    """
-    made = getattr(element, name)
+def _check_finite(made, place):
+    """What a dataclass has made of finite numbers, by normalising them, may have overflowed."""
     if not all(map(math.isfinite, made)):
         raise DescriptionError("some numbers are too large to compute with", place)
-    if made != value and len(made) == len(value) and max(abs(a - b) for a, b in zip(made, value)) <= ROUNDING:
-        object.__setattr__(element, name, value)
 
 
 def _field_of(message, given, place):

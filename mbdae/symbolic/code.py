@@ -15,6 +15,9 @@ _ARGUMENTS = {"mass": "t, q", "force": "t, q, v", "phi": "t, q", "phi_q": "t, q"
               "kinematics": "t, q, v", "energy": "t, q, v"}
 _KEPT = 64  # systems, and sets of values
 _LARGEST_POWER = 64  # by products
+_KNOWN = {f: f"numpy.{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "exp", "log")}
+_KNOWN |= {f"a{f}": f"numpy.arc{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+_KNOWN |= {"Abs": "_abs", "tanh": "_tanh", "atan2": "_atan2", "sign": "_sign"}
 
 
 class Code(NamedTuple):
@@ -91,10 +94,7 @@ def _printer():
     class Printer(PythonCodePrinter):
         def __init__(self):
             super().__init__()
-            known = ("sin", "cos", "tan", "sinh", "cosh", "exp", "log")
-            inverse = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
-            self.known_functions = {f: f"numpy.{f}" for f in known} | {f: f"numpy.arc{f[1:]}" for f in inverse}
-            self.known_functions |= {"Abs": "_abs", "tanh": "_tanh", "atan2": "_atan2", "sign": "_sign"}
+            self.known_functions = dict(_KNOWN)
 
         def _print_not_supported(self, e):
             raise TypeError(type(e).__name__)
