@@ -195,8 +195,9 @@ def test_two_routes_confirm_all_references(name, parameters):
     tables = {}
     for c in confirm(entry, parameters):
         tables.setdefault((c.label, c.kind), []).append(c)
-    for found in tables.values():
-        assert max((c.found or 0.0) for c in found) > 0.0 or not found[0].instants
+    most = 4 if name == "pendulum-chain" else 7  # its angles are tiny beside its lengths
+    for found in (t for t in tables.values() if t[0].instants):
+        assert max((c.found or 0.0) for c in found) > min(found[0].digits, most) - 0.5, found
 
 
 def test_a_stiff_method_takes_the_stiff_pendulum_to_its_end():
