@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from scipy.interpolate import CubicHermiteSpline
 
+from mbdae.boundary import Crossing, SolverFailure
 from mbdae.method import installed
 from mbdae.problems import GGL
+from mbdae.run import Run
 from mbdae.status import Statistics, Status
 from mbdae.system import layout as lay
 from mbdae.system.layout import header
@@ -21,8 +23,6 @@ from mbdae.system.layout import header
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of
-from .boundary import Crossing, SolverFailure
-from .run import Run
 from .terminal import FortranOutput, Interrupts, WithoutWarnings
 
 __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]

@@ -4,13 +4,13 @@ from functools import cache
 
 import numpy as np
 
+from mbdae.boundary import FATAL, GOOD, Crossing, SolverFailure
 from mbdae.problems import Overdetermined, UnderlyingODE
 from mbdae.status import Status
 from mbdae.system.assembly import assemble
 
 from . import storage
 from .assimulo_support import SOLVERS
-from .boundary import FATAL, GOOD, Crossing, SolverFailure
 from .terminal import Interrupts
 
 

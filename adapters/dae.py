@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csc_matrix
 
+from mbdae.boundary import FATAL, Crossing, SolverFailure
 from mbdae.method import installed
+from mbdae.run import Run
 from mbdae.status import Statistics, Status
 
 from . import storage
-from .boundary import FATAL, Crossing, SolverFailure
-from .run import Run
 from .support import Settings, implicit_support, supported, tightened
 
 DENSE_LIMIT = 150  # unknowns up to which dense factorisations are the quicker ones

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbdae.boundary import Crossing
 from mbdae.method import installed
+from mbdae.run import Run
 from mbdae.status import Statistics
 
-from .boundary import Crossing
 from .odes_arguments import (
     SOLVERS,
     SUPPORT,
@@ -22,7 +23,6 @@ from .odes_arguments import (
     lsodi_arguments,
 )
 from .odes_steppers import Clock, Daspk, Dop, Lsodi, Sundials
-from .run import Run
 from .support import supported
 
 RECENT = 100  # evaluations: SUNDIALS creeps up to where the equations are no longer finite

@@ -5,10 +5,10 @@ from collections import deque
 
 import numpy as np
 
+from mbdae.boundary import FATAL, GOOD, HUGE, Crossing
 from mbdae.events import as_events, passed
 
 from . import storage
-from .boundary import FATAL, GOOD, HUGE, Crossing
 from .support import Settings, explicit_support, implicit_support, tightened
 
 SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}

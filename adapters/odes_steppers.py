@@ -10,9 +10,8 @@ import warnings
 
 import numpy as np
 
+from mbdae.boundary import SolverFailure
 from mbdae.status import Status
-
-from .boundary import SolverFailure
 
 _BUSY = {"DASPK": threading.Lock(), "LSODI": threading.Lock()}
 

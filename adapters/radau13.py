@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from mbdae.boundary import FATAL, Crossing, SolverFailure
 from mbdae.events import passed
 from mbdae.method import installed
+from mbdae.run import Run
 from mbdae.status import Statistics, Status
 
 from . import storage
-from .boundary import FATAL, Crossing, SolverFailure
-from .run import Run
 from .support import SQUARE_ONLY, Settings, supported
 
 MANY_STEPS = 2**31 - 1  # the limit of steps is kept by `Run`, which counts accepted ones

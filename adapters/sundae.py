@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbdae.boundary import Crossing, SolverFailure
 from mbdae.method import installed
+from mbdae.run import Run
 from mbdae.status import Statistics, Status
 
-from .boundary import Crossing, SolverFailure
-from .run import Run
 from .sundae_arguments import (
     CVODE_SUPPORT,
     IDA_SUPPORT,

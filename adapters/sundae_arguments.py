@@ -4,10 +4,10 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
+from mbdae.boundary import Crossing, SolverFailure
 from mbdae.status import Status
 
 from . import storage
-from .boundary import Crossing, SolverFailure
 from .support import Settings, explicit_support, implicit_support, require, tightened
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones

@@ -1,13 +1,12 @@
 """The one decorator of all compiled code, and what goes with it."""
 
-from hashlib import sha256
-from pathlib import Path
-
 import numpy as np
 from numba import njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
+
+from .stamp import stamp
 
 # Views made by `records`, `window` and `matrix` skip every check and the counting of references, which cost more than most kernels;
 # whoever calls a kernel keeps the arrays alive.
@@ -16,27 +15,17 @@ from numba.np.arrayobj import make_array, populate_array
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
-def _source_stamp():
-    """One stamp for all files that hold compiled code."""
-    here = Path(__file__).parent
-    files = sorted(f for folder in ("system", "problems", "jacobians", "integrators") for f in (here / folder).rglob("*.py"))
-    return sha256(b"".join(f.read_bytes() for f in [Path(__file__), *files])).hexdigest(), len(files)
-
-
-_STAMP = _source_stamp()
-
-
 def compiled(function):
     """Compile on first use, keep the result on disk; division by zero gives infinity instead of an exception.
 
-    Numba drops a cached function when its own file has changed, but not when a function that it calls has. Here a change in any
-    file with compiled code drops them all: a stale kernel would give wrong numbers in silence. The files have the stamp in their
+    Numba drops a cached function when its own file has changed, but not when a function that it calls has: a stale kernel would give
+    wrong numbers in silence. Here a change in any of the files that it is made of drops it. The cache files have the stamp in their
     names, too, so that two versions of the code that run side by side do not write into each other's.
     """
     dispatcher = njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
     if not config.DISABLE_JIT:
-        file = dispatcher._cache._cache_file
-        file.__init__(file._cache_path, f"{dispatcher._cache._impl.filename_base}-{_STAMP[0][:12]}", _STAMP)
+        file, made_of = dispatcher._cache._cache_file, stamp(function.__code__.co_filename)
+        file.__init__(file._cache_path, f"{dispatcher._cache._impl.filename_base}-{made_of[0][:12]}", made_of)
     return dispatcher
 
 

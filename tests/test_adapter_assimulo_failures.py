@@ -15,8 +15,8 @@ import pytest
 import mbdae
 from mbdae import Status
 from mbdae.adapters.assimulo import Assimulo, _failure, implicit_problem
-from mbdae.adapters.boundary import Crossing
 from mbdae.adapters.terminal import Interrupts
+from mbdae.boundary import Crossing
 
 from .assimulo_cases import CELLS, MISSING, WORKING, Mine, kinds, native, throwing_system
 from .helpers import BREAKS_AT, double_pendulum, torn, with_law

@@ -6,8 +6,8 @@ import pytest
 import mbdae
 from mbdae import library
 from mbdae.adapters.assimulo import SOLVERS, Assimulo, configure, explicit_problem, implicit_problem, overdetermined_problem
-from mbdae.adapters.boundary import Crossing
 from mbdae.adapters.scipy import SolveIvp
+from mbdae.boundary import Crossing
 
 from .assimulo_cases import (
     BEST,

@@ -7,8 +7,8 @@ from scipy.interpolate import CubicHermiteSpline
 import mbdae
 from mbdae import Status, library
 from mbdae.adapters import dae
-from mbdae.adapters.boundary import Crossing, SolverFailure
 from mbdae.adapters.dae import SolveDae, solve_dae_arguments
+from mbdae.boundary import Crossing, SolverFailure
 from mbdae.problems import FORMULATIONS
 
 from .helpers import BREAKS_AT, double_pendulum, torn, with_law

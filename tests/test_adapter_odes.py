@@ -12,7 +12,6 @@ import pytest
 import mbdae
 from mbdae import Status, library
 from mbdae.adapters import odes_arguments
-from mbdae.adapters.boundary import Crossing
 from mbdae.adapters.odes import (
     Odes,
     band_order,
@@ -25,6 +24,7 @@ from mbdae.adapters.odes import (
 from mbdae.adapters.odes_arguments import LINEAR, SOLVERS, SUPPORT
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.support import FORMS, supported
+from mbdae.boundary import Crossing
 from mbdae.problems import FORMULATIONS
 
 from .helpers import BREAKS_AT, chain, double_pendulum, torn, with_law

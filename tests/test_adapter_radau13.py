@@ -253,7 +253,7 @@ def test_values_that_are_never_finite_keep_the_start():
 def test_nothing_not_finite_gets_into_scripts(fragile):
     """Trap: NaN at the start of a step crashes the interpreter."""
     problem, y0 = start_of(fragile)
-    with pytest.raises((RuntimeError, mbdae.adapters.boundary.SolverFailure)):
+    with pytest.raises((RuntimeError, mbdae.boundary.SolverFailure)):
         package.radau13(**radau13_arguments(problem), y0=y0, t=0.2)
 
 
@@ -293,7 +293,7 @@ def test_the_exact_jacobian_is_used_and_saves_evaluations(system):
     problem, y0 = start_of(system)
     calls = {}
     for jacobian in ("exact", "difference"):
-        crossing = mbdae.adapters.boundary.Crossing(problem)
+        crossing = mbdae.boundary.Crossing(problem)
         package.radau13(**radau13_arguments(problem, jacobian=jacobian, crossing=crossing), y0=y0, t=0.3)
         calls[jacobian] = crossing.calls
         assert (crossing.jacobians > 0) == (jacobian == "exact")

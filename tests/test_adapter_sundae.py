@@ -9,9 +9,9 @@ import pytest
 import mbdae
 import mbdae.library
 from mbdae import Status
-from mbdae.adapters.boundary import Crossing
 from mbdae.adapters.scipy import SolveIvp, solve_ivp_arguments
 from mbdae.adapters.sundae import Cvode, Ida, band_order, cvode_arguments, ida_arguments
+from mbdae.boundary import Crossing
 from mbdae.problems.underlying_ode import _rhs_jacobian
 
 from .helpers import double_pendulum

@@ -18,8 +18,8 @@ from .helpers import T0, all_elements
 
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
-LAYERS = ("compiled", "status", "model", "io", "system", "symbolic", "trajectory", "events", "jacobians", "problems", "method",
-          "integrators", "adapters", "solution", "solve", "", "library", "methods", "studies", "cli")
+LAYERS = ("stamp", "compiled", "status", "model", "io", "system", "symbolic", "trajectory", "events", "jacobians", "problems", "method",
+          "boundary", "run", "integrators", "adapters", "solution", "solve", "", "library", "methods", "studies", "cli")
 
 
 def packages_on_disk():

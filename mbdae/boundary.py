@@ -6,8 +6,8 @@ integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
 
 import numpy as np
 
-from mbdae.compiled import compiled
-from mbdae.status import Status
+from .compiled import compiled
+from .status import Status
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
 HUGE = 1e60  # what a solver sees instead: its Newton iteration diverges and the step is cut

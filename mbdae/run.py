@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from mbdae.status import Status
-from mbdae.system.assembly import AssemblyError
-from mbdae.trajectory import Trajectory
-
 from .boundary import SolverFailure
+from .status import Status
+from .system.assembly import AssemblyError
+from .trajectory import Trajectory
 
 STALLED = 1000  # steps in a row that move time by rounding only
 

@@ -1,0 +1,62 @@
+"""Which source files a compiled function is made of, and a stamp for their content."""
+
+import re
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+_IMPORT = re.compile(r"^from[ ]+(?P<dots>\.*)(?P<module>[\w.]*)[ ]+import[ ]+(?:\((?P<many>[^)]*)\)|(?P<one>.*))$", re.MULTILINE)
+_NAME = re.compile(r"(\w+)(?:[ ]+as[ ]+\w+)?")
+_COMPILES = re.compile(r"^(?:from (?:numba|\S*\bcompiled)\b|import numba)", re.MULTILINE)
+
+
+@cache
+def stamp(path):
+    """A stamp of the files whose code or constants may be part of a function compiled in `path`, and their number."""
+    files = sorted(sources(Path(path)) | {HERE / "compiled.py"})
+    return sha256(b"".join(f.read_bytes() for f in files)).hexdigest(), len(files)
+
+
+def sources(path):
+    """The file itself and what it is compiled from: what it imports that is compiled, a module as a whole, or constants."""
+    found, open_ends = set(), [path]
+    while open_ends:
+        file = open_ends.pop()
+        if file not in found:
+            found.add(file)
+            open_ends += _ingredients(file)
+    return found
+
+
+@cache
+def _ingredients(file):
+    files = set()
+    for statement in _IMPORT.finditer(_text(file)):
+        folder = _target(file, statement["dots"], statement["module"])
+        for name in _NAME.findall(statement["many"] or statement["one"] or ""):
+            files |= _files_behind(folder, name)
+    return files
+
+
+def _target(file, dots, module):
+    """The module or folder that is imported from, without ending; `None` outside of mbdae."""
+    parts = module.split(".") if module else []
+    if dots:
+        return file.parents[len(dots) - 1].joinpath(*parts)
+    return HERE.joinpath(*parts[1:]) if parts[:1] == ["mbdae"] else None
+
+
+def _files_behind(target, name):
+    if target is None:
+        return set()
+    if target.with_suffix(".py").exists():
+        file = target.with_suffix(".py")
+        return {file} if name.isupper() or _COMPILES.search(_text(file)) else set()
+    return {file for file in [target / f"{name}.py"] if file.exists()}
+
+
+@cache
+def _text(file):
+    return file.read_text(encoding="utf-8")
