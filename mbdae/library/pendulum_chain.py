@@ -71,13 +71,16 @@ def _angles(links, omega):
     def energy(t, q, v):
         return total_energy(t, q, v, omega)
 
+    def excitation(t):
+        return np.array([math.sin(omega * t)])
+
     def picture(t, q):
         x, y = positions(t, q, omega)
         points = np.column_stack([x, y, 0.0 * x])
         return Picture(points, [[p] for p in points], rods=[points[k:k + 2] for k in range(links)])
 
     return System.from_functions(nq=links, nc=0, mass=mass, force=force(omega), phi=phi, phi_q=phi_q, nu=nu, gamma=gamma, energy=energy,
-                                 picture=picture, name="pendulum-chain, angles")
+                                 excitation=excitation, picture=picture, name="pendulum-chain, angles")
 
 
 @numba.njit

@@ -12,6 +12,7 @@ from ..jacobians.complex_step import sweep_of
 from ..jacobians.grouping import column_groups
 from ..system.assembly import accelerations
 from ..system.system import System
+from .known import Known
 from .pattern import structure
 
 
@@ -55,6 +56,7 @@ class Problem:
     rows: tuple[tuple[str, str], ...] = ()
     block_index: dict[str, int] = {}
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
+    known_blocks: tuple[tuple[str, str, str, str], ...] = ()  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
     released: tuple[tuple[str, str], ...] = ()  # (equations, unknowns) of redundant constraints: there the unknown is put to zero
     loose_blocks: tuple[str, ...] = ()  # blocks that must not spoil the error test
     loose_tolerance: ClassVar[float] = 1e4
@@ -144,6 +146,11 @@ class Problem:
         pattern.data = np.ones(pattern.nnz, dtype=bool)
         pattern.indices, pattern.indptr = pattern.indices.astype(np.int32), pattern.indptr.astype(np.int32)
         return pattern
+
+    @cached_property
+    def known(self):
+        """`Known`: entries of `F_y` and all of `F_yd` that can be assembled without evaluating `F`."""
+        return Known(self)
 
     @cached_property
     def groups(self):

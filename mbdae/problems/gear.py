@@ -40,6 +40,9 @@ class Gear(Problem):
     block_index = {"q": 1, "v": 1, "w": 1, "z": 1}
     loose_blocks = ("z",)
     released = (("velocity", "w"), ("position", "z"))
+    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "dynamics", "w", "G^T"),
+                    ("yd", "kinematics", "z", "TG"), ("y", "dynamics", "w", "0"), ("y", "kinematics", "z", "0"),
+                    ("y", "kinematics", "v", "-T"), ("y", "velocity", "v", "G"))
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)

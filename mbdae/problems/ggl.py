@@ -65,12 +65,18 @@ class GGL(Problem):
     algebraic_blocks = ("lam", "mu")
     loose_blocks = ("lam", "mu")
     released = (("velocity", "lam"), ("position", "mu"))
+    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
+                    ("y", "kinematics", "mu", "TG"), ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
+    known_of_explicit = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "I"), ("y", "kinematics", "v", "-T"),
+                         ("y", "kinematics", "mu", "TG"), ("y", "velocity", "v", "G"))
 
     def __init__(self, system, form="residual"):
         if form not in ("residual", "explicit"):
             raise ValueError(f"GGL: form must be 'residual' or 'explicit', got {form!r}")
         self.form = form
         self.kernel, self.derivative = (_residual, _derivative) if form == "residual" else (_explicit, _explicit_derivative)
+        if form == "explicit":
+            self.known_blocks = self.known_of_explicit
         super().__init__(system)
 
     def pack(self, state):

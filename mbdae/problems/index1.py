@@ -55,6 +55,8 @@ class Index1(Problem):
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)  # friction makes them jump, and rounding in large ones would keep the steps tiny
     released = (("acceleration", "lam"),)
+    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "acceleration", "v", "G"),
+                    ("y", "kinematics", "v", "-T"), ("y", "dynamics", "lam", "G^T"))
 
     def __init__(self, system, alpha=0.0, beta=0.0):
         self.alpha, self.beta = check_baumgarte(alpha, beta, "Index1")

@@ -33,6 +33,8 @@ class Index2(Problem):
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)
     released = (("velocity", "lam"),)
+    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
+                    ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)

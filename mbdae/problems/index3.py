@@ -34,6 +34,8 @@ class Index3(Problem):
     algebraic_blocks = ("lam",)
     loose_blocks = ("v", "lam")
     released = (("position", "lam"),)
+    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
+                    ("y", "dynamics", "lam", "G^T"))
     first_step = 1e-5  # the iteration matrix grows as 1/h^2: with the nanoseconds that solvers begin with it is singular to rounding
 
     kernel = staticmethod(_residual)

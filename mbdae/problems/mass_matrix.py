@@ -83,6 +83,11 @@ class MassMatrix(Problem):
         self.released = ((LEVELS[level], "lam"),)
         self.loose_blocks = ("a", "lam") if self.accelerations else ("lam",)
         self.block_index = {"q": 1, "v": max(1, level - 1), "a": level, "lam": level}
+        inertia = ((("yd", "rate", "v", "I"), ("y", "rate", "v", "0"), ("y", "rate", "a", "-I"), ("y", "dynamics", "a", "M")) if a
+                   else (("yd", "dynamics", "v", "M"),))
+        constraint = {3: (), 2: (("y", "velocity", "v", "G"),), 1: (("y", "acceleration", "a", "G"),)}[level]
+        self.known_blocks = (("yd", "kinematics", "q", "I"), ("y", "kinematics", "v", "-T"), ("y", "dynamics", "lam", "G^T"),
+                             *inertia, *constraint)
         if self.accelerations:
             self.kernel, self.derivative, self.parameters = _residual, _derivative, (level,)
         else:

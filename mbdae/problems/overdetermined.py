@@ -39,6 +39,8 @@ class Overdetermined(Problem):
     algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)
     released = (("acceleration", "lam"),)
+    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "acceleration", "v", "G"),
+                    ("y", "kinematics", "v", "-T"), ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)

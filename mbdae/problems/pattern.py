@@ -94,8 +94,9 @@ class _Multibody:
         self._constraints(dyn_q, vel_q, acc_v, stab_q)
         self._forces(dyn_q, dyn_v, friction)
         map_q, map_v = self._kinematics()
-        gradient = _boolean(csr_array((s.pattern.nonzero.astype(float), s.pattern.col, s.pattern.ptr), shape=(s.nc, s.nv)))
+        gradient = csr_array((s.pattern.nonzero.astype(float), s.pattern.col, s.pattern.ptr), shape=(s.nc, s.nv)).copy()
         gradient.eliminate_zeros()
+        gradient = _boolean(gradient)
         return Structure(
             map_q=map_q, map_v=map_v, stab_q=_boolean(stab_q.csr() + map_q), stab_c=_boolean(map_v @ gradient.T), mass=self._mass(),
             dyn_q=dyn_q.csr(), dyn_v=dyn_v.csr(), dyn_c=_boolean(gradient.T + friction.csr()), phi_q=_boolean(gradient @ map_v.T),

@@ -95,6 +95,7 @@ class UnderlyingODE(Problem):
     unknowns = (("q", "nq"), ("v", "nv"))
     rows = (("kinematics", "nq"), ("dynamics", "nv"))
     block_index = {"q": 1, "v": 1}
+    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "I"))
 
     kernel = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
 

@@ -13,6 +13,7 @@ from . import layout as lay
 from .assembly import assemble, consistent
 from .build import build
 from .callbacks import Callbacks
+from .excitations import Excitations, checked_excitation
 from .from_functions import tables_from_functions
 from .redundancy import dependent_rows
 
@@ -50,8 +51,8 @@ class System:
 
     @classmethod
     def from_functions(cls, *, nq, nc, mass, force, phi, phi_q=None, nu=None, gamma=None, kinematics=None, retract=None,
-                       nv=None, q0=None, v0=None, energy=None, labels=None, friction=None, lam0=None, picture=None,
-                       name="user system"):
+                       nv=None, q0=None, v0=None, energy=None, labels=None, friction=None, lam0=None, excitation=None,
+                       picture=None, name="user system"):
         """A system of a user's own functions; it serves every formulation, integrator and solver.
 
         If all of `mass, force, phi, phi_q, nu, gamma` (and `friction`) are compiled with `numba.njit` and take complex arrays too, and
@@ -87,6 +88,9 @@ class System:
         lam0 : array_like, optional
             Guess of the multipliers for `friction`, zero by default.
         labels : sequence of str, optional
+        excitation : callable, optional
+            `excitation(t) -> (n_u,)`: the functions of time through which derivatives of the equations depend on time explicitly, for
+            Jacobians that are updated along them (`JacobianStrategy(update="extended")`).
         picture : callable, optional
             `picture(t, q) -> mbdae.model.geometry.Picture`, for figures and films.
         name : str
@@ -98,7 +102,7 @@ class System:
         """
         self = cls.__new__(cls)
         self.mechanism = None
-        self.name, self._picture = name, picture
+        self.name, self._picture, self._excitation = name, picture, checked_excitation(excitation)
         self.callbacks = Callbacks()
         self.labels = tuple(labels) if labels is not None else tuple(f"phi[{k}]" for k in range(nc))
         functions, tables = tables_from_functions(
@@ -150,6 +154,13 @@ class System:
         if self.mechanism is not None:
             return Geometry(self.mechanism)
         return Sketch(self._picture) if self._picture is not None else None
+
+    @cached_property
+    def excitation(self):
+        """`u(t) -> (n_u,)`: functions of time on which derivatives of the equations depend explicitly; `None` if there are none known."""
+        if self.mechanism is not None:
+            return Excitations(self.mechanism) or None
+        return self._excitation
 
     @property
     def dof(self):
