@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from scipy.interpolate import CubicHermiteSpline
 
 from mbdae.boundary import Crossing, SolverFailure
+from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.problems import GGL
 from mbdae.run import Run
@@ -42,8 +43,9 @@ class Assimulo:
     Parameters
     ----------
     solver : {"IDA", "CVode", "Radau5DAE", "Radau5ODE", "RodasODE", "ODASSL", "GLIMDA", "DASP3ODE", "LSODAR", "Dopri5", "RungeKutta34"}
-    jacobian : {"exact", "difference"}
-        The problem's own Jacobian, or the solver's difference quotients. Radau5DAE, ODASSL and GLIMDA make these in any case.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: the solver's own quotients. Radau5DAE, ODASSL and GLIMDA make these in any case.
     max_order : int, optional
     first_step, max_step : float
         Zero leaves the first step to formulation and solver, and steps unlimited.
@@ -58,7 +60,7 @@ class Assimulo:
     """
 
     solver: str = "IDA"
-    jacobian: str = "exact"
+    jacobian: str | Strategy = "exact"
     max_order: int | None = None
     first_step: float = 0.0
     max_step: float = 0.0
@@ -85,8 +87,7 @@ class Assimulo:
     @property
     def label(self):
         """Name for tables and legends."""
-        differences = self.jacobian == "difference" and facts_of(self.solver).jacobian == "exact"
-        return f"Assimulo {self.solver}" + (", difference Jacobian" if differences else "")
+        return labelled(f"Assimulo {self.solver}", self.jacobian if facts_of(self.solver).jacobian == "exact" else "exact")
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
@@ -144,7 +145,7 @@ class Assimulo:
         """What Assimulo counts is there only if the solver has returned; by item access it would tell zero for what it does not count."""
         counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
         facts = facts_of(self.solver)
-        exact, none = facts.jacobian == self.jacobian == "exact", facts.jacobian == "none"
+        exact, none = facts.jacobian == "exact" and self.jacobian != "difference", facts.jacobian == "none"
         residuals, for_jacobians = self._evaluations(run.crossing.calls, counts, exact or none, len(solver.y))
         jacobians = run.crossing.jacobians if exact else 0 if none else counts.get("njacs")
         return Statistics(steps=run.steps, rejected_error=counts.get("nerrfails"), rejected_newton=counts.get("nnfails"),

@@ -24,8 +24,9 @@ def configure(solver, problem=None, rtol=1e-6, atol=1e-8, jacobian="exact", max_
     rtol : float
     atol : float or array_like
         For positions and velocities; an array holds for all unknowns.
-    jacobian : {"exact", "difference"}
-        That of the problem, or the solver's own difference quotients; Radau5DAE, ODASSL and GLIMDA make these in any case.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: the solver's own quotients. Radau5DAE, ODASSL and GLIMDA make these in any case.
     max_order : int, optional
     first_step, max_step : float
         Zero leaves the first step to formulation and solver, and steps unlimited.
@@ -55,9 +56,10 @@ def configure(solver, problem=None, rtol=1e-6, atol=1e-8, jacobian="exact", max_
     if name == "IDA":
         solver.algvar, solver.suppress_alg = algvar(source), bool(source.algebraic.any())
     if "usejac" in solver.options:
-        solver.usejac = facts.jacobian == jacobian == "exact"  # LSODAR does not use it unasked; Radau5DAE complains about it
+        solver.usejac = facts.jacobian == "exact" and jacobian != "difference"  # not used unasked, and Radau5DAE complains
     solver.verbosity, solver.display_progress = verbosity, verbosity <= NORMAL
     if isinstance(native, Guarded):
+        native.crossing.use(jacobian)
         _prepare(solver, native, name, facts)
     return solver
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from mbdae.jacobians.strategy import as_strategy
+
 from .support import FORMS, Settings, explicit_support, implicit_support, supported
 
 _MASKED = Settings(mask=True, exclude=True)
@@ -105,8 +107,10 @@ def check_options(owner, name, jacobian, max_order, first_step, max_step):
     ValueError
     """
     facts = facts_of(name)
-    if jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    strategy = as_strategy(jacobian, owner)
+    if facts.jacobian != "exact" and strategy not in (None, as_strategy("exact")):
+        makes = "makes its difference quotients itself" if facts.jacobian == "difference" else "needs no Jacobian"
+        raise ValueError(f"{owner}: {name} {makes}, so jacobian={jacobian!r} cannot be had")
     if max_order is not None and facts.highest_order is None:
         raise ValueError(f"{owner}: {name} has no max_order")
     if max_order is not None and not 1 <= max_order <= facts.highest_order:

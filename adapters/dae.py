@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 
 from mbdae.boundary import FATAL, Crossing, SolverFailure
+from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
@@ -57,8 +58,9 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
         Any implicit form but the overdetermined one.
     rtol, atol : float
         Tolerances of positions and velocities; multipliers get those of the formulation.
-    jacobian : {"exact", "difference"}
-        The complex-step Jacobian of the problem, or the package's own difference quotients, which lose their way in long runs.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: the package's own quotients, which lose their way in long runs.
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become the package's `event(t, y, yp)`.
     method : {"Radau3", "Radau5", "Radau7", "BDF"}
@@ -80,9 +82,10 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
     if isinstance(how, str):
         raise ValueError(f"solve_dae_arguments: {method} cannot take the form {problem.formulation!r}: {how}")
     crossing = Crossing(problem) if crossing is None else crossing
+    crossing.use(jacobian)
     rtol, atol = tightened(SUPPORT[method], problem, rtol, atol)
     options = {"fun": _residual(crossing), "rtol": rtol, "atol": problem.tolerances(rtol, atol, how.loose), "first_step": FIRST_STEP}
-    if jacobian == "exact":
+    if jacobian != "difference":
         options["jac"] = crossing.jacobian_parts(_matrix(problem))
     elif problem.n > DENSE_LIMIT:
         pattern = csc_matrix(problem.pattern, dtype=float)
@@ -95,8 +98,7 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
 def _check_choices(owner, method, jacobian):
     if method not in _METHODS:
         raise ValueError(f"{owner}: method must be one of {', '.join(_METHODS)}, got {method!r}")
-    if jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    as_strategy(jacobian, owner)
 
 
 def _residual(crossing):
@@ -186,8 +188,9 @@ class SolveDae:
     ----------
     method : {"Radau3", "Radau5", "Radau7", "BDF"}
         Radau IIA with 3, 5 or 7 stages, or BDF of order 1 to 5 (the package's NDF coefficients).
-    jacobian : {"exact", "difference"}
-        The problem's own Jacobian (complex step along column groups), or the package's difference quotients.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: the package's own quotients.
     max_step : float
     first_step : float, optional
         By default 1e-5 s.
@@ -196,7 +199,7 @@ class SolveDae:
     """
 
     method: str = "Radau3"
-    jacobian: str = "exact"
+    jacobian: str | Strategy = "exact"
     max_step: float = np.inf
     first_step: float | None = None
     max_steps: int = 1_000_000
@@ -226,7 +229,7 @@ class SolveDae:
     @property
     def label(self):
         """Name for tables and legends."""
-        return f"solve-dae {self.method}" + ("" if self.jacobian == "exact" else ", difference Jacobian")
+        return labelled(f"solve-dae {self.method}", self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbdae.boundary import Crossing
+from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics
@@ -49,9 +50,10 @@ class Odes:
     Parameters
     ----------
     solver : {"ida", "ddaspk", "lsodi", "cvode", "dop853", "dopri5"}
-    jacobian : {"exact", "difference"}
-        The problem's own Jacobian (complex step along column groups), or the solver's difference quotients. LSODI always takes those for
-        `d/dy`; the explicit methods need none.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: the solver's own quotients. LSODI always takes those
+        for `d/dy`; the explicit methods need none.
     linsolver : {"dense", "band", "spgmr", "sptfqmr"}
         `"band"`, with unknowns and equations renumbered for a small band: DASPK with the exact Jacobian, IDA with difference quotients.
         The Krylov methods: CVODE.
@@ -66,7 +68,7 @@ class Odes:
     """
 
     solver: str = "ida"
-    jacobian: str = "exact"
+    jacobian: str | Strategy = "exact"
     linsolver: str = "dense"
     multistep: str = "BDF"
     max_order: int | None = None
@@ -112,7 +114,7 @@ class Odes:
     def label(self):
         """Name for tables and legends."""
         name = f"scikits.odes {SOLVERS[self.solver]}" + (f" {self.multistep}" if self.solver == "cvode" else "")
-        return name + ("" if self.jacobian == "exact" else ", difference Jacobian")
+        return labelled(name, self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
@@ -128,7 +130,7 @@ class Odes:
             steppers[0].integrate(run)
 
         run.carry_out(integrate)
-        counts = steppers[0].counts(run, self.jacobian == "exact") if steppers else {}
+        counts = steppers[0].counts(run, self.jacobian != "difference") if steppers else {}
         return run.trajectory(Statistics(steps=run.steps, seconds=time.perf_counter() - begin, **counts))
 
     def _stepper(self, run, start, rtol, atol):

@@ -7,6 +7,7 @@ import numpy as np
 
 from mbdae.boundary import FATAL, GOOD, HUGE, Crossing
 from mbdae.events import as_events, passed
+from mbdae.jacobians.strategy import as_strategy
 
 from . import storage
 from .support import Settings, explicit_support, implicit_support, tightened
@@ -46,8 +47,9 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="de
         Any implicit form that `SUPPORT["ida"]` lists as taken.
     rtol, atol : float
         Tolerances of positions and velocities; multipliers get those of the formulation.
-    jacobian : {"exact", "difference"}
-        The complex-step Jacobian of the problem, or IDA's own difference quotients.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: IDA's own quotients.
     linsolver : {"dense", "band"}
         `"band"` numbers unknowns and equations anew, so `y` and `yd` that go in or come out are `y[band_order(problem)]`; the package
         takes no Jacobian for it, hence `jacobian="difference"`.
@@ -69,11 +71,12 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="de
     """
     how = _settings("ida_arguments", "ida", problem, jacobian, linsolver)
     crossing = _Logged(problem) if crossing is None else crossing
+    crossing.use(jacobian)
     band = storage.Band(problem.pattern) if linsolver == "band" else None
     rtol, atol = tightened(SUPPORT["ida"], problem, rtol, atol)
     options = {"eqsres": _residual(crossing, band), "rtol": rtol, **_blocks(problem, how, rtol, atol, band), "linsolver": linsolver,
                "max_steps": MANY_STEPS, "first_step_size": problem.first_step, "old_api": False}
-    if jacobian == "exact":
+    if jacobian != "difference":
         options["jacfn"] = _ida_jacobian(crossing)
     if events is not None:
         options |= _Roots(crossing, events, band).of_dae()
@@ -88,11 +91,12 @@ def daspk_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     """
     how = _settings("daspk_arguments", "ddaspk", problem, jacobian, linsolver)
     crossing = Crossing(problem) if crossing is None else crossing
+    crossing.use(jacobian)
     band = storage.Band(problem.pattern) if linsolver == "band" else None
     rtol, atol = tightened(SUPPORT["ddaspk"], problem, rtol, atol)
     options = {"eqsres": _residual(crossing, band), "rtol": np.full(problem.n, float(rtol)), **_blocks(problem, how, rtol, atol, band),
                "first_step": problem.first_step}
-    if jacobian == "exact":
+    if jacobian != "difference":
         options["jacfn"] = _daspk_jacobian(crossing) if band is None else _daspk_band_jacobian(crossing, band)
     return options
 
@@ -124,6 +128,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     _settings("cvode_arguments", "cvode", problem, jacobian, linsolver)
     check_multistep("cvode_arguments", multistep)
     crossing = _Logged(problem) if crossing is None else crossing
+    crossing.use(jacobian)
     evaluate = crossing.rhs()
 
     def rhs(t, y, out):  # what is called must be a plain function of three arguments, since the package counts them
@@ -131,7 +136,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
 
     options = {"eqsrhs": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver, "lmm_type": multistep,
                "max_steps": MANY_STEPS, "old_api": False}
-    if jacobian == "exact" and linsolver == "dense":
+    if jacobian != "difference" and linsolver == "dense":
         options["jacfn"] = _rhs_jacobian(crossing)
     if events is not None:
         options |= _Roots(crossing, events).of_ode()
@@ -163,14 +168,14 @@ def band_order(problem):
 
 def check_choices(owner, solver, jacobian, linsolver):
     """Refuse Jacobians and linear solvers that a solver cannot take."""
-    if jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    as_strategy(jacobian, owner)
     if linsolver not in LINEAR[solver]:
         raise ValueError(f"{owner}: linsolver must be one of {', '.join(LINEAR[solver])} for {SOLVERS[solver]}, got {linsolver!r}")
-    only = {"ida": "difference", "ddaspk": "exact"}.get(solver)
-    if linsolver == "band" and jacobian != only:
+    if linsolver == "band" and (solver == "ida") != (jacobian == "difference"):
         raise ValueError(f"{owner}: with linsolver='band' the package passes {'no' if solver == 'ida' else 'only a given'} Jacobian on to "
-                         f"{SOLVERS[solver]}, so jacobian must be {only!r}")
+                         f"{SOLVERS[solver]}, so jacobian must {'be' if solver == 'ida' else 'not be'} 'difference'")
+    if solver in ("lsodi", "dop853", "dopri5") and jacobian not in ("exact", "difference"):
+        raise ValueError(f"{owner}: {SOLVERS[solver]} takes no Jacobian, so jacobian={jacobian!r} cannot be had")
 
 
 def check_multistep(owner, multistep):

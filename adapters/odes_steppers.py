@@ -188,6 +188,7 @@ class Daspk(_Fortran):
         solver, n = self.solver, run.problem.n
         calls, jacobians, errors, failures = (int(k) for k in solver.iwork[11:15])
         spent = 0 if exact else jacobians * n
+        jacobians = run.crossing.jacobians if exact else jacobians  # to DASPK an update is a Jacobian, too
         return {"residuals": calls - spent, "residuals_jacobian": spent, "jacobians": jacobians, "rejected_error": errors,
                 "rejected_newton": failures, "newton_iterations": int(solver.iwork[18])}
 

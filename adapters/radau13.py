@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 from mbdae.boundary import FATAL, Crossing, SolverFailure
 from mbdae.events import passed
+from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
@@ -43,8 +44,9 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
     problem : MassMatrix
     rtol, atol : float
         Tolerances of positions and velocities; multipliers get their own `atol`.
-    jacobian : {"exact", "difference"}
-        The complex-step Jacobian of the problem, or RADAU's own difference quotients.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: RADAU's own quotients.
     order : {None, 5, 9, 13}
         `None` begins with 5 and leaves the choice to RADAU; 9 and 13 need the constraints on the velocity or acceleration level.
     events : sequence of callables, optional
@@ -64,6 +66,7 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
     _check_choices("radau13_arguments", order, jacobian)
     _check_problem("radau13_arguments", problem, order)
     crossing = Crossing(problem) if crossing is None else crossing
+    crossing.use(jacobian)
     how = SUPPORT["mass"]
     factor = how.tighten if problem.level == 3 else 1.0
     atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.loose)
@@ -73,7 +76,7 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
     options |= {f"dae_index_{k}_count": n for k, n in enumerate(problem.nind, 1)}
     if order is not None:
         options |= {"min_order": order, "max_order": order}
-    if jacobian == "exact":
+    if jacobian != "difference":
         options["jacobian_fn"] = _lasting(crossing, _jacobian(crossing))
     if events is not None:
         options["dense_callback"] = EventLog(crossing, events)
@@ -83,8 +86,7 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
 def _check_choices(owner, order, jacobian):
     if order not in _ORDERS:
         raise ValueError(f"{owner}: order must be one of None, 5, 9, 13, got {order!r}")
-    if jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    as_strategy(jacobian, owner)
 
 
 def _check_problem(owner, problem, order):
@@ -187,8 +189,9 @@ class Radau13:
     ----------
     order : {None, 5, 9, 13}
         `None`: RADAU begins with order 5 and chooses. Orders 9 and 13 need a problem `MassMatrix(system, level=2)` or `level=1`.
-    jacobian : {"exact", "difference"}
-        The problem's own Jacobian (complex step along column groups), or RADAU's difference quotients.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: RADAU's own quotients.
     max_step : float
     first_step : float
         Zero leaves it to the formulation.
@@ -197,7 +200,7 @@ class Radau13:
     """
 
     order: int | None = None
-    jacobian: str = "exact"
+    jacobian: str | Strategy = "exact"
     max_step: float = np.inf
     first_step: float = 0.0
     max_steps: int = 1_000_000
@@ -220,7 +223,7 @@ class Radau13:
     def label(self):
         """Name for tables and legends."""
         order = "RADAU" if self.order is None else f"RADAU of order {self.order}"
-        return order + ("" if self.jacobian == "exact" else ", difference Jacobian")
+        return labelled(order, self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbdae.boundary import Crossing, SolverFailure
+from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
@@ -35,7 +36,9 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
     rtol, atol : float
     method : str
         Not part of the result, but it decides whether `jac` is.
-    jacobian : {"exact", "difference"}
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: SciPy's own quotients.
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become SciPy's `event(t, y)`.
     crossing : Crossing, optional
@@ -43,6 +46,7 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
     """
     require("solve_ivp_arguments", SUPPORT, problem)
     crossing = Crossing(problem) if crossing is None else crossing
+    crossing.use(jacobian)
     evaluate = crossing.rhs()
 
     def rhs(t, y):
@@ -51,7 +55,7 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
         return out
 
     options = {"fun": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol)}
-    if jacobian == "exact" and method in _IMPLICIT:
+    if jacobian != "difference" and method in _IMPLICIT:
         options["jac"] = crossing.rhs_jacobian()
     if events is not None:
         options["events"] = [_native_event(problem, event) for event in events]
@@ -90,15 +94,15 @@ class SolveIvp:
     Parameters
     ----------
     method : {"RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"}
-    jacobian : {"exact", "difference"}
-        For the implicit methods.
+    jacobian : str or Strategy
+        For the implicit methods, as for `solve_ivp_arguments`.
     max_step : float
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     """
 
     method: str = "DOP853"
-    jacobian: str = "exact"
+    jacobian: str | Strategy = "exact"
     max_step: float = np.inf
     max_steps: int = 1_000_000
 
@@ -110,8 +114,7 @@ class SolveIvp:
     def __post_init__(self):
         if self.method not in _METHODS:
             raise ValueError(f"SolveIvp: method must be one of {', '.join(_METHODS)}, got {self.method!r}")
-        if self.jacobian not in ("exact", "difference"):
-            raise ValueError(f"SolveIvp: jacobian must be 'exact' or 'difference', got {self.jacobian!r}")
+        as_strategy(self.jacobian, "SolveIvp")
         if self.max_steps < 1:
             raise ValueError(f"SolveIvp: max_steps must be at least 1, got {self.max_steps}")
         if not self.max_step > 0:
@@ -120,7 +123,7 @@ class SolveIvp:
     @property
     def label(self):
         """Name for tables and legends."""
-        return f"SciPy {self.method}"
+        return labelled(f"SciPy {self.method}", self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""

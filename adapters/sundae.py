@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbdae.boundary import Crossing, SolverFailure
+from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
@@ -99,7 +100,7 @@ def _status(message):
 
 @dataclass(frozen=True)
 class _Sundials:
-    jacobian: str = "exact"
+    jacobian: str | Strategy = "exact"
     linsolver: str = "auto"
     max_order: int = 5
     first_step: float = 0.0
@@ -125,7 +126,7 @@ class _Sundials:
     @property
     def label(self):
         """Name for tables and legends."""
-        return type(self).__name__ + ("" if self.jacobian == "exact" else ", difference Jacobian")
+        return labelled(type(self).__name__, self.jacobian)
 
     def _carry_out(self, solver, run, start, place=None):
         """Initialise the solver, step it to the end, and return what it has cost."""
@@ -157,8 +158,9 @@ class Ida(_Sundials):
 
     Parameters
     ----------
-    jacobian : {"exact", "difference"}
-        The problem's own Jacobian (complex step along column groups), or IDA's difference quotients.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: IDA's own quotients.
     linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
         `"auto"`: dense up to 120 unknowns, then sparse. `"band"`: unknowns and equations renumbered for a small band. Krylov methods are
         preconditioned with sparse factors of the exact Jacobian.

@@ -5,6 +5,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from mbdae.boundary import Crossing, SolverFailure
+from mbdae.jacobians.strategy import as_strategy
 from mbdae.status import Status
 
 from . import storage
@@ -30,8 +31,9 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
         In a form that `IDA_SUPPORT` lists as taken.
     rtol, atol : float
         Tolerances of positions and velocities; multipliers get those of the formulation.
-    jacobian : {"exact", "difference"}
-        The complex-step Jacobian of the problem, or IDA's own difference quotients.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
+        `mbdae.JacobianStrategy`), or `"difference"`: IDA's own quotients.
     linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
         Krylov methods are preconditioned with sparse factors of the exact Jacobian; without them they fail on every mechanism.
         `"band"` numbers unknowns and equations anew: `y` and `yd` that go in or come out are `y[band_order(problem)]`.
@@ -51,6 +53,7 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     """
     crossing = Crossing(problem) if crossing is None else crossing
     check_choices("ida_arguments", linsolver, jacobian, LINEAR)
+    crossing.use(jacobian)
     require("ida_arguments", IDA_SUPPORT, problem)
     linsolver = linear_solver(problem, linsolver)
     band = storage.Band(problem.pattern) if linsolver == "band" else None
@@ -67,7 +70,7 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
         options["lband"], options["uband"] = band.lower, band.upper
     if linsolver in ITERATIVE:
         options["precond"] = _preconditioner(crossing)
-    elif jacobian == "exact":
+    elif jacobian != "difference":
         options["jacfn"] = _jacobian(crossing, linsolver, band)
     if events is not None:
         options |= _native_events(problem, events, order)
@@ -82,8 +85,7 @@ def band_order(problem):
 def check_choices(owner, linsolver, jacobian, possible):
     if linsolver not in possible:
         raise ValueError(f"{owner}: linsolver must be one of {', '.join(possible)}, got {linsolver!r}")
-    if jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: jacobian must be 'exact' or 'difference', got {jacobian!r}")
+    as_strategy(jacobian, owner)
 
 
 def linear_solver(problem, linsolver):
@@ -113,10 +115,10 @@ def _jacobian(crossing, linsolver, band):
     problem = crossing.problem
     if band is not None:
         evaluate, place = crossing.jacobian(band.full), band.place  # the package copies the band out of a square array
-        return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J) and None
+        return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J, residual[place]) and None
     evaluate = crossing.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
     # copies: for arrays that are read-only, numba would compile everything a second time
-    return lambda t, y, yd, residual, c, J: evaluate(t, y.copy(), yd.copy(), c, J) and None
+    return lambda t, y, yd, residual, c, J: evaluate(t, y.copy(), yd.copy(), c, J, residual) and None
 
 
 def _preconditioner(crossing):
@@ -128,7 +130,7 @@ def _preconditioner(crossing):
     evaluate = crossing.jacobian(storage.csc)
 
     def setup(t, y, yd, residual, c):
-        evaluate(t, y.copy(), yd.copy(), c, values)
+        evaluate(t, y.copy(), yd.copy(), c, values, residual)
         try:
             factors[0] = splu(csc_array((values, p.indices, p.indptr), shape=p.shape))
         except RuntimeError as error:
@@ -157,6 +159,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
     crossing = Crossing(problem) if crossing is None else crossing
     check_choices("cvode_arguments", linsolver, jacobian, LINEAR_ODE)
+    crossing.use(jacobian)
     require("cvode_arguments", CVODE_SUPPORT, problem)
     linsolver = linear_solver(problem, linsolver)
     y, evaluate, derivative = np.empty(problem.n), crossing.rhs(), crossing.rhs_jacobian()
@@ -169,7 +172,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
         J[:, :] = derivative(t, y_in.copy())
 
     options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
-    if jacobian == "exact" and linsolver == "dense":
+    if jacobian != "difference" and linsolver == "dense":
         options["jacfn"] = jacobian_of_rhs
     if events is not None:
         native = _native_events(problem, events, np.arange(problem.n))

@@ -7,6 +7,8 @@ integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
 import numpy as np
 
 from .compiled import compiled
+from .jacobians.differences import NotFinite
+from .jacobians.strategy import as_strategy
 from .status import Status
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
@@ -45,21 +47,46 @@ class Crossing:
     t0 : float
         Time at which the solver's clock shows zero.
     direction : {1, -1}
+    jacobian : str or Strategy
+        Where the Jacobian comes from, see `use`.
     recent : int
         Number of last evaluations of which one that was not finite explains a failure: more for solvers that creep up to a gap.
 
     Attributes
     ----------
-    calls, jacobians : int
-        Evaluations, counted here because some solvers do not count those for difference quotients.
+    calls : int
+        Evaluations by the solver, counted here because some do not count those for difference quotients.
+    evaluator : PartitionedJacobian
+        What evaluates the Jacobian, with counters of its own.
     error : BaseException or None
     """
 
-    def __init__(self, problem, keeps=False, t0=0.0, direction=1, recent=1):
+    def __init__(self, problem, keeps=False, t0=0.0, direction=1, recent=1, jacobian="exact"):
         self.problem, self.keeps, self.t0, self.direction, self.recent = problem, keeps, t0, direction, recent
-        self.calls = self.jacobians = self.bad = self.bad_in_a_row = 0
+        self.calls = self.bad = self.bad_in_a_row = 0
         self.error = None
         self._last_bad = 0
+        self.use(jacobian)
+
+    def use(self, jacobian):
+        """Take the Jacobian from a strategy or what is named like one, see `as_strategy`; `"difference"` leaves things as they are."""
+        strategy = as_strategy(jacobian)
+        if strategy is not None:
+            self.evaluator = strategy.bind(self.problem)
+
+    @property
+    def jacobians(self):
+        """Jacobians that were evaluated."""
+        return self.evaluator.jacobians
+
+    def complete(self, statistics):
+        """`Statistics` of a solver, with what the evaluation of Jacobians on this side has cost."""
+        spent, updates = self.evaluator.calls, self.evaluator.updates
+        if statistics.residuals_jacobian is not None or spent:
+            statistics.residuals_jacobian = (statistics.residuals_jacobian or 0) + spent
+        if updates:
+            statistics.partitioned_updates = updates
+        return statistics
 
     # the clock -----------------------------------------------------------------------------------------------------------
 
@@ -128,14 +155,15 @@ class Crossing:
         return on_own_clock
 
     def jacobian(self, store):
-        """`jacobian(s, y, yd, c, J) -> flag`: `F_y + c F_yd` put into `J` by `store(values, J)`, see `mbdae.adapters.storage`."""
+        """`jacobian(s, y, yd, c, J, residual=None) -> flag`: `F_y + c F_yd` put into `J` by `store(values, J)`, see
+        `mbdae.adapters.storage`; `residual` is `F` at this state, where the solver hands it over.
+        """
 
-        def jacobian(s, y, yd, c, J):
+        def jacobian(s, y, yd, c, J, residual=None):
             if self.error is not None:
                 return FATAL
             try:
-                values = self.problem.jacobian_values(self.time(s), y, self.rate(yd), self.direction * c)
-                self._check_jacobian(s, values)
+                values = self._evaluated(s, lambda t: self.evaluator.values(t, y, self.rate(yd), self.direction * c, residual))
                 store(values, J)
                 return GOOD
             except BaseException as error:
@@ -152,14 +180,9 @@ class Crossing:
 
         def jacobian(s, y, yd):
             try:
-                t, yd = self.time(s), self.rate(yd)
-                parts = [self.problem.jacobian_values(t, y, yd, c, a) for c, a in ((0.0, 1.0), (self.direction, 0.0))]
-                if last and not all(map(_all_finite, parts)):
-                    self.jacobians += 1
-                else:
-                    self._check_jacobian(s, np.concatenate(parts))
-                    last[:] = parts
-                return make(last[0]), make(last[1])
+                parts = self._parts(s, y, self.rate(yd), bool(last))
+                last[:] = parts or last
+                return make(last[0]), make(self.direction * last[1])
             except BaseException as error:
                 self._keep(error)
                 raise
@@ -174,9 +197,8 @@ class Crossing:
             if self.error is not None:
                 return nothing
             try:
-                J = self.problem.rhs_jacobian(self.time(s), y)
-                self._check_jacobian(s, J.ravel())
-                return J if self.direction > 0 else -J
+                f_y, _ = self._evaluated(s, lambda t: self.evaluator.parts(t, y, nothing[0]))
+                return -self.direction * f_y.reshape(nothing.shape, order="F")
             except BaseException as error:
                 self._keep(error)
                 return nothing
@@ -233,7 +255,22 @@ class Crossing:
         out[~np.isfinite(out)] = HUGE
         return RECOVERABLE
 
-    def _check_jacobian(self, s, values):
-        self.jacobians += 1
-        if not _all_finite(values):
-            raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {self.time(s):.9g}")
+    def _evaluated(self, s, evaluate):
+        """Values of a Jacobian, or the two of its parts, which must be finite."""
+        t = self.time(s)
+        try:
+            values = evaluate(t)
+        except NotFinite as error:
+            raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}: {error}") from None
+        if not all(map(_all_finite, values if isinstance(values, tuple) else (values,))):
+            raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}")
+        return values
+
+    def _parts(self, s, y, yd, otherwise):
+        """The parts, or `None` if they are not finite and there is something that can be used instead."""
+        try:
+            return self._evaluated(s, lambda t: self.evaluator.parts(t, y, yd))
+        except SolverFailure:
+            if not otherwise:
+                raise
+            return None

@@ -127,4 +127,4 @@ class Run:
         t = np.array([row[0] for row in self._rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
-        return Trajectory(t, *columns, statistics, self.status, self.message)
+        return Trajectory(t, *columns, self.crossing.complete(statistics), self.status, self.message)

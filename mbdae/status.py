@@ -28,7 +28,7 @@ class Statistics:
     residuals : int
         Evaluations of the residual, the right-hand side or (one-step integrators) of `Phi`, without those spent on Jacobians.
     residuals_jacobian : int
-        Evaluations spent on difference or complex-step Jacobians.
+        Evaluations spent on difference quotients. The complex step evaluates the residual for complex numbers, which is not counted.
     jacobians, partitioned_updates, factorisations, solves, newton_iterations : int
     seconds : float
         Wall time of the integration, without compilation of the problem and without the consistent start.

@@ -34,7 +34,7 @@ def compiled_names(path):
     """Names of the functions that a file compiles."""
     found = set()
     for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef) and any(isinstance(d, ast.Name) and d.id in ("compiled", "generic") for d in node.decorator_list):
+        if isinstance(node, ast.FunctionDef) and {getattr(d, "id", None) for d in node.decorator_list} & {"compiled", "generic"}:
             found.add(node.name)
     return found
 

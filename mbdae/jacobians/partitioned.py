@@ -3,6 +3,8 @@
 import numpy as np
 
 from .extended import MixedDerivatives
+from .probe import LIMIT, Probe
+from .sources import residual_of
 
 STEADY = 0.6  # a solver of the DASSL kind asks because of `c` only if it has changed by more than this factor
 ROUNDING = 1e-6
@@ -12,7 +14,8 @@ class PartitionedJacobian:
     """`F_y + c F_yd` of one run, evaluated anew or updated.
 
     An update is `F_y(old) + c F_yd(new)`, which is [Arnold, eq. (24)] for the explicit form of the equations and (25) for the residual
-    one, where `F_yd` holds the mass matrix at the new positions; "extended" adds what the excitations change in `F_y` [Arnold, eq. (26)].
+    one, where `F_yd` holds the mass matrix at the new positions. What is known of `F_y` without differences (see `Known`) is renewed
+    too, if wanted; "extended" adds what the excitations change in the rest [Arnold, eq. (26)].
 
     Parameters
     ----------
@@ -20,6 +23,8 @@ class PartitionedJacobian:
     source : object
         See `mbdae.jacobians.sources`.
     update : {"plain", "partitioned", "extended"}
+    renew : bool
+        Whether updates renew the entries of `F_y` that are known.
 
     Attributes
     ----------
@@ -28,7 +33,7 @@ class PartitionedJacobian:
     updates : int
         Cheap updates.
     calls : int
-        Evaluations of the residual, those for mixed derivatives included.
+        Evaluations of the residual for all this.
     growths : int
         Extensions of an estimated pattern.
     mixed : int
@@ -37,20 +42,30 @@ class PartitionedJacobian:
         Time and kind of everything that was done: "jacobian", "update", "growth".
     """
 
-    def __init__(self, problem, source, update="plain"):
-        self._problem, self.source, self._keeps = problem, source, update != "plain"
+    def __init__(self, problem, source, update="plain", renew=True):
+        self._problem, self.source, self._keeps, self._renews = problem, source, update != "plain", renew
         self._wants_mixed = update == "extended" and problem.system.excitation is not None
         self._mixed = None
+        self._probe = Probe(residual_of(problem), problem.pattern)
         self.jacobians = self.updates = 0
         self.log = []
         self._last = None  # (t, c, whether F_y was evaluated)
         self._looks = False
+        self._retries = 0  # requests in a row within one step
 
-    calls = property(lambda self: self.source.calls)
-    growths = property(lambda self: self.source.growths)
-    mixed = property(lambda self: self._mixed.found if self._mixed else 0)
+    @property
+    def calls(self):
+        return self.source.calls + self._probe.calls
 
-    # for solvers that decide themselves ------------------------------------------------------------------------------------
+    @property
+    def growths(self):
+        return self.source.growths
+
+    @property
+    def mixed(self):
+        return self._mixed.found if self._mixed else 0
+
+    # for solvers that know why they ask ------------------------------------------------------------------------------------
 
     def evaluate(self, t, y, yd, c, residual=None):
         """`F_y + c F_yd` at this state, values in the order of `problem.pattern`.
@@ -63,31 +78,25 @@ class PartitionedJacobian:
         residual : ndarray, shape (m,), optional
             `F(t, y, yd)`, which saves an evaluation.
         """
-        known, rate = self._problem.known.evaluate(t, y, yd)
-        if not self._keeps and not self.source.known:
-            values = self.source.folded(t, y, yd, c, residual)
-        else:
+        if self._keeps or self.source.known:
+            known, rate = self._problem.known.evaluate(t, y, yd)
             self._f_y = self.source.state(t, y, yd, known, residual)
             values = self._f_y + c * rate
+        else:
+            values = self.source.folded(t, y, yd, c, residual)
         if self._wants_mixed and self._mixed is None:
             self._mixed = self._second_derivatives(y, yd)
         self._t_state = t
-        self._note(t, c, "growth" if self._looks else "jacobian")
-        self._looks = False
-        self.jacobians += 1
+        self._note_evaluation(t, c)
         return values
 
     def update(self, t, y, yd, c):
         """The same with `F_y` of the last evaluation, or `None` where nothing is kept."""
         if not self._keeps:
             return None
-        values = c * self._problem.known.evaluate(t, y, yd)[1]
-        values += self._f_y
-        if self._mixed is not None:
-            values += self._mixed.change(self._t_state, t)
         self._note(t, c, "update")
         self.updates += 1
-        return values
+        return self._updated(t, y, yd, c)
 
     def suspect(self):
         """Newton's method is slow although the matrix is fresh. Returns whether the next evaluation will look for missing entries."""
@@ -98,30 +107,56 @@ class PartitionedJacobian:
 
     # for solvers that only ask ---------------------------------------------------------------------------------------------
 
-    def values(self, t, y, yd, c):
+    def values(self, t, y, yd, c, residual=None):
         """`F_y + c F_yd` for a callback that does not tell why it is called.
 
         Solvers of the DASSL kind ask because of `c` when it has changed by more than a factor 0.6; otherwise it is the state that calls
-        for work. If they ask again in the same step, what they got did not help: then the state is evaluated, and if it has been, the
-        pattern is in doubt.
+        for work. It does so, too, if an old `F_y` no longer fits. If the solver asks again in the same step, what it got did not help:
+        then the state is evaluated, and if it has been, the pattern is in doubt. Where a step keeps failing nothing is kept.
         """
-        if self._last is None or not self._keeps and not self._stuck(t, c):
-            return self.evaluate(t, y, yd, c)
-        if self._stuck(t, c):
-            helped = not self._last[2] or not self.suspect()
-            if self._keeps and self._last[2] and helped and self._changed(c):
-                return self.update(t, y, yd, c)
-            return self.evaluate(t, y, yd, c)
-        return self.update(t, y, yd, c) if self._changed(c) else self.evaluate(t, y, yd, c)
+        if self._last is None or c == 0.0:
+            return self._complete(t, y, yd, c, residual)
+        stuck, fresh = self._stuck(t, c), self._last[2]
+        self._retries = self._retries + 1 if stuck else 0
+        if stuck and fresh:
+            self.suspect()
+        if self._keeps and self._changed(c) and (not stuck or (fresh and self._retries == 1 and not self._looks)):
+            values = self._updated(t, y, yd, c)
+            if self._probe.fits(values, t - self._t_state, t, y, yd, c, residual):
+                self._note(t, c, "update")
+                self.updates += 1
+                return values
+        return self._complete(t, y, yd, c, residual)
 
     def parts(self, t, y, yd):
         """`(F_y, F_yd)`, for solvers that put them together themselves and therefore ask because of the state only."""
         known, rate = self._problem.known.evaluate(t, y, yd)
-        self.jacobians += 1
-        self._note(t, 1.0, "jacobian")
-        return self.source.state(t, y, yd, known), rate
+        self._f_y = self.source.state(t, y, yd, known)
+        self._note_evaluation(t, 0.0)
+        if self._lacks(self._f_y, t, y, yd, 0.0, None):
+            self._f_y = self.source.state(t, y, yd, known)
+            self._note_evaluation(t, 0.0)
+        return self._f_y, rate
 
     # ------------------------------------------------------------------------------------------------------------------------
+
+    def _complete(self, t, y, yd, c, residual):
+        """An evaluation, repeated if it lacks entries."""
+        values = self.evaluate(t, y, yd, c, residual)
+        return self.evaluate(t, y, yd, c, residual) if self._lacks(values, t, y, yd, c, residual) else values
+
+    def _lacks(self, values, t, y, yd, c, residual):
+        """Whether entries are missing from an estimated pattern. Not every solver asks again when Newton's method fails."""
+        if self.log[-1][1] == "growth" or len(self.log) == 1 or not self.source.may_lack:
+            return False
+        return not self._probe.error(values, t, y, yd, c, residual) < LIMIT and self.suspect()
+
+    def _updated(self, t, y, yd, c):
+        known, rate = self._problem.known.evaluate(t, y, yd)
+        if self._renews:
+            np.copyto(self._f_y, known, where=self._problem.known.mask)
+        values = self._f_y + c * rate
+        return values if self._mixed is None else values + self._mixed.change(self._t_state, t)
 
     def _stuck(self, t, c):
         """Whether the solver has not got beyond the time of its last request."""
@@ -129,6 +164,11 @@ class PartitionedJacobian:
 
     def _changed(self, c):
         return not STEADY * (1.0 + ROUNDING) < c / self._last[1] < (1.0 - ROUNDING) / STEADY
+
+    def _note_evaluation(self, t, c):
+        self._note(t, c, "growth" if self._looks else "jacobian")
+        self._looks = False
+        self.jacobians += 1
 
     def _note(self, t, c, what):
         self._last = t, c, what != "update"

@@ -8,16 +8,22 @@ from .estimated import EstimatedPattern
 
 
 class Exact:
-    """`F_y` by the complex step along column groups."""
+    """The complex step along column groups. Its complex evaluations are no calls of the residual."""
 
-    def __init__(self, problem, scheme="forward", known=True):
+    known = False  # all of it costs as little as a part
+    may_lack = False
+    calls = growths = 0
+
+    def __init__(self, problem, scheme="forward", known=True, floor=None):
         self._problem = problem
-        self.calls = self.growths = 0
 
     def state(self, t, y, yd, known, residual=None):
         """`F_y`, values in the order of `problem.pattern`."""
-        self.calls += int(self._problem.groups.max(initial=-1)) + 1
         return self._problem.jacobian_values(t, y, yd, 0.0)
+
+    def folded(self, t, y, yd, c, residual=None, known=None):
+        """`F_y + c F_yd`."""
+        return self._problem.jacobian_values(t, y, yd, c)
 
     def grow(self):
         """Nothing can be missing."""
@@ -33,6 +39,8 @@ class Grouped:
     scheme : {"forward", "central"}
     known : bool
         Whether entries that are known are left out of the groups.
+    floor : float or ndarray of shape (n,), optional
+        Smallest size of an unknown for its increment, see `FoldedDifference`.
 
     Attributes
     ----------
@@ -42,13 +50,14 @@ class Grouped:
         Extensions of the pattern.
     """
 
-    def __init__(self, problem, scheme="forward", known=True):
+    def __init__(self, problem, scheme="forward", known=True, floor=None):
         self._problem = problem
         mask = problem.known.mask if known and problem.known.mask.any() else None
-        self._known = mask is not None
+        self.known, self._mask = mask is not None, mask
         self._difference = FoldedDifference(residual_of(problem), problem.pattern, scheme=scheme, groups=self._groups(mask), known=mask,
-                                            check=False)
+                                            floor=floor, check=False)
         self.growths = 0
+        self.may_lack = False
 
     def _groups(self, mask):
         """The default of `FoldedDifference`."""
@@ -65,11 +74,11 @@ class Grouped:
 
     def state(self, t, y, yd, known, residual=None):
         """`F_y`, values in the order of `problem.pattern`; `known` are those of its entries that are."""
-        return self.folded(t, y, yd, 0.0, residual, known if self._known else None)
+        return self.folded(t, y, yd, 0.0, residual, known)
 
     def folded(self, t, y, yd, c, residual=None, known=None):
         """`F_y + c F_yd` by one quotient per group."""
-        return self._difference.values(t, y, yd, c, f0=residual, known_values=known)
+        return self._difference.values(t, y, yd, c, f0=residual, known_values=known[self._mask] if self.known else None)
 
     def grow(self):
         """The structural pattern is complete."""
@@ -92,10 +101,11 @@ class Estimated:
     The first evaluation, and the one after `grow`, differences one column at a time and adds what it sees to the pattern.
     """
 
-    def __init__(self, problem, scheme="forward", known=True):
-        self._problem, self._scheme = problem, scheme
+    def __init__(self, problem, scheme="forward", known=True, floor=None):
+        self._problem, self._scheme, self._floor = problem, scheme, floor
         self._mask = problem.known.mask if known else np.zeros(problem.pattern.nnz, dtype=bool)
-        self._full = Dense(problem, scheme, known)
+        self.known = bool(self._mask.any())
+        self._full = Dense(problem, scheme, known, floor)
         self._sparse, self._calls = None, 0
         self._must_look = True
         self.omega = EstimatedPattern(problem.pattern.shape)
@@ -109,26 +119,31 @@ class Estimated:
         return self.omega.updates
 
     @property
+    def may_lack(self):
+        """Whether the structural pattern holds more than the estimate."""
+        return not self._keep.all()
+
+    @property
     def grouping(self):
         """Groups of the columns that are differenced."""
         return self._sparse.grouping if self._sparse else self._full.grouping
 
     def state(self, t, y, yd, known, residual=None):
         """`F_y`, values in the order of `problem.pattern`; `known` are those of its entries that are."""
-        return self.folded(t, y, yd, 0.0, residual, known if self._mask.any() else None)
+        return self.folded(t, y, yd, 0.0, residual, known)
 
     def folded(self, t, y, yd, c, residual=None, known=None):
         """`F_y + c F_yd` by one quotient per group."""
         if self._must_look:
             return self._look(t, y, yd, c, residual, known)
         values = np.zeros(self._problem.pattern.nnz)
-        values[self._keep] = self._sparse.values(t, y, yd, c, f0=residual, known_values=None if known is None else known[self._keep])
+        values[self._keep] = self._sparse.values(t, y, yd, c, f0=residual, known_values=known[self._mask] if self.known else None)
         return values
 
     def grow(self):
         """Look at all columns next time: an entry may be missing. Returns whether there is any that could be."""
-        self._must_look = True
-        return not self._keep.all()
+        self._must_look = self.may_lack
+        return self._must_look
 
     def _look(self, t, y, yd, c, residual, known):
         values = self._full.folded(t, y, yd, c, residual, known)
@@ -148,7 +163,7 @@ class Estimated:
         kept = csc_array((np.ones(self._keep.sum(), dtype=bool), p.indices[self._keep], counts[p.indptr]), shape=p.shape)
         mask = self._mask[self._keep]
         self._sparse = FoldedDifference(residual_of(self._problem), kept, scheme=self._scheme, known=mask if mask.any() else None,
-                                        check=False)
+                                        floor=self._floor, check=False)
 
     def _csc(self, values):
         p = self._problem.pattern

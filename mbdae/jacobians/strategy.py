@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from .partitioned import PartitionedJacobian
 from .sources import Dense, Estimated, Exact, Grouped
 
@@ -37,6 +39,9 @@ class JacobianStrategy:
         what the excitations of the system change [Arnold, eq. (26)].
     scheme : {"forward", "central"}
         Difference quotients.
+    floor : float
+        Smallest `|y|` for the increments `max(|y|, floor) sqrt(eps)`. [Arnold, eq. (17)] has `eps**(1/4)`, 1.2e-4, which leaves four
+        digits of a derivative at zero; a hundredth of a metre, radian or newton leaves six.
     known : bool, optional
         Take what is known of `F_y` and `F_yd` from the mass matrix and the constraint Jacobian instead of differencing it; by default
         for all sources but `"dense"`.
@@ -46,18 +51,21 @@ class JacobianStrategy:
     >>> JacobianStrategy("grouped", "partitioned").label
     'grouped, partitioned'
     >>> as_strategy("estimated:extended")
-    JacobianStrategy(source='estimated', update='extended', scheme='forward', known=True)
+    JacobianStrategy(source='estimated', update='extended', scheme='forward', known=True, floor=0.01)
     """
 
     source: str = "grouped"
     update: str = "plain"
     scheme: str = "forward"
     known: bool | None = None
+    floor: float = 1e-2
 
     def __post_init__(self):
         for field, possible in (("source", SOURCES), ("update", UPDATES), ("scheme", SCHEMES)):
             if getattr(self, field) not in possible:
                 raise ValueError(f"JacobianStrategy: {field} must be one of {', '.join(possible)}, got {getattr(self, field)!r}")
+        if not (np.isscalar(self.floor) and np.isfinite(self.floor) and self.floor > 0):
+            raise ValueError(f"JacobianStrategy: floor must be positive and finite, got {self.floor!r}")
         if self.known is None:
             object.__setattr__(self, "known", self.source != "dense")
 
@@ -69,7 +77,7 @@ class JacobianStrategy:
 
     def bind(self, problem):
         """What is evaluated during one run, with its own counters."""
-        return PartitionedJacobian(problem, SOURCES[self.source](problem, self.scheme, self.known), self.update)
+        return PartitionedJacobian(problem, SOURCES[self.source](problem, self.scheme, self.known, self.floor), self.update, self.known)
 
 
 def as_strategy(jacobian, owner="jacobian"):
@@ -89,7 +97,8 @@ def as_strategy(jacobian, owner="jacobian"):
     return JacobianStrategy(source, update or "plain")
 
 
-def name_of(jacobian):
-    """For labels: `"exact"` for the exact Jacobian, `"difference"` for the solver's own quotients, else what the strategy says."""
+def labelled(name, jacobian):
+    """The name of a solver with that of its strategy, which is left out for the exact Jacobian."""
     strategy = as_strategy(jacobian)
-    return "difference" if strategy is None else strategy.label
+    label = "difference" if strategy is None else strategy.label
+    return name if label == "exact" else f"{name}, {label} Jacobian"

@@ -155,7 +155,7 @@ class Problem:
     @cached_property
     def groups(self):
         """Column group of each unknown for differences in the structural pattern."""
-        return column_groups(self.pattern)
+        return column_groups(self.pattern).groups
 
     @cached_property
     def _sweep(self):

@@ -199,7 +199,7 @@ def _positions_of_mass(system):
 
 
 def _map_sweep(map_v):
-    return Sweep(*sweep_of(map_v, column_groups(map_v)))
+    return Sweep(*sweep_of(map_v, column_groups(map_v).groups))
 
 
 def _triples(map_v, gradient, stab):

@@ -14,6 +14,7 @@ import mbdae
 from mbdae import library
 from mbdae.adapters.sundae import Ida
 
+from .jacobians import chain_jacobians
 from .overhead import overhead
 
 REPEATS = 7
@@ -132,7 +133,7 @@ def _time(function, n):
 def main():
     """Print all tables."""
     console = Console(width=140)
-    for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead):
+    for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead, chain_jacobians):
         console.print(study())
 
 

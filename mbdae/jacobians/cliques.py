@@ -1,0 +1,87 @@
+"""Columns that all meet each other: each needs a group of its own."""
+
+import numpy as np
+
+from ..compiled import compiled
+from .incidence import neighbours
+
+
+@compiled
+def large_clique(order, incidence, degree, size, enough, work):
+    """Columns of a clique larger than `size`, none if no such clique is found.
+
+    The columns before each column that meet it, few in a smallest-last order, are reduced to a clique by taking out the one with
+    the fewest neighbours left, again and again. The search ends with `enough` columns or when `work` entries have been visited.
+    """
+    n = order.shape[0]
+    place, seen, slot = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    visits = 0
+    for k in range(n):
+        place[order[k]] = k
+    for row in range(incidence.row_ptr.shape[0] - 1):
+        visits += (incidence.row_ptr[row + 1] - incidence.row_ptr[row]) ** 2 // n
+    near, best = np.empty(n, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for column in order:
+        if size >= enough:
+            break
+        count = neighbours(column, degree[column], incidence, seen, near)
+        before = 0
+        for k in range(count):
+            if place[near[k]] < place[column]:
+                near[before] = near[k]
+                before += 1
+        work -= before * (before + visits) if before >= size else 0
+        if before >= size and work > 0:
+            left = _reduced(near[:before], incidence, slot, size)
+            if left >= size:
+                size = left + 1
+                best = near[:size].copy()
+                best[left] = column
+    return best
+
+
+@compiled
+def _reduced(columns, incidence, slot, least):
+    """The number of columns left, moved to the front, when all of them are neighbours, or when there are fewer than `least`."""
+    met = _meetings(columns, incidence, slot)
+    count = left = columns.shape[0]
+    degree, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.bool_)
+    for x in range(count):
+        for y in range(count):
+            degree[x] += met[x, y]
+    while left >= least:
+        fewest = -1
+        for x in range(count):
+            if inside[x] and (fewest < 0 or degree[x] < degree[fewest]):
+                fewest = x
+        if fewest < 0 or degree[fewest] == left - 1:
+            break
+        inside[fewest] = False
+        left -= 1
+        for x in range(count):
+            degree[x] -= met[fewest, x]
+    place = 0
+    for x in range(count):
+        if inside[x]:
+            columns[place] = columns[x]
+            place += 1
+    return left
+
+
+@compiled
+def _meetings(columns, incidence, slot):
+    """Matrix of ones where two of the columns are neighbours; `slot` is -1 before and after."""
+    row_ptr, others, column_ptr, rows = incidence
+    count = columns.shape[0]
+    met = np.zeros((count, count), dtype=np.int64)
+    for x in range(count):
+        slot[columns[x]] = x
+    for x in range(count):
+        for k in range(column_ptr[columns[x]], column_ptr[columns[x] + 1]):
+            for p in range(row_ptr[rows[k]], row_ptr[rows[k] + 1]):
+                y = slot[others[p]]
+                if y >= 0 and y != x:
+                    met[x, y] = 1
+    for x in range(count):
+        slot[columns[x]] = -1
+    return met

@@ -1,0 +1,114 @@
+"""Which columns of a pattern meet in a row: all that a grouping of the columns has to know, without forming the graph of the meetings."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from ..compiled import compiled
+
+
+class Incidence(NamedTuple):
+    """Rows and columns of a pattern.
+
+    Row `r` has entries in `columns[row_ptr[r]:row_ptr[r + 1]]`, column `c` in `rows[column_ptr[c]:column_ptr[c + 1]]`. Two columns
+    that share a row are neighbours; the degree of a column is the number of its neighbours.
+    """
+
+    row_ptr: np.ndarray
+    columns: np.ndarray
+    column_ptr: np.ndarray
+    rows: np.ndarray
+
+
+def as_pattern(pattern):
+    """A matrix of anything as CSR array of ones, sorted and without duplicates.
+
+    Raises
+    ------
+    ValueError
+        If it does not have two dimensions.
+    """
+    pattern = pattern if issparse(pattern) else np.asarray(pattern)
+    if pattern.ndim != 2:
+        raise ValueError(f"pattern must have two dimensions, rows and columns, got {pattern.ndim}")
+    if issparse(pattern):
+        entries = pattern.tocoo()
+        where = entries.row, entries.col
+    else:
+        where = np.nonzero(pattern)
+    return csr_array((np.ones(len(where[0]), dtype=np.int8), where), shape=pattern.shape)
+
+
+def incidence_of(pattern):
+    """The `Incidence` of a CSR pattern, reduced to rows that tell something: those of a single column and those within another go."""
+    kept = pattern[_telling(_both(pattern))]
+    return _both(kept)
+
+
+def _both(csr):
+    csc = csr.tocsc()
+    return Incidence(*(x.astype(np.int64) for x in (csr.indptr, csr.indices, csc.indptr, csc.indices)))
+
+
+@compiled
+def _telling(incidence):
+    """Rows of two columns or more that are not part of another row; of equal rows the first."""
+    row_ptr, columns, column_ptr, rows = incidence
+    m, n = row_ptr.shape[0] - 1, column_ptr.shape[0] - 1
+    telling, mark = np.zeros(m, dtype=np.bool_), np.full(n, -1, dtype=np.int64)
+    for row in range(m):
+        size = row_ptr[row + 1] - row_ptr[row]
+        if size < 2:
+            continue
+        rarest = columns[row_ptr[row]]
+        for k in range(row_ptr[row], row_ptr[row + 1]):
+            column = columns[k]
+            mark[column] = row
+            if column_ptr[column + 1] - column_ptr[column] < column_ptr[rarest + 1] - column_ptr[rarest]:
+                rarest = column
+        telling[row] = True
+        for k in range(column_ptr[rarest], column_ptr[rarest + 1]):  # a row around this one has all of its columns, this one too
+            other = rows[k]
+            surplus = row_ptr[other + 1] - row_ptr[other] - size
+            if surplus > 0 or (surplus == 0 and other < row):
+                for p in range(row_ptr[other], row_ptr[other + 1]):
+                    surplus -= mark[columns[p]] != row
+                    if surplus < 0:
+                        break
+                if surplus == 0:
+                    telling[row] = False
+                    break
+    return telling
+
+
+@compiled
+def neighbours(column, most, incidence, seen, out):
+    """The number of neighbours of a column, which are written to `out`; it has `most` of them or fewer.
+
+    `seen` is -1 at first and serves once for each column.
+    """
+    row_ptr, columns, column_ptr, rows = incidence
+    seen[column] = column
+    count = 0
+    for k in range(column_ptr[column], column_ptr[column + 1]):
+        row = rows[k]
+        for p in range(row_ptr[row], row_ptr[row + 1]):
+            other = columns[p]
+            if seen[other] != column:
+                seen[other] = column
+                out[count] = other
+                count += 1
+        if count == most:
+            break
+    return count
+
+
+@compiled
+def degrees(incidence):
+    """Degree of each column."""
+    n = incidence.column_ptr.shape[0] - 1
+    out, scratch, seen = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    for column in range(n):
+        out[column] = neighbours(column, n - 1, incidence, seen, scratch)
+    return out

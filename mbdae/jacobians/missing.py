@@ -1,0 +1,108 @@
+"""What the first evaluation of a grouped difference is checked for: entries that the pattern lacks, wrong known values."""
+
+import numpy as np
+
+from .quotients import EPS, columns_of, rounded
+
+_SEED = 20070
+_NOISE = 16.0 * EPS
+_TRUNCATION = {"forward": 1e-6, "central": 1e-8, "complex": 1e-12}  # usual errors, relative to the terms of a row
+_CURVED = 8.0  # times the observed truncation error of the direction
+_FAR, _GROWS = 256.0, 16.0  # displacements so much larger change a row at least so much more, unless it is by rounding
+
+
+def check_pattern(along, x, steps, J, known, scheme, names):
+    """Compare a Jacobian with the derivative along a random direction, and look for the reason where they disagree.
+
+    Parameters
+    ----------
+    along : callable
+        `along(d, columns)`: the derivative along `d` in the columns, by the scheme and with no pattern, shape (m,).
+    x, steps : ndarray, shape (n,)
+        The point, and increments.
+    J : csc_array, shape (m, n)
+        What was found.
+    known : ndarray of bool, shape (nnz,)
+        Entries of `J` that were not found but given.
+    scheme : str
+    names : tuple of str
+        Of the function and of its variable.
+
+    Raises
+    ------
+    ValueError
+        If a row depends on a column that the pattern lacks, or a known value is wrong.
+    """
+    d = _direction(x, steps, scheme)
+    everything = np.arange(len(x))
+    found, expected = along(d, everything), J @ d
+    with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite so far off tell nothing
+        defect = np.abs(found - expected)
+        suspicious = defect > _tolerance(J, x, d, scheme)
+    if not suspicious.any():
+        return
+    twice = along(2.0 * d, everything)
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspicious &= ~(defect <= _CURVED * np.abs(0.5 * twice - found))
+    for row in np.flatnonzero(suspicious):
+        _find_missing(along, d, J, row, names)
+        _find_wrong(along, steps, J, known, row, scheme, names)
+
+
+def check_imaginary(real_parts, name):
+    """Refuse a function whose real part moves, but whose imaginary part never does: pairs of real parts, here and displaced."""
+    for here, moved in zip(real_parts, real_parts):
+        if (here != moved).any():
+            raise ValueError(f"{name} has lost the imaginary part, which is the derivative: it depends on its argument, and yet all complex "
+                             "steps are zero; the scheme 'complex' needs a function of complex arrays, 'central' does not")
+
+
+def _direction(x, steps, scheme):
+    rng = np.random.default_rng(_SEED)
+    d = steps * rng.uniform(0.5, 1.0, len(x)) * rng.choice([-1.0, 1.0], len(x))
+    return d if scheme == "complex" else rounded(x, d)
+
+
+def _tolerance(J, x, d, scheme):
+    """What truncation and rounding do to `J d`, row by row."""
+    size = abs(J)
+    usual = _TRUNCATION[scheme] * (size @ np.abs(d))
+    if scheme == "complex":
+        return usual
+    terms = np.bincount(J.indices, minlength=J.shape[0]) + 2
+    return usual + _NOISE * terms * (size @ np.abs(x))
+
+
+def _find_missing(along, d, J, row, names):
+    """Displace only what the pattern says the row does not depend on: that must not change it, however curved it may be."""
+    present = columns_of(J)[row == J.indices]
+
+    def depends(columns):
+        near, far = (abs(along(s * d, columns)[row]) for s in (1.0, _FAR))
+        return near > 0.0 and far > _GROWS * near
+
+    column = _bisect(depends, np.setdiff1d(np.arange(len(d)), present))
+    if column is not None:
+        raise ValueError(f"{names[0]} depends on {names[1]}[{column}] in row {row}, which the pattern lacks: add the entry ({row}, {column})")
+
+
+def _bisect(depends, columns):
+    """One of the columns on which something depends, or `None`."""
+    if not len(columns) or not depends(columns):
+        return None
+    while len(columns) > 1:
+        half = columns[:len(columns) // 2]
+        columns = half if depends(half) else columns[len(columns) // 2:]
+    return int(columns[0]) if depends(columns) else None
+
+
+def _find_wrong(along, steps, J, known, row, scheme, names):
+    """Compare the known entries of a row with differences; what rounding or truncation does changes with the increment."""
+    for entry in np.flatnonzero(known & (row == J.indices)):
+        column = np.searchsorted(J.indptr, entry, side="right") - 1
+        near, far = (along(s * steps, np.array([column]))[row] / (s * steps[column]) for s in (1.0, _FAR))
+        given = J.data[entry]
+        off, still_off = near - given, far - given
+        if abs(off) > _TRUNCATION[scheme] * abs(near) and abs(off - still_off) < 0.5 * abs(off):
+            raise ValueError(f"the known value of the entry ({row}, {column}) is {given:.6g}, but the derivative of {names[0]} by "
+                             f"{names[1]}[{column}] in this row is about {near:.6g}")
