@@ -13,7 +13,7 @@ help:
 	@echo "make setup-all  install every foreign solver too: Assimulo, scikits.odes, pyradau13, solve-dae (a few minutes, once)"
 	@echo "make test       setup-all, check the style, run the tests"
 	@echo "make bench      run the benchmarks and print their ratios"
-	@echo "make papers     redraw every figure of the papers into results/papers"
+	@echo "make papers     redo the figures and tables of the papers into results/papers"
 	@echo "make clean      remove .venv, results and caches"
 
 $(BIN)/python:
@@ -51,6 +51,7 @@ bench: $(STAMP)
 
 papers: $(STAMP)
 	$(BIN)/python examples/papers/half_implicit/all.py
+	$(BIN)/python examples/papers/corrector_iteration/all.py
 
 clean:
 	rm -rf $(VENV) results build *.egg-info

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from mbdae.support import tightened
+
 from .assimulo_problems import Guarded, algvar
 from .assimulo_support import check_options, facts_of
-from .support import tightened
 
 SILENT = 49  # verbosity: 50, said to be the silent one, makes GLIMDA report its errors
 NORMAL = 30

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from mbdae.jacobians.strategy import as_strategy
-
-from .support import FORMS, Settings, explicit_support, implicit_support, supported
+from mbdae.support import FORMS, Settings, explicit_support, implicit_support, supported
 
 _MASKED = Settings(mask=True, exclude=True)
 _DIFFERENCES = Settings(jacobian="difference")

@@ -12,9 +12,9 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.support import Settings, implicit_support, supported, tightened
 
 from . import storage
-from .support import Settings, implicit_support, supported, tightened
 
 DENSE_LIMIT = 150  # unknowns up to which dense factorisations are the quicker ones
 # Seconds. The package's own choice is right for order one and nanoseconds short. There Newton's first correction is already at rounding

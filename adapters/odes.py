@@ -10,6 +10,7 @@ from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics
+from mbdae.support import supported
 
 from .odes_arguments import (
     SOLVERS,
@@ -24,7 +25,6 @@ from .odes_arguments import (
     lsodi_arguments,
 )
 from .odes_steppers import Clock, Daspk, Dop, Lsodi, Sundials
-from .support import supported
 
 RECENT = 100  # evaluations: SUNDIALS creeps up to where the equations are no longer finite
 __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_arguments", "dop_arguments", "ida_arguments", "lsodi_arguments"]

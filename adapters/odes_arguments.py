@@ -8,9 +8,9 @@ import numpy as np
 from mbdae.boundary import FATAL, GOOD, HUGE, Crossing
 from mbdae.events import as_events, passed
 from mbdae.jacobians.strategy import as_strategy
+from mbdae.support import Settings, explicit_support, implicit_support, tightened
 
 from . import storage
-from .support import Settings, explicit_support, implicit_support, tightened
 
 SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}
 LINEAR = {"ida": ("dense", "band"), "ddaspk": ("dense", "band"), "lsodi": ("dense",), "cvode": ("dense", "spgmr", "sptfqmr"),

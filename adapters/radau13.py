@@ -13,9 +13,9 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.support import SQUARE_ONLY, Settings, supported
 
 from . import storage
-from .support import SQUARE_ONLY, Settings, supported
 
 MANY_STEPS = 2**31 - 1  # the limit of steps is kept by `Run`, which counts accepted ones
 

@@ -12,8 +12,8 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.support import explicit_support, require, supported
 
-from .support import explicit_support, require, supported
 from .terminal import FortranOutput
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -115,6 +115,8 @@ class SolveIvp:
         if self.method not in _METHODS:
             raise ValueError(f"SolveIvp: method must be one of {', '.join(_METHODS)}, got {self.method!r}")
         as_strategy(self.jacobian, "SolveIvp")
+        if self.method not in _IMPLICIT and self.jacobian not in ("exact", "difference"):
+            raise ValueError(f"SolveIvp: {self.method} needs no Jacobian, so jacobian={self.jacobian!r} cannot be had")
         if self.max_steps < 1:
             raise ValueError(f"SolveIvp: max_steps must be at least 1, got {self.max_steps}")
         if not self.max_step > 0:

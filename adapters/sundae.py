@@ -19,6 +19,7 @@ from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.support import supported
 
 from .sundae_arguments import (
     CVODE_SUPPORT,
@@ -31,7 +32,6 @@ from .sundae_arguments import (
     ida_arguments,
     linear_solver,
 )
-from .support import supported
 
 __all__ = ["Cvode", "Ida", "availability", "band_order", "cvode_arguments", "ida_arguments"]
 

@@ -7,9 +7,9 @@ from scipy.sparse.linalg import splu
 from mbdae.boundary import Crossing, SolverFailure
 from mbdae.jacobians.strategy import as_strategy
 from mbdae.status import Status
+from mbdae.support import Settings, explicit_support, implicit_support, require, tightened
 
 from . import storage
-from .support import Settings, explicit_support, implicit_support, require, tightened
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 ITERATIVE = ("gmres", "bicgstab", "tfqmr")

@@ -4,9 +4,11 @@ A `Mechanism` (bodies, joints, drivers, forces) becomes a `System` (its equation
 with any method, a `Solution`.
 """
 
+from .integrators.bdf import Bdf
 from .integrators.fully_implicit import FullyImplicit
 from .integrators.half_implicit import HalfImplicit
 from .io import DescriptionError, load, save
+from .jacobians.strategy import JacobianStrategy
 from .library.problem import problem
 from .model.bodies import GROUND, Particle, PlanarBody, RigidBody
 from .model.drivers import AngleDriver, CoordinateDriver, DistanceDriver, PlanarAngleDriver
@@ -46,6 +48,7 @@ __all__ = [
     "TSDA",
     "AngleDriver",
     "AssemblyError",
+    "Bdf",
     "Coincident",
     "Constant",
     "CoordinateDriver",
@@ -63,6 +66,7 @@ __all__ = [
     "Index1",
     "Index2",
     "Index3",
+    "JacobianStrategy",
     "MassMatrix",
     "Mechanism",
     "Overdetermined",

@@ -56,8 +56,6 @@ class Crossing:
     ----------
     calls : int
         Evaluations by the solver, counted here because some do not count those for difference quotients.
-    evaluator : PartitionedJacobian
-        What evaluates the Jacobian, with counters of its own.
     error : BaseException or None
     """
 
@@ -66,22 +64,29 @@ class Crossing:
         self.calls = self.bad = self.bad_in_a_row = 0
         self.error = None
         self._last_bad = 0
-        self.use(jacobian)
+        self._strategy, self._evaluator = as_strategy(jacobian), None
 
     def use(self, jacobian):
-        """Take the Jacobian from a strategy or what is named like one, see `as_strategy`; `"difference"` leaves things as they are."""
-        strategy = as_strategy(jacobian)
-        if strategy is not None:
-            self.evaluator = strategy.bind(self.problem)
+        """Take the Jacobian from a strategy or what is named like one, see `as_strategy`."""
+        self._strategy, self._evaluator = as_strategy(jacobian), None
+
+    @property
+    def evaluator(self):
+        """What evaluates the Jacobian, with counters of its own; made when it is first needed."""
+        if self._evaluator is None:
+            self._evaluator = (self._strategy or as_strategy("exact")).bind(self.problem)
+        return self._evaluator
 
     @property
     def jacobians(self):
         """Jacobians that were evaluated."""
-        return self.evaluator.jacobians
+        return self._evaluator.jacobians if self._evaluator else 0
 
     def complete(self, statistics):
         """`Statistics` of a solver, with what the evaluation of Jacobians on this side has cost."""
-        spent, updates = self.evaluator.calls, self.evaluator.updates
+        if self._evaluator is None:
+            return statistics
+        spent, updates = self._evaluator.calls, self._evaluator.updates
         if statistics.residuals_jacobian is not None or spent:
             statistics.residuals_jacobian = (statistics.residuals_jacobian or 0) + spent
         if updates:

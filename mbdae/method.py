@@ -10,7 +10,7 @@ A method is a small frozen configuration object with
 success, once `until(t, q, v)` is true after a step. It lets exceptions of user functions and `KeyboardInterrupt` through, reports every
 other failure in `Trajectory.status` and `message` with what was computed so far, and counts its work in `Statistics`. An adapter adds
 
-- `support`: for each form how the solver is then run, or the reason why it is refused (see `mbdae.adapters.support`);
+- `support`: for each form how the solver is then run, or the reason why it is refused (see `mbdae.support`);
 - `package`: what must be installed, and `availability()`: whether it is, in which version, and the command that installs it.
 
 `mbdae.solve` does the rest: it makes the system, the problem, the consistent start, and the `Solution`.

@@ -66,6 +66,7 @@ def _same(*names):
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
+    Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("Ida", "mbdae.adapters.sundae", "IDA", "rtol", "SUNDIALS IDA, BDF for DAEs"),
     Family("Cvode", "mbdae.adapters.sundae", "CVODE", "rtol", "SUNDIALS CVODE, multistep for the underlying ODE", "multistep",
            _same("BDF", "Adams")),

@@ -14,8 +14,8 @@ import mbdae
 from mbdae import Status
 from mbdae.adapters.assimulo import SOLVERS, Assimulo
 from mbdae.adapters.scipy import SolveIvp
-from mbdae.adapters.support import FORMS, Settings
 from mbdae.problems import FORMULATIONS
+from mbdae.support import FORMS, Settings
 
 from .assimulo_cases import CELLS, MISSING, REFUSED, TOL, WITH_JACOBIAN, WORKING, native, solver_for
 from .helpers import double_pendulum, with_law

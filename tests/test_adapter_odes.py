@@ -23,9 +23,9 @@ from mbdae.adapters.odes import (
 )
 from mbdae.adapters.odes_arguments import LINEAR, SOLVERS, SUPPORT
 from mbdae.adapters.scipy import SolveIvp
-from mbdae.adapters.support import FORMS, supported
 from mbdae.boundary import Crossing
 from mbdae.problems import FORMULATIONS
+from mbdae.support import FORMS, supported
 
 from .helpers import BREAKS_AT, chain, double_pendulum, torn, with_law
 
@@ -224,7 +224,7 @@ def test_progress_and_step_limit(system, plain):
 
 def test_bad_options_are_refused():
     for options, message in (({"solver": "idas"}, "solver must be one of ida, ddaspk, lsodi, cvode, dop853, dopri5, got 'idas'"),
-                             ({"jacobian": "sparse"}, "jacobian must be 'exact' or 'difference', got 'sparse'"),
+                             ({"jacobian": "sparse"}, "jacobian must be 'exact', .*got 'sparse'"),
                              ({"linsolver": "klu"}, "linsolver must be one of dense, band for IDA, got 'klu'"),
                              ({"solver": "lsodi", "linsolver": "band"}, "linsolver must be one of dense for LSODI"),
                              ({"linsolver": "band"}, "with linsolver='band' the package passes no Jacobian on to IDA, so jacobian must be"),

@@ -10,10 +10,10 @@ import mbdae.adapters.sundae
 import mbdae.library
 from mbdae import Status
 from mbdae.adapters import storage
-from mbdae.adapters.support import FORMS, Settings, explicit_support, implicit_support, supported, tightened
 from mbdae.boundary import FATAL, GOOD, HUGE, RECOVERABLE, TOLERATED, TOLERATED_IN_A_ROW, Crossing, SolverFailure
 from mbdae.events import Watch
 from mbdae.run import STALLED, Finished, Run
+from mbdae.support import FORMS, Settings, explicit_support, implicit_support, supported, tightened
 
 from .helpers import double_pendulum, relative
 

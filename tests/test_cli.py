@@ -43,7 +43,8 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"mbdae {mbdae.__version__}\n"
 
 
-@pytest.mark.parametrize("argv", [[], ["--help"], *([c, "--help"] for c in ("compare", "solve", "animate", "list", "show", "pages"))])
+@pytest.mark.parametrize("argv", [[], ["--help"], *([c, "--help"] for c in ("compare", "solve", "animate", "list", "show", "pages",
+                                                                            "jacobian"))])
 def test_help_has_examples_and_fits_a_terminal(capsys, argv):
     assert main(argv) == 0
     text = capsys.readouterr().out

@@ -1,5 +1,7 @@
 """Strategies for Jacobians: what they evaluate, when, and that every solver takes them."""
 
+from functools import partial
+
 import numba
 import numpy as np
 import pytest
@@ -337,18 +339,17 @@ def test_mechanisms_know_their_excitations():
 @pytest.mark.parametrize("bad, message", [(3.0, "function of time"), (lambda t: t, r"shape \(n_u,\)"), (lambda t: [np.nan], "finite")])
 def test_an_excitation_must_be_one(bad, message):
     with pytest.raises(ValueError, match=message):
-        mbdae.System.from_functions(nq=1, nc=0, mass=lambda t, q: np.eye(1), force=lambda t, q, v: -q, phi=lambda t, q: np.zeros(0, q.dtype),
-                                    excitation=bad)
+        mbdae.System.from_functions(nq=1, nc=0, mass=lambda t, q: np.eye(1), force=lambda t, q, v: -q,
+                                    phi=lambda t, q: np.zeros(0, q.dtype), excitation=bad)
 
 
 # solvers -----------------------------------------------------------------------------------------------------------------
 
-SOLVERS = {"Ida": Ida, "Odes ida": lambda **k: Odes("ida", **k), "Odes ddaspk": lambda **k: Odes("ddaspk", **k),
-           "Assimulo IDA": lambda **k: Assimulo("IDA", **k), "SolveDae": SolveDae, "SolveDae BDF": lambda **k: SolveDae("BDF", **k),
-           "Radau13": Radau13, "Cvode": Cvode, "Odes cvode": lambda **k: Odes("cvode", **k), "Assimulo CVode": lambda **k: Assimulo("CVode", **k),
-           "Assimulo Radau5ODE": lambda **k: Assimulo("Radau5ODE", **k), "Radau": lambda **k: SolveIvp("Radau", **k),
-           "BDF": lambda **k: SolveIvp("BDF", **k)}
-ASK_BY_C = ("Ida", "Odes ida", "Odes ddaspk", "Assimulo IDA")
+SOLVERS = {"Ida": Ida, "Bdf": mbdae.Bdf, "SolveDae": SolveDae, "Radau13": Radau13, "Cvode": Cvode}
+SOLVERS |= {f"Odes {name}": partial(Odes, name) for name in ("ida", "ddaspk", "cvode")}
+SOLVERS |= {f"Assimulo {name}": partial(Assimulo, name) for name in ("IDA", "CVode", "Radau5ODE")}
+SOLVERS |= {"SolveDae BDF": partial(SolveDae, "BDF"), "Radau": partial(SolveIvp, "Radau"), "BDF": partial(SolveIvp, "BDF")}
+ASK_BY_C = ("Ida", "Bdf", "Odes ida", "Odes ddaspk", "Assimulo IDA")
 
 
 @pytest.mark.parametrize("update", ["plain", *UPDATES])
@@ -356,7 +357,8 @@ ASK_BY_C = ("Ida", "Odes ida", "Odes ddaspk", "Assimulo IDA")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_takes_every_strategy(solver, source, update):
     method = SOLVERS[solver](jacobian=JacobianStrategy(source, update))
-    need(method)
+    if solver != "Bdf":
+        need(method)
     plain = SOLVERS[solver]()
     s, options = library.system("slider-crank-free"), {"rtol": 1e-6, "atol": 1e-8, "t_eval": [0.05]}
     a, b = (mbdae.solve(s, m, (0.0, 0.05), **options) for m in (method, plain))
@@ -378,7 +380,8 @@ def test_partitioned_runs_evaluate_less_and_are_as_accurate(solver):
     counts, errors = {}, {}
     for name in ("grouped", "grouped:partitioned"):
         method = SOLVERS[solver](jacobian=name)
-        need(method)
+        if solver != "Bdf":
+            need(method)
         x = mbdae.solve(s, method, (0.0, 0.5), formulation="ggl", rtol=1e-6, atol=1e-8, t_eval=[0.5])
         assert x.success
         counts[name], errors[name] = x.statistics.jacobians, np.abs(x.q - exact_end).max()
@@ -431,7 +434,7 @@ def test_names():
 
 
 @pytest.mark.parametrize("bad", ["Exact", "grouped:often", "grouped:partitioned:extended", "difference:partitioned", "", None, 3])
-@pytest.mark.parametrize("make", [Ida, Cvode, SolveIvp, Odes, Assimulo, SolveDae, Radau13])
+@pytest.mark.parametrize("make", [mbdae.Bdf, Ida, Cvode, SolveIvp, Odes, Assimulo, SolveDae, Radau13])
 def test_what_is_no_strategy_is_refused(make, bad):
     with pytest.raises(ValueError, match="jacobian must be 'exact', 'dense', 'grouped', 'estimated'"):
         make(jacobian=bad)

@@ -19,7 +19,7 @@ from .helpers import T0, all_elements
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
 LAYERS = ("stamp", "compiled", "status", "model", "io", "system", "symbolic", "trajectory", "events", "jacobians", "problems", "method",
-          "boundary", "run", "integrators", "adapters", "solution", "solve", "", "library", "methods", "studies", "cli")
+          "support", "boundary", "run", "integrators", "adapters", "solution", "solve", "", "library", "methods", "studies", "cli")
 
 
 def packages_on_disk():

@@ -6,10 +6,10 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
-from ..adapters.support import FORMS
 from ..methods import find
 from ..studies.matrix import ALLOWED, SPANS, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
+from ..support import FORMS
 from .console import complain, output, progress_bar
 from .options import Refusal, output_file, positive
 

@@ -4,22 +4,22 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from .grouping import check_groups, column_groups
-from .missing import check_imaginary, check_pattern
-from .quotients import FLOOR, RELATIVE, as_pattern, columns_of, difference, displace, gather, groups_of, increments, not_finite, vector
-
-class NotFinite(ValueError):
-    """The function has values that are not finite where they are needed for differences."""
-
+from .missing import check_pattern
+from .quotients import FLOOR, RELATIVE, as_pattern, columns_of, difference, displace, gather, groups_of, increments, vector
 
 _NONE = np.zeros(0, dtype=np.int64)
 _SHOWN = 6  # columns that a message lists
 
 
+class NotFinite(ValueError):
+    """A function has values that are not finite where differences need them."""
+
+
 class _Quotients:
     """What both kinds of differences share: pattern, groups, and the loop over them.
 
-    Subclasses define `_evaluate(point, d, factor, columns)`: the function at `point`, displaced by `factor d` in the columns. What it returns
-    may be overwritten by the next call. The first element of `point` is what is differentiated by.
+    Subclasses define `_evaluate(point, moves, factor, columns)`: the function at `point`, displaced by `factor` times the moves in the
+    columns. What it returns may be overwritten by the next call. The first element of `point` is what is differentiated by.
     """
 
     function, variable = "f", "x"  # as messages call them
@@ -40,17 +40,19 @@ class _Quotients:
         self._base, self._plus = np.zeros(m), np.zeros(m)
 
     def __repr__(self):
-        (m, n), count = self.pattern.shape, len(self._parts)
-        return f"<{type(self).__name__}: {m} x {n}, {self.pattern.nnz} entries, {self.scheme}, {count} groups, {self.calls} evaluations so far>"
+        (m, n), name = self.pattern.shape, type(self).__name__
+        return f"<{name}: {m} x {n}, {self.pattern.nnz} entries, {self.scheme}, {len(self._parts)} groups, {self.calls} evaluations so far>"
 
     def _differentiate(self, point, f0, known_values, out, stages=0):
         """The values of all entries; `stages` of the check may be left for later evaluations."""
         out = self._output(out)
         self._take_known(known_values, out)
         steps = increments(point[0], self.scheme, self.floor)
+        moves = self._moves(point, steps)
         self._set_base(point, f0)
         for part in self._parts:
-            row = gather(*self._pair(point, steps, part.columns), self._weight, steps, part.plan, part.corrections, out)
+            plus, minus = self._pair(point, moves, part.columns)
+            row = gather(plus, minus, self._weight, steps, part.plan, part.corrections, out)
             if row >= 0:
                 self._refuse(row, point, part)
         if self._stages_left > stages:
@@ -58,22 +60,26 @@ class _Quotients:
             self._stages_left = stages
         return out
 
-    def _pair(self, point, steps, columns):
+    def _moves(self, point, steps):
+        """What the variables are displaced by."""
+        return (1j * steps if self.scheme == "complex" else steps,)
+
+    def _pair(self, point, moves, columns):
         """Two vectors whose difference, times the weight, is the derivative along the steps in the columns."""
         if self.scheme == "forward":
-            return self._evaluate(point, steps, 1.0, columns), self._base
+            return self._evaluate(point, moves, 1.0, columns), self._base
         if self.scheme == "complex":
-            self._plus[:] = self._evaluate(point, 1j * steps, 1.0, columns).imag
+            self._plus[:] = self._evaluate(point, moves, 1.0, columns).imag
             return self._plus, self._base
-        self._plus[:] = self._evaluate(point, steps, 1.0, columns)
-        return self._plus, self._evaluate(point, steps, -1.0, columns)
+        self._plus[:] = self._evaluate(point, moves, 1.0, columns)
+        return self._plus, self._evaluate(point, moves, -1.0, columns)
 
     def _set_base(self, point, f0):
         """`f` at the point itself; other schemes than "forward" do without."""
-        if f0 is not None:
-            f0 = vector(f0, len(self._base), "f0")
+        if f0 is not None and np.shape(f0) != self._base.shape:
+            raise ValueError(f"f0 must have shape {self._base.shape}, one value for each row of the pattern, got {np.shape(f0)}")
         if self.scheme == "forward" and self._parts:
-            self._base[:] = self._evaluate(point, self.floor, 0.0, _NONE) if f0 is None else f0
+            self._base[:] = self._here(point) if f0 is None else f0
 
     def _output(self, out):
         if out is None:
@@ -97,27 +103,39 @@ class _Quotients:
 
     def _refuse(self, row, point, part):
         """Say where values are not finite."""
-        at = not_finite(*(np.abs(self._evaluate(point, self.floor, 0.0, _NONE)),) * 2)
-        if at >= 0:
-            raise NotFinite(f"{self.function}({self.variable}) is not finite in row {at}: there are no differences at this point")
+        lost = np.flatnonzero(~np.isfinite(self._here(point)))
+        if len(lost):
+            raise NotFinite(f"{self.function}({self.variable}) is not finite in row {lost[0]}: there are no differences at this point")
         shown = ", ".join(f"{self.variable}[{j}]" for j in part.columns[:_SHOWN]) + (", ..." if len(part.columns) > _SHOWN else "")
-        raise NotFinite(f"{self.function} is not finite in row {row} when group {part.number} of the columns is displaced ({shown}); "
-                         "a smaller floor makes smaller increments")
+        raise NotFinite(f"{self.function} is not finite in row {row} when the columns of group {part.number} are displaced ({shown}), "
+                         "though it is at the point itself; a smaller floor makes smaller increments")
 
     def _check(self, point, steps, values):
         """Compare with the derivative in a direction of its own: what the pattern lacks shows there."""
         J = csc_array((values, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
-        if self.scheme == "complex" and not values[~self.known].any():
-            moved = (self._evaluate(point, d + 0j, 1.0, part.columns).real.copy() for part in self._parts
-                     for d in (0.0 * steps, increments(point[0], "forward", self.floor)))
-            check_imaginary(moved, self.function)
+        if self.scheme == "complex":
+            self._check_imaginary(point, values[~self.known])
+            steps = steps * np.maximum(np.abs(point[0]), self.floor)
 
         def along(d, columns):
             out = np.empty(len(self._base))
-            difference(*self._pair(point, d, columns), self._weight, out)
+            difference(*self._pair(point, self._moves(point, d), columns), self._weight, out)
             return out
 
         check_pattern(along, point[0], steps, J, self.known, self.scheme, (self.function, self.variable))
+
+    def _check_imaginary(self, point, found):
+        """If all complex steps are zero, there must be no other dependence."""
+        if found.any():
+            return
+        here, moves = self._here(point).real.copy(), self._moves(point, -1j * increments(point[0], "forward", self.floor))  # real ones
+        if any((self._evaluate(point, moves, 1.0, part.columns).real != here).any() for part in self._parts):
+            raise ValueError(f"{self.function} has lost the imaginary part, which is the derivative: all complex steps are zero, and yet "
+                             f"it depends on {self.variable}; the scheme 'complex' needs a function of complex arrays, 'central' does not")
+
+    def _here(self, point):
+        """The function at the point itself."""
+        return self._evaluate(point, self._moves(point, self.floor), 0.0, _NONE)
 
     def _point(self, x, name):
         """A copy of what is differentiated by, or of its derivative."""
@@ -207,8 +225,8 @@ class GroupedDifference(_Quotients):
         """
         return self._differentiate((self._point(x, "x"),), f0, known_values, out)
 
-    def _evaluate(self, point, d, factor, columns):
-        displace(point[0], d, factor, columns, self._z)
+    def _evaluate(self, point, moves, factor, columns):
+        displace(point[0], moves[0], factor, columns, self._z)
         self.calls += 1
         return vector(self._f(self._z), len(self._base), "f", self.scheme == "complex")
 
@@ -279,10 +297,14 @@ class FoldedDifference(_Quotients):
         point = self._point(y, "y"), self._point(yd, "yd"), t, c
         return self._differentiate(point, f0, known_values, out, stages=0 if c else 1)
 
-    def _evaluate(self, point, d, factor, columns):
-        y, yd, t, c = point
-        displace(y, d, factor, columns, self._z)
-        displace(yd, d, factor * c, columns, self._zd)
+    def _moves(self, point, steps):
+        d, = super()._moves(point, steps)
+        return d, point[3] * d
+
+    def _evaluate(self, point, moves, factor, columns):
+        y, yd, t, _ = point
+        displace(y, moves[0], factor, columns, self._z)
+        displace(yd, moves[1], factor, columns, self._zd)
         self.calls += 1
         self._F(t, self._z, self._zd, self._out)
         return self._out

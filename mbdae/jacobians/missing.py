@@ -49,14 +49,6 @@ def check_pattern(along, x, steps, J, known, scheme, names):
         _find_wrong(along, steps, J, known, row, scheme, names)
 
 
-def check_imaginary(real_parts, name):
-    """Refuse a function whose real part moves, but whose imaginary part never does: pairs of real parts, here and displaced."""
-    for here, moved in zip(real_parts, real_parts):
-        if (here != moved).any():
-            raise ValueError(f"{name} has lost the imaginary part, which is the derivative: it depends on its argument, and yet all complex "
-                             "steps are zero; the scheme 'complex' needs a function of complex arrays, 'central' does not")
-
-
 def _direction(x, steps, scheme):
     rng = np.random.default_rng(_SEED)
     d = steps * rng.uniform(0.5, 1.0, len(x)) * rng.choice([-1.0, 1.0], len(x))
@@ -83,7 +75,8 @@ def _find_missing(along, d, J, row, names):
 
     column = _bisect(depends, np.setdiff1d(np.arange(len(d)), present))
     if column is not None:
-        raise ValueError(f"{names[0]} depends on {names[1]}[{column}] in row {row}, which the pattern lacks: add the entry ({row}, {column})")
+        raise ValueError(f"{names[0]} depends on {names[1]}[{column}] in row {row}, which the pattern lacks; add the entry "
+                         f"({row}, {column})")
 
 
 def _bisect(depends, columns):

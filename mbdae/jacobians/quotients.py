@@ -22,8 +22,8 @@ class Group(NamedTuple):
     columns : ndarray of int64
     plan : ndarray of int64, shape (k, 3)
         What is found from it: number of the entry, its row, its column.
-    corrections : ndarray of int64, shape (l, 3)
-        What known entries contribute to that: number of the entry found, of the known one, column of the latter.
+    corrections : ndarray of int64, shape (l, 4)
+        What known entries contribute to that: number of the entry found, of the known one, their columns.
     """
 
     number: int
@@ -73,7 +73,8 @@ def _corrections(plan, given):
     at = np.searchsorted(by_row[:, 1], given[:, 1])
     shared = at < len(by_row)
     shared[shared] = by_row[at[shared], 1] == given[shared, 1]
-    return np.stack([by_row[at[shared], 0], given[shared, 0], given[shared, 2]], axis=1)
+    found, source = by_row[at[shared]], given[shared]
+    return np.stack([found[:, 0], source[:, 0], found[:, 2], source[:, 2]], axis=1)
 
 
 def increments(x, scheme, floor):
@@ -98,9 +99,9 @@ def vector(values, m, name, is_complex=False):
     if np.iscomplexobj(values) == is_complex:
         return values.astype(complex if is_complex else float, copy=False)
     if is_complex:
-        raise ValueError(f"{name} has returned real values for a complex argument: it has lost the imaginary part, which is the derivative; "
+        raise ValueError(f"{name} returned real values for a complex argument: it has lost the imaginary part, which is the derivative; "
                          "the scheme 'complex' needs a function of complex arrays, 'central' does not")
-    raise ValueError(f"{name} has returned complex values for a real argument; differences need real ones")
+    raise ValueError(f"{name} returned complex values for a real argument; differences need real ones")
 
 
 @compiled
@@ -116,11 +117,10 @@ def displace(x, d, factor, columns, z):
 def gather(plus, minus, weight, steps, plan, corrections, values):
     """The quotients of one group; returns the first row that is not finite, or -1."""
     for k in range(plan.shape[0]):
-        values[plan[k, 0]] = weight * (plus[plan[k, 1]] - minus[plan[k, 1]])
+        values[plan[k, 0]] = weight * (plus[plan[k, 1]] - minus[plan[k, 1]]) / steps[plan[k, 2]]
+    # known entries of other columns
     for k in range(corrections.shape[0]):
-        values[corrections[k, 0]] -= values[corrections[k, 1]] * steps[corrections[k, 2]]
-    for k in range(plan.shape[0]):
-        values[plan[k, 0]] /= steps[plan[k, 2]]
+        values[corrections[k, 0]] -= values[corrections[k, 1]] * steps[corrections[k, 3]] / steps[corrections[k, 2]]
     return not_finite(plus, minus)
 
 

@@ -5,6 +5,7 @@ from scipy.sparse import csc_array
 
 from .differences import FoldedDifference
 from .estimated import EstimatedPattern
+from .grouping import Grouping
 
 
 class Exact:
@@ -91,8 +92,10 @@ class Dense(Grouped):
     def _groups(self, mask):
         n, pattern = self._problem.n, self._problem.pattern
         column_of = np.repeat(np.arange(n), np.diff(pattern.indptr))
-        wanted = np.ones(n, dtype=bool) if mask is None else np.bincount(column_of[~mask], minlength=n) > 0
-        return np.where(wanted, np.cumsum(wanted) - 1, -1)
+        unknown = np.ones(pattern.nnz, dtype=bool) if mask is None else ~mask
+        wanted = np.bincount(column_of[unknown], minlength=n) > 0
+        largest = int(np.bincount(pattern.indices[unknown], minlength=1).max())
+        return Grouping(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()), largest, largest, largest, "natural")
 
 
 class Estimated:

@@ -1,4 +1,4 @@
-"""Studies: reference motions, errors, work against precision, observed order, energy, pictures.
+"""Studies: reference motions, errors, work against precision, observed order, energy, strategies for Jacobians, pictures.
 
 Each study returns a plain table, a list of frozen dataclass rows, and has a function that draws it. Nothing is printed or shown.
 
@@ -11,6 +11,8 @@ from .animate import animate
 from .drawing import Drawing, plot_positions
 from .energy import EnergyCurve, energy_study, plot_energy
 from .errors import Errors, conserves_energy, constraint_residuals, energy_drift, errors
+from .jacobian import EndValues, JacobianFacts, JacobianRow, JacobianStudy, Motion, jacobian_facts, jacobian_study
+from .jacobian_figures import plot_groups, plot_pattern, plot_timeline
 from .kinematics import ReferenceSolution, freedom, kinematic_reference
 from .matrix import Cell, Support, matrix, support, support_page
 from .order import OrderRow, fitted_orders, order_study, plot_order
@@ -22,8 +24,13 @@ from .work_precision import Series, WorkPrecisionRow, plot_work_precision, work_
 __all__ = [
     "Cell",
     "Drawing",
+    "EndValues",
     "EnergyCurve",
     "Errors",
+    "JacobianFacts",
+    "JacobianRow",
+    "JacobianStudy",
+    "Motion",
     "OrderRow",
     "ReferenceFailed",
     "ReferenceSolution",
@@ -38,15 +45,20 @@ __all__ = [
     "errors",
     "fitted_orders",
     "freedom",
+    "jacobian_facts",
+    "jacobian_study",
     "kinematic_reference",
     "matrix",
     "metadata",
     "observe",
     "order_study",
     "plot_energy",
+    "plot_groups",
     "plot_order",
     "plot_outputs",
+    "plot_pattern",
     "plot_positions",
+    "plot_timeline",
     "plot_work_precision",
     "reference",
     "support",

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..adapters.support import Settings
 from ..methods import FAMILIES, MethodSpec
 from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
 from ..model.joints import _Joint, _PlanarJoint
 from ..problems import FORMULATIONS
+from ..support import Settings
 from ..system import layout as lay
 from ..system.callbacks import interpreted
 from ..system.system import System

@@ -7,10 +7,10 @@ import numpy as np
 
 from .. import library
 from ..adapters.scipy import SolveIvp
-from ..adapters.support import FORMS, Settings
 from ..methods import FAMILIES, FORM_TITLES, MethodSpec
 from ..problems import FORMULATIONS
 from ..solve import solve
+from ..support import FORMS, Settings
 from ..system.assembly import assemble
 from ..system.system import System
 

@@ -12,8 +12,7 @@ from mbdae.adapters.sundae import Ida
 REPEATS = 5
 # (label, method): IDA's own quotients column by column and in its own groups, and the strategies
 WAYS = (("IDA's own, dense", {"jacobian": "difference", "linsolver": "dense"}), ("IDA's own, sparse", {"jacobian": "difference"}),
-        ("dense", {"jacobian": "dense"}), ("grouped", {"jacobian": "grouped"}), ("grouped:partitioned", {"jacobian": "grouped:partitioned"}),
-        ("exact", {"jacobian": "exact"}), ("exact:partitioned", {"jacobian": "exact:partitioned"}))
+        *((name, {"jacobian": name}) for name in ("dense", "grouped", "grouped:partitioned", "exact", "exact:partitioned")))
 # (end of the run, atol, first step): IDA's dense quotients need about 9000 calls in the first two
 SETTINGS = ((0.5, 1e-6, 1e-3), (0.3, 1e-8, 1e-3), (0.3, 1e-8, 0.0), (1.0, 1e-8, 0.0))
 

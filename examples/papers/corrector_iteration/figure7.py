@@ -1,0 +1,49 @@
+"""Figure 7: when Jacobians of the chain with N = 16 rods are evaluated, plain and with extended partitioned updates, 200 s.
+
+The paper draws the excitation, dotted lines where difference quotients were taken and dashed ones where they were updated: 43 evaluations
+by DASSL as it is, 6 with updates. Here DASPK (IDA, if that is not installed) does the same for both readings of the frequency, one picture
+each. Counts are those of single runs; table2.py tells how much they scatter.
+"""
+
+import common
+
+from mbdae.studies.figures import save
+from mbdae.studies.jacobian import jacobian_study, output_times
+from mbdae.studies.jacobian_figures import excitation_curve, plot_timeline
+
+LINKS = 16
+STRATEGIES = ("dense", "dense:extended")
+
+
+def run(frequency, links=LINKS, t_end=200.0, spec=None):
+    """The `JacobianStudy` of one reading of the frequency and the curve of the excitation."""
+    spec = common.solvers()[0] if spec is None else spec
+    problem, t_span = common.chain(links, frequency), (0.0, t_end)
+    study = jacobian_study(problem, spec.make(), t_span, STRATEGIES, rtol=1e-4, atol=1e-6, repeats=0)
+    return study, excitation_curve(problem.system, output_times(t_span))
+
+
+def counts(study):
+    """#Je plain and extended."""
+    return tuple(row.jacobians for row in study.rows)
+
+
+def draw(study, curve, frequency, path, links=LINKS):
+    """One panel plain, one extended."""
+    save(plot_timeline(study, curve, title=f"Chain of pendulums, N = {links}, {frequency}: evaluations and updates of the Jacobian"), path)
+
+
+def main(output, **settings):
+    """Run, print, draw; returns the line for the summary."""
+    told = []
+    for frequency in common.FREQUENCIES:
+        study, curve = run(frequency, **settings)
+        path = output / f"figure7_{frequency.replace(' ', '_').replace('/', '_')}.png"
+        draw(study, curve, frequency, path, settings.get("links", LINKS))
+        told.append("{}: #Je {} -> {}".format(frequency, *counts(study)))
+        print(f"  {told[-1]}, {study.rows[1].updates} updates; published 43 -> 6")
+    return "; ".join(told) + " (published 43 -> 6)"
+
+
+if __name__ == "__main__":
+    print(main(common.output_folder(__doc__)))

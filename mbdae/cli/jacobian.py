@@ -1,0 +1,234 @@
+"""`mbdae jacobian`: strategies for the Jacobian of one solver on one mechanism."""
+
+import argparse
+from dataclasses import asdict, fields, replace
+
+from rich import box
+from rich.measure import Measurement
+from rich.table import Table
+
+from ..jacobians.strategy import SOURCES, as_strategy
+from ..methods import FAMILIES, MethodSpec, find
+from ..problems import FORMULATIONS, GGL
+from ..studies.figures import save
+from ..studies.jacobian import ATOL, POINTS, RTOL, EndValues, Motion, jacobian_study, output_times, strategies_for
+from ..studies.jacobian_figures import excitation_curve, output_curve, plot_groups, plot_pattern, plot_timeline
+from ..studies.outputs import observe
+from ..studies.reference import ReferenceFailed, reference
+from ..studies.table import metadata, write_csv, write_json
+from ..system.assembly import assemble
+from .compare import milliseconds, number
+from .console import complain, output, progress_bar
+from .options import Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
+
+METHOD = "Ida:ggl"
+
+_DESCRIPTION = """\
+Run one solver on one mechanism with several strategies for its Jacobian: how often
+the Jacobian is evaluated or updated, what it costs, and how exact the motion is.
+With --output the table goes to jacobian.csv and .json, with figures of the pattern,
+the groups of columns, and the instants of evaluation.
+"""
+_EPILOG = """\
+strategies: source[:update], by default those that apply
+  dense        difference quotients, one column at a time
+  grouped      the same by groups of columns, known entries left out
+  estimated    by groups in a pattern that is estimated and grows
+  exact        complex step
+  difference   the solver's own difference quotients
+  :partitioned        what depends on the state is kept while only the step changes
+  :extended           and corrected for the excitations of the mechanism
+
+examples:
+  mbdae jacobian andrews
+  mbdae jacobian slider-crank --method Ida:gear --strategies grouped,exact
+  mbdae jacobian pendulum-chain --set links=16 --set coordinates=classical \\
+                 --method Odes:ddaspk:ggl --form explicit --output results/jacobian
+
+The exit code is 1 if a strategy fails.
+"""
+
+
+def strategies(text):
+    """Names of strategies separated by commas, none twice."""
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    for name in names:
+        try:
+            as_strategy(name)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{name!r} is no strategy; there are {', '.join(SOURCES)}, followed by :partitioned or "
+                                             ":extended if wanted, and difference") from None
+    return names
+
+
+def add_parser(commands):
+    """The parser of `jacobian`."""
+    p = commands.add_parser("jacobian", help="strategies for Jacobians side by side", description=_DESCRIPTION, epilog=_EPILOG,
+                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--method", metavar="M", type=method, default=find(METHOD),
+                   help=f"solver that takes a Jacobian, in GGL form if it can and nothing else is said (default {METHOD})")
+    p.add_argument("--form", choices=("residual", "explicit"), help="of GGL: with the mass matrix, or multiplied by its inverse "
+                   "(default residual)")
+    p.add_argument("--strategies", metavar="A,B", type=strategies, help="see below")
+    p.add_argument("--rtol", metavar="R", type=positive, default=RTOL, help=f"relative tolerance (default {RTOL:g})")
+    p.add_argument("--atol", metavar="A", type=positive, help=f"absolute tolerance (default {ATOL / RTOL:g} of the relative one)")
+    p.add_argument("--repeat", metavar="N", type=natural, default=3, help="runs of which the median time is taken (default 3)")
+    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="seconds after which a run is given up (default 60)")
+    p.add_argument("--output", metavar="DIR", help="folder for table and figures")
+    p.add_argument("--no-figure", action="store_true", help="write the table only")
+    p.set_defaults(run=run)
+
+
+def run(arguments):
+    """Run the command."""
+    solver = _solver(arguments.method)
+    entry, parameters, system = build(arguments.mechanism, arguments.parameters)
+    problem = _problem(system, arguments.method, solver, arguments.form)
+    t_end = arguments.t_end or entry.t_end
+    folder = arguments.output and output_folder(arguments.output)
+    tolerances = {"rtol": arguments.rtol, "atol": arguments.atol or arguments.rtol * ATOL / RTOL}
+    with progress_bar() as bar:
+        state = assemble(system)
+        bar(0, 1, "reference")
+        yardstick, source = _yardstick(entry, parameters, system, state, t_end)
+        study = jacobian_study(problem, solver, (0.0, t_end), arguments.strategies or strategies_for(system), **tolerances, state=state,
+                               yardstick=yardstick, repeats=arguments.repeat, limit=arguments.limit, progress=bar)
+    title = f"{entry.title}, {_form(problem)}"
+    settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": arguments.method.name, **tolerances,
+                "repeat": arguments.repeat, "limit": arguments.limit, "reference": source, "points": POINTS}
+    _show(study, title, replace(arguments.method, formulation=problem.formulation).label, t_end, tolerances, source)
+    if folder:
+        _write(folder, study, settings, None if arguments.no_figure else (problem, entry, title, t_end))
+    failed = [r.strategy for r in study.rows if not r.success]
+    if failed:
+        complain(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+# what is asked for ---------------------------------------------------------------------------------------------------------------------
+
+
+def _takes_jacobians(family):
+    return any(f.name == "jacobian" for f in fields(family.method_class))
+
+
+def _solver(spec):
+    if not _takes_jacobians(spec.family):
+        others = ", ".join(f.name for f in FAMILIES if _takes_jacobians(f))
+        raise Refusal(f"{spec.label} has no choice of Jacobians; these have: {others}")
+    return spec.make()
+
+
+def _problem(system, spec, solver, form):
+    """The form that the method names, or GGL if it takes that, or what suits it best."""
+    name = spec.formulation or ("ggl" if "ggl" in solver.formulations else solver.formulations[0])
+    if name not in solver.formulations:
+        raise Refusal(f"{solver.label} cannot take the form {name!r}: {solver.support[name]}; it takes {', '.join(solver.formulations)}")
+    if name == "ggl":
+        return GGL(system, form or "residual")
+    if form:
+        raise Refusal(f"--form is for GGL, but {spec.name} is given {name!r}; write {MethodSpec(spec.family, spec.variant, 'ggl').name}")
+    return FORMULATIONS[name](system)
+
+
+def _yardstick(entry, parameters, system, state, t_end):
+    """What errors are measured with, and where it comes from."""
+    try:
+        found = EndValues(entry, parameters, t_end)
+    except LookupError:
+        try:
+            found = Motion(reference(system, state, output_times((0.0, t_end))))
+        except ReferenceFailed as e:
+            return None, f"none ({e})"
+    return found, found.source
+
+
+def _form(problem):
+    return problem.title + (f", {problem.form} form" if hasattr(problem, "form") else "")
+
+
+# what is printed -----------------------------------------------------------------------------------------------------------------------
+
+_COLUMNS = (("#fc", "evaluations"), ("#fcw", "evaluations_corrector"), ("#Je", "jacobians"), ("#updates", "updates"),
+            ("growths", "growths"), ("steps", "steps"))
+_DISPENSABLE = ("steps", "growths", "evaluations_corrector", "")
+
+
+def _show(study, title, method, t_end, tolerances, source):
+    console, f = output(), study.facts
+    console.print(f"[bold]{title}[/bold]   {method}, t = 0 ... {t_end:g} s, rtol = {tolerances['rtol']:g}, atol = {tolerances['atol']:g}",
+                  soft_wrap=True)
+    console.print(f"n = {f.n}, nnz = {f.nnz} ({f.known} known), {f.groups} groups{_bound(f)}; evaluations per Jacobian: {f.dense} dense, "
+                  f"{f.grouped} grouped", soft_wrap=True)
+    console.print(_fitting(console, study.rows))
+    for r in study.rows:
+        if not r.success:
+            console.print(f"{r.strategy}: {r.message}", style="red", soft_wrap=True, markup=False)
+    for note in _notes(study, source):
+        console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+
+
+def _bound(facts):
+    return "" if facts.lower_bound is None else f" (at least {facts.lower_bound} needed)"
+
+
+def _notes(study, source):
+    notes = ["cpu: processor time of a run, median of the repeats; percent: of the first row",
+             "#fc, #fcw: evaluations of the residual, all and without those for Jacobians; #Je: Jacobians evaluated",
+             f"error: at the end, in tolerances; reference: {source}"]
+    if any(r.error_late is not None for r in study.rows):
+        notes.append("late: the largest error in the last quarter of the time span")
+    return notes
+
+
+def _fitting(console, rows):
+    """The table, without its least important columns where the terminal is narrow."""
+    columns = _COLUMNS
+    for dispensable in _DISPENSABLE:
+        table = _table(rows, columns)
+        if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
+            break
+        columns = [c for c in columns if c[1] != dispensable]
+    return table
+
+
+def _table(rows, columns):
+    late = any(r.error_late is not None for r in rows)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
+    table.add_column("strategy", no_wrap=True)
+    for name in ("cpu ms", *(title for title, _ in columns), "percent", "error", *(["late"] if late else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for r in rows:
+        errors = [_digits(r.error_end) if r.success else f"[red]{r.status}[/red]", *([_digits(r.error_late)] if late else [])]
+        table.add_row(r.strategy, milliseconds(r.cpu), *(number(getattr(r, field)) for _, field in columns),
+                      "-" if r.percent is None else f"{r.percent:.1f}", *errors)
+    return table
+
+
+def _digits(x):
+    return "-" if x is None else f"{x:.2g}" if x < 100.0 else f"{x:.0f}"
+
+
+# files ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def _write(folder, study, settings, drawn):
+    """Table and, with `drawn`, the figures."""
+    paths = [folder / "jacobian.csv", folder / "jacobian.json"]
+    write_csv(paths[0], study.rows)
+    write_json(paths[1], metadata(**settings) | {"facts": asdict(study.facts), "rows": study.rows, "logs": study.logs})
+    if drawn:
+        paths += _draw(folder, study, *drawn)
+    output().print(f"written: {', '.join(str(p) for p in paths)}", soft_wrap=True, markup=False)
+
+
+def _draw(folder, study, problem, entry, title, t_end):
+    figures = {"pattern": plot_pattern(problem, title), "groups": plot_groups(problem, title=title)}
+    curve = excitation_curve(problem.system, output_times((0.0, t_end)))
+    if curve is None and study.motion is not None:
+        curve = output_curve(study.motion.t, observe(entry, study.motion))
+    if curve is not None and any(name != "exact" for name in study.logs):
+        figures["timeline"] = plot_timeline(study, curve, title=title)
+    for name, figure in figures.items():
+        save(figure, folder / f"{name}.png")
+    return [folder / f"{name}.png" for name in figures]

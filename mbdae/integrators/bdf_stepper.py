@@ -1,0 +1,381 @@
+"""Steps of the variable-order BDF method for `F(t, y, yd) = 0`: prediction, correction, error test, choice of order and step.
+
+The algorithm is that of DASSL [Brenan, chapter 5], and knows nothing of mechanisms. It departs from it in three points: Newton's method
+is held to a smaller share of the tolerance, unknowns that the error test leaves out are not left out of Newton's convergence test, and a
+Jacobian may offer cheap updates.
+"""
+
+import numpy as np
+
+from ..boundary import FATAL, SolverFailure
+from ..status import Status
+from . import bdf_formulas as bdf
+
+EPS = float(np.finfo(float).eps)
+SLOWEST = 0.9  # rate of convergence beyond which it is given up
+NO_RATE = 100.0  # stands for rate/(1 - rate) as long as no rate is known
+BEST_RATE = 0.02  # that is believed: what is known of the rate serves on while the matrix ages
+NARROW = 0.6  # the least ratio between the coefficient of a step and that of the matrix, or the other way round
+NEWTON_FAILURES = 10  # in one step
+SUSPICIONS = 3  # evaluations of a Jacobian that distrusts itself in one step
+STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
+
+
+class Tolerance:
+    """What is tested, and how: sizes are root mean squares of `|h|^power x / (rtol |y| + atol)` over the unknowns that take part.
+
+    Parameters
+    ----------
+    rtol : float
+    atol : ndarray, shape (n,)
+    newton : float
+        Share of the tolerance that Newton's method may leave. DASSL leaves a third, which its error estimates then see as noise.
+    powers : ndarray of int, shape (2, n), optional
+        Of the step, in the error test and in Newton's convergence test; `EXCLUDED` leaves an unknown out. By default all are zero.
+    shared : sequence of (int, int, int, int), optional
+        `(a, b, c, d)`: in Newton's convergence test the unknowns from `a` to `b` are compared with the largest of those from `c` to `d`.
+    """
+
+    def __init__(self, rtol, atol, newton, powers=None, shared=()):
+        atol = np.array(atol, dtype=float)
+        powers = np.zeros((2, len(atol)), dtype=np.int64) if powers is None else np.array(powers, dtype=np.int64)
+        self.newton, self.counts = newton, np.maximum((powers != bdf.EXCLUDED).sum(axis=1), 1).astype(float)
+        self.as_arguments = float(rtol), atol, powers, np.array(shared, dtype=np.int64).reshape(-1, 4)
+
+
+class BdfStepper:
+    """One internal step at a time, and interpolation within the last one.
+
+    Parameters
+    ----------
+    residual : callable
+        `residual(t, y, yd, out) -> flag`: 0 good, 1 not defined there (the step is cut), -1 the run must end.
+    t0 : float
+    y0, yd0 : ndarray, shape (n,)
+        Consistent start.
+    t_end : float
+        May lie before `t0`. It is hit exactly: the last step is shortened, and nothing is evaluated beyond.
+    jacobian : object
+        With `evaluate(t, y, yd, c, residual) -> values` of `F_y + c F_yd` in the pattern of `matrix`, `residual` being `F(t, y, yd)`;
+        `update(t, y, yd, c) -> values` with `F_y` as it was, or `None`; and `suspect() -> bool`: asked when Newton's method fails with a
+        matrix evaluated for this very step, true if `evaluate` will do better when called again.
+    matrix : IterationMatrix
+    tolerance : Tolerance
+    max_order : int
+    first_step, max_step : float
+        Zero: a guess from `yd0`, and no bound.
+
+    Attributes
+    ----------
+    t, h, k : float, float, int
+        Time reached, size and order of the next step.
+    residuals, iterations, jacobians, updates, rejected_error, rejected_newton : int
+        `jacobians` are full evaluations.
+    """
+
+    most_iterations = 4  # of Newton's method: with so few it pays to cut a step that needs more
+
+    def __init__(self, residual, t0, y0, yd0, t_end, jacobian, matrix, tolerance, *, max_order=bdf.HIGHEST, first_step=0.0, max_step=0.0):
+        n = len(y0)
+        self.residual, self.jacobian, self.matrix, self.tolerance = residual, jacobian, matrix, tolerance
+        self.t, self.t_end, self.max_order, self.max_step = float(t0), float(t_end), max_order, max_step
+        self.residuals = self.iterations = self.jacobians = self.updates = self.rejected_error = self.rejected_newton = 0
+        self._y, self._yd, self._e, self._first, self._later = (np.zeros(n) for _ in range(5))
+        self._phi, self._table, self._weights = np.zeros((bdf.DIFFERENCES, n)), np.zeros(bdf.TABLE), np.zeros((2, n))
+        self._error_weight, self._newton_weight = self._weights
+        self._error_count, self._newton_count = (float(x) for x in tolerance.counts)
+        self._trouble = None
+        self._initialise(np.array(y0, dtype=float), np.array(yd0, dtype=float), first_step)
+
+    def _initialise(self, y0, yd0, first_step):
+        self.k, self._last_order, self._constant, self._starting = 1, 0, 0, True
+        self._holding, self._c, self._slowness = False, 0.0, NO_RATE
+        self._phi[0] = y0
+        self.h = self._last_step = float(np.copysign(first_step or self._guess(yd0), self.t_end - self.t))
+        self._phi[1] = self.h * yd0
+        self._table[bdf.LAST, 0] = self.h
+
+    def _guess(self, yd0):
+        """A step in which `y` moves by half a tolerance, at most a thousandth of the time span."""
+        h = 1e-3 * abs(self.t_end - self.t)
+        bdf.weigh(self._phi[0], h, *self.tolerance.as_arguments, self._weights)
+        speed = bdf.size(yd0, self._error_weight, self._error_count)
+        return 0.5 / speed if speed > 0.5 / h else h
+
+    # what drives it ------------------------------------------------------------------------------------------------------
+
+    def step(self):
+        """Take a step: `(t, y, yd)` at its end, arrays of their own.
+
+        Raises
+        ------
+        SolverFailure
+            The step cannot be taken, however short.
+        """
+        self._limit()
+        self._error_failures = self._newton_failures = 0
+        while not self._attempt():
+            pass
+        return self.t, self._y.copy(), self._yd.copy()
+
+    def at(self, t):
+        """`(y, yd)` at a time within the last step, by the polynomial through the last values: of the order of the step."""
+        y, yd = np.empty_like(self._y), np.empty_like(self._y)
+        bdf.interpolate(t - self.t, self._phi, self._last_order, self._table, y, yd)
+        return y, yd
+
+    def _limit(self):
+        if self.max_step and abs(self.h) > self.max_step:
+            self.h = float(np.copysign(self.max_step, self.h))
+        rest = self.t_end - self.t
+        if abs(self.h) * STRETCH >= abs(rest):
+            self.h = rest
+
+    # one attempt ---------------------------------------------------------------------------------------------------------
+
+    def _attempt(self):
+        """Try a step of size `h` at order `k`; whether it is accepted."""
+        if self.h != self._last_step or self.k != self._last_order:
+            self._constant = 0
+        self._constant = min(self._constant + 1, self._last_order + 2)
+        factor = self._corrected()
+        if factor is None:
+            self._cut_for_newton()
+            return False
+        own, lower, lowest, moved = bdf.errors(self._phi, self.k, self._table, self._e, self._error_weight, self._error_count)
+        falls = self._should_fall(own, lower, lowest)
+        if not factor * moved <= 1.0:
+            self._cut_for_error(*((self.k - 1, lower) if falls else (self.k, own)))
+            return False
+        self._advance(falls, own, lower)
+        return True
+
+    def _corrected(self):
+        """Predict and correct; the factor of the error estimate on the size of the correction, `None` if Newton's method fails."""
+        c, factor, *largest = bdf.begin(self.h, self.k, self._table, self._phi, *self.tolerance.as_arguments, self.tolerance.counts,
+                                        self._weights, self._y, self._yd, self._e)
+        self._rounding = 100.0 * EPS * largest[bdf.NEWTON]
+        if not 100.0 * EPS * max(largest) <= 1.0:
+            self._refuse(max(largest))
+        return factor if self._correct(self._next_time(), c) else None
+
+    def _next_time(self):
+        return self.t_end if self.h == self.t_end - self.t else self.t + self.h
+
+    def _refuse(self, largest):
+        if np.isfinite(largest):
+            reason = f"the tolerances are below rounding, they must be larger by a factor of {200.0 * EPS * largest:.2g}"
+        else:
+            reason = "the solution is not finite, or an unknown and its absolute tolerance are both zero"
+        raise SolverFailure(Status.SOLVER_FAILED, reason)
+
+    # the corrector -------------------------------------------------------------------------------------------------------
+
+    def _correct(self, t, c):
+        """Solve the equations of the step; whether that succeeds with a matrix as good as can be had."""
+        if self._is_bad(t, self._first):
+            return False
+        in_full, usable = self._prepare(t, c)
+        for _ in range(1 + SUSPICIONS):
+            if usable and self._newton(t, c):
+                return True
+            if in_full and not self.jacobian.suspect():
+                return False
+            bdf.predict(self._phi, self.k, self._table, self._y, self._yd, self._e)
+            in_full, usable = True, self._evaluate(t, c)
+        return usable and self._newton(t, c)
+
+    def _prepare(self, t, c):
+        """Make the matrix fit the coefficient: `(whether it was evaluated in full, whether it is of use)`."""
+        if self.matrix.c and NARROW <= c / self.matrix.c <= 1.0 / NARROW:
+            if c != self._c:
+                self._c, self._slowness = c, NO_RATE
+                self.matrix.adapt(c)
+            return False, True
+        values = self.jacobian.update(t, self._y, self._yd, c) if self.jacobians else None
+        if values is None:
+            return True, self._evaluate(t, c)
+        self.updates += 1
+        return False, self._factorise(values, c)
+
+    def _evaluate(self, t, c):
+        self.jacobians += 1
+        return self._factorise(self.jacobian.evaluate(t, self._y, self._yd, c, self._first), c)
+
+    def _factorise(self, values, c):
+        self._c, self._slowness = c, NO_RATE
+        fault = self.matrix.factorise(values, c)
+        if fault:
+            self._trouble = Status.NOT_FINITE if "finite" in fault else Status.NEWTON_FAILED, f"the iteration matrix is {fault}"
+        return not fault
+
+    def _newton(self, t, c):
+        """Iterate from the prediction, where the residual is known; whether that converges."""
+        residual, enough, first = self._first, self.tolerance.newton, 0.0
+        self._trouble = Status.NEWTON_FAILED, "Newton's method does not converge"
+        for m in range(self.most_iterations):
+            if m > 0:
+                residual = self._later
+                if self._is_bad(t, residual):
+                    return False
+            self.iterations += 1
+            moved = bdf.correct(self.matrix.solve(residual), self.matrix.column, c, self._newton_weight, self._newton_count, self._y,
+                                self._yd, self._e)
+            if moved <= self._rounding:
+                return True
+            if m == 0:
+                first = moved
+            else:
+                rate = (moved / first) ** (1.0 / m)
+                if not rate <= SLOWEST:
+                    return False
+                self._slowness = max(BEST_RATE, rate / (1.0 - rate))
+            if self._slowness * moved <= enough:
+                return True
+        return False
+
+    def _is_bad(self, t, out):
+        """Evaluate the residual; whether it is not defined here."""
+        self.residuals += 1
+        flag = self.residual(t, self._y, self._yd, out)
+        if flag == FATAL:
+            raise SolverFailure(Status.SOLVER_FAILED, "the residual has asked to end the run")
+        if flag:
+            self._trouble = Status.NOT_FINITE, "the residual is not finite"
+        return bool(flag)
+
+    # rejections ----------------------------------------------------------------------------------------------------------
+
+    def _cut_for_newton(self):
+        self.rejected_newton += 1
+        self._newton_failures += 1
+        status, reason = self._trouble
+        if self._newton_failures >= NEWTON_FAILURES:
+            raise SolverFailure(status, f"{reason}, {NEWTON_FAILURES} times in one step, though the step has been cut to {self.h:.3g}")
+        self._cut(0.25, status, reason)
+
+    def _cut_for_error(self, order, estimate):
+        """The first time as far as the estimate says, then by four; from the third time on at order 1, as after a discontinuity."""
+        self.rejected_error += 1
+        self._error_failures += 1
+        self.k = order if self._error_failures < 3 else 1
+        wanted = 0.9 * _growth(estimate, order) if self._error_failures == 1 else 0.25
+        self._cut(min(0.9, max(0.25, wanted)), Status.STEP_TOO_SMALL, "the error test fails")
+
+    def _cut(self, factor, status, reason):
+        self._starting = False
+        self.h *= factor
+        if abs(self.h) < 4.0 * EPS * max(abs(self.t), abs(self.t_end)):
+            raise SolverFailure(status, f"{reason}, though the step has been cut to {self.h:.3g}")
+
+    # the next step ---------------------------------------------------------------------------------------------------------
+
+    def _should_fall(self, own, lower, lowest):
+        """Whether the terms of the Taylor series that the estimates stand for do not shrink up to this order."""
+        k = self.k
+        if k < 3:
+            return k == 2 and 2.0 * lower <= 1.5 * own
+        return max(k * lower, (k - 1) * lowest) <= (k + 1) * own
+
+    def _advance(self, falls, own, lower):
+        """Accept the step, and choose order and size of the next one.
+
+        A step that had to be cut is not doubled before its order could rise: the error of a stiff mode jumps with the step and stays small
+        between equal ones, so at order 1 every second attempt might fail for good.
+        """
+        if falls or self.k == self.max_order:
+            self._starting = False
+        order, estimate = self._next_order(falls, own, lower)
+        self._holding = self._error_failures > 0 or (self._holding and self._constant <= self.k + 1)
+        self._accept(order)
+        if self._starting:
+            self.h *= 2.0
+            return
+        growth = _growth(estimate, order)
+        if growth >= 2.0 and not self._holding:
+            self.h *= 2.0
+        elif growth <= 1.0:
+            self.h *= max(0.5, min(0.9, growth))
+
+    def _accept(self, order):
+        bdf.accept(self._phi, self.k, self._table, self._e)
+        self.t, self._last_order, self._last_step, self.k = self._next_time(), self.k, self.h, order
+
+    def _next_order(self, falls, own, lower):
+        """Order of the next step and the estimate of its error; it rises only after as many equal steps as the formula looks back."""
+        k, rose = self.k, self.k == self._last_order + 1
+        if self._starting:
+            return k + 1, own
+        if falls:
+            return k - 1, lower
+        if k == self.max_order or self._constant <= k + 1 or rose:
+            return k, own
+        above = bdf.error_above(self._phi, k, self._e, self._error_weight, self._error_count)
+        if k > 1 and k * lower <= min((k + 1) * own, (k + 2) * above):
+            return k - 1, lower
+        if (k + 2) * above < (k + 1) * own * (0.5 if k == 1 else 1.0):
+            return k + 1, above
+        return k, own
+
+
+def _growth(estimate, order):
+    """Factor on the step for half the tolerance."""
+    return (2.0 * estimate + 1e-4) ** (-1.0 / (order + 1))
+
+
+class FixedBdfStepper(BdfStepper):
+    """Steps of one size at one order, without an error test: for studies of the order.
+
+    A formula of order `k` needs values at `k` times before its first step. Steps with error control, at the tolerance that is given, lead
+    to each of these times; so the tolerance must be well below the errors that are to be seen.
+
+    Parameters
+    ----------
+    order : int
+    size : float
+        The last step is shortened to hit `t_end`.
+    """
+
+    most_iterations = 12  # steps cannot be cut
+
+    def __init__(self, *arguments, order, size, **options):
+        super().__init__(*arguments, **options)
+        self._order, self._begin, self._end = order, self.t, self.t_end
+        self._size = float(np.copysign(size, self.t_end - self.t))
+        self._values = [self._phi[0].copy()]
+        self._aim()
+
+    def step(self):
+        out = super().step()
+        if self._is_filling() and self.t == self.t_end:
+            self._values.append(self._y.copy())
+            self._aim()
+        return out
+
+    def _is_filling(self):
+        return len(self._values) <= self._order
+
+    def _aim(self):
+        """The next time at which a value is needed; or the end, once there are enough."""
+        if self._is_filling():
+            target = self._begin + len(self._values) * self._size
+            self.t_end = target if abs(target - self._begin) < abs(self._end - self._begin) else self._end
+            return
+        self.t_end, self.k, self._last_order, self._last_step = self._end, self._order, self._order, self._size
+        bdf.equidistant(np.array(self._values[::-1]), self._size, self._phi, self._table)
+
+    def _limit(self):
+        if self._is_filling():
+            super()._limit()
+            return
+        rest = self.t_end - self.t
+        self.h = rest if abs(rest) <= abs(self._size) * (1.0 + 1e-9) else self._size
+
+    def _attempt(self):
+        if self._is_filling():
+            return super()._attempt()
+        if self._corrected() is None:
+            status, reason = self._trouble
+            raise SolverFailure(status, f"{reason} in a step of the fixed size {self.h:.3g}")
+        self._accept(self.k)
+        return True

@@ -1,0 +1,181 @@
+"""The matrix `F_y + c F_yd` of Newton's method in a BDF step: scaled, factorised, and used after `c` has changed."""
+
+import numpy as np
+from scipy.linalg.lapack import dgetrf, dgetrs
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from ..compiled import compiled
+
+DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
+ORDERINGS = ("COLAMD", "MMD_AT_PLUS_A")
+SINGULAR, NOT_FINITE = "singular", "not finite"
+
+
+@compiled
+def _powers(c, powers, sign, out):
+    """`out = c^(sign powers)`"""
+    for k in range(out.shape[0]):
+        x = 1.0
+        for _ in range(powers[k]):
+            x *= c
+        out[k] = x if sign > 0 else 1.0 / x
+
+
+@compiled
+def _scatter(values, rows, columns, row, column, A):
+    """The scaled matrix into a square array; whether all of it is finite."""
+    A[:, :] = 0.0
+    s = 0.0
+    for k in range(values.shape[0]):
+        x = row[rows[k]] * values[k] * column[columns[k]]
+        A[rows[k], columns[k]] = x
+        s += abs(x)
+    return np.isfinite(s)
+
+
+@compiled
+def _scaled(values, rows, columns, row, column, entries, out):
+    """The scaled values in the order `entries`; whether all are finite."""
+    s = 0.0
+    for k in range(values.shape[0]):
+        m = entries[k]
+        out[k] = row[rows[m]] * values[m] * column[columns[m]]
+        s += abs(out[k])
+    return np.isfinite(s)
+
+
+@compiled
+def _product(row, r, out):
+    for k in range(r.shape[0]):
+        out[k] = row[k] * r[k]
+
+
+class IterationMatrix:
+    """`J(c) = F_y + c F_yd` in factors, as `D_r K D_c` with `K = D_r^-1 J D_c^-1`.
+
+    Rows with a derivative of index `i` are divided by `c^i`, columns of unknowns of index `i` multiplied by `c^(i - 1)`. What is left of
+    the equations of a mechanism tends to a regular matrix for small steps, while the condition of `J` itself grows as `c^3` in index 3.
+
+    When the coefficient has become `c`, the factors of `J(c_J)` serve on with the scaling that belongs to the mean of `c` and `c_J`: rows
+    with a derivative of index 1 are multiplied by the relaxation factor `2/(1 + c/c_J)` [Arnold, eq. (18)], and constraints stay what they
+    are, which a factor on all of the correction would violate.
+
+    Parameters
+    ----------
+    pattern : csc_array
+    linsolver : {"dense", "sparse"}
+    rows, columns : ndarray of int, optional
+        Powers of `c` for equations and unknowns, see `scaling`. By default ones and zeros: all of a correction is relaxed, as in DASSL.
+
+    Attributes
+    ----------
+    c : float
+        Coefficient that the factors belong to.
+    column : ndarray
+        The correction is `column * x` with what `solve` returns.
+    factorisations, solves : int
+    """
+
+    def __init__(self, pattern, linsolver, rows=None, columns=None):
+        n = pattern.shape[1]
+        rows, columns = np.ones(n) if rows is None else rows, np.zeros(n) if columns is None else columns
+        self._powers = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+        self._row, self.column, self._load = np.ones(n), np.ones(n), np.empty(n)
+        self._factors = (_Dense if linsolver == "dense" else _Sparse)(pattern)
+        self.c, self.factorisations, self.solves = 0.0, 0, 0
+
+    def factorise(self, values, c):
+        """Take the values of `J(c)` in the order of the pattern; `""` or what is wrong with them: `"singular"` or `"not finite"`."""
+        self.c = c
+        self.adapt(c)
+        self.factorisations += 1
+        return self._factors.factorise(values, self._row, self.column)
+
+    def adapt(self, c):
+        """Scale for corrections with another coefficient."""
+        mean = 0.5 * abs(self.c + c)
+        _powers(mean, self._powers[0], -1, self._row)
+        _powers(mean, self._powers[1], 1, self.column)
+
+    def solve(self, residual):
+        """`K^-1 D_r residual`, in an array that the next call writes to."""
+        self.solves += 1
+        _product(self._row, residual, self._load)
+        return self._factors.solve(self._load)
+
+
+class _Dense:
+    """Factors by LAPACK, in place."""
+
+    def __init__(self, pattern):
+        n = pattern.shape[1]
+        self._place = pattern.indices.astype(np.int64), np.repeat(np.arange(n), np.diff(pattern.indptr))
+        self._A, self._pivots = np.zeros((n, n), order="F"), None
+
+    def factorise(self, values, row, column):
+        if not _scatter(values, *self._place, row, column, self._A):
+            return NOT_FINITE
+        _, self._pivots, info = dgetrf(self._A, overwrite_a=1)
+        return SINGULAR if info else ""
+
+    def solve(self, b):
+        return dgetrs(self._A, self._pivots, b, overwrite_b=1)[0]
+
+
+class _Sparse:
+    """Factors by SuperLU. The order of the columns is chosen once: the one with the least fill on the first matrix."""
+
+    def __init__(self, pattern):
+        self._pattern, self._order, self._factors = pattern, None, None
+
+    def factorise(self, values, row, column):
+        try:
+            if self._order is None and not self._choose(values, row, column):
+                return NOT_FINITE
+            if not self._fill(values, row, column):
+                return NOT_FINITE
+            self._factors = splu(self._matrix, permc_spec="NATURAL")
+        except RuntimeError:  # exactly singular
+            return SINGULAR
+        return ""
+
+    def solve(self, b):
+        x = self._factors.solve(b)
+        b[self._order] = x
+        return b
+
+    def _fill(self, values, row, column):
+        return _scaled(values, *self._place, row, column, self._entries, self._matrix.data)
+
+    def _choose(self, values, row, column):
+        """Order the columns; whether the values are finite."""
+        n = self._pattern.shape[1]
+        self._arrange(np.arange(n))
+        if not self._fill(values, row, column):
+            return False
+        found = [splu(self._matrix, permc_spec=name) for name in ORDERINGS]
+        self._order = np.argsort(min(found, key=lambda lu: lu.nnz).perm_c)
+        self._arrange(self._order)
+        return True
+
+    def _arrange(self, order):
+        """Storage for the columns in the given order."""
+        p = self._pattern
+        lengths = np.diff(p.indptr)[order]
+        self._entries = np.concatenate([np.arange(p.indptr[j], p.indptr[j + 1]) for j in order]).astype(np.int64)
+        self._place = p.indices.astype(np.int64), np.repeat(np.arange(len(order)), np.diff(p.indptr))
+        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        self._matrix = csc_array((np.ones(p.nnz), p.indices[self._entries], ends), shape=p.shape)
+
+
+def scaling(problem):
+    """Powers of `c` for the equations and the unknowns of a problem, see `IterationMatrix`.
+
+    The multipliers of the index-1 form are unknowns like the derivatives of `v`: they take one power too.
+    """
+    rows = np.zeros(problem.m, dtype=np.int64)
+    for equation, unknown in (("kinematics", "q"), ("dynamics", "v"), ("acceleration", "v")):
+        if equation in problem.equations:
+            rows[problem.equations[equation]] = problem.block_index[unknown]
+    return rows, np.maximum(problem.index - 1, problem.algebraic)

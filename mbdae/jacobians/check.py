@@ -1,0 +1,245 @@
+"""Checks of Jacobians by differences: which entries are wrong, and how exactly that can be said."""
+
+import numpy as np
+from scipy.sparse import csc_array, issparse
+
+from .grouping import column_groups
+from .quotients import EPS, FLOOR, as_pattern, columns_of, groups_of
+from .report import BlockReport, JacobianReport, WrongEntry
+from .sweep import INCREMENTS, Sweep, blurred, levels
+
+_ALL = slice(None), slice(None)
+_TINY = float(np.finfo(float).tiny)
+_OF_SUMS = 4.0 * EPS  # accuracy of the Jacobian of an implicit problem: its terms come from all over a row
+_OF_SOLUTIONS = 1e-12  # of an explicit one, which solves linear equations
+
+
+def check_jacobian(f, x, J, pattern=None, blocks=None, floor=FLOOR, accuracy=0.0):
+    """Compare a Jacobian with central differences of `f`, their increments swept over 14 decades.
+
+    An entry is wrong if it differs from the difference quotient, at the increment that is best for it, by more than truncation and
+    rounding errors explain. Both are observed: truncation where quotients change with the increment, rounding where `f` changes when its
+    argument does by rounding errors.
+
+    Parameters
+    ----------
+    f : callable
+        `f(x)`, shape (m,).
+    x : array_like, shape (n,)
+    J : array_like, sparse array, or callable
+        Jacobian of `f` at `x`, shape (m, n), or `J(x)`.
+    pattern : sparse array or array_like of truth, shape (m, n), optional
+        Entries that may differ from zero, by default all of a dense `J`, those stored of a sparse one. Columns are displaced in groups
+        that follow from it; those of a group in which something is wrong, then one by one. Non-zeros outside are wrong, too, be it of
+        the differences or of `J`.
+    blocks : dict of str to (slice, slice), optional
+        Rows and columns to report on, by name.
+    floor : float or array_like of shape (n,)
+        The increments are 0.1 ... 1e-14 times `max(|x|, floor)`.
+    accuracy : float
+        Of `J` itself, relative to the largest elements of its rows. Zero asks for all digits that differences can see, which is right for
+        formulas entry by entry; a Jacobian that went through the solution of linear equations is off by their rounding errors.
+
+    Returns
+    -------
+    JacobianReport
+
+    Raises
+    ------
+    ValueError
+        If shapes do not agree or `f(x)` is not finite. Exceptions of `f` pass unchanged: it is evaluated far from `x`, too.
+    """
+    x = _vector(x, "x")
+    J = _matrix(J(x) if callable(J) else J, len(x))
+    return _checked(Sweep(f, x, floor, J.shape[0]), J, pattern, blocks, accuracy)
+
+
+def check_folded(F, t, y, yd, c, J, pattern=None, blocks=None, floor=FLOOR, accuracy=0.0):
+    """Compare `F_y + c F_yd` with central differences of `F(t, y + d, yd + c d)`.
+
+    Parameters
+    ----------
+    F : callable
+        `F(t, y, yd, out)` fills `out`, shape (m,); what it returns is ignored.
+    t : float
+    y, yd : array_like, shape (n,)
+    c : float
+    J : array_like, sparse array, or callable
+        `F_y + c F_yd`, or `J(t, y, yd, c)`.
+    pattern, blocks, floor, accuracy
+        As for `check_jacobian`, which says the rest.
+    """
+    y, yd = _vector(y, "y"), _vector(yd, "yd")
+    if yd.shape != y.shape:
+        raise ValueError(f"yd must have the shape of y, {y.shape}, got {yd.shape}")
+    J = _matrix(J(t, y, yd, c) if callable(J) else J, len(y))
+
+    def at(z, zd):
+        out = np.full(J.shape[0], np.nan)
+        F(t, z, zd, out)
+        return out
+
+    def blur(rng):
+        return at(*(z + blurred(np.maximum(np.abs(z), floor), rng) for z in (y, yd)))
+
+    return _checked(Sweep(lambda z: at(z, yd + c * (z - y)), y, floor, J.shape[0], blur, "F"), J, pattern, blocks, accuracy)
+
+
+def check_problem(problem, t, y, yd, c, J=None):
+    """Compare the Jacobian of a problem, or one given in its place, with differences of its residual, block by block.
+
+    Parameters
+    ----------
+    problem : Problem
+    t : float
+    y, yd : array_like, shape (n,)
+    c : float
+        Leading coefficient: the Jacobian is `F_y + c F_yd`.
+    J : array_like or sparse array, optional
+
+    Returns
+    -------
+    JacobianReport
+    """
+    blocks = {f"{equation}, {unknown}": (rows, columns) for equation, rows in problem.equations.items()
+              for unknown, columns in problem.blocks.items()}
+    return check_folded(problem.residual, t, y, yd, c, problem.jacobian if J is None else J, problem.pattern, blocks,
+                        accuracy=_OF_SUMS if problem.implicit else _OF_SOLUTIONS)
+
+
+def _vector(x, name):
+    x = np.array(x, dtype=float)
+    if x.ndim != 1:
+        raise ValueError(f"{name} must be a vector, got shape {x.shape}")
+    if not np.isfinite(x).all():
+        raise ValueError(f"{name}[{np.flatnonzero(~np.isfinite(x))[0]}] is not finite")
+    return x
+
+
+def _matrix(J, n):
+    """A CSC array; elements that are stored remain so, of a dense array all are."""
+    shape = np.shape(J) if not issparse(J) else J.shape
+    if len(shape) != 2 or shape[1] != n:
+        raise ValueError(f"J must be a matrix with {n} columns, one for each variable, got shape {shape}")
+    if not issparse(J):
+        m = shape[0]
+        J = np.asarray(J, dtype=float).ravel(order="F"), np.tile(np.arange(m), n), m * np.arange(n + 1)
+    J = csc_array(J, shape=shape, dtype=float, copy=True)
+    J.sum_duplicates()
+    return J
+
+
+def _united(J, pattern):
+    """The pattern with all non-zeros of `J`, its elements in that order, and which of them the pattern lacks."""
+    m = J.shape[0]
+    wanted, given = (A.indices + m * columns_of(A) for A in (pattern, J))
+    keys = np.union1d(wanted, given[J.data != 0.0])
+    values = np.zeros(len(keys))
+    kept = np.isin(given, keys)
+    values[np.searchsorted(keys, given[kept])] = J.data[kept]
+    return as_pattern(csc_array((np.ones(len(keys)), (keys % m, keys // m)), shape=J.shape)), values, ~np.isin(keys, wanted)
+
+
+def _checked(sweep, J, pattern, blocks, accuracy):
+    pattern = as_pattern(J if pattern is None else pattern)
+    if pattern.shape != J.shape:
+        raise ValueError(f"pattern must have the shape of J, {J.shape}, got {pattern.shape}")
+    if sweep.scale.shape != (J.shape[1],):
+        raise ValueError(f"floor must be a number or have shape ({J.shape[1]},)")
+    pattern, values, extra = _united(J, pattern)
+    allowed = np.zeros(J.shape[0])
+    np.maximum.at(allowed, pattern.indices, accuracy * np.abs(np.where(np.isfinite(values), values, 0.0)))
+    tallies = [_Tally(name, J.shape, *where) for name, where in (blocks or {"all": _ALL}).items()]
+    search = _Search(sweep, pattern, values, extra, allowed, tallies)
+    for group in groups_of(pattern, column_groups(pattern).groups, np.zeros(pattern.nnz, dtype=bool)):
+        search.group(group)
+    return search.report()
+
+
+class _Search:
+    """The comparison, group by group."""
+
+    def __init__(self, sweep, pattern, values, extra, allowed, tallies):
+        self.sweep, self.pattern, self.values, self.extra, self.allowed, self.tallies = sweep, pattern, values, extra, allowed, tallies
+        self.columns = columns_of(pattern)
+        self.wrong = []
+
+    def group(self, group):
+        """Displace the columns together; where something is wrong, one by one."""
+        entries, rows, owners = group.plan.T
+        curve, scale = self.sweep.curve(group.columns), self.sweep.scale
+        expected = np.zeros(self.sweep.m)
+        expected[rows] = self.values[entries] * scale[owners]
+        good = self._agrees(curve, expected, scale[group.columns].max())
+        self._take(curve, entries[good[rows]])
+        if not good.all():
+            for column in group.columns:
+                self._single(column, ~good)
+
+    def _single(self, column, doubtful):
+        """One column, in the rows that are doubtful."""
+        curve = self.sweep.curve(column)
+        entries = np.arange(*self.pattern.indptr[column:column + 2])
+        rows = self.pattern.indices[entries]
+        self._take(curve, entries[doubtful[rows]])
+        lacking = doubtful & ~self._agrees(curve, np.zeros(self.sweep.m), self.sweep.scale[column])
+        lacking[rows] = False
+        for row in np.flatnonzero(lacking):
+            self._note(curve, row, column, 0.0, outside=True)
+
+    def _agrees(self, curve, expected, scale):
+        return np.abs(curve.best - expected) <= curve.doubt + self.allowed * scale
+
+    def _take(self, curve, entries):
+        """Entries of the pattern, at most one in a row."""
+        rows, columns, values = self.pattern.indices[entries], self.columns[entries], self.values[entries]
+        scale = self.sweep.scale[columns]
+        found, doubt = curve.best[rows] / scale, curve.doubt[rows] / scale + self.allowed[rows]
+        for tally in self.tallies:
+            tally.add(rows, columns, values, found, doubt, curve.changes[:, rows] / scale, curve.errors[:, rows] / scale)
+        extra = self.extra[entries]
+        for k in np.flatnonzero(extra | ~(np.abs(values - found) <= doubt)):
+            self._note(curve, rows[k], columns[k], values[k], outside=bool(extra[k]))
+
+    def _note(self, curve, row, column, value, outside):
+        tally = next((t for t in self.tallies if t.rows[row] and t.columns[column]), None)
+        if tally:
+            tally.wrong += 1
+        scale = self.sweep.scale[column]
+        self.wrong.append(WrongEntry(tally.name if tally else "", int(row), int(column), float(value), float(curve.best[row] / scale),
+                                     float(curve.doubt[row] / scale + self.allowed[row]), outside))
+
+    def report(self):
+        def off(entry):
+            return abs(entry.value - entry.difference) / (entry.doubt or _TINY) if np.isfinite(entry.value) else np.inf
+
+        blocks = [t.report() for t in self.tallies if t.entries or t.wrong]
+        return JacobianReport(blocks, sorted(self.wrong, key=off, reverse=True), self.sweep.calls)
+
+
+class _Tally:
+    """What is summed up about a block."""
+
+    def __init__(self, name, shape, rows, columns):
+        self.name, self.entries, self.undecided, self.wrong, self.largest, self.disagreement = name, 0, 0, 0, 0.0, 0.0
+        self.rows, self.columns = (np.zeros(k, dtype=bool) for k in shape)
+        self.rows[rows], self.columns[columns] = True, True
+        self.changes, self.errors = (np.zeros(len(INCREMENTS)) for _ in range(2))
+
+    def add(self, rows, columns, values, found, doubt, changes, errors):
+        here = self.rows[rows] & self.columns[columns]
+        if not here.any():
+            return
+        values, found, doubt = values[here], found[here], doubt[here]
+        self.entries += len(values)
+        self.undecided += np.count_nonzero((values != 0.0) & (doubt >= np.fmax(np.abs(values), np.abs(found))))
+        self.largest = max(self.largest, np.abs(found).max())
+        self.disagreement = np.fmax(self.disagreement, np.abs(values - found).max())
+        self.changes = np.maximum(self.changes, changes[:, here].max(axis=1))
+        self.errors = np.maximum(self.errors, errors[:, here].max(axis=1))
+
+    def report(self):
+        at, truncation, rounding = levels(self.changes, self.errors)
+        size = self.largest or 1.0
+        return BlockReport(self.name, self.entries, float(self.largest), float(INCREMENTS[at]), float(self.disagreement / size),
+                           float(truncation / size), float(rounding / size), int(self.undecided), self.wrong)

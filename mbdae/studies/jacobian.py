@@ -1,0 +1,368 @@
+"""Strategies for Jacobians side by side on one problem and one solver: evaluations, updates, computing time, errors [Arnold, section 4]."""
+
+import time
+from dataclasses import dataclass, fields, replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from ..jacobians.strategy import JacobianStrategy, as_strategy
+from ..solve import solve
+from ..system.assembly import AssemblyError, assemble
+
+POINTS = 401  # output times of the first run of each strategy
+LATE = 0.75  # share of the time span after which an error is late
+SAME_TIME = 1e-12
+RTOL, ATOL = 1e-4, 1e-6  # of [Arnold, section 4.2.1]
+
+
+@dataclass(frozen=True)
+class JacobianRow:
+    """One strategy. Counters are `None` where the solver cannot tell them; a strategy that fails has no time and no errors.
+
+    Attributes
+    ----------
+    strategy : str
+    cpu : float
+        Processor time of a run, the median of the repeats [s].
+    percent : float
+        Of the time of the first row.
+    evaluations : int
+        All of the residual (#fc in the tables of [Arnold]).
+    evaluations_corrector : int
+        Those that were not spent on Jacobians (#fcw).
+    jacobians : int
+        Evaluations of `F_y` (#Je).
+    updates : int
+        Cheap ones.
+    growths : int
+        Extensions of an estimated pattern.
+    mixed : int
+        Mixed second derivatives of "extended".
+    steps : int
+    error_end, error_late : float
+        In tolerances, at the end and the largest in the last quarter of the time span; see `EndValues` and `Motion`.
+    status, message : str
+    """
+
+    strategy: str
+    cpu: float | None = None
+    percent: float | None = None
+    evaluations: int | None = None
+    evaluations_corrector: int | None = None
+    jacobians: int | None = None
+    updates: int | None = None
+    growths: int | None = None
+    mixed: int | None = None
+    steps: int | None = None
+    error_end: float | None = None
+    error_late: float | None = None
+    status: str = "SUCCESS"
+    message: str = ""
+
+    @property
+    def success(self):
+        """Whether the run reached its end."""
+        return self.status == "SUCCESS"
+
+
+@dataclass(frozen=True)
+class JacobianFacts:
+    """What is known of a Jacobian before anything runs.
+
+    Attributes
+    ----------
+    system, formulation : str
+    form : str or None
+        "residual" or "explicit", of GGL.
+    n, nnz : int
+        Unknowns, and entries of the structural pattern.
+    known : int
+        Entries of `F_y` that need no differences.
+    groups : int
+        Of the columns that are differenced.
+    lower_bound : int or None
+        Fewer groups than this cannot be.
+    dense, grouped : int
+        Evaluations of the residual for one Jacobian, that at the state itself included.
+    """
+
+    system: str
+    formulation: str
+    form: str | None
+    n: int
+    nnz: int
+    known: int
+    groups: int
+    lower_bound: int | None
+    dense: int
+    grouped: int
+
+
+@dataclass(frozen=True)
+class JacobianStudy:
+    """Result of `jacobian_study`.
+
+    Attributes
+    ----------
+    facts : JacobianFacts
+    rows : list of JacobianRow
+    logs : dict of str to tuple of (float, str)
+        By strategy, time and kind ("jacobian", "growth", "update") of what was done. A growth is an evaluation of all columns.
+    motion : Solution or None
+        Of the first strategy that came through, at evenly spread times.
+    """
+
+    facts: JacobianFacts
+    rows: list
+    logs: dict
+    motion: Any
+
+
+def strategies_for(system):
+    """Names of the strategies that are compared if nothing is said; "extended" for a system with excitations only."""
+    extended = () if system.excitation is None else ("dense:extended", "estimated:extended")
+    return ("dense", "estimated", "dense:partitioned", "estimated:partitioned", *extended, "grouped", "grouped:partitioned", "exact",
+            "difference")
+
+
+def jacobian_facts(problem):
+    """The `JacobianFacts` of a problem."""
+    dense, grouped = (JacobianStrategy(source).bind(problem).source.grouping for source in ("dense", "grouped"))
+    return JacobianFacts(problem.system.name, problem.formulation, getattr(problem, "form", None), problem.n, int(problem.pattern.nnz),
+                         int(problem.known.mask.sum()), int(grouped.count), getattr(grouped, "lower_bound", None), int(dense.count) + 1,
+                         int(grouped.count) + 1)
+
+
+# what errors are measured with ---------------------------------------------------------------------------------------------------------
+
+
+class EndValues:
+    """Errors against values of the library at the end of the time span.
+
+    An error is `|x - x_ref| / (atol + rtol s)`, the largest of all values; `s` is the largest size of that value in the table.
+
+    Parameters
+    ----------
+    entry : mbdae.library.Entry
+    parameters : dict
+    t_end : float
+
+    Raises
+    ------
+    LookupError
+        If the library has no values at that time.
+    """
+
+    def __init__(self, entry, parameters, t_end):
+        table = entry.references_for(parameters)
+        here = [r for r in table if abs(r.t - t_end) <= SAME_TIME * max(1.0, t_end)]
+        if not here:
+            raise LookupError(f"{entry.name}: no reference values at t = {t_end:g}")
+        self._entry, self._reference = entry, max(here, key=lambda r: r.digits)
+        self._size = {name: max(abs(r.values.get(name, 0.0)) for r in table) for name in self._reference.values}
+        self.source = f"the library, {self._reference.kind} ({self._reference.source})"
+
+    def errors(self, solution, rtol, atol):
+        """`(error_end, None)`"""
+        x = self._entry.observe(solution.system, *(getattr(solution, name)[-1] for name in ("t", "q", "v", "a", "lam")))
+        return max(abs(x[name] - value) / (atol + rtol * self._size[name]) for name, value in self._reference.values.items()), None
+
+
+class Motion:
+    """Errors against a motion.
+
+    An error is `max |q - q_ref| / (atol + rtol s)` or that of `v`, the larger one, with `s` the largest component of the motion's `q` or
+    `v` at any time. Rotations differ by the angle between them.
+
+    Parameters
+    ----------
+    exact : ReferenceSolution
+        At the times `linspace(*t_span, POINTS)`.
+    """
+
+    def __init__(self, exact):
+        self._exact, self.source = exact, exact.source
+
+    def errors(self, solution, rtol, atol):
+        """`(error_end, error_late)`"""
+        exact, difference = self._exact, solution.system.difference
+        if len(exact.t) != len(solution.t):
+            raise ValueError(f"Motion: the motion has {len(exact.t)} points of time, the runs have {len(solution.t)}")
+        q = np.array([difference(x, y) for x, y in zip(solution.q, exact.q)])
+        q, v = (np.abs(d).max(axis=1) / (atol + rtol * np.abs(x).max()) for d, x in ((q, exact.q), (solution.v - exact.v, exact.v)))
+        e = np.maximum(q, v)
+        late = solution.t >= solution.t[0] + LATE * (solution.t[-1] - solution.t[0])
+        return float(e[-1]), float(e[late].max())
+
+
+def output_times(t_span):
+    """The output times of the first runs."""
+    return np.linspace(*t_span, POINTS)
+
+
+# the runs ------------------------------------------------------------------------------------------------------------------------------
+
+
+class Recorded:
+    """A strategy whose evaluator of the last run is kept in `evaluator`, with its counters and its log."""
+
+    def __init__(self, strategy, name):
+        self._strategy, self._name, self.label, self.evaluator = strategy, name, strategy.label, None
+
+    def __repr__(self):
+        return repr(self._name)
+
+    def bind(self, problem):
+        self.evaluator = self._strategy.bind(problem)
+        return self.evaluator
+
+
+def jacobian_study(problem, method, t_span, strategies=None, *, rtol=RTOL, atol=ATOL, state=None, yardstick=None, repeats=3, limit=None,
+                   progress=None):
+    """Run one solver on one problem with several strategies for its Jacobian.
+
+    Each strategy runs once with output for the errors, which compiles what must be compiled, and then `repeats` times with output at the
+    end only, in turn with the others, so that whatever disturbs the machine meets all of them.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : method object
+        With a field `jacobian`, which the strategies replace: `Ida()`, `Odes("ddaspk")`, ...
+    t_span : (float, float)
+    strategies : sequence of str or Strategy, optional
+        By default `strategies_for(problem.system)`.
+    rtol, atol : float
+    state : State, optional
+        Consistent start; by default the assembled one.
+    yardstick : EndValues or Motion, optional
+        Without it there are no errors.
+    repeats : int
+    limit : float, optional
+        Seconds after which a run is given up; its row has the status `TIME_LIMIT`.
+    progress : callable, optional
+        `progress(done, total, text)`.
+
+    Returns
+    -------
+    JacobianStudy
+        A strategy that fails has a row with its status. Exceptions of user functions are let through.
+
+    Raises
+    ------
+    ValueError
+        If the method takes no strategies, or one of them does not apply.
+    """
+    strategies = strategies_for(problem.system) if strategies is None else strategies
+    trials = [_Trial(s, problem, method) for s in strategies]
+    state = assemble(problem.system, float(t_span[0])) if state is None else state
+    run = _Runner(problem, state, tuple(float(t) for t in t_span), rtol, atol, limit)
+    for k in range(repeats + 1):
+        for i, trial in enumerate(trials):
+            if progress is not None:
+                progress(k * len(trials) + i, (repeats + 1) * len(trials), trial.name if k else f"{trial.name}: first run")
+            trial.go(run, first=k == 0, yardstick=yardstick)
+    rows = [t.row() for t in trials]
+    rows = [replace(r, percent=_percent(r.cpu, rows[0].cpu)) for r in rows]
+    logs = {t.name: tuple(t.evaluator.log) for t in trials if t.evaluator}
+    return JacobianStudy(jacobian_facts(problem), rows, logs, next((t.motion for t in trials if t.failure is None), None))
+
+
+def _percent(cpu, first):
+    return 100.0 * cpu / first if cpu is not None and first else None
+
+
+class _Overtime(Exception):
+    """A run has taken too long."""
+
+
+class _Runner:
+    """One run after the other of the same problem."""
+
+    def __init__(self, problem, state, t_span, rtol, atol, limit):
+        self.problem, self.state, self.t_span, self.limit = problem, state, t_span, limit
+        self.tolerances = {"rtol": rtol, "atol": atol}
+
+    def __call__(self, method, times):
+        """The solution, and the processor time it took."""
+        begin = time.process_time()
+        solution = solve(self.problem, method, self.t_span, state=self.state, t_eval=times, progress=self._watch(), **self.tolerances)
+        return solution, time.process_time() - begin
+
+    def _watch(self):
+        begin = None  # until the first step: compiling does not count
+
+        def watch(t):
+            nonlocal begin
+            begin = time.perf_counter() if begin is None else begin
+            if self.limit is not None and time.perf_counter() - begin > self.limit:
+                raise _Overtime(f"given up after {self.limit:g} s at t = {t:.9g}")
+
+        return watch
+
+
+class _Trial:
+    """A strategy and what its runs have shown."""
+
+    def __init__(self, strategy, problem, method):
+        owner = type(method).__name__
+        if "jacobian" not in (f.name for f in fields(method)):
+            raise ValueError(f"{owner} has no choice of Jacobians; take a method with a field 'jacobian', such as Ida")
+        chosen = as_strategy(strategy, owner)
+        self.name = strategy if isinstance(strategy, str) else strategy.label
+        if getattr(chosen, "update", "") == "extended" and problem.system.excitation is None:
+            raise ValueError(f"{self.name}: {problem.system.name!r} has no excitations, so there is nothing to extend; take 'partitioned'")
+        self._solver, self._recorded = method.label, chosen and Recorded(chosen, self.name)
+        self._method = replace(method, jacobian="difference" if chosen is None else self._recorded)
+        self.cpu, self.failure, self.errors, self.statistics = [], None, (None, None), None
+
+    @property
+    def evaluator(self):
+        """With counters and log; `None` for the solver's own differences."""
+        return self._recorded and self._recorded.evaluator
+
+    def go(self, run, first, yardstick):
+        """One run, unless an earlier one has failed."""
+        if self.failure is not None:
+            return
+        try:
+            solution, cpu = run(self._method, output_times(run.t_span) if first else run.t_span[1:])
+        except _Overtime as e:
+            self.failure = "TIME_LIMIT", str(e)
+            return
+        except (AssemblyError, FloatingPointError) as e:  # the states are too far off to be evaluated
+            self.failure = "NOT_FINITE", str(e)
+            return
+        self.statistics = solution.statistics
+        if not solution.success:
+            self.failure = solution.status.name, solution.message
+        elif first:
+            self._keep(solution, run, yardstick)
+        else:
+            self.cpu.append(cpu)
+
+    def _keep(self, solution, run, yardstick):
+        if self._recorded and not (self.evaluator and self.evaluator.log):
+            raise ValueError(f"{self._solver} never asks for a Jacobian, so there is nothing to compare; take an implicit method")
+        self.motion = solution
+        if yardstick is not None:
+            self.errors = yardstick.errors(solution, **run.tolerances)
+
+    def row(self):
+        """Without the percentage."""
+        status, message = self.failure or ("SUCCESS", "")
+        cpu = median(self.cpu) if self.cpu and self.failure is None else None
+        return JacobianRow(self.name, cpu, None, **self._counters(), error_end=self.errors[0], error_late=self.errors[1], status=status,
+                           message=message)
+
+    def _counters(self):
+        s, own = self.statistics, self.evaluator
+        if s is None:
+            return {}
+        parts = s.residuals, s.residuals_jacobian
+        found = {"evaluations": None if None in parts else sum(parts), "evaluations_corrector": s.residuals, "steps": s.steps}
+        if own is None:
+            return found | {"jacobians": s.jacobians}
+        return found | {"jacobians": own.jacobians, "updates": own.updates, "growths": own.growths, "mixed": own.mixed}

@@ -1,0 +1,294 @@
+"""Figures of Jacobians: what is known and what is differenced, groups of columns, and when Jacobians were evaluated [Arnold, figs. 3-7]."""
+
+import numpy as np
+
+from ..jacobians.strategy import JacobianStrategy
+from .figures import COLOURS, GREY, new_figure, style
+
+DARK = "#222222"
+KNOWN, DIFFERENCED = "#9CC9E8", COLOURS[1]
+SYMBOLS = {"lam": r"$\lambda$", "mu": r"$\mu$", "q": "$q$", "v": "$v$", "w": "$w$", "z": "$z$"}
+GAPS = 120  # unknowns up to which entries are drawn apart from each other
+NARROW = 0.055  # share of an axis below which a block has no room for its name along it
+FEW_LINES, THINNEST = 60, 0.35  # vertical lines in a panel that may be drawn at full width, and the width of very many
+EXCITED = 1e-9  # relative change of an excitation that is one
+SMALL = 1e-6  # of the largest change of an output: what is none
+
+
+def plot_pattern(problem, title=None):
+    """The structural pattern of a Jacobian with its blocks, and which of its entries need no differences.
+
+    Parameters
+    ----------
+    problem : Problem
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    rows, columns = _entries(problem)
+    known = problem.known.mask
+    with style():
+        figure = new_figure(5.6, 5.9)
+        axis = figure.add_subplot()
+        for mask, colour, text in ((known, KNOWN, "known exactly"), (~known, DIFFERENCED, "differenced")):
+            _cells(axis, rows[mask], columns[mask], colour, problem.n)
+            axis.plot([], [], "s", color=colour, markersize=6, label=f"{text}: {mask.sum()} entries")
+        _frame(axis, problem)
+        axis.set_xlabel(f"{problem.n} unknowns")
+        axis.set_ylabel(f"{problem.m} equations")
+        figure.legend(loc="outside lower center", ncols=2)
+        _headline(figure, title)
+    return figure
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------------------------
+
+
+def plot_groups(problem, grouping=None, title=None):
+    """Groups of columns: the entries that are differenced, in place and put together by group, and the columns of each group.
+
+    Colours tell the first, second, ... column of a group; in the compressed matrix no two of them meet in a row.
+
+    Parameters
+    ----------
+    problem : Problem
+    grouping : object, optional
+        With `groups`, shape (n,), -1 for columns that are not differenced, and `count`; by default that of "grouped".
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    grouping = JacobianStrategy("grouped").bind(problem).source.grouping if grouping is None else grouping
+    groups, count = np.asarray(grouping.groups), max(1, int(grouping.count))
+    rank = _rank(groups)
+    rows, columns = _entries(problem)
+    wanted = ~problem.known.mask & (groups[columns] >= 0)
+    rows, columns = rows[wanted], columns[wanted]
+    with style():
+        share = float(np.clip(count / problem.n, 0.4, 1.0))
+        figure = new_figure(5.2 + 3.8 * share, 7.4)
+        grid = figure.add_gridspec(2, 2, width_ratios=(1.0, share), height_ratios=(1.0, 0.72))
+        place, short = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+        members = figure.add_subplot(grid[1, 0])
+        for k in range(int(rank.max(initial=0)) + 1):
+            mine = rank[columns] == k
+            _cells(place, rows[mine], columns[mine], _colour(k), problem.n)
+            _cells(short, rows[mine], groups[columns[mine]], _colour(k), problem.n)
+        _frame(place, problem)
+        _frame(short, problem, unknowns=False)
+        _members(members, groups, rank, count)
+        _labels_of_groups(place, short, members, problem, count)
+        _explain(figure.add_subplot(grid[1, 1]), problem, grouping, rank)
+        _headline(figure, title)
+    return figure
+
+
+def _rank(groups):
+    """Of each column in its group, from 0; -1 outside of all groups."""
+    rank = np.full(len(groups), -1)
+    for g in range(groups.max(initial=-1) + 1):
+        mine = np.flatnonzero(groups == g)
+        rank[mine] = np.arange(len(mine))
+    return rank
+
+
+def _colour(k):
+    return COLOURS[k % len(COLOURS)]
+
+
+def _members(axis, groups, rank, count):
+    """A dot for each column at its group, connected within the group."""
+    for g in range(count):
+        mine = np.flatnonzero(groups == g)
+        axis.plot(mine[[0, -1]], [g, g], color="#CCCCCC", linewidth=0.6, zorder=1)
+    size = float(np.clip(320.0 / max(count, len(groups) / 3), 0.8, 4.5))
+    for k in range(int(rank.max(initial=0)) + 1):
+        mine = np.flatnonzero(rank == k)
+        axis.plot(mine, groups[mine], "o", color=_colour(k), markersize=size, markeredgewidth=0, zorder=2)
+    axis.set(xlim=(-0.5, len(groups) - 0.5), ylim=(count - 0.5, -0.5))
+    _boxed(axis)
+
+
+def _labels_of_groups(place, short, members, problem, count):
+    place.set(ylabel=f"{problem.m} equations", aspect="auto")
+    short.set(xlim=(-0.5, count - 0.5), xlabel="group")
+    members.set(xlabel=f"{problem.n} unknowns", ylabel="group")
+    _block_ticks(members.xaxis, problem.blocks, problem.n, 0.0)
+    for s in _parts(problem.blocks).values():
+        members.axvline(s.stop - 0.5, color=GREY, linewidth=0.6)
+    for axis in (short.xaxis, members.yaxis):
+        at = _round_numbers(count)
+        axis.set_ticks(at - 1, labels=[str(k) for k in at])
+    for axis, text in ((place, "(a) entries that are differenced"), (short, "(b) put together"), (members, "(c) columns of each group")):
+        axis.set_title(text, loc="left", color=DARK, fontsize=9)
+
+
+def _round_numbers(count):
+    step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if count / s <= 10 or s == 1000)
+    return np.unique(np.concatenate([[1], np.arange(step, count + 1, step)]))
+
+
+_ORDINALS = ("first", "second", "third", "fourth")
+
+
+def _explain(axis, problem, grouping, rank):
+    axis.set_axis_off()
+    largest, bound = int(rank.max(initial=-1)) + 1, getattr(grouping, "lower_bound", None)
+    lines = [f"{problem.n} columns, {(rank >= 0).sum()} differenced",
+             f"{grouping.count} groups" + ("" if bound is None else f" (at least {bound} needed)"),
+             f"columns in the largest: {largest}", "",
+             "evaluations per Jacobian:", f"{problem.n + 1} one column at a time", f"{grouping.count + 1} by groups"]
+    axis.text(0.0, 1.0, "\n".join(lines), transform=axis.transAxes, va="top", fontsize=8.5, color=DARK, linespacing=1.45)
+    for k in range(min(largest, len(_ORDINALS))):
+        more = " ..." if k + 1 == len(_ORDINALS) < largest else ""
+        axis.plot([], [], "s", color=_colour(k), label=_ORDINALS[k] + more, markersize=6)
+    if largest:
+        axis.legend(loc="lower left", title="column of its group", alignment="left", title_fontsize=8.5, borderpad=0.0, borderaxespad=0.0)
+
+
+# --- time ------------------------------------------------------------------------------------------------------------------------------
+
+
+def plot_timeline(study, curve, strategies=None, title=None):
+    """When `F_y` was evaluated and when it was updated, one panel per strategy.
+
+    Parameters
+    ----------
+    study : JacobianStudy
+    curve : (ndarray, ndarray, str)
+        Times, values and label of what moves, see `excitation_curve`.
+    strategies : sequence of str, optional
+        By default all that take differences.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    names = [n for n in (study.logs if strategies is None else strategies) if n in study.logs and (strategies or n != "exact")]
+    t, values, label = curve
+    with style():
+        figure = new_figure(7.2, 0.95 + 1.02 * len(names))
+        axes = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, name in zip(axes, names):
+            axis.plot(t, values, color=GREY, linewidth=1.0, zorder=3)
+            _instants(axis, study.logs[name])
+            axis.set(xlim=(t[0], t[-1]))
+            axis.grid(False)
+            axis.set_title(_told(name, study.logs[name]), loc="left", fontsize=8.5, color=DARK, pad=3)
+        axes[-1].set_xlabel("time  [s]")
+        figure.supylabel(label, fontsize=9)
+        seen = {kind for name in names for _, kind in study.logs[name]}
+        handles = [axes[0].plot([], [], **look, label=text)[0] for kind, (look, text) in _LINES.items() if kind in seen]
+        figure.legend(handles=handles, loc="outside lower center", ncols=3)
+        _headline(figure, title)
+    return figure
+
+
+_LINES = {"update": ({"color": COLOURS[0], "linestyle": (0, (4, 2)), "linewidth": 0.8}, "cheap update"),
+          "growth": ({"color": "#000000", "linestyle": "-", "linewidth": 1.0}, "all columns evaluated, for missing entries"),
+          "jacobian": ({"color": COLOURS[1], "linestyle": (0, (1, 1.2)), "linewidth": 1.3}, "Jacobian evaluated")}
+LOWER = 0.8  # height of the lines of updates, beside those of evaluations at the same time
+
+
+def _instants(axis, log):
+    """Vertical lines, thinner where there are many."""
+    thin = min(1.0, (FEW_LINES / max(len(log), 1)) ** 0.5)
+    for what, (look, _) in _LINES.items():
+        at = [t for t, kind in log if kind == what]
+        look = look | {"linewidth": max(THINNEST, thin * look["linewidth"])}
+        axis.vlines(at, 0.0, LOWER if what == "update" else 1.0, transform=axis.get_xaxis_transform(), zorder=2, **look)
+
+
+def _told(name, log):
+    kinds = [kind for _, kind in log]
+    evaluated, updated, looks = len(kinds) - kinds.count("update"), kinds.count("update"), kinds.count("growth")
+    parts = [f"{evaluated} evaluations" + (f" ({looks} of all columns again)" if looks else "")]
+    return f"{name}:  " + ", ".join(parts + ([f"{updated} updates"] if ":" in name else []))
+
+
+def excitation_curve(system, times):
+    """`(times, values, label)` of the first excitation that changes; `None` if there is none."""
+    if system.excitation is None:
+        return None
+    u = np.array([system.excitation(t) for t in times])
+    moving = np.flatnonzero(np.ptp(u, axis=0) > EXCITED * np.maximum(1.0, np.abs(u).max(axis=0)))
+    if not len(moving):
+        return None
+    k = moving[0]
+    return times, u[:, k], "excitation $u$" if u.shape[1] == 1 else f"excitation $u_{{{k + 1}}}$"
+
+
+def output_curve(times, outputs):
+    """`(times, values, label)` of the first natural output that goes to and fro, or else changes."""
+    swings = {n: np.ptp(x) for n, x in outputs.items()}
+    moving = [n for n, swing in swings.items() if swing > SMALL * max(swings.values())] or list(outputs)
+    name = next((n for n in moving if np.diff(outputs[n]).min() * np.diff(outputs[n]).max() < 0.0), moving[0])
+    return times, outputs[name], name
+
+
+# --- patterns --------------------------------------------------------------------------------------------------------------------------
+
+
+def _entries(problem):
+    """Rows and columns of the pattern."""
+    p = problem.pattern
+    return p.indices, np.repeat(np.arange(problem.n), np.diff(p.indptr))
+
+
+def _cells(axis, rows, columns, colour, n):
+    """A square for each entry; those of large patterns touch each other."""
+    from matplotlib.collections import PolyCollection
+
+    half = 0.42 if n <= GAPS else 0.5
+    corners = half * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    squares = np.column_stack([columns, rows])[:, None, :] + corners
+    axis.add_collection(PolyCollection(squares, facecolors=colour, edgecolors=colour, linewidths=0.0 if n <= GAPS else 0.15))
+
+
+def _frame(axis, problem, unknowns=True):
+    """Limits, lines between blocks, and their names."""
+    _boxed(axis)
+    axis.set(xlim=(-0.5, problem.n - 0.5), ylim=(problem.m - 0.5, -0.5))
+    for s in _parts(problem.equations).values():
+        axis.axhline(s.stop - 0.5, color=GREY, linewidth=0.6)
+    if unknowns:
+        for s in _parts(problem.blocks).values():
+            axis.axvline(s.stop - 0.5, color=GREY, linewidth=0.6)
+        axis.xaxis.set_ticks_position("top")
+        _block_ticks(axis.xaxis, problem.blocks, problem.n, NARROW)
+        _block_ticks(axis.yaxis, problem.equations, problem.m, 0.0)
+        axis.set_aspect("equal")
+    else:
+        axis.set_yticks([])
+
+
+def _boxed(axis):
+    for side in axis.spines.values():
+        side.set_visible(True)
+    axis.grid(False)
+
+
+def _block_ticks(axis, blocks, total, narrow):
+    parts = _parts(blocks)
+    axis.set_ticks([0.5 * (s.start + s.stop - 1) for s in parts.values()],
+                   labels=[_block_name(name, s, (s.stop - s.start) / total < narrow) for name, s in parts.items()])
+    axis.set_tick_params(length=0)
+
+
+def _parts(blocks):
+    """Blocks that are not empty."""
+    return {name: s for name, s in blocks.items() if s.stop > s.start}
+
+
+def _block_name(name, s, is_narrow):
+    return SYMBOLS.get(name, name) + ("" if is_narrow else f"\n{s.start + 1}–{s.stop}")
+
+
+def _headline(figure, title):
+    if title:
+        figure.suptitle(title, fontsize=10, color=DARK)
