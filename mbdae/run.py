@@ -28,6 +28,8 @@ class Run:
 
     Attributes
     ----------
+    rows : list of (t, y, yd)
+        What has been stored.
     steps : int
     status : Status
     message : str
@@ -39,12 +41,12 @@ class Run:
         self.t, self.steps, self._stalled = t0, 0, 0
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
         self._progress, self._until, self._every = progress, until, every
-        self._rows = []
+        self.rows = []
         self._wanted = None if t_eval is None else list(t_eval[::-1])
         if self._wanted is None:
-            self._rows.append((t0, *start))
+            self.rows.append((t0, *start))
         while self._wanted and self.forward * (self._wanted[-1] - t0) <= 0.0:
-            self._rows.append((self._wanted.pop(), *start))
+            self.rows.append((self._wanted.pop(), *start))
 
     def accept(self, t, y, yd, at):
         """To be called after each internal step of the solver.
@@ -110,21 +112,21 @@ class Run:
 
     def _store(self, t, y, yd, at):
         if self._wanted is None and (self.ended or self.steps % self._every == 0):
-            self._rows.append((t, y, yd))
+            self.rows.append((t, y, yd))
         while self._wanted and self.forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
             time = self._wanted.pop()
-            self._rows.append((time, *((y, yd) if time == t else at(time))))
+            self.rows.append((time, *((y, yd) if time == t else at(time))))
 
     def trajectory(self, statistics):
         """What has been stored, as states of the system, up to the first one that cannot be projected onto the constraints."""
         system, states = self.problem.system, []
         try:
-            for row in self._rows:
+            for row in self.rows:
                 states.append(self.problem.state(*row))
         except AssemblyError as error:
-            at = self._rows[len(states)][0]
+            at = self.rows[len(states)][0]
             self.status, self.message = Status.SOLVER_FAILED, f"the output at t = {at:.9g} is too far off the constraints: {error}"
-        t = np.array([row[0] for row in self._rows[:len(states)]])
+        t = np.array([row[0] for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
         return Trajectory(t, *columns, self.crossing.complete(statistics), self.status, self.message)

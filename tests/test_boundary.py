@@ -243,11 +243,11 @@ def test_runs_store_what_was_asked_for(problem, start):
     run = run_of(problem, start, every=4)
     run.carry_out(lambda: run.pull(Stepper()))
     assert (run.status, run.steps) == (Status.SUCCESS, 10)
-    np.testing.assert_allclose([row[0] for row in run._rows], [0.0, 0.4, 0.8, 1.0])
+    np.testing.assert_allclose([row[0] for row in run.rows], [0.0, 0.4, 0.8, 1.0])
     run = run_of(problem, start, t_eval=np.array([0.0, 0.25, 0.3, 1.0]))
     run.carry_out(lambda: run.pull(Stepper()))
-    np.testing.assert_allclose([row[0] for row in run._rows], [0.0, 0.25, 0.3, 1.0])
-    assert run._rows[1][1][0] == 0.25
+    np.testing.assert_allclose([row[0] for row in run.rows], [0.0, 0.25, 0.3, 1.0])
+    assert run.rows[1][1][0] == 0.25
 
 
 @pytest.mark.parametrize(("options", "status", "words"), [

@@ -46,6 +46,16 @@ def test_every_form_is_solved(name, form):
     assert np.abs(x.q[0] - q).max() < ALLOWED * RTOL * size
 
 
+@pytest.mark.parametrize("form", ["index3", "ggl", "gear", "index2", "index1"])
+@pytest.mark.parametrize("name", library.names())
+def test_bdf_solves_every_form(name, form):
+    s, t, q = reference(name)
+    size = max(1e-2, np.abs(q).max())
+    x = mbdae.solve(s, mbdae.Bdf(), (0.0, t), formulation=form, rtol=RTOL, atol=1e-2 * RTOL * size, t_eval=[t])
+    assert x.success, x.message
+    assert np.abs(x.q[0] - q).max() < ALLOWED * RTOL * size
+
+
 @pytest.mark.parametrize("name", [n for n in library.names() if not library.entry(n).stiff])
 def test_the_half_implicit_method_runs_with_the_step_of_the_entry(name):
     """Over a tenth of the usual time span, and with an error of first order: half the step, about half the error."""

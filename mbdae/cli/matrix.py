@@ -71,10 +71,10 @@ def run(arguments):
     if arguments.settings:
         return _settings(path)
     specs = solvers() if arguments.methods is None else arguments.methods
-    missing = [s for s in specs if not s.family.availability().installed]
-    if missing:
-        available = missing[0].family.availability()
-        raise Refusal(f"{missing[0].name} needs the package {available.package}: {available.remedy}")
+    for s in specs:
+        available = s.family.availability()
+        if available is not None and not available.installed:
+            raise Refusal(f"{s.name} needs the package {available.package}: {available.remedy}")
     with progress_bar() as bar:
         cells = matrix(arguments.mechanisms, specs, arguments.rtol, progress=bar)
     console = output()

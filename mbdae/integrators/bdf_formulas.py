@@ -50,28 +50,30 @@ def predict(phi, k, table, y, yd, e):
 
 
 @compiled
-def _power(h, p):
+def _weight(h, power, tolerance):
+    if tolerance == 0.0:
+        return np.nan
     x = 1.0
-    for _ in range(p):
+    for _ in range(power):
         x *= h
-    return x
+    return x / tolerance
 
 
 @compiled
 def weigh(y, h, rtol, atol, powers, shared, weights):
-    """`weights = |h|^power / (rtol |y| + atol)`, or zero for unknowns that are excluded.
+    """`weights = |h|^power / (rtol |y| + atol)`; zero for unknowns that are excluded, not a number where there is no tolerance at all.
 
     For Newton's method the unknowns `shared[b, 0]` to `shared[b, 1]` have one weight, with the largest of `shared[b, 2]` to `shared[b, 3]`.
     """
     for r in range(weights.shape[0]):
         for m in range(y.shape[0]):
-            weights[r, m] = 0.0 if powers[r, m] == EXCLUDED else _power(abs(h), powers[r, m]) / (rtol * abs(y[m]) + atol[m])
+            weights[r, m] = 0.0 if powers[r, m] == EXCLUDED else _weight(abs(h), powers[r, m], rtol * abs(y[m]) + atol[m])
     for b in range(shared.shape[0]):
         largest = 0.0
         for m in range(shared[b, 2], shared[b, 3]):
             largest = max(largest, abs(y[m]))
         for m in range(shared[b, 0], shared[b, 1]):
-            weights[NEWTON, m] = _power(abs(h), powers[NEWTON, m]) / (rtol * largest + atol[m])
+            weights[NEWTON, m] = _weight(abs(h), powers[NEWTON, m], rtol * largest + atol[m])
 
 
 @compiled

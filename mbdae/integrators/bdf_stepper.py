@@ -152,18 +152,18 @@ class BdfStepper:
 
     def _corrected(self):
         """Predict and correct; the factor of the error estimate on the size of the correction, `None` if Newton's method fails."""
-        c, factor, *largest = bdf.begin(self.h, self.k, self._table, self._phi, *self.tolerance.as_arguments, self.tolerance.counts,
-                                        self._weights, self._y, self._yd, self._e)
-        self._rounding = 100.0 * EPS * largest[bdf.NEWTON]
-        if not 100.0 * EPS * max(largest) <= 1.0:
-            self._refuse(max(largest))
+        c, factor, tested, largest = bdf.begin(self.h, self.k, self._table, self._phi, *self.tolerance.as_arguments, self.tolerance.counts,
+                                               self._weights, self._y, self._yd, self._e)
+        self._rounding = 100.0 * EPS * largest
+        if not (100.0 * EPS * tested <= 1.0 and self._rounding <= 1.0):
+            self._refuse(float(np.maximum(tested, largest)))
         return factor if self._correct(self._next_time(), c) else None
 
     def _next_time(self):
         return self.t_end if self.h == self.t_end - self.t else self.t + self.h
 
     def _refuse(self, largest):
-        if np.isfinite(largest):
+        if largest < np.inf:
             reason = f"the tolerances are below rounding, they must be larger by a factor of {200.0 * EPS * largest:.2g}"
         else:
             reason = "the solution is not finite, or an unknown and its absolute tolerance are both zero"

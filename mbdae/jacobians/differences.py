@@ -144,7 +144,7 @@ class _Quotients:
         if x.shape != (n,):
             raise ValueError(f"{name} must have shape ({n},), one value for each column of the pattern, got {x.shape}")
         if not np.isfinite(x).all():
-            raise ValueError(f"{name}[{np.flatnonzero(~np.isfinite(x))[0]}] is not finite")
+            raise NotFinite(f"{name}[{np.flatnonzero(~np.isfinite(x))[0]}] is not finite")
         return x
 
     def _csc(self, values):

@@ -47,11 +47,11 @@ class Cell:
 
 
 def solvers(installed=True):
-    """All foreign solvers as `MethodSpec`, by default those whose packages are installed."""
+    """All solvers with error control as `MethodSpec`, by default those that are installed."""
     found = []
     for family in FAMILIES:
         available = family.availability()
-        if available is not None and (available.installed or not installed):
+        if family.control == "rtol" and (available is None or available.installed or not installed):
             found += [MethodSpec(family, variant) for variant in family.variants or (None,)]
     return found
 
@@ -94,7 +94,7 @@ def matrix(mechanisms=tuple(SPANS), specs=None, rtol=1e-6, formulations=FORMS, p
     mechanisms : sequence of str
         Keys of `SPANS`.
     specs : sequence of MethodSpec, optional
-        By default all foreign solvers that are installed.
+        By default all solvers that are installed.
     rtol : float
     formulations : sequence of str
     progress : callable, optional
