@@ -22,8 +22,8 @@ class Settings:
         Whether the solver is told which unknowns are algebraic.
     exclude : bool
         Whether its error test leaves those out.
-    loose : float or None
-        Absolute tolerance of the loose blocks of the formulation; `None` for that of the formulation itself.
+    loose : float, str or None
+        Absolute tolerance of the loose blocks of the formulation, or where it comes from; `None` for that of the formulation itself.
     tighten : float
         Factor on the tolerances, where the error test cannot see all that the user's tolerances are meant for.
     scaling : str
@@ -33,7 +33,7 @@ class Settings:
 
     mask: bool = False
     exclude: bool = False
-    loose: float | None = None
+    loose: float | str | None = None
     tighten: float = 1.0
     scaling: str = "none"
     jacobian: str = "exact"

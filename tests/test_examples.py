@@ -114,8 +114,20 @@ def check_sympy_dropin(found):
         np.testing.assert_allclose(end, (r * np.sin(a), -r * np.cos(a), r - 2.0), atol=1e-6)  # found: 6e-8
 
 
-CHECKS = {"quickstart": check_quickstart, "user_force": check_user_force, "own_equations": check_own_equations,
-          "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
+def check_jacobians(found):
+    assert found["grouping"].count == found["grouping"].lower_bound == 3 and found["difference"].calls <= 6
+    exact = found["my_jacobian"](found["x"]).toarray()
+    exact[-1, -1] /= 1.01
+    np.testing.assert_allclose(found["J"].toarray(), exact, atol=1e-6)
+    assert [(e.row, e.column) for e in found["report"].entries] == [(499, 499)] and not found["report"].ok
+    counts = {name: x.statistics for name, x in found["runs"].items()}
+    assert counts["dense"].residuals_jacobian > 100 * counts["grouped"].residuals_jacobian
+    assert counts["grouped:partitioned"].jacobians < 0.5 * counts["grouped"].jacobians
+    assert all(np.abs(x.q[-1] - found["runs"]["exact"].q[-1]).max() < 1e-5 for x in found["runs"].values())
+
+
+CHECKS = {"quickstart": check_quickstart, "jacobians": check_jacobians, "user_force": check_user_force,
+          "own_equations": check_own_equations, "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
           "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin,
           "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin}
 

@@ -23,8 +23,8 @@ FLOOR = 1e-2  # of the unknowns, for increments
 INDEX3_NEWTON = 0.1  # in index 3 velocities are difference quotients of positions, and so is what Newton's method leaves in them
 MEASURES = {"mu": "v", "z": "q"}  # what corrections of a block are compared with: mu corrects velocities, z positions
 
-_SETTINGS = Settings(mask=True, exclude=True, scaling="iteration matrix", linear_solver="dense, sparse")
-_INDEX3 = Settings(mask=True, exclude=True, tighten=1e-2, scaling="iteration matrix", linear_solver="dense, sparse")
+_SETTINGS = Settings(mask=True, exclude=True, loose="atol", scaling="iteration matrix", linear_solver="dense, sparse")
+_INDEX3 = Settings(mask=True, exclude=True, loose="atol", tighten=1e-2, scaling="iteration matrix", linear_solver="dense, sparse")
 SUPPORT = implicit_support(ggl=_SETTINGS, gear=_SETTINGS, index2=_SETTINGS, index1=_SETTINGS, index3=_INDEX3)
 
 

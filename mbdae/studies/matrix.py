@@ -163,7 +163,8 @@ def _support(spec, form):
     problem = FORMULATIONS[form]
     algebraic = ", ".join(problem.algebraic_blocks)
     tolerance = problem.loose_tolerance if how.loose is None else how.loose
-    loose = f"{', '.join(problem.loose_blocks)}: {tolerance:g}" if getattr(problem, "loose_blocks", ()) else ""
+    tolerance = tolerance if isinstance(tolerance, str) else f"{tolerance:g}"
+    loose = f"{', '.join(problem.loose_blocks)}: {tolerance}" if getattr(problem, "loose_blocks", ()) else ""
     return Support(*names, True, "", algebraic if how.mask else "", algebraic if how.exclude else "", loose,
                    "" if how.tighten == 1.0 else f"{how.tighten:g}", how.scaling, how.jacobian, how.linear_solver)
 
