@@ -28,18 +28,18 @@ def counts(study):
     return tuple(row.jacobians for row in study.rows)
 
 
-def draw(study, curve, frequency, path, links=LINKS):
+def draw(study, curve, frequency, path, solver, links=LINKS):
     """One panel plain, one extended."""
-    save(plot_timeline(study, curve, title=f"Chain of pendulums, N = {links}, {frequency}: evaluations and updates of the Jacobian"), path)
+    save(plot_timeline(study, curve, title=f"Chain of pendulums, N = {links}, {frequency}, {solver}: Jacobians and updates"), path)
 
 
 def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    told = []
+    told, solver = [], settings.get("spec", common.solvers()[0]).label
     for frequency in common.FREQUENCIES:
         study, curve = run(frequency, **settings)
         path = output / f"figure7_{frequency.replace(' ', '_').replace('/', '_')}.png"
-        draw(study, curve, frequency, path, settings.get("links", LINKS))
+        draw(study, curve, frequency, path, solver, settings.get("links", LINKS))
         told.append("{}: #Je {} -> {}".format(frequency, *counts(study)))
         print(f"  {told[-1]}, {study.rows[1].updates} updates; published 43 -> 6")
     return "; ".join(told) + " (published 43 -> 6)"
