@@ -1,5 +1,6 @@
 """Column grouping: patterns with known answers, exhaustive search, the mechanisms of the library, and what may come in."""
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -104,8 +105,8 @@ def test_all_orders_give_consistent_groups(order, rng):
 
 # --- mechanisms --------------------------------------------------------------------------------------------------------------
 
-# the fewest there are, says integer programming, but more than the largest clique has columns
-HARD = {("closed-loop-bars", form): 26 for form in ("ggl", "gear", "index2", "overdetermined")} | {("ladder", "index1"): 13}
+# the fewest there are, says integer programming, but the search does not prove it
+HARD = {("closed-loop-bars", form): 20 for form in ("ggl", "gear", "index2", "index1", "overdetermined")}
 NAMES = ("single-pendulum", "double-pendulum", "double-spherical-pendulum", "stiff-double-pendulum", "slider-crank", "slider-crank-free",
          "four-link", "n-four-bar", "spatial-four-bar", "bricard", "andrews", "flyball-governor", "heavy-top", "four-particles",
          "closed-loop-bars", "car-axis", "truck", "stewart-platform", "chain", "tree", "ring", "ladder")
@@ -124,12 +125,14 @@ def test_mechanisms_meet_the_bound_in_every_formulation(name):
             assert grouping.optimal or (known is None and grouping.count == HARD[name, form])
 
 
-@pytest.mark.parametrize(("parameters", "form", "count"), [
-    ({"support": "free"}, "ggl", 23), ({"support": "free"}, "index2", 23), ({"joints": "planar", "support": "free"}, "ggl", 10),
-])
-def test_free_rings_take_as_many_groups_as_their_largest_clique(parameters, form, count):
-    grouping = column_groups(FORMULATIONS[form](library.system("ring", **parameters)).pattern)
-    assert grouping.count == grouping.clique == count
+def test_free_rings_of_planar_joints_take_more_groups_than_their_largest_clique():
+    grouping = column_groups(FORMULATIONS["ggl"](library.system("ring", joints="planar", support="free")).pattern)
+    assert grouping.count == grouping.lower_bound == 8 > grouping.clique == 7
+
+
+def test_a_free_ring_of_spherical_joints_is_not_far_from_the_fewest_groups():
+    grouping = column_groups(FORMULATIONS["index2"](library.system("ring", support="free")).pattern)
+    assert grouping.clique == 17 <= grouping.lower_bound <= 18 <= grouping.count <= 19  # there is a grouping into 18
 
 
 @pytest.mark.parametrize("masses", [16, 64])
@@ -144,12 +147,24 @@ def test_chains_of_point_masses(masses):
     assert group_columns(pattern).max() + 1 >= 13
 
 
-@pytest.mark.parametrize(("joints", "count", "known"), [("planar", 10, 8), ("spherical", 23, 20), ("revolute", 28, 20)])
+@pytest.mark.parametrize(("joints", "count", "known"), [("planar", 7, 6), ("spherical", 18, 16), ("revolute", 25, 16)])
 @pytest.mark.parametrize("links", [8, 40])
 def test_groups_of_chains_do_not_depend_on_their_length(joints, links, count, known):
     problem = mbdae.GGL(library.system("chain", links=links, joints=joints))
-    assert column_groups(problem.pattern).count == count
-    assert column_groups(problem.pattern, known_columns=multipliers(problem)).count == known
+    full, part = column_groups(problem.pattern), column_groups(problem.pattern, known_columns=multipliers(problem))
+    check_groups(problem.pattern, full.groups)
+    assert full.count == full.lower_bound == count
+    assert part.count == part.lower_bound == known
+
+
+@pytest.mark.parametrize(("name", "form", "count"), [
+    ("four-link", "index1", 19), ("closed-loop-bars", "index3", 14), ("chain", "ggl", 18), ("chain", "index1", 19), ("tree", "index2", 19),
+    ("tree", "index1", 19), ("ring", "overdetermined", 18),
+])
+def test_mechanisms_whose_fewest_groups_are_more_than_their_largest_clique(name, form, count):
+    """The counts are those of integer programming."""
+    grouping = column_groups(FORMULATIONS[form](library.system(name)).pattern)
+    assert grouping.count == grouping.lower_bound == count > grouping.clique
 
 
 def test_problems_use_these_groups():
@@ -179,11 +194,14 @@ def test_stored_zeros_are_entries_and_repeated_entries_count_once():
     assert column_groups(A.toarray()).count == 1
 
 
-def test_the_same_pattern_always_gives_the_same_groups():
-    pattern = FORMULATIONS["index2"](library.system("ring", support="free")).pattern
-    first, second = column_groups(pattern), column_groups(pattern.tocoo())
-    assert first.order == "tabu search"
-    np.testing.assert_array_equal(first.groups, second.groups)
+def test_the_same_pattern_always_gives_the_same_groups(rng):
+    orders = set()
+    for _ in range(8):
+        pattern = sparse.csr_array(from_rows([rng.choice(60, 7, replace=False) for _ in range(60)], 60))
+        first, second = column_groups(pattern), column_groups(pattern.tocoo())
+        np.testing.assert_array_equal(first.groups, second.groups)
+        orders.add(first.order)
+    assert orders & {"complete search", "tabu search"}  # and not only the first that meets the bound
 
 
 @pytest.mark.parametrize("order", ALL_ORDERS)
@@ -228,7 +246,7 @@ def test_members_and_text():
 
 def test_text_says_what_is_not_certain():
     hard = FORMULATIONS["index2"](library.system("closed-loop-bars")).pattern
-    assert "in 26 groups, at least 23 are needed" in repr(column_groups(hard))
+    assert re.search("in 20 groups, at least 1[789] are needed", repr(column_groups(hard)))
 
 
 # --- bad input ---------------------------------------------------------------------------------------------------------------

@@ -1,14 +1,15 @@
-"""The steps of a grouping: reduced rows, orders against their definitions, cliques, branch and bound, tabu search."""
+"""The steps of a grouping: reduced rows, orders against their definitions, cliques, easy columns, complete search, tabu search."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize._numdiff import group_columns
 
-from mbdae.jacobians.branch_and_bound import FOUND, GAVE_UP, NONE, fewer_groups
+from mbdae.jacobians.backtracking import FOUND, GAVE_UP, NONE, fewer_groups
 from mbdae.jacobians.cliques import large_clique
+from mbdae.jacobians.core import completed, core_of
+from mbdae.jacobians.graph import graph_of, part_of
 from mbdae.jacobians.grouping import check_groups, column_groups
 from mbdae.jacobians.incidence import as_pattern, incidence_of
 from mbdae.jacobians.orderings import ORDERS
@@ -156,39 +157,86 @@ def test_the_search_for_cliques_keeps_to_what_it_may_visit():
     assert len(large_clique(order, incidence, degree, 10, 99, 10**6)) == 0
 
 
-def test_branch_and_bound_finds_what_there_is_and_nothing_else(rng):
+def whole(pattern):
+    return graph_of(*graph(pattern))
+
+
+def matrix(part):
+    """Which columns of a `Graph` are neighbours."""
+    met = np.zeros((len(part.ptr) - 1,) * 2, dtype=bool)
+    met[np.repeat(np.arange(len(met)), np.diff(part.ptr)), part.near] = True
+    return met
+
+
+def test_the_graph_and_its_parts_agree_with_brute_force(rng):
+    for _ in range(50):
+        pattern = random_pattern(rng, 20)
+        met, columns = meetings(pattern), rng.permutation(pattern.shape[1])[:rng.integers(0, pattern.shape[1] + 1)]
+        np.testing.assert_array_equal(matrix(whole(pattern)), met)
+        np.testing.assert_array_equal(matrix(part_of(whole(pattern), columns)), met[np.ix_(columns, columns)])
+
+
+def test_easy_columns_follow_from_the_hard_ones(rng):
+    easy = alike = 0
     for _ in range(200):
         pattern = random_pattern(rng)
-        (incidence, degree), number = graph(pattern), fewest(meetings(pattern))
-        for count in range(1, len(degree) + 1):
-            outcome, groups = fewer_groups(count, np.zeros(1, dtype=np.int64), incidence, degree, 10**6)
+        every, met = whole(pattern), meetings(pattern)
+        number = fewest(met)
+        for count in range(1, number + 2):
+            core = core_of(count, every)
+            hard = np.flatnonzero(core.hard)
+            part = met[np.ix_(hard, hard)]
+            assert (fewest(part) <= count) == (number <= count)
+            assert (part.sum(axis=1) >= count).all()
+            easy, alike = easy + len(core.easy), alike + np.count_nonzero(core.like >= 0)
+            if count >= number:
+                groups = completed(hard, fewer_groups(count, part_of(every, hard), 10**5)[1], core, every)
+                check_groups(pattern, groups)
+                assert groups.max() < count
+    assert easy > 4 * alike > 400
+
+
+def test_the_core_of_an_easy_pattern_is_empty():
+    tree = from_rows([(k, (k - 1) // 2) for k in range(1, 63)], 63)
+    both_sides = from_rows([(i, j) for i in range(6) for j in range(6, 12)], 12)  # all columns of a side are alike
+    for pattern, count in ((tree, 2), (both_sides, 2), (cycle(9), 3)):
+        assert not core_of(count, whole(pattern)).hard.any()
+    for pattern, count in ((cycle(9), 2), (cycle(8), 2), (mycielski(cycle(5)), 3)):
+        assert core_of(count, whole(pattern)).hard.all()
+
+
+def test_the_complete_search_finds_what_there_is_and_nothing_else(rng):
+    for _ in range(200):
+        pattern = random_pattern(rng)
+        part, number = part_of(whole(pattern), rng.permutation(pattern.shape[1])), fewest(meetings(pattern))
+        for count in range(1, pattern.shape[1] + 1):
+            outcome, groups = fewer_groups(count, part, 10**6)
             assert outcome == (FOUND if count >= number else NONE)
             if outcome == FOUND:
-                check_groups(pattern, groups)
+                met = matrix(part)
+                assert not any(met[a, b] and groups[a] == groups[b] for a, b in combinations(range(len(groups)), 2))
                 assert groups.max() < count
 
 
-def test_branch_and_bound_gives_up_when_it_is_told():
-    incidence, degree = graph(mycielski(mycielski(cycle(5))))
-    clique = np.array([0, 1])
-    assert fewer_groups(4, clique, incidence, degree, 50)[0] == GAVE_UP
-    assert fewer_groups(4, clique, incidence, degree, 10**6)[0] == NONE
-    assert fewer_groups(5, clique, incidence, degree, 10**6)[0] == FOUND
+def test_the_complete_search_gives_up_when_it_is_told():
+    part = whole(mycielski(mycielski(cycle(5))))
+    assert fewer_groups(4, part, 50)[0] == GAVE_UP
+    assert fewer_groups(4, part, 10**6)[0] == NONE
+    assert fewer_groups(5, part, 10**6)[0] == FOUND
 
 
-def test_a_part_that_fails_by_itself_ends_the_search():
-    nothing, pairs = np.zeros(0, dtype=np.int64), from_rows([(i, j) for i in range(3) for j in range(3, 6)], 6)
-    incidence, degree = graph(sparse.block_diag([sparse.csr_array(p) for p in [pairs] * 12 + [cycle(9)]]))
-    assert fewer_groups(2, nothing, incidence, degree, 200)[0] == NONE  # though the other parts have 2^11 groupings
-    assert fewer_groups(3, nothing, incidence, degree, 200)[0] == FOUND
+def test_states_that_have_failed_are_not_entered_again():
+    path, dead_end = [(k, k + 1) for k in range(60)], [(60, 61, 62), (60, 61, 63), (62, 63)]  # one group is left for both 62 and 63
+    part = whole(from_rows(path + dead_end, 64))
+    assert fewer_groups(3, part, 1500)[0] == NONE  # though the path has 3 * 2^60 groupings
+    assert fewer_groups(4, part, 1500)[0] == FOUND
 
 
 def test_tabu_search_repairs_bad_groupings():
     crown = from_rows([(2 * i, 2 * j + 1) for i in range(12) for j in range(12) if i != j], 24)
-    incidence = graph(crown)[0]
-    count, groups = group_in_order(np.arange(24), incidence, 2)
+    count, groups = group_in_order(np.arange(24), graph(crown)[0], 2)
     assert count == 12
-    two, _ = repaired(groups, 2, incidence, 2000, 1)
+    two, _ = repaired(groups, 2, whole(crown), 2000, 1)
     check_groups(crown, two)
     assert two.max() == 1
     assert groups.max() == 11
@@ -197,10 +245,9 @@ def test_tabu_search_repairs_bad_groupings():
 def test_tabu_search_does_not_do_the_impossible(rng):
     for _ in range(30):
         pattern = random_pattern(rng)
-        number = fewest(meetings(pattern))
-        incidence = graph(pattern)[0]
+        number, every = fewest(meetings(pattern)), whole(pattern)
         for count in range(1, pattern.shape[1] + 1):
-            groups, state = repaired(np.arange(pattern.shape[1]), count, incidence, 500, 7)
+            groups, state = repaired(np.arange(pattern.shape[1]), count, every, 500, 7)
             assert (groups is not None) == (count >= number)
             assert 0 <= state < 2**31
             if groups is not None:

@@ -11,7 +11,8 @@ def large_clique(order, incidence, degree, size, enough, work):
     """Columns of a clique larger than `size`, none if no such clique is found.
 
     The columns before each column that meet it, few in a smallest-last order, are reduced to a clique by taking out the one with
-    the fewest neighbours left, again and again. The search ends with `enough` columns or when `work` entries have been visited.
+    the fewest neighbours left, again and again. The search ends with `enough` columns or when `work` entries have been visited
+    in vain.
     """
     n = order.shape[0]
     place, seen, slot = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
@@ -19,7 +20,7 @@ def large_clique(order, incidence, degree, size, enough, work):
     for k in range(n):
         place[order[k]] = k
     for row in range(incidence.row_ptr.shape[0] - 1):
-        visits += (incidence.row_ptr[row + 1] - incidence.row_ptr[row]) ** 2 // n
+        visits += (incidence.row_ptr[row + 1] - incidence.row_ptr[row]) ** 2
     near, best = np.empty(n, dtype=np.int64), np.empty(0, dtype=np.int64)
     for column in order:
         if size >= enough:
@@ -30,13 +31,14 @@ def large_clique(order, incidence, degree, size, enough, work):
             if place[near[k]] < place[column]:
                 near[before] = near[k]
                 before += 1
-        work -= before * (before + visits) if before >= size else 0
         if before >= size and work > 0:
             left = _reduced(near[:before], incidence, slot, size)
             if left >= size:
                 size = left + 1
                 best = near[:size].copy()
                 best[left] = column
+            else:
+                work -= before * (before + visits // n)
     return best
 
 

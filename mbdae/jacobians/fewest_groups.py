@@ -2,14 +2,16 @@
 
 import numpy as np
 
-from .branch_and_bound import FOUND, NONE, fewer_groups
+from .backtracking import FOUND, GAVE_UP, fewer_groups
 from .cliques import large_clique
+from .core import completed, core_of
+from .graph import graph_of, part_of
 from .incidence import degrees, incidence_of
 from .orderings import ORDERS
 from .sequential import group_in_order
 from .tabu import repaired
 
-WORK = 2_000_000  # entries that an attempt to save a group may visit, some 10 ms
+WORK = 2_000_000  # neighbours that the complete searches may visit together, some 15 ms
 
 
 class Search:
@@ -31,7 +33,7 @@ class Search:
         self.incidence, self.n = incidence_of(pattern), pattern.shape[1]
         self.bound, self.clique = max(self.largest_row, 1), self._fullest_row()
         self.count, self.groups, self.order = self.n + 1, None, None
-        self._degree, self._starts, self._state = None, [], 1
+        self._degree, self._tried, self._state = None, {}, 1
 
     @property
     def open(self):
@@ -65,43 +67,55 @@ class Search:
     def _try_order(self, name):
         order = ORDERS[name](self.incidence, np.zeros(self.n, dtype=np.int64) if name == "natural" else self.degree)
         count, groups = group_in_order(order, self.incidence, self.bound)
-        self._starts.append(groups)
+        self._tried[name] = order, groups
         self._keep(count, groups, name)
         return order
 
     def _try_clique(self, order):
-        columns = large_clique(order, self.incidence, self.degree, self.bound, self.count, 5 * WORK)
+        columns = large_clique(order, self.incidence, self.degree, self.bound, self.count, WORK // 8)
         if len(columns):
             self.clique, self.bound = columns, len(columns)
 
     def _improve(self):
-        """A short search for what the orders have just missed, repairs, and a long search, which may also prove that nothing is missing."""
-        nodes = WORK // (4 * self._visits)
-        self._search(min(4 * self.n, nodes))
-        if self.open and not self._repair(self.bound):
-            while self.open and self._repair(self.count - 1):
-                pass
-        self._search(nodes)
+        """From below, as a grouping that meets the bound ends it all and a proof that there is none costs little; then from above."""
+        graph = graph_of(self.incidence, self.degree)
+        self._left = WORK // (1 + len(graph.near) // self.n)
+        while self.open and self._settle(self.bound, graph):
+            pass
+        while self.count - 1 > self.bound and self._settle(self.count - 1, graph):
+            pass
 
-    def _search(self, nodes):
-        """Branch and bound for one group less, again and again."""
-        outcome = FOUND
-        while self.open and outcome == FOUND and nodes >= self.n:
-            outcome, groups = fewer_groups(self.count - 1, self.clique, self.incidence, self.degree, nodes)
+    def _settle(self, count, graph):
+        """Whether a grouping into `count` groups has been found or excluded."""
+        core = core_of(count, graph)
+        for name, share in (("smallest-last", 4), ("incidence-degree", 2)):
+            columns, steps = core.ordered(self._tried[name][0]), self._left // share
+            outcome, groups = fewer_groups(count, part_of(graph, columns), steps)
+            if outcome == GAVE_UP:
+                self._left -= steps
+                continue
             if outcome == FOUND:
-                self._keep(int(groups.max()) + 1, groups, "branch and bound")
-            if outcome == NONE:
-                self.bound = self.count
+                self._keep_all(completed(columns, groups, core, graph), "complete search")
+            else:
+                self.bound = count + 1
+            return True
+        return self._repair(count, columns, core, graph)
 
-    def _repair(self, count):
+    def _repair(self, count, columns, core, graph):
         """Whether one of the groupings can be brought down to `count` groups."""
-        steps = WORK // (4 * self.n + 16 * self._visits)
-        for start in [self.groups, *self._starts]:
-            groups, self._state = repaired(start, count, self.incidence, steps, self._state)
+        part = part_of(graph, columns)
+        steps = WORK // (8 * (1 + len(columns) + len(part.near) // len(columns)))
+        for start in (self.groups, np.arange(self.n)):
+            groups, self._state = repaired(start[columns], count, part, steps, self._state)
             if groups is not None:
-                self._keep(count, groups, "tabu search")
+                self._keep_all(completed(columns, groups, core, graph), "tabu search")
                 return True
         return False
+
+    def _keep_all(self, groups, order):
+        """A search for some number of groups may leave some of them empty."""
+        used, groups = np.unique(groups, return_inverse=True)
+        self._keep(len(used), groups.astype(np.int64), order)
 
     def _keep(self, count, groups, order):
         if count < self.count:

@@ -33,7 +33,7 @@ class Grouping:
     clique : int
         Size of the largest set of columns found of which any two share a row. A row is such a set: `largest_row <= clique`.
     order : str
-        Where the groups come from: the order of columns, or "branch and bound" or "tabu search".
+        Where the groups come from: the order of columns, or "complete search" or "tabu search".
     """
 
     groups: np.ndarray
@@ -65,7 +65,7 @@ def column_groups(pattern, order="best", known_columns=None):
     """Group the columns of a sparse pattern.
 
     Sequential grouping takes the columns in some order, each into the first group that has no entry in its rows. With "best" all
-    four orders compete; if a group might still be saved, a search for larger cliques, branch and bound, and tabu search follow, each
+    four orders compete; if a group might still be saved, a search for larger cliques, complete search, and tabu search follow, each
     within a fixed amount of work. It stops as soon as the lower bound is met. The same pattern always gives the same groups.
 
     Parameters

@@ -10,7 +10,7 @@ from ..compiled import compiled
 HOLD = 10  # steps for which a column may not return, besides 0.6 for each column that meets another
 
 
-def repaired(groups, count, incidence, steps, state):
+def repaired(groups, count, graph, steps, state):
     """`(groups, state)`: the columns of all groups but the `count` largest have joined these; `None` for groups if that fails.
 
     `state` is the seed of a sequence of random numbers, the same in every run.
@@ -19,43 +19,42 @@ def repaired(groups, count, incidence, steps, state):
     number = np.full(len(size), -1, dtype=np.int64)
     number[np.argsort(-size, kind="stable")[:count]] = np.arange(count)
     changed = number[groups]
-    done, state = _repair(changed, count, incidence, steps, state)
+    done, state = _repair(changed, count, graph, steps, state)
     return changed if done else None, state
 
 
 @compiled
-def _repair(groups, count, incidence, steps, state):
+def _repair(groups, count, graph, steps, state):
     """`(success, state)`; columns of no group have -1 at first."""
     n = groups.shape[0]
     entries, held = np.zeros((count, n), dtype=np.int32), np.zeros((count, n), dtype=np.int32)
-    size, total = np.empty(n, dtype=np.int64), 0
+    total = 0
     for column in range(n):
-        size[column] = incidence.column_ptr[column + 1] - incidence.column_ptr[column]
         if groups[column] >= 0:
-            _count(column, groups[column], 1, incidence, entries)
+            _count(column, groups[column], 1, graph, entries)
     for column in range(n):
         if groups[column] < 0:
             groups[column] = _emptiest(column, entries)
             total += entries[groups[column], column]
-            _count(column, groups[column], 1, incidence, entries)
+            _count(column, groups[column], 1, graph, entries)
     fewest = total
     for step in range(steps):
         if total == 0:
             break
         state = _random(state)
-        column, group, unhappy = _best_move(groups, size, entries, held, step, total - fewest, state)
+        column, group, unhappy = _best_move(groups, entries, held, step, total - fewest, state)
         if column >= 0:
             old = groups[column]
-            total += entries[group, column] - entries[old, column] + size[column]
-            _count(column, old, -1, incidence, entries)
-            _count(column, group, 1, incidence, entries)
+            total += entries[group, column] - entries[old, column]
+            _count(column, old, -1, graph, entries)
+            _count(column, group, 1, graph, entries)
             groups[column], fewest = group, min(fewest, total)
             held[old, column] = step + 1 + int(0.6 * unhappy) + (state >> 8) % HOLD
     return total == 0, state
 
 
 @compiled
-def _best_move(groups, size, entries, held, step, surplus, state):
+def _best_move(groups, entries, held, step, surplus, state):
     """Column and group of the move after which the fewest pairs meet, and the number of columns that meet another one; ties at random.
 
     A group that the column has left lately is allowed only if there were never fewer pairs.
@@ -63,7 +62,7 @@ def _best_move(groups, size, entries, held, step, surplus, state):
     best_column = best_group = -1
     best, ties, unhappy = np.int64(1) << 40, 0, 0
     for column in range(groups.shape[0]):
-        here = entries[groups[column], column] - size[column]
+        here = entries[groups[column], column]
         if here == 0:
             continue
         unhappy += 1
@@ -80,7 +79,7 @@ def _best_move(groups, size, entries, held, step, surplus, state):
 
 @compiled
 def _emptiest(column, entries):
-    """The group with the fewest entries in the rows of a column."""
+    """The group with the fewest neighbours of a column."""
     best = 0
     for group in range(entries.shape[0]):
         if entries[group, column] < entries[best, column]:
@@ -89,12 +88,10 @@ def _emptiest(column, entries):
 
 
 @compiled
-def _count(column, group, step, incidence, entries):
-    """`entries[g, c]` counts the entries of group `g` in the rows of column `c`: those of a column come or go."""
-    for k in range(incidence.column_ptr[column], incidence.column_ptr[column + 1]):
-        row = incidence.rows[k]
-        for p in range(incidence.row_ptr[row], incidence.row_ptr[row + 1]):
-            entries[group, incidence.columns[p]] += step
+def _count(column, group, step, graph, entries):
+    """`entries[g, c]` counts the neighbours of column `c` in group `g`: a column comes or goes."""
+    for k in range(graph.ptr[column], graph.ptr[column + 1]):
+        entries[group, graph.near[k]] += step
 
 
 @compiled
