@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from mbdae.jacobians.incidence import as_pattern, degrees, incidence_of
+from mbdae.jacobians.colouring.incidence import as_pattern, degrees, incidence_of
 
 
 def from_rows(rows, n, first=0):

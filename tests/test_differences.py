@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csc_array, csr_array
 import mbdae
 from mbdae import library
 from mbdae.jacobians.differences import FoldedDifference, GroupedDifference
+from mbdae.jacobians.missing import one_of
 from mbdae.jacobians.quotients import FLOOR, increments
 
 from .forms import random_point, random_state
@@ -308,6 +309,17 @@ def test_nothing_is_evaluated_if_all_is_known(mixed):
     assert grouped.calls == 0
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_known_values_are_checked_even_if_there_are_no_others(mixed, scheme):
+    values = mixed.derivative(mixed.x).T[mixed.pattern.T]
+    known = np.ones(len(values), dtype=bool)
+    GroupedDifference(mixed, mixed.pattern, scheme, known=known)(mixed.x, known_values=values)
+    with pytest.raises(ValueError, match="the known value of the entry"):
+        GroupedDifference(mixed, mixed.pattern, scheme, known=known)(mixed.x, known_values=1.01 * values)
+    with pytest.raises(ValueError, match="f depends on"):
+        GroupedDifference(mixed, np.zeros((6, 6)), scheme)(mixed.x)
+
+
 def test_known_multipliers_of_a_mechanism_save_evaluations(rng):
     """The columns of the multipliers are constraint gradients, known without differences [Arnold, section 4.1]."""
     s = library.system("andrews")
@@ -400,12 +412,59 @@ def test_no_alarm_is_false(kind, scheme, rng):
     assert g.calls < 300
 
 
-def test_rows_that_do_not_depend_on_what_cancels_are_not_accused():
-    """`x[4]` enters row 0 and leaves it again, up to rounding."""
+@pytest.mark.parametrize("size", [1e4, 1e6])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_cancels_up_to_rounding_is_not_missed(scheme, size):
+    """Two neighbours enter every row and leave it again."""
     def f(x):
-        return np.append((x[0] + 1e6 * x[4]) - 1e6 * x[4], x[1:])
+        a, b = size * np.sin(np.roll(x, 1)), size * np.cos(np.roll(x, 2))
+        return ((x + a) + b) - (a + b)
 
-    GroupedDifference(f, np.eye(5))(np.linspace(0.3, 0.7, 5))
+    if scheme != "complex":
+        assert np.ptp(f(np.linspace(0.3, 0.7, 100)) - np.linspace(0.3, 0.7, 100)) > 0.0
+    GroupedDifference(f, np.eye(100), scheme)(np.linspace(0.3, 0.7, 100))
+
+
+def test_one_column_of_many_is_found_or_none():
+    asked = []
+
+    def depends(columns):
+        asked.append(len(columns))
+        return 37 in columns
+
+    assert one_of(depends, np.arange(64)) == 37
+    assert len(asked) <= 8
+    assert one_of(depends, np.arange(30)) is None
+    assert one_of(depends, np.arange(0)) is None
+    assert one_of(lambda columns: {3, 60} <= set(columns), np.arange(64)) is None  # neither of them alone
+
+
+def test_complex_steps_find_weak_missing_entries_of_strong_variables(rng):
+    """Columns of very different sizes, variables of the inverse sizes."""
+    size = 10.0 ** rng.uniform(-8, 8, 40)
+    f = Mixed(banded(40))
+    for column in range(40):
+        lacking = f.pattern.copy()
+        lacking[max(column - 1, 0), column] = False
+        with pytest.raises(ValueError, match=rf"x\[{column}\] in row {max(column - 1, 0)},"):
+            GroupedDifference(lambda x: f.A @ np.sin(size * x), lacking, "complex", floor=1e-9)(f.x / size)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kind", CURVED)
+def test_right_known_values_are_not_blamed(kind, scheme):
+    f, g, h = Mixed(banded(40, 2)), CURVED[kind], 1e-30
+    slopes = {"noisy": np.ones(40)}.get(kind, g(f.x + 1j * h).imag / h)
+    exact, known = f.A * slopes, np.triu(f.pattern)
+    grouped = GroupedDifference(lambda x: f.A @ g(x), f.pattern, scheme, known=entries_where(f.pattern, known))
+    grouped(f.x, known_values=exact.T[known.T])
+
+
+def test_curvature_is_not_looked_into_row_by_row():
+    f = Mixed(banded(400))
+    grouped = GroupedDifference(lambda x: f.A @ np.sin(1e4 * x), f.pattern)
+    grouped(f.x)
+    assert grouped.calls < 100
 
 
 # --- whatever functions do -----------------------------------------------------------------------------------------------

@@ -114,6 +114,16 @@ def test_analytic_functions_give_exact_derivatives(reference, rng):
     np.testing.assert_allclose(user().phi_q(0.0, q).toarray(), reference.phi_q(0.0, q).toarray(), atol=1e-15)
 
 
+@pytest.mark.parametrize("bend", [1.0, 1e3, 1e5])
+def test_functions_that_bend_sharply_are_analytic_too(bend):
+    """Central differences of a usual increment do not agree with their derivatives; those of a smaller one do."""
+    s = mbdae.System.from_functions(nq=2, nc=0, mass=lambda t, q: np.eye(2), phi=lambda t, q: np.zeros(0, q.dtype), q0=[0.3 / bend, 1.0],
+                                    force=lambda t, q, v: np.array([-np.arctan(bend * q[0]), -v[1]]))
+    p = mbdae.Index1(s)
+    J = p.jacobian(0.0, p.y0, p.yd0, 0.0).toarray()
+    assert J[2, 0] == pytest.approx(bend / (1.0 + 0.3**2), rel=1e-13)
+
+
 def test_energies_come_from_the_user_or_are_unknown(reference, rng):
     q, v = rng.normal(size=6), rng.normal(size=6)
     assert user(**FULL).energy(0.0, q, v) == pytest.approx(reference.energy(0.0, q, v), rel=1e-14)

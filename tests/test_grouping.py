@@ -10,9 +10,9 @@ from scipy.optimize._numdiff import group_columns
 
 import mbdae
 from mbdae import library
-from mbdae.jacobians import fewest_groups
+from mbdae.jacobians.colouring import fewest_groups
+from mbdae.jacobians.colouring.orderings import ORDERS
 from mbdae.jacobians.grouping import check_groups, column_groups
-from mbdae.jacobians.orderings import ORDERS
 from mbdae.problems import FORMULATIONS
 
 from .grouping_patterns import (

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize._numdiff import group_columns
 
-from mbdae.jacobians.backtracking import FOUND, GAVE_UP, NONE, fewer_groups
-from mbdae.jacobians.cliques import large_clique
-from mbdae.jacobians.core import completed, core_of
-from mbdae.jacobians.graph import graph_of, part_of
+from mbdae.jacobians.colouring.backtracking import FOUND, GAVE_UP, NONE, fewer_groups
+from mbdae.jacobians.colouring.cliques import large_clique
+from mbdae.jacobians.colouring.core import completed, core_of
+from mbdae.jacobians.colouring.graph import graph_of, part_of
+from mbdae.jacobians.colouring.incidence import as_pattern, incidence_of
+from mbdae.jacobians.colouring.orderings import ORDERS
+from mbdae.jacobians.colouring.sequential import group_in_order
+from mbdae.jacobians.colouring.tabu import repaired
 from mbdae.jacobians.grouping import check_groups, column_groups
-from mbdae.jacobians.incidence import as_pattern, incidence_of
-from mbdae.jacobians.orderings import ORDERS
-from mbdae.jacobians.sequential import group_in_order
-from mbdae.jacobians.tabu import repaired
 
 from .grouping_patterns import cycle, fewest, from_rows, graph, largest_clique, meetings, mycielski, random_pattern
 

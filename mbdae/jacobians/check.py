@@ -4,17 +4,17 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 
 from .grouping import column_groups
-from .quotients import EPS, FLOOR, as_pattern, columns_of, groups_of
+from .quotients import EPS, as_pattern, columns_of, floors, groups_of
 from .report import BlockReport, JacobianReport, WrongEntry
 from .sweep import INCREMENTS, Sweep, blurred, levels
 
 _ALL = slice(None), slice(None)
 _TINY = float(np.finfo(float).tiny)
-_OF_SUMS = 4.0 * EPS  # accuracy of the Jacobian of an implicit problem: its terms come from all over a row
-_OF_SOLUTIONS = 1e-12  # of an explicit one, which solves linear equations
+_SUMS = 4.0 * EPS  # rounding errors of Jacobians of implicit problems, relative to the largest element of a row
+_SOLUTIONS = 1e-13  # of explicit problems, which solve linear equations, relative to the largest element of all
 
 
-def check_jacobian(f, x, J, pattern=None, blocks=None, floor=FLOOR, accuracy=0.0):
+def check_jacobian(f, x, J, pattern=None, blocks=None, floor=None, atol=0.0):
     """Compare a Jacobian with central differences of `f`, their increments swept over 14 decades.
 
     An entry is wrong if it differs from the difference quotient, at the increment that is best for it, by more than truncation and
@@ -34,11 +34,11 @@ def check_jacobian(f, x, J, pattern=None, blocks=None, floor=FLOOR, accuracy=0.0
         the differences or of `J`.
     blocks : dict of str to (slice, slice), optional
         Rows and columns to report on, by name.
-    floor : float or array_like of shape (n,)
-        The increments are 0.1 ... 1e-14 times `max(|x|, floor)`.
-    accuracy : float
-        Of `J` itself, relative to the largest elements of its rows. Zero asks for all digits that differences can see, which is right for
-        formulas entry by entry; a Jacobian that went through the solution of linear equations is off by their rounding errors.
+    floor : float or array_like of shape (n,), optional
+        The increments are 0.1 ... 1e-14 times `max(|x|, floor)`; by default `eps**(1/4)`.
+    atol : float or array_like of shape (m,)
+        How far elements of `J` may be off by its own rounding errors, for all or row by row. With zero, all digits that differences can see
+        must be right: formulas do that; sums with large terms that cancel, or solutions of linear equations, do not.
 
     Returns
     -------
@@ -50,11 +50,12 @@ def check_jacobian(f, x, J, pattern=None, blocks=None, floor=FLOOR, accuracy=0.0
         If shapes do not agree or `f(x)` is not finite. Exceptions of `f` pass unchanged: it is evaluated far from `x`, too.
     """
     x = _vector(x, "x")
+    floor = floors(floor, len(x))
     J = _matrix(J(x) if callable(J) else J, len(x))
-    return _checked(Sweep(f, x, floor, J.shape[0]), J, pattern, blocks, accuracy)
+    return _checked(Sweep(f, x, floor, J.shape[0]), J, pattern, blocks, atol)
 
 
-def check_folded(F, t, y, yd, c, J, pattern=None, blocks=None, floor=FLOOR, accuracy=0.0):
+def check_folded(F, t, y, yd, c, J, pattern=None, blocks=None, floor=None, atol=0.0):
     """Compare `F_y + c F_yd` with central differences of `F(t, y + d, yd + c d)`.
 
     Parameters
@@ -66,12 +67,13 @@ def check_folded(F, t, y, yd, c, J, pattern=None, blocks=None, floor=FLOOR, accu
     c : float
     J : array_like, sparse array, or callable
         `F_y + c F_yd`, or `J(t, y, yd, c)`.
-    pattern, blocks, floor, accuracy
+    pattern, blocks, floor, atol
         As for `check_jacobian`, which says the rest.
     """
     y, yd = _vector(y, "y"), _vector(yd, "yd")
     if yd.shape != y.shape:
         raise ValueError(f"yd must have the shape of y, {y.shape}, got {yd.shape}")
+    floor = floors(floor, len(y))
     J = _matrix(J(t, y, yd, c) if callable(J) else J, len(y))
 
     def at(z, zd):
@@ -82,7 +84,7 @@ def check_folded(F, t, y, yd, c, J, pattern=None, blocks=None, floor=FLOOR, accu
     def blur(rng):
         return at(*(z + blurred(np.maximum(np.abs(z), floor), rng) for z in (y, yd)))
 
-    return _checked(Sweep(lambda z: at(z, yd + c * (z - y)), y, floor, J.shape[0], blur, "F"), J, pattern, blocks, accuracy)
+    return _checked(Sweep(lambda z: at(z, yd + c * (z - y)), y, floor, J.shape[0], blur, "F"), J, pattern, blocks, atol)
 
 
 def check_problem(problem, t, y, yd, c, J=None):
@@ -101,10 +103,14 @@ def check_problem(problem, t, y, yd, c, J=None):
     -------
     JacobianReport
     """
+    y, yd = _vector(y, "y"), _vector(yd, "yd")
+    J = _matrix(problem.jacobian(t, y, yd, c) if J is None else J, problem.n)
+    size = np.zeros(J.shape[0])
+    np.maximum.at(size, J.indices, np.where(np.isfinite(J.data), np.abs(J.data), 0.0))
+    atol = _SUMS * size if problem.implicit else _SOLUTIONS * size.max()
     blocks = {f"{equation}, {unknown}": (rows, columns) for equation, rows in problem.equations.items()
               for unknown, columns in problem.blocks.items()}
-    return check_folded(problem.residual, t, y, yd, c, problem.jacobian if J is None else J, problem.pattern, blocks,
-                        accuracy=_OF_SUMS if problem.implicit else _OF_SOLUTIONS)
+    return check_folded(problem.residual, t, y, yd, c, J, problem.pattern, blocks, atol=atol)
 
 
 def _vector(x, name):
@@ -140,17 +146,15 @@ def _united(J, pattern):
     return as_pattern(csc_array((np.ones(len(keys)), (keys % m, keys // m)), shape=J.shape)), values, ~np.isin(keys, wanted)
 
 
-def _checked(sweep, J, pattern, blocks, accuracy):
+def _checked(sweep, J, pattern, blocks, atol):
     pattern = as_pattern(J if pattern is None else pattern)
     if pattern.shape != J.shape:
         raise ValueError(f"pattern must have the shape of J, {J.shape}, got {pattern.shape}")
-    if sweep.scale.shape != (J.shape[1],):
-        raise ValueError(f"floor must be a number or have shape ({J.shape[1]},)")
+    if np.shape(atol) not in ((), J.shape[:1]):
+        raise ValueError(f"atol must be a number or have shape ({J.shape[0]},), got {np.shape(atol)}")
     pattern, values, extra = _united(J, pattern)
-    allowed = np.zeros(J.shape[0])
-    np.maximum.at(allowed, pattern.indices, accuracy * np.abs(np.where(np.isfinite(values), values, 0.0)))
     tallies = [_Tally(name, J.shape, *where) for name, where in (blocks or {"all": _ALL}).items()]
-    search = _Search(sweep, pattern, values, extra, allowed, tallies)
+    search = _Search(sweep, pattern, values, extra, np.full(J.shape[0], atol), tallies)
     for group in groups_of(pattern, column_groups(pattern).groups, np.zeros(pattern.nnz, dtype=bool)):
         search.group(group)
     return search.report()
@@ -159,8 +163,8 @@ def _checked(sweep, J, pattern, blocks, accuracy):
 class _Search:
     """The comparison, group by group."""
 
-    def __init__(self, sweep, pattern, values, extra, allowed, tallies):
-        self.sweep, self.pattern, self.values, self.extra, self.allowed, self.tallies = sweep, pattern, values, extra, allowed, tallies
+    def __init__(self, sweep, pattern, values, extra, atol, tallies):
+        self.sweep, self.pattern, self.values, self.extra, self.atol, self.tallies = sweep, pattern, values, extra, atol, tallies
         self.columns = columns_of(pattern)
         self.wrong = []
 
@@ -188,13 +192,13 @@ class _Search:
             self._note(curve, row, column, 0.0, outside=True)
 
     def _agrees(self, curve, expected, scale):
-        return np.abs(curve.best - expected) <= curve.doubt + self.allowed * scale
+        return np.abs(curve.best - expected) <= curve.doubt + self.atol * scale
 
     def _take(self, curve, entries):
         """Entries of the pattern, at most one in a row."""
         rows, columns, values = self.pattern.indices[entries], self.columns[entries], self.values[entries]
         scale = self.sweep.scale[columns]
-        found, doubt = curve.best[rows] / scale, curve.doubt[rows] / scale + self.allowed[rows]
+        found, doubt = curve.best[rows] / scale, curve.doubt[rows] / scale + self.atol[rows]
         for tally in self.tallies:
             tally.add(rows, columns, values, found, doubt, curve.changes[:, rows] / scale, curve.errors[:, rows] / scale)
         extra = self.extra[entries]
@@ -207,7 +211,7 @@ class _Search:
             tally.wrong += 1
         scale = self.sweep.scale[column]
         self.wrong.append(WrongEntry(tally.name if tally else "", int(row), int(column), float(value), float(curve.best[row] / scale),
-                                     float(curve.doubt[row] / scale + self.allowed[row]), outside))
+                                     float(curve.doubt[row] / scale + self.atol[row]), outside))
 
     def report(self):
         def off(entry):

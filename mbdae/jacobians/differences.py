@@ -5,7 +5,7 @@ from scipy.sparse import csc_array
 
 from .grouping import check_groups, column_groups
 from .missing import check_pattern
-from .quotients import FLOOR, RELATIVE, as_pattern, columns_of, difference, displace, gather, groups_of, increments, vector
+from .quotients import RELATIVE, as_pattern, columns_of, difference, displace, floors, gather, groups_of, increments, vector
 
 _NONE = np.zeros(0, dtype=np.int64)
 _SHOWN = 6  # columns that a message lists
@@ -29,7 +29,7 @@ class _Quotients:
             raise ValueError(f"scheme must be one of {', '.join(RELATIVE)}, got {scheme!r}")
         self.scheme, self.pattern = scheme, as_pattern(pattern)
         self.known = _mask(known, self.pattern.nnz)
-        self.floor = _floor(floor, self.pattern.shape[1])
+        self.floor = floors(floor, self.pattern.shape[1])
         self.grouping, self.groups = _grouped(self.pattern, self.known, groups)
         self.calls = 0
         self._parts = groups_of(self.pattern, self.groups, self.known)
@@ -49,13 +49,14 @@ class _Quotients:
         self._take_known(known_values, out)
         steps = increments(point[0], self.scheme, self.floor)
         moves = self._moves(point, steps)
-        self._set_base(point, f0)
+        checked = self._stages_left > stages
+        self._set_base(point, f0, needed=self._parts or checked)
         for part in self._parts:
             plus, minus = self._pair(point, moves, part.columns)
             row = gather(plus, minus, self._weight, steps, part.plan, part.corrections, out)
             if row >= 0:
                 self._refuse(row, point, part)
-        if self._stages_left > stages:
+        if checked:
             self._check(point, steps, out)
             self._stages_left = stages
         return out
@@ -74,11 +75,11 @@ class _Quotients:
         self._plus[:] = self._evaluate(point, moves, 1.0, columns)
         return self._plus, self._evaluate(point, moves, -1.0, columns)
 
-    def _set_base(self, point, f0):
+    def _set_base(self, point, f0, needed):
         """`f` at the point itself; other schemes than "forward" do without."""
         if f0 is not None and np.shape(f0) != self._base.shape:
             raise ValueError(f"f0 must have shape {self._base.shape}, one value for each row of the pattern, got {np.shape(f0)}")
-        if self.scheme == "forward" and self._parts:
+        if self.scheme == "forward" and needed:
             self._base[:] = self._here(point) if f0 is None else f0
 
     def _output(self, out):
@@ -122,7 +123,7 @@ class _Quotients:
             difference(*self._pair(point, self._moves(point, d), columns), self._weight, out)
             return out
 
-        check_pattern(along, point[0], steps, J, self.known, self.scheme, (self.function, self.variable))
+        check_pattern(along, point[0], steps, J, self.known, self.scheme, (self.function, self.variable), lambda: np.abs(self._here(point)))
 
     def _check_imaginary(self, point, found):
         """If all complex steps are zero, there must be no other dependence."""
@@ -318,15 +319,6 @@ def _mask(known, nnz):
         raise ValueError(f"known must be a mask of shape ({nnz},), one truth value for each entry of the pattern by columns, got shape "
                          f"{known.shape} of {known.dtype}")
     return known
-
-
-def _floor(floor, n):
-    floor = np.asarray(FLOOR if floor is None else floor, dtype=float)
-    if floor.shape not in ((), (n,)):
-        raise ValueError(f"floor must be a number or have shape ({n},), got {floor.shape}")
-    if not (np.isfinite(floor).all() and (floor > 0.0).all()):
-        raise ValueError(f"floor must be positive and finite: it is the size of a variable that counts as zero, got {floor.min()}")
-    return np.full(n, floor)
 
 
 def _grouped(pattern, known, groups):

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .fewest_groups import Search
-from .incidence import as_pattern
-from .orderings import ORDERS
+from .colouring.fewest_groups import Search
+from .colouring.incidence import as_pattern
+from .colouring.orderings import ORDERS
 
 
 @dataclass(frozen=True, eq=False, repr=False)

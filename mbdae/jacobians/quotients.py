@@ -77,6 +77,16 @@ def _corrections(plan, given):
     return np.stack([found[:, 0], source[:, 0], found[:, 2], source[:, 2]], axis=1)
 
 
+def floors(floor, n):
+    """The sizes below which variables count as zero, shape (n,), by default `eps**(1/4)`."""
+    floor = np.asarray(FLOOR if floor is None else floor, dtype=float)
+    if floor.shape not in ((), (n,)):
+        raise ValueError(f"floor must be a number or have shape ({n},), got {floor.shape}")
+    if not (np.isfinite(floor).all() and (floor > 0.0).all()):
+        raise ValueError(f"floor must be positive and finite: it is the size of a variable that counts as zero, got {floor.min()}")
+    return np.full(n, floor)
+
+
 def increments(x, scheme, floor):
     """`max(|x|, floor) sqrt(eps)` [Arnold, eq. (17)], rounded such that `x + d` differs from `x` by `d` exactly."""
     if scheme == "complex":

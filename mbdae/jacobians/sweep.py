@@ -8,7 +8,6 @@ from .quotients import EPS, vector
 
 INCREMENTS = 1.0 / 10.0 ** np.arange(1, 15)
 _SAMPLES, _SEED = 8, 1965
-_FASTEST = 1e-2  # truncation errors fall with the square of the increment: by so much from one to the next
 _LEFT = 0.1  # what is left of a change at most, even where they fall with the root of the increment only
 _DOUBT = 10.0  # times the error estimated
 _FRACTIONS, _WHOLE = 8, 1e-6  # what counts as a multiple of a quantum
@@ -65,14 +64,14 @@ class Sweep:
         d[columns] = self.scale[columns]
         with np.errstate(all="ignore"):  # far from x, f need not be finite
             plus, minus = (np.array([self._at(self.x + s * h * d) for h in INCREMENTS]) for s in (1.0, -1.0))
-            return self._judged((plus - minus) / (2.0 * INCREMENTS[:, None]), np.maximum(np.abs(plus), np.abs(minus)))
+            return self._judged((plus - minus) / (2.0 * INCREMENTS[:, None]))
 
-    def _judged(self, quotients, size):
+    def _judged(self, quotients):
         """Look for the increment at which quotients change least, rounding considered."""
         changes = np.full_like(quotients, np.inf)
         changes[1:] = np.abs(np.diff(quotients, axis=0))
         changes[np.isnan(changes)] = np.inf
-        rounding = (self.noise + EPS * (size + np.abs(quotients)) + _quantum(quotients)) / INCREMENTS[:, None]
+        rounding = (self.noise + _quantum(quotients)) / INCREMENTS[:, None]
         errors = _truncation(changes) + np.maximum(rounding, _scatter(quotients))
         errors[np.isnan(errors)] = np.inf
         at = np.argmin(errors, axis=0), np.arange(self.m)
@@ -99,16 +98,17 @@ def blurred(scale, rng):
 
 
 def _truncation(changes):
-    """What is left of the changes: of those that fall, a part. None is small by chance: its neighbours are witnesses."""
-    level, inner = changes.copy(), np.where(np.isfinite(changes), changes, 0.0)
+    """What is left of the changes: a part of those that fall."""
+    level = changes.copy()
     level[2:][changes[2:] <= _LEFT * changes[1:-1]] *= _LEFT
-    level[1:] = np.maximum(level[1:], _FASTEST * _LEFT * inner[:-1])
-    level[:-1] = np.maximum(level[:-1], _FASTEST * _LEFT * inner[1:])
     return level
 
 
 def _scatter(quotients):
-    """Rounding errors as quotients at smaller increments show them; for those far off, where a function looks constant, this is large."""
+    """Rounding errors as quotients at smaller increments show them.
+
+    It is large where a function looks smooth from far only, and where two quotients agree by chance.
+    """
     out = np.zeros_like(quotients)
     for k in range(len(out) - 1):
         apart = np.abs(quotients[k + 1:] - quotients[k]) * INCREMENTS[k + 1:, None]

@@ -171,6 +171,13 @@ def normal_force(q, lam, side):
 
 
 @_compiled
+def saturation(x):
+    """`tanh(x)`, for complex steps too: compiled, the hyperbolic functions of complex numbers overflow where it has long been one."""
+    real = np.tanh(x.real)
+    return real + (x - x.real) * (1.0 - real**2)
+
+
+@_compiled
 def creep(q, v, lam, side):
     """Force of the rail on a wheel within the contact plane, `T1, T2, T3`; `lam` is the multiplier of this contact."""
     _, _, _, R, slope = contact(q, side)
@@ -184,8 +191,8 @@ def creep(q, v, lam, side):
     ellipse = (3.0 * size * (1.0 - SIGMA) * E / (2.0 * PI * curvatures * GM * np.sqrt(GG))) ** (1.0 / 3.0)
     limit = MU * size
     stiffness = GM * ellipse**2
-    TX = -limit * np.tanh(stiffness * C11 * along / limit)
-    TY = -limit * np.tanh(stiffness * (C22 * across + ellipse * C23 * spin) / limit)
+    TX = -limit * saturation(stiffness * C11 * along / limit)
+    TY = -limit * saturation(stiffness * (C22 * across + ellipse * C23 * spin) / limit)
     total = TX**2 + TY**2
     if total.real > (limit**2).real:
         TX, TY = TX * limit / np.sqrt(total), TY * limit / np.sqrt(total)

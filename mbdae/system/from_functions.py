@@ -11,6 +11,7 @@ from .ordering import envelope
 _STEP = 1e-30  # complex step
 _DIFFERENCE_ITERATIONS = 50
 _CUBE_ROOT = 6e-6  # relative increment of central differences
+_INCREMENTS = (_CUBE_ROOT, _CUBE_ROOT / 10.0, _CUBE_ROOT / 100.0)  # of those that complex steps are compared with
 
 
 class UserFunctions:
@@ -196,24 +197,35 @@ def _analytic(function, args):
 
 
 def _agrees(function, args):
-    """Whether the complex step agrees with central differences at one point; `None` where the function has a kink or no value."""
+    """Whether the complex step agrees with central differences at one point; `None` where the function has a kink or no value.
+
+    Differences with several increments: a function that bends sharply agrees with those of a small one only.
+    """
     direction = [np.cos(np.arange(len(a)) + 1.0) for a in args]
-    h = _CUBE_ROOT
-    try:
-        ends = [np.asarray(function(0.0, *[a + s * h * d for a, d in zip(args, direction)])) for s in (1, 0, -1)]
-    except Exception:
-        return None
-    try:
-        stepped = np.asarray(function(0.0, *[a + 1j * _STEP * d for a, d in zip(args, direction)])).imag / _STEP
-    except Exception:  # a function that refuses complex numbers is lifted instead
-        return False
+    found = []
+    for h in _INCREMENTS:
+        try:
+            ends = [np.asarray(function(0.0, *[a + s * h * d for a, d in zip(args, direction)])) for s in (1, 0, -1)]
+        except Exception:
+            return None
+        try:
+            stepped = np.asarray(function(0.0, *[a + 1j * _STEP * d for a, d in zip(args, direction)])).imag / _STEP
+        except Exception:  # a function that refuses complex numbers is lifted instead
+            return False
+        found.append(_equal(stepped, ends, h))
+    known = [x for x in found if x is not None]
+    return any(known) if known else None
+
+
+def _equal(stepped, ends, h):
+    """Whether a complex step agrees with the difference of the function at three points; `None` where these lie on a kink."""
     central = (ends[0] - ends[2]) / (2 * h)
     rounding = 1e-13 * np.abs(ends[1]).max(initial=0.0)
     smooth = np.allclose(ends[0] - ends[1], ends[1] - ends[2], rtol=1e-3, atol=1e-3 * h + rounding)
     if not (smooth and np.isfinite(central).all()):
         return None
     scale = 1.0 + np.abs(central).max(initial=0.0)
-    return stepped.shape == central.shape and bool(np.allclose(stepped, central, rtol=1e-5, atol=1e-6 * scale))
+    return stepped.shape == central.shape and bool(np.allclose(stepped, central, rtol=1e-5, atol=1e-6 * scale + 0.1 * rounding / h))
 
 
 def _lifted(function):
@@ -226,7 +238,7 @@ def _lifted(function):
         size = max(np.abs(a.imag).max(initial=0.0) for a in args)
         value = np.asarray(function(t, *real)) + 0j
         if size > 0.0:
-            h = _CUBE_ROOT * (1.0 + max(np.abs(a).max(initial=0.0) for a in real))
+            h = _CUBE_ROOT * (1.0 + max(np.abs(a.real[a.imag != 0.0]).max(initial=0.0) for a in args))
             ends = [np.asarray(function(t, *[x + s * h / size * a.imag for x, a in zip(real, args)])) for s in (1, -1)]
             value = value + 1j * size * (ends[0] - ends[1]) / (2 * h)
         return value
