@@ -91,8 +91,8 @@ def run(arguments):
         state = assemble(system)
         bar(0, 1, "reference")
         yardstick, source = _yardstick(entry, parameters, system, state, t_end)
-        study = jacobian_study(problem, solver, (0.0, t_end), arguments.strategies or strategies_for(system), **tolerances, state=state,
-                               yardstick=yardstick, repeats=arguments.repeat, limit=arguments.limit, progress=bar)
+        study = jacobian_study(problem, solver, (0.0, t_end), arguments.strategies or strategies_for(system, solver), **tolerances,
+                               state=state, yardstick=yardstick, repeats=arguments.repeat, limit=arguments.limit, progress=bar)
     title = f"{entry.title}, {_form(problem)}"
     settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": arguments.method.name, **tolerances,
                 "repeat": arguments.repeat, "limit": arguments.limit, "reference": source, "points": POINTS}

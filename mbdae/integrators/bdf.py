@@ -146,6 +146,7 @@ class Bdf:
     fixed_step: float = 0.0
 
     package = "mbdae"
+    own_differences = False
     support = SUPPORT
     formulations = supported(SUPPORT)
 

@@ -120,11 +120,14 @@ class JacobianStudy:
     motion: Any
 
 
-def strategies_for(system):
-    """Names of the strategies that are compared if nothing is said; "extended" for a system with excitations only."""
+def strategies_for(system, method=None):
+    """Names of the strategies that are compared if nothing is said: "extended" for a system with excitations only, and "difference" for
+    methods that have difference quotients of their own.
+    """
+    own = ("difference",) if getattr(method, "own_differences", True) else ()
     extended = () if system.excitation is None else ("dense:extended", "estimated:extended")
     return ("dense", "estimated", "dense:partitioned", "estimated:partitioned", *extended, "grouped", "grouped:partitioned", "exact",
-            "difference")
+            *own)
 
 
 def jacobian_facts(problem):
@@ -233,7 +236,7 @@ def jacobian_study(problem, method, t_span, strategies=None, *, rtol=RTOL, atol=
         With a field `jacobian`, which the strategies replace: `Ida()`, `Odes("ddaspk")`, ...
     t_span : (float, float)
     strategies : sequence of str or Strategy, optional
-        By default `strategies_for(problem.system)`.
+        By default `strategies_for(problem.system, method)`.
     rtol, atol : float
     state : State, optional
         Consistent start; by default the assembled one.
@@ -255,7 +258,7 @@ def jacobian_study(problem, method, t_span, strategies=None, *, rtol=RTOL, atol=
     ValueError
         If the method takes no strategies, or one of them does not apply.
     """
-    strategies = strategies_for(problem.system) if strategies is None else strategies
+    strategies = strategies_for(problem.system, method) if strategies is None else strategies
     trials = [_Trial(s, problem, method) for s in strategies]
     state = assemble(problem.system, float(t_span[0])) if state is None else state
     run = _Runner(problem, state, tuple(float(t) for t in t_span), rtol, atol, limit)

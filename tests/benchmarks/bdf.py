@@ -91,10 +91,15 @@ def _microseconds(function, n):
     return 1e6 * best
 
 
+def peers(cases=None):
+    """Against IDA, and DASPK if it is installed."""
+    found = {"IDA": Ida()} | ({"DASPK": Odes("ddaspk")} if Odes("ddaspk").availability().installed else {})
+    return against(found, cases or references(), "Bdf() against IDA and DASPK: ratios")
+
+
 def main():
     console, cases = Console(width=160), references()
-    peers = {"IDA": Ida()} | ({"DASPK": Odes("ddaspk")} if Odes("ddaspk").availability().installed else {})
-    console.print(against(peers, cases, "Bdf() against IDA and DASPK: ratios"))
+    console.print(peers(cases))
     console.print(against({"newton=0.33": Bdf(newton=0.33)}, cases, "Bdf() against itself with DASSL's Newton tolerance: ratios"))
     console.print(overhead(cases))
 

@@ -14,6 +14,8 @@ import mbdae
 from mbdae import library
 from mbdae.adapters.sundae import Ida
 
+from .bdf import peers
+from .grouping import chains, speed
 from .jacobians import chain_jacobians
 from .overhead import overhead
 
@@ -133,7 +135,7 @@ def _time(function, n):
 def main():
     """Print all tables."""
     console = Console(width=140)
-    for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead, chain_jacobians):
+    for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead, chains, speed, chain_jacobians, peers):
         console.print(study())
 
 
