@@ -305,6 +305,19 @@ def test_extended_updates_follow_the_excitation(source):
     assert bound.mixed <= 2 and without.mixed == 0  # one direction, found anew once it is followed further
 
 
+@pytest.mark.parametrize("form", ["ggl", "index2"])
+@pytest.mark.parametrize("name", ["four-link", "slider-crank"])
+def test_excitations_count_once_in_entries_that_are_known(name, form):
+    """A driven angle is in `Phi_q`, which updates renew: what the excitation does to it must not be added a second time."""
+    p = mbdae.problem(name, form)
+    y, yd = p.y0, p.yd0
+    bound = JacobianStrategy("exact", "extended").bind(p)
+    bound.evaluate(0.0, y, yd, 3.0)
+    for t in (0.05, 0.1):
+        values, J, old = bound.update(t, y, yd, 5.0), exact(p, t, y, yd, 5.0), exact(p, 0.0, y, yd, 5.0)
+        assert np.abs(old - J).max() > 0.04 and np.abs(values - J).max() < 1e-9 * np.abs(J).max()
+
+
 def test_mixed_derivatives_of_several_excitations():
     """`F_y = A + B u_1 + C u_2` is reproduced, with as many derivatives as directions in which `u` moves."""
     rng = np.random.default_rng(1)

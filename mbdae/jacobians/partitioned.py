@@ -153,10 +153,12 @@ class PartitionedJacobian:
 
     def _updated(self, t, y, yd, c):
         known, rate = self._problem.known.evaluate(t, y, yd)
-        if self._renews:
-            np.copyto(self._f_y, known, where=self._problem.known.mask)
         values = self._f_y + c * rate
-        return values if self._mixed is None else values + self._mixed.change(self._t_state, t)
+        if self._mixed is not None:
+            values += self._mixed.change(self._t_state, t)
+        if self._renews:  # with all that the excitations do to them
+            np.copyto(values, known + c * rate, where=self._problem.known.mask)
+        return values
 
     def _stuck(self, t, c):
         """Whether the solver has not got beyond the time of its last request."""
