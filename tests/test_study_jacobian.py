@@ -1,11 +1,9 @@
 """Strategies for Jacobians side by side: counters, errors, refusals, figures, the command, and the scripts of the paper."""
 
 import csv
-import importlib
 import json
-import sys
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -330,74 +328,3 @@ def test_command_refuses_in_one_line(capsys, tmp_path, argv, words):
     assert main(["jacobian", *argv.format(tmp=tmp_path).split()]) == 2
     told = capsys.readouterr()
     assert told.out == "" and told.err.count("\n") == 1 and words in told.err
-
-
-# --- the paper -------------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Imports a script of the paper by name."""
-    monkeypatch.syspath_prepend(str(PAPER))
-    yield importlib.import_module
-    for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(PAPER))]:
-        del sys.modules[name]
-
-
-def test_extended_updates_save_most_of_the_jacobians_of_the_chain(script):
-    table2 = script("table2")
-    table = table2.run(((12, "0.05 rad/s"),), nearby=(0.96, 0.98, 1.0, 1.02, 1.04), repeats=0, solvers=[find("Ida:ggl")])
-    (lines,) = table.values()
-    assert max(table2.ratios(lines, "jacobians")) < 1.0 / 3.0 and max(table2.ratios(lines, "error_late")) < 2.0
-    assert [line.published.jacobians for line in lines] == [59, 72, 9, 10]
-
-
-def test_paper_in_small(script, tmp_path, capsys):
-    """All scripts, over a short time and with few repeats."""
-    ida = find("Ida:ggl")
-    cases = ((12, "0.05 Hz"), (16, "0.05 rad/s"))
-    settings = {"figure7": {"links": 4, "t_end": 20.0, "spec": ida},
-                "table2": {"cases": cases, "t_end": 10.0, "repeats": 1, "nearby": (1.0, 1.02), "solvers": [ida]}}
-    every = script("all")
-    every.main(tmp_path, settings)
-    told = capsys.readouterr().out
-    assert "N = 12, 0.05 Hz, Ida:ggl" in told and "published 43 -> 6" in told
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["figure7_0.05_Hz.png", "figure7_0.05_rad_s.png", "table2.csv"]
-    assert_picture(tmp_path / "figure7_0.05_Hz.png")
-    with open(tmp_path / "table2.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 8 and (rows[0]["published_cpu"], rows[5]["published_jacobians"]) == ("5.69", "")
-    assert set(every.SCRIPTS) == {f.stem for f in PAPER.glob("*.py")} - {"all", "common"}
-
-
-def test_published_lines_fit_together(script):
-    common = script("common")
-    for lines in (*common.TABLE_1.values(), common.TABLE_2[12], common.TABLE_2[14], common.TABLE_3):
-        assert all(p.percent == pytest.approx(100.0 * p.cpu / lines[0].cpu, abs=1.0 if len(lines) == 6 else 0.4) for p in lines[1:2])
-        for p in lines:
-            as_strategy(p.strategy)
-    for line in (*common.TABLE_1["explicit"], *common.TABLE_1["residual"]):
-        assert line.evaluations_corrector < line.evaluations
-
-
-def test_tables_for_other_systems(script, capsys):
-    common, few = script("common"), {"repeats": 0, "nearby": (1.0,)}
-    first = common.table1(library.system("andrews"), Ida(), t_end=2e-3, **few)
-    assert set(first) == {"explicit", "residual"} and all(line.row.success for lines in first.values() for line in lines)
-    assert [line.row.strategy for line in first["residual"]] == ["dense", "estimated", "dense:partitioned", "estimated:partitioned"]
-    third = common.table3(library.system("slider-crank"), Ida(), t_end=0.2, **few)
-    assert len(third) == 6 and third[0].published.jacobians == 2229 and third[3].row.mixed > 0
-    assert third[0].middle("jacobians") == third[0].row.jacobians and third[0].middle("cpu") is None
-    common.show(third)
-    assert "296.86" in capsys.readouterr().out
-    common.show([replace(third[0], row=replace(third[0].row, status="NEWTON_FAILED"))])
-    assert "NEWTON_FAILED" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_paper_in_full(script):
-    """At every number of rods, with both readings of the frequency and all solvers."""
-    table2 = script("table2")
-    for case, lines in table2.run(repeats=0).items():
-        assert max(table2.ratios(lines, "jacobians")) < 1.0 / 3.0, case
-        assert max(table2.ratios(lines, "error_late")) < 2.0, case

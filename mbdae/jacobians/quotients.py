@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array
 
 from ..compiled import compiled
+from .colouring import incidence
 from .complex_step import COMPLEX_STEP
 
 EPS = float(np.finfo(float).eps)
@@ -34,13 +35,7 @@ class Group(NamedTuple):
 
 def as_pattern(pattern):
     """A boolean CSC array with sorted int32 indices, which shares nothing with its source; every stored element is an entry."""
-    if not issparse(pattern):
-        pattern = np.asarray(pattern)
-    if len(pattern.shape) != 2:
-        raise ValueError(f"pattern must have two dimensions, rows and columns, got shape {pattern.shape}")
-    source = pattern.tocsc() if issparse(pattern) else csc_array(pattern != 0)
-    made = csc_array((np.ones(source.nnz, dtype=np.int8), source.indices, source.indptr), shape=source.shape, copy=True)
-    made.sum_duplicates()
+    made = incidence.as_pattern(pattern).tocsc()
     indices, indptr = made.indices.astype(np.int32), made.indptr.astype(np.int32)
     return csc_array((np.ones(made.nnz, dtype=bool), indices, indptr), shape=made.shape)
 

@@ -31,7 +31,7 @@ def as_pattern(pattern):
     """
     pattern = pattern if issparse(pattern) else np.asarray(pattern)
     if pattern.ndim != 2:
-        raise ValueError(f"pattern must have two dimensions, rows and columns, got {pattern.ndim}")
+        raise ValueError(f"pattern must have two dimensions, rows and columns, got shape {pattern.shape}")
     if issparse(pattern):
         entries = pattern.tocoo()
         where = entries.row, entries.col
