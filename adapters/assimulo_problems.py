@@ -248,8 +248,9 @@ class Guarded:
         self.state_events = lambda t, y, *derivatives_and_switches: evaluate(t, y)
 
     def _values(self, t, y):
-        q, v = self.source.motion(y)
-        return np.array([float(event(self.crossing.time(t), q, v)) for event in self.events])
+        time = self.crossing.time(t)
+        q, v = self.source.motion(time, y)
+        return np.array([float(event(time, q, v)) for event in self.events])
 
     def _has_direction(self, solver, k, sign):
         """Whether a zero is crossed as the event wants it. LSODAR tells which zero it has found, but not how: there the flow decides."""

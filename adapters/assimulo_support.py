@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mbdae.jacobians.strategy import as_strategy
-from mbdae.support import FORMS, Settings, explicit_support, implicit_support, supported
+from mbdae.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported
 
 _MASKED = Settings(mask=True, exclude=True)
 _DIFFERENCES = Settings(jacobian="difference")
@@ -20,7 +20,8 @@ _ODASSL = implicit_support(overdetermined=_SHIFTED, ggl=_SHIFTED, gear=_SHIFTED,
                            index3=Settings(tighten=0.1, jacobian="difference", scaling="unknowns shifted off zero"))
 _GLIMDA = implicit_support(ggl=_DIFFERENCES, index2=_DIFFERENCES, index3=Settings(tighten=0.1, jacobian="difference"), gear=_FROZEN,
                            index1=_FROZEN)
-_DASP3 = {form: _ONE_FAST for form in FORMS} | {"ode": "a mechanism has no small parameter that tells slow unknowns from fast ones"}
+_NONE_FAST = "a mechanism has no small parameter that tells slow unknowns from fast ones"
+_DASP3 = {form: _NONE_FAST if form in EXPLICIT else _ONE_FAST for form in FORMS}
 
 
 @dataclass(frozen=True)

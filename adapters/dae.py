@@ -131,7 +131,7 @@ def _matrix(problem):
 
 def _native_event(problem, event):
     def native(t, y, yp):
-        return event(t, *problem.motion(y))
+        return event(t, *problem.motion(t, y))
 
     native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
     return native

@@ -311,7 +311,8 @@ class _Roots:
         return self.crossing.guarded(self._values, FATAL), self.crossing.guarded(self._stop, True)
 
     def _values(self, s, y, out):
-        t, (q, v) = self.crossing.time(s), self.crossing.problem.motion(y[self.place])
+        t = self.crossing.time(s)
+        q, v = self.crossing.problem.motion(t, y[self.place])
         out[:] = [event(t, q, v) for event in self.events]
         self.seen.append((s, out.copy()))
         return GOOD

@@ -13,7 +13,7 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import SQUARE_ONLY, Settings, supported
+from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, supported
 
 from . import storage
 
@@ -26,7 +26,7 @@ _ORDERS = (None, 5, 9, 13)
 # errors count h times, is held down by smaller tolerances
 SUPPORT = {"mass": Settings(loose=1e-6, tighten=1e-1, scaling="errors of index 2 by h, of index 3 by h^2"),
            **{form: _LEVELS for form in ("index3", "ggl", "gear", "index2", "index1")}, "overdetermined": SQUARE_ONLY,
-           "ode": "it is driven with a mass matrix; SciPy's Radau does 'ode'"}
+           **{form: f"it is driven with a mass matrix; SciPy's Radau does {form!r}" for form in EXPLICIT}}
 
 
 def availability():
@@ -176,7 +176,7 @@ class EventLog:
         return any(getattr(self.events[k], "terminal", False) for k in found)
 
     def _value(self, event, t, y):
-        return float(event(t, *self.problem.motion(y)))
+        return float(event(t, *self.problem.motion(t, y)))
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
 
 def _native_event(problem, event):
     def native(t, y):
-        return event(t, *problem.motion(y))
+        return event(t, *problem.motion(t, y))
 
     native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
     return native

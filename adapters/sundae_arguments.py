@@ -147,7 +147,7 @@ def _native_events(problem, events, order):
     place = np.argsort(order)
 
     def eventsfn(t, y, yd, out):
-        q, v = problem.motion(y[place])
+        q, v = problem.motion(t, y[place])
         out[:] = [event(t, q, v) for event in events]
 
     eventsfn.terminal = [bool(getattr(e, "terminal", False)) for e in events]

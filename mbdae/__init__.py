@@ -7,6 +7,13 @@ with any method, a `Solution`.
 from .integrators.bdf import Bdf
 from .integrators.fully_implicit import FullyImplicit
 from .integrators.half_implicit import HalfImplicit
+from .integrators.state_space.methods import (
+    RosenbrockNystrom,
+    SdirkDescriptor,
+    SdirkFirstOrder,
+    TrapezoidalDescriptor,
+    TrapezoidalStateSpace,
+)
 from .io import DescriptionError, load, save
 from .jacobians.strategy import JacobianStrategy
 from .library.problem import problem
@@ -28,7 +35,7 @@ from .model.joints import (
 from .model.mechanism import Mechanism
 from .model.motions import Constant, Function, Harmonic, Polynomial
 from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident, Turn
-from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermined, UnderlyingODE
+from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermined, StateSpace, UnderlyingODE
 from .solution import Solution
 from .solve import solve
 from .status import Statistics, Status
@@ -84,13 +91,19 @@ __all__ = [
     "RevoluteCylindrical",
     "RigidBody",
     "Rod",
+    "RosenbrockNystrom",
+    "SdirkDescriptor",
+    "SdirkFirstOrder",
     "Solution",
     "Spherical",
     "State",
+    "StateSpace",
     "Statistics",
     "Status",
     "System",
     "Translational",
+    "TrapezoidalDescriptor",
+    "TrapezoidalStateSpace",
     "Turn",
     "UnderlyingODE",
     "Universal",

@@ -235,6 +235,9 @@ class Crossing:
     def explain(self, failure):
         """The failure, traced back to values that were not finite if the solver met them last."""
         known = failure.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
+        met = getattr(self.problem, "fault", lambda: None)()
+        if met is not None and self.bad and self.calls - self._last_bad < self.recent:
+            return SolverFailure(met[0], f"{met[1]} ({failure.reason})")
         if self.bad and self.calls - self._last_bad < self.recent and not known:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
         return failure

@@ -34,6 +34,33 @@ def generic(function):
     return njit(error_model="numpy", fastmath=_FAST, inline="always")(function)
 
 
+class ByAddress(types.WrapperAddressProtocol):
+    """A compiled function that compiled code gets as an argument and calls by its address.
+
+    What is called by name becomes part of every caller and is compiled again with each; this one is compiled once, for one signature. The
+    call costs no more. Calls from Python do: numba looks at such an argument anew every time.
+    """
+
+    def __init__(self, function, signature):
+        self._function, self._signature, self._address = function, signature, None
+
+    def __wrapper_address__(self):
+        if self._address is None:
+            self._function.compile(self._signature.args)
+            result = self._function.overloads[self._signature.args]
+            self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+        return self._address
+
+    def signature(self):
+        """Types of the result and the arguments."""
+        return self._signature
+
+
+def by_address(function, signature):
+    """`ByAddress`, or the function itself where nothing is compiled."""
+    return function if config.DISABLE_JIT else ByAddress(function, signature)
+
+
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
     def records(array, start, count, dtype):

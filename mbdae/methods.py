@@ -10,7 +10,7 @@ from importlib import import_module
 from .problems import ALIASES, FORMULATIONS
 
 FORM_TITLES = {"index3": "index 3", "ggl": "GGL", "gear": "Gear", "index2": "index 2", "index1": "index 1", "mass": "mass matrix",
-               "overdetermined": "overdetermined", "ode": "ODE"}
+               "overdetermined": "overdetermined", "ode": "ODE", "partition": "partitioned", "tangent": "tangent plane"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +63,17 @@ def _same(*names):
     return {name: name for name in names}
 
 
+_THESIS = "mbdae.integrators.state_space.methods"
+
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
+    Family("TrapezoidalStateSpace", _THESIS, "Trapezoidal state space", "rtol", "trapezoidal rule in independent accelerations"),
+    Family("TrapezoidalDescriptor", _THESIS, "Trapezoidal descriptor", "rtol", "trapezoidal rule in all accelerations and multipliers"),
+    Family("SdirkDescriptor", _THESIS, "SDIRK descriptor", "rtol", "SDIRK4/16 in all accelerations and multipliers"),
+    Family("SdirkFirstOrder", _THESIS, "SDIRK first order", "rtol", "SDIRK4/15 in independent positions and velocities"),
+    Family("RosenbrockNystrom", _THESIS, "Rosenbrock-Nystrom", "rtol", "linearly implicit, order 4, in independent coordinates"),
     Family("Ida", "mbdae.adapters.sundae", "IDA", "rtol", "SUNDIALS IDA, BDF for DAEs"),
     Family("Cvode", "mbdae.adapters.sundae", "CVODE", "rtol", "SUNDIALS CVODE, multistep for the underlying ODE", "multistep",
            _same("BDF", "Adams")),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .boundary import SolverFailure
+from .charts.fault import ChartError
 from .status import Status
 from .system.assembly import AssemblyError
 from .trajectory import Trajectory
@@ -44,9 +45,9 @@ class Run:
         self.rows = []
         self._wanted = None if t_eval is None else list(t_eval[::-1])
         if self._wanted is None:
-            self.rows.append((t0, *start))
+            self._keep(t0, *start)
         while self._wanted and self.forward * (self._wanted[-1] - t0) <= 0.0:
-            self.rows.append((self._wanted.pop(), *start))
+            self._keep(self._wanted.pop(), *start)
 
     def accept(self, t, y, yd, at):
         """To be called after each internal step of the solver.
@@ -74,7 +75,7 @@ class Run:
         self._store(t, y, yd, at)
         if self._progress is not None:
             self._progress(t)
-        if self._until is not None and self._until(t, *self.problem.motion(y)):
+        if self._until is not None and self._until(t, *self.problem.motion(t, y)):
             raise Finished("a terminal event has been passed")
         if self.steps == self.max_steps and not self.ended:
             raise SolverFailure(Status.TOO_MANY_STEPS, f"{self.max_steps} steps were not enough")
@@ -112,10 +113,16 @@ class Run:
 
     def _store(self, t, y, yd, at):
         if self._wanted is None and (self.ended or self.steps % self._every == 0):
-            self.rows.append((t, y, yd))
+            self._keep(t, y, yd)
         while self._wanted and self.forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
             time = self._wanted.pop()
-            self.rows.append((time, *((y, yd) if time == t else at(time))))
+            self._keep(time, *((y, yd) if time == t else at(time)))
+
+    def _keep(self, t, y, yd):
+        try:
+            self.rows.append(self.problem.stored(t, y, yd) if self.problem is not None else (t, y, yd))
+        except ChartError as error:
+            raise SolverFailure(error.status, error.reason) from error
 
     def trajectory(self, statistics):
         """What has been stored, as states of the system, up to the first one that cannot be projected onto the constraints."""

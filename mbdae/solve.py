@@ -6,8 +6,9 @@ import numpy as np
 
 from .events import Watch, as_events, find_events
 from .model.mechanism import Mechanism
-from .problems import ALIASES, FORMULATIONS
+from .problems import ALIASES, FORMULATIONS, StateSpace
 from .problems.base import Problem
+from .restarts import integrate_in_charts
 from .solution import Solution
 from .system.assembly import State, assemble
 from .system.system import System
@@ -26,8 +27,8 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     t_span : (float, float)
         Backward in time if the second is the smaller one.
     formulation : str, optional
-        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode"`; by default the one that suits the method best, which
-        `Solution.formulation` then names. A `Problem` as target has its own.
+        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode" "partition" "tangent"`; by default the one that suits the
+        method best, which `Solution.formulation` then names. A `Problem` as target has its own.
     state : State, optional
         Consistent start, taken as it is.
     q0, v0 : array_like, optional
@@ -74,9 +75,13 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     start = _start(system, t0, state, q0, v0)
     whole = dense_output or events is not None
     watch = None if events is None else Watch(events, t0, start.q, start.v)
+    options = {"rtol": rtol, "atol": atol, "t_eval": None if whole else t_eval, "every": 1 if whole else every, "progress": progress,
+               "until": watch or None}
     with _told_what_is_missing(method):
-        trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=atol, t_eval=None if whole else t_eval,
-                                      every=1 if whole else every, progress=progress, until=watch or None)
+        if isinstance(problem, StateSpace) and not getattr(method, "keeps_charts", False):
+            trajectory = integrate_in_charts(method, problem, start, t_end, **options)
+        else:
+            trajectory = method.integrate(problem, start, t_end, **options)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
     if events is not None:

@@ -13,6 +13,8 @@ class Status(IntEnum):
     STEP_TOO_SMALL = -3
     TOO_MANY_STEPS = -4
     SOLVER_FAILED = -5
+    SINGULAR = -6
+    CHART_LOST = -7
 
 
 @dataclass
@@ -30,6 +32,8 @@ class Statistics:
     residuals_jacobian : int
         Evaluations spent on difference quotients. The complex step evaluates the residual for complex numbers, which is not counted.
     jacobians, partitioned_updates, factorisations, solves, newton_iterations : int
+    restarts : int
+        How often the run was started anew, or its independent coordinates were exchanged.
     seconds : float
         Wall time of the integration, without compilation of the problem and without the consistent start.
     """
@@ -44,6 +48,7 @@ class Statistics:
     factorisations: int | None = None
     solves: int | None = None
     newton_iterations: int | None = None
+    restarts: int | None = None
     seconds: float | None = None
 
     def as_dict(self):

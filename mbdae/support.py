@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FORMS = ("index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", "ode")
+FORMS = ("index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", "ode", "partition", "tangent")
+
+EXPLICIT = ("ode", "partition", "tangent")
 
 EXPLICIT_ONLY = "it integrates yd = f(t, y)"
-IMPLICIT_ONLY = "it integrates F(t, y, yd) = 0; an explicit solver does 'ode' for less"
+IMPLICIT_ONLY = "it integrates F(t, y, yd) = 0; an explicit solver does {form!r} for less"
 SQUARE_ONLY = "it needs as many equations as unknowns"
 MASS_IS_RESIDUAL = "it takes residuals; 'index3' is the same equations as one"
 
@@ -42,7 +44,7 @@ class Settings:
 
 def explicit_support(**settings):
     """Support of a solver of `yd = f(t, y)`."""
-    return {form: EXPLICIT_ONLY for form in FORMS} | {"ode": Settings(**settings)}
+    return {form: EXPLICIT_ONLY for form in FORMS} | {form: Settings(**settings) for form in EXPLICIT}
 
 
 def implicit_support(**forms):
@@ -50,7 +52,8 @@ def implicit_support(**forms):
 
     Forms that are not named get the reason that holds for every such solver.
     """
-    general = {"ode": IMPLICIT_ONLY, "overdetermined": SQUARE_ONLY, "mass": MASS_IS_RESIDUAL}
+    general = {form: IMPLICIT_ONLY.format(form=form) for form in EXPLICIT}
+    general |= {"overdetermined": SQUARE_ONLY, "mass": MASS_IS_RESIDUAL}
     return forms | {form: reason for form, reason in general.items() if form not in forms}
 
 

@@ -14,7 +14,8 @@ def problem(target, formulation="ggl", **parameters):
     target : str, Mechanism or System
         Name of a mechanism of the library, or one's own.
     formulation : str
-        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode"`.
+        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode" "partition"
+        "tangent"`.
     **parameters
         Of a mechanism of the library, see `mbdae list --long`.
 

@@ -1,7 +1,7 @@
 """Problem classes: the equations of a system in the form a solver wants, with everything the solver must be told.
 
 `Index3`, `GGL`, `Gear`, `Index2`, `Index1`, `Overdetermined` are implicit problems `F(t, y, yd) = 0`, `MassMatrix` is `M yd = f(t, y)`,
-`UnderlyingODE` is `yd = f(t, y)`.
+`UnderlyingODE` is `yd = f(t, y)`; so is `StateSpace`, in independent coordinates.
 
 The form of Hiller and Anantharaman, as the DAE solvers of Python know it (multipliers as derivatives of further unknowns, both constraints
 kept), is `Gear` with the opposite sign of the multipliers; its name is accepted wherever a formulation is named.
@@ -14,9 +14,12 @@ from .index2 import Index2
 from .index3 import Index3
 from .mass_matrix import MassMatrix
 from .overdetermined import Overdetermined
+from .state_space import StateSpace, TangentStateSpace
 from .underlying_ode import UnderlyingODE
 
-FORMULATIONS = {c.formulation: c for c in (Index3, GGL, Gear, Index2, Index1, MassMatrix, Overdetermined, UnderlyingODE)}
+FORMULATIONS = {c.formulation: c for c in (Index3, GGL, Gear, Index2, Index1, MassMatrix, Overdetermined, UnderlyingODE, StateSpace,
+                                           TangentStateSpace)}
 ALIASES = {"hiller-anantharaman": "gear"}
 
-__all__ = ["ALIASES", "FORMULATIONS", "GGL", "Gear", "Index1", "Index2", "Index3", "MassMatrix", "Overdetermined", "UnderlyingODE"]
+__all__ = ["ALIASES", "FORMULATIONS", "GGL", "Gear", "Index1", "Index2", "Index3", "MassMatrix", "Overdetermined", "StateSpace",
+           "TangentStateSpace", "UnderlyingODE"]

@@ -225,9 +225,13 @@ class Problem:
         b = self.blocks
         return y[..., b["q"]], y[..., b["v"]], yd[..., b["v"]], y[..., b["lam"]]
 
-    def motion(self, y):
-        """`(q, v)`, copies."""
+    def motion(self, t, y):
+        """`(q, v)` at one time, copies."""
         return y[self.blocks["q"]].copy(), y[self.blocks["v"]].copy()
+
+    def stored(self, t, y, yd):
+        """What a run keeps of an output of a solver until it asks `state`; whatever holds for the present moment only is settled here."""
+        return t, y, yd
 
     def state(self, t, y, yd):
         """`(q, v, a, lam)` at one time, for the output of a solver.

@@ -88,6 +88,7 @@ class Known:
         self._at = dict(zip(sizes, np.cumsum([0, *sizes.values()])))
         self._pieces = np.zeros(sum(sizes.values()))
         self._pieces[0] = 1.0
+        self._depends_on_state = any(piece.lstrip("-") not in ("I", "0") for *_, piece in problem.known_blocks)
         self._views = [self._pieces[self._at[k]:self._at[k] + sizes[k]] for k in ("M", "G", "T", "TG")]
         self._seed, self._rate = np.zeros(system.nv), np.zeros(system.nq)
         where = {"M": mass, "G": gradient, "T": _positions(map_v), "TG": _positions(stab)}
@@ -104,9 +105,10 @@ class Known:
     def evaluate(self, t, y, yd):
         """`(F_y, F_yd)`: values in the order of `problem.pattern`, new arrays; the first is zero where it is not known."""
         p = self._problem
-        q = np.ascontiguousarray(y[p.blocks["q"]])
-        _pieces(t, q, p.model, self._work, self._sweep, self._seed, self._rate, self._products, *self._views)
-        p.system.callbacks.check()
+        if self._depends_on_state:
+            q = np.ascontiguousarray(y[p.blocks["q"]])
+            _pieces(t, q, p.model, self._work, self._sweep, self._seed, self._rate, self._products, *self._views)
+            p.system.callbacks.check()
         values = np.empty(p.pattern.nnz), np.empty(p.pattern.nnz)
         for scattering, out in zip((self._y, self._yd), values):
             _scatter(*scattering, self._pieces, out)

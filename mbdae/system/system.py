@@ -168,6 +168,19 @@ class System:
         return self.nv - self.nc
 
     @property
+    def freedom(self):
+        """Number of degrees of freedom: `nv` less the constraint equations that do not follow from others."""
+        return self.nv - self.nc + len(self.dependent)
+
+    @property
+    def rheonomic(self):
+        """Whether the equations may depend on time explicitly: by a motion, or by a user's function that is told the time."""
+        head = self.model[:lay.HEADER_BYTES].view(np.int64)
+        springs = [lay.table(self.model, which, lay.SPRING_T) for which in (lay.TSDA, lay.RSDA)]
+        moving = (lay.table(self.model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any()
+        return bool(head[lay.KIND] == lay.USER or head[lay.USER_FORCE + 1] or moving or any((x["law"] != 0).any() for x in springs))
+
+    @property
     def has_friction(self):
         """Whether the forces depend on the multipliers."""
         return bool(self.model[:lay.HEADER_BYTES].view(np.int64)[lay.COUPLED])

@@ -1,0 +1,149 @@
+"""A chart at one configuration: the factors that serve positions, velocities and accelerations alike.
+
+One factorisation of the reduced matrix `B = Phi_q M^-1 Phi_q^T` does it all. Solving `[M Phi_q^T; Phi_q 0]` for the rows of `PT` gives
+`X` with `Phi_q X = 0`; then `S = PT X` is the inverse of the reduced mass matrix and `N = X S^-1` the basis of the null space with
+`PT N = I`, which for coordinate partitioning is `[H; I]` [Negrut, eqs. (3.12), (3.16)] and for tangent planes `P` of eq. (B.24).
+"""
+
+import numpy as np
+
+from ..compiled import compiled
+from ..system import kernels, kkt, sparse
+from ..system import layout as lay
+from ..system.layout import BODY_T, RIGID, header, part, table
+from .store import bases, chart, scratch
+
+GOOD, NOT_FINITE, RANK_LOST, CHART_LOST, NO_POSITION, NO_FRICTION = range(6)
+VANISHED = 1e-13  # what the constraints must leave of a coordinate's freedom, in the metric of M^-1, lest it count as dependent
+
+
+@compiled
+def prepare(t, q, n, store, model, work):
+    """Factorise at `q`, where `n` is the number of independent coordinates; returns `GOOD` or what is wrong."""
+    PT, N, S = bases(n, model, store)
+    free, _, zero, lam, _, _, lengths, _ = scratch(n, model, store)
+    kernels.place(q, model, work)
+    kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
+    kernels.mass(t, q, model, work)
+    head = header(model)
+    lost = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+    if lost > head[lay.DEPENDENT + 1]:
+        return RANK_LOST
+    map_chart(t, q, chart(n, model, store), model, PT)
+    sparse.fill(zero, 0.0)
+    for k in range(n):
+        sparse.mass_solve(part(model, work, lay.W_MINV), PT[k], model, free)
+        lengths[k] = dot(PT[k], free)
+        kkt.solve(model, work, PT[k], zero, N[k], lam)
+    return _normalise(PT, N, S, lengths)
+
+
+@compiled
+def map_chart(t, q, P, model, PT):
+    """`PT = P T(q)`."""
+    head = header(model)
+    if head[lay.IDENTITY_MAP]:
+        PT[:] = P
+    elif head[lay.KIND] == lay.MULTIBODY:
+        _map_bodies(q, P, table(model, lay.BODY, BODY_T), PT)
+    else:
+        unit, column = np.zeros(PT.shape[1], PT.dtype), np.empty(q.shape[0], PT.dtype)
+        for j in range(PT.shape[1]):
+            unit[j] = 1.0
+            kernels.qdot(t, q, unit, model, column)
+            unit[j] = 0.0
+            for i in range(P.shape[0]):
+                PT[i, j] = dot(P[i], column)
+
+
+@compiled
+def _map_bodies(q, P, bodies, PT):
+    for b in range(bodies.shape[0]):
+        at, to = bodies[b]["q"], bodies[b]["v"]
+        for i in range(P.shape[0]):
+            for k in range(3):
+                PT[i, to + k] = P[i, at + k]
+        if bodies[b]["kind"] == RIGID:
+            e0, e1, e2, e3 = 0.5 * q[at + 3], 0.5 * q[at + 4], 0.5 * q[at + 5], 0.5 * q[at + 6]
+            for i in range(P.shape[0]):
+                p0, p1, p2, p3 = P[i, at + 3], P[i, at + 4], P[i, at + 5], P[i, at + 6]
+                PT[i, to + 3] = -e1 * p0 + e0 * p1 + e3 * p2 - e2 * p3
+                PT[i, to + 4] = -e2 * p0 - e3 * p1 + e0 * p2 + e1 * p3
+                PT[i, to + 5] = -e3 * p0 + e2 * p1 - e1 * p2 + e0 * p3
+
+
+@compiled
+def dot(x, y):
+    """`x . y`, without conjugation."""
+    s = 0.0 * x[0] * y[0]
+    for k in range(x.shape[0]):
+        s += x[k] * y[k]
+    return s
+
+
+@compiled
+def _normalise(PT, X, S, lengths):
+    """`S = PT X`, its Cholesky factor in the place of `S`, and `N = S^-1 X` in the place of `X`, both by rows.
+
+    `lengths` are the diagonal entries of `PT M^-1 PT^T`, which `S` would have if there were no constraints.
+    """
+    n = S.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            s = dot(PT[i], X[j])
+            for k in range(j):
+                s -= S[i, k] * S[j, k]
+            if j < i:
+                S[i, j] = s / S[j, j]
+            elif s.real > VANISHED * lengths[i].real:
+                S[i, i] = np.sqrt(s)
+            else:
+                return CHART_LOST if np.isfinite(s.real) else NOT_FINITE
+    for i in range(n):  # forward and back substitution with all rows at once
+        for k in range(i):
+            _add(-S[i, k], X[k], X[i])
+        _scale(1.0 / S[i, i], X[i])
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            _add(-S[k, i], X[k], X[i])
+        _scale(1.0 / S[i, i], X[i])
+    return GOOD
+
+
+@compiled
+def _add(c, x, y):
+    for k in range(x.shape[0]):
+        y[k] += c * x[k]
+
+
+@compiled
+def _scale(c, x):
+    for k in range(x.shape[0]):
+        x[k] *= c
+
+
+@compiled
+def combine(columns, c, out):
+    """`out += sum_k c_k columns[k]`."""
+    for k in range(c.shape[0]):
+        _add(c[k], columns[k], out)
+
+
+@compiled
+def particular(c, model, work, lam, out):
+    """`out = M^-1 Phi_q^T B^-1 c`, the solution of `Phi_q x = c` of least norm in the metric of `M`; `lam` is scratch."""
+    kkt.solve_reduced(model, work, c, lam)
+    sparse.fill(out, 0.0)
+    sparse.add_transposed(part(model, work, lay.W_G), lam, model, out)
+    sparse.mass_solve(part(model, work, lay.W_MINV), out, model, out)
+
+
+@compiled
+def solve_chart(c, d, n, store, model, work, out):
+    """`out` with `Phi_q out = c` and `PT out = d`, at the configuration that was prepared; `d` is overwritten."""
+    PT, N, _ = bases(n, model, store)
+    _, _, _, lam, _, _, _, _ = scratch(n, model, store)
+    particular(c, model, work, lam, out)
+    for k in range(n):
+        d[k] -= dot(PT[k], out)
+    combine(N, d, out)

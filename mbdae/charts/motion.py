@@ -1,0 +1,215 @@
+"""From independent coordinates to the motion: positions, velocities, accelerations and multipliers on the constraints.
+
+Of the equations `Phi(t, q) = 0`, `P q = z` positions are found by a quasi-Newton iteration with the factors of a configuration near by,
+those of `Phi_q v = nu`, `P T v = z'` velocities, and of `[M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma)` the rest [Negrut, eqs. (3.7)-(3.11)].
+Then `z'' = P (T a + T' v)`. The norms of quaternions need no equations: the retraction keeps them.
+"""
+
+import numpy as np
+
+from ..compiled import compiled
+from ..system import kernels, kkt, sparse
+from ..system import layout as lay
+from ..system.layout import BODY_T, RIGID, header, part, table
+from .configuration import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE, combine, dot, prepare, solve_chart
+from .store import bases, chart, scratch
+
+ITERATIONS = 30  # of the positions
+FRICTION_ITERATIONS = 100
+PRECISION = 1e-14  # of positions, relative to the largest
+ROUNDING = 1e-11  # corrections below this that do not shrink any more are rounding
+SLOW = 0.2  # rate of convergence beyond which the factors are renewed
+REFINEMENTS = 3  # of the velocities, if rounding has not been reached before
+TIRED = 0.7  # rate with renewed factors beyond which it is given up
+
+
+@compiled
+def evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work):
+    """Everything at `(z, z')`. `q` is a guess on entry, and the factors in `store` and `work` belong to some configuration near it.
+
+    Returns `GOOD`, with the factors of the new configuration, or what is wrong.
+    """
+    status = place(t, z, zd, q, v, store, model, work)
+    if status == GOOD:
+        status = accelerations(t, q, v, a, lam, model, work)
+        second_rates(t, q, v, a, z.shape[0], store, model, zdd)
+    return status
+
+
+@compiled
+def place(t, z, zd, q, v, store, model, work):
+    """Positions and velocities at `(z, z')`, and the factors there; what is wrong if it is not `GOOD`."""
+    status = positions(t, z, q, store, model, work)
+    if status == GOOD:
+        status = prepare(t, q, z.shape[0], store, model, work)
+    if status == GOOD:
+        velocities(t, q, zd, v, store, model, work)
+    return status
+
+
+@compiled
+def positions(t, z, q, store, model, work):
+    """`q` with `Phi(t, q) = 0` and `P q = z`, from a guess."""
+    n = z.shape[0]
+    move, _, r, _, trial, _, d, _ = scratch(n, model, store)
+    P, before, renewed = chart(n, model, store), np.inf, False
+    for _ in range(ITERATIONS):
+        kernels.place(q, model, work)
+        kernels.phi(t, q, model, work, r)
+        for k in range(r.shape[0]):
+            r[k] = -r[k]
+        for k in range(n):
+            d[k] = z[k] - dot(P[k], q)
+        solve_chart(r, d, n, store, model, work, move)
+        size, scale = largest(move), 1.0 + largest(q)
+        if not np.isfinite(size):
+            return NOT_FINITE
+        rate = size / before
+        if rate > TIRED and size <= ROUNDING * scale:
+            return GOOD
+        if rate > TIRED and renewed:
+            return NO_POSITION
+        kernels.retract(q, move, model, trial)
+        q[:] = trial
+        if size <= PRECISION * scale or 0.0 < rate * size <= PRECISION * scale:
+            return GOOD
+        before = size
+        if renewed or rate > SLOW:
+            renewed = True
+            status = prepare(t, q, n, store, model, work)
+            if status != GOOD:
+                return status
+    return NO_POSITION
+
+
+@compiled
+def largest(x):
+    """The largest absolute value, NaN if there is one."""
+    out = 0.0
+    for k in range(x.shape[0]):
+        size = abs(x[k])
+        if not size <= out:
+            out = size
+    return out
+
+
+@compiled
+def velocities(t, q, zd, v, store, model, work):
+    """`v` with `Phi_q v = nu` and `P T v = z'`, at the configuration that was prepared, refined to rounding."""
+    n = zd.shape[0]
+    move, _, r, product, _, _, d, _ = scratch(n, model, store)
+    PT, N, _ = bases(n, model, store)
+    sparse.fill(v, 0.0)
+    combine(N, zd, v)
+    for _ in range(REFINEMENTS):
+        kernels.place_velocity(v, model, work)
+        kernels.nu(t, q, model, work, r)
+        sparse.times(part(model, work, lay.W_G), v, model, product)
+        for k in range(r.shape[0]):
+            r[k] -= product[k]
+        for k in range(n):
+            d[k] = zd[k] - dot(PT[k], v)
+        if max(largest(r), largest(d)) <= PRECISION * (1.0 + largest(v)):
+            return
+        solve_chart(r, d, n, store, model, work, move)
+        for k in range(v.shape[0]):
+            v[k] += move[k]
+    kernels.place_velocity(v, model, work)
+
+
+@compiled
+def accelerations(t, q, v, a, lam, model, work):
+    """`a` and `lam` at the configuration and velocities that were prepared; with joint friction `lam` is a guess on entry."""
+    head = header(model)
+    force, gamma = np.empty_like(v), np.empty_like(lam)
+    kernels.gamma(t, q, v, model, work, gamma)
+    if not head[lay.COUPLED]:
+        kernels.force(t, q, v, lam, model, work, force)
+        kkt.solve(model, work, force, gamma, a, lam)
+        return GOOD if np.isfinite(largest(a)) and np.isfinite(largest(lam)) else NOT_FINITE
+    old = np.empty_like(lam)
+    for _ in range(FRICTION_ITERATIONS):
+        old[:] = lam
+        kernels.force(t, q, v, old, model, work, force)
+        kkt.solve(model, work, force, gamma, a, lam)
+        if not (np.isfinite(largest(a)) and np.isfinite(largest(lam))):
+            return NOT_FINITE
+        if settled(lam, old):
+            return GOOD
+    return NO_FRICTION
+
+
+@compiled
+def settled(lam, old):
+    """Whether the multipliers have stopped to change, in their real parts and in their derivatives."""
+    change = size = slope_change = slope = 0.0
+    for k in range(lam.shape[0]):
+        change, size = max(change, abs(lam[k].real - old[k].real)), max(size, abs(lam[k].real))
+        slope_change, slope = max(slope_change, abs(lam[k].imag - old[k].imag)), max(slope, abs(lam[k].imag))
+    return change <= 1e-14 * (1.0 + size) and slope_change <= 1e-12 * slope
+
+
+@compiled
+def polish(t, q, v, a, lam, model, work):
+    """Removes the rounding of `a` and `lam` by one step of refinement, at the configuration that was prepared."""
+    force, gamma, x, y = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
+    G = part(model, work, lay.W_G)
+    kernels.force(t, q, v, lam, model, work, force)
+    kernels.gamma(t, q, v, model, work, gamma)
+    sparse.mass_times(kernels.mass_values(model, work), a, model, x)
+    sparse.add_transposed(G, lam, model, x)
+    sparse.times(G, a, model, y)
+    for k in range(x.shape[0]):
+        force[k] -= x[k]
+    for k in range(y.shape[0]):
+        gamma[k] -= y[k]
+    kkt.solve(model, work, force, gamma, x, y)
+    for k in range(x.shape[0]):
+        a[k] += x[k]
+    for k in range(y.shape[0]):
+        lam[k] += y[k]
+
+
+@compiled
+def second_rates(t, q, v, a, n, store, model, zdd):
+    """`z'' = P q'' = P (T a + T' v)`, at the configuration that was prepared."""
+    P = chart(n, model, store)
+    PT, _, _ = bases(n, model, store)
+    for k in range(n):
+        zdd[k] = dot(PT[k], a)
+    head = header(model)
+    if head[lay.IDENTITY_MAP]:
+        return
+    _, _, _, _, turn, _, _, _ = scratch(n, model, store)
+    if head[lay.KIND] == lay.MULTIBODY:
+        quaternion_turn(q, v, table(model, lay.BODY, BODY_T), turn)
+    else:
+        map_rate(t, q, v, model, turn)
+    for k in range(n):
+        zdd[k] += dot(P[k], turn)
+
+
+@compiled
+def quaternion_turn(q, v, bodies, out):
+    """`T' v`: for a quaternion `-|omega|^2 p / 4`, since `p' = p (0, omega) / 2`."""
+    sparse.fill(out, 0.0)
+    for b in range(bodies.shape[0]):
+        if bodies[b]["kind"] == RIGID:
+            at, to = bodies[b]["q"] + 3, bodies[b]["v"] + 3
+            w2 = v[to] * v[to] + v[to + 1] * v[to + 1] + v[to + 2] * v[to + 2]
+            for k in range(4):
+                out[at + k] = -0.25 * w2 * q[at + k]
+
+
+@compiled
+def map_rate(t, q, v, model, out):
+    """`T' v` of a user's kinematic map, by differences of fourth order along the motion."""
+    rate, moved, step = np.empty_like(q), np.empty_like(q), 1e-3 / (1.0 + largest(v))
+    kernels.qdot(t, q, v, model, rate)
+    out[:] = 0.0
+    for k in range(4):
+        s, weight = (-2.0, -1.0, 1.0, 2.0)[k] * step, (1.0, -8.0, 8.0, -1.0)[k] / (12.0 * step)
+        value = np.empty_like(q)
+        moved[:] = q + s * rate
+        kernels.qdot(t + s, moved, v, model, value)
+        out += weight * value

@@ -1,0 +1,134 @@
+"""Implicit stages with accelerations as unknowns: the state-space and the descriptor form [Negrut, sections 3.2, 3.3, 4.1-4.3].
+
+A stage has positions `z = z~ + beta h^2 x` and velocities `z' = z'~ + gamma h x`, and `x` is the acceleration `z''` there.
+"""
+
+import numpy as np
+
+from ...charts.configuration import GOOD, NOT_FINITE, dot, solve_chart
+from ...charts.motion import second_rates
+from ...charts.store import bases
+from ...compiled import compiled
+from ...system import kernels, kkt, sparse
+from ...system import layout as lay
+from ...system.layout import header, part
+from .dense import solve
+from .step import CONVERGED, DIVERGED, EVALUATIONS, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
+
+
+@compiled
+def stage(descriptor, t, gh, bhh, eta, start, trial, near, base, based, x, tools, counts):
+    """Newton's method for one stage from the guess `x`; `(status, eta, rate)`, with the state that belongs to it in `trial`.
+
+    `descriptor`: the unknowns are all accelerations and the multipliers, with the equations of motion and the constraints on the
+    acceleration level as equations; otherwise the independent accelerations, with the independent equations of motion.
+    """
+    store, model, work, place, _ = tools
+    n = x.shape[0]
+    dx, p, pd, before, rate = np.empty(n), np.empty(n), np.empty(n), 0.0, 0.0
+    eta = max(eta, 1e-16) ** 0.8
+    for iteration in range(MOST_ITERATIONS):
+        for k in range(n):
+            trial[0][k], trial[1][k] = base[k] + bhh * x[k], based[k] + gh * x[k]
+        counts[EVALUATIONS] += 1
+        status = place(t, trial[0], trial[1], trial[3], trial[4], store, model, work)
+        if status != GOOD:
+            return status, eta, rate
+        if descriptor:
+            _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx)
+        else:
+            _independent_correction(t, trial, near, x, tools, dx)
+        counts[SOLVES] += 1
+        counts[ITERATIONS] += 1
+        for k in range(n):
+            x[k] += dx[k]
+            p[k], pd[k] = bhh * dx[k], gh * dx[k]
+        moved = size(p, pd, near, start[3], model)
+        if not np.isfinite(moved):
+            return NOT_FINITE, eta, rate
+        rate = moved / before if iteration > 0 and before > 0.0 else rate
+        verdict, eta = judge(iteration, moved, before, eta)
+        if verdict != 0:
+            return (CONVERGED if verdict > 0 else DIVERGED), eta, rate
+        before = moved
+    return DIVERGED, eta, rate
+
+
+@compiled
+def _independent_correction(t, trial, near, x, tools, dx):
+    """`dx = -(M^ W)^-1 Psi` with `Psi = N^T (M a - Q)`, the independent equations of motion [Negrut, eqs. (3.30), (3.47)].
+
+    The accelerations `a` that belong to `x` follow from the constraints; the multipliers drop out, since `N^T Phi_q^T = 0`.
+    """
+    store, model, work, _, _ = tools
+    _, _, _, q, v, a, lam = trial
+    n = x.shape[0]
+    _, N, S = bases(n, model, store)
+    _, _, _, W, pivots, _ = near
+    gamma, force, inertia, rest = np.empty_like(lam), np.empty_like(v), np.empty_like(v), np.zeros(n)
+    kernels.gamma(t, q, v, model, work, gamma)
+    sparse.fill(a, 0.0)
+    second_rates(t, q, v, a, n, store, model, rest)
+    for k in range(n):
+        rest[k] = x[k] - rest[k]
+    solve_chart(gamma, rest, n, store, model, work, a)
+    kernels.force(t, q, v, lam, model, work, force)
+    sparse.mass_times(kernels.mass_values(model, work), a, model, inertia)
+    for k in range(v.shape[0]):
+        inertia[k] -= force[k]
+    if header(model)[lay.COUPLED]:  # friction needs the multipliers: from the dependent equations [Negrut, eq. (3.11)]
+        sparse.mass_solve(part(model, work, lay.W_MINV), inertia, model, force)
+        sparse.times(part(model, work, lay.W_G), force, model, gamma)
+        kkt.solve_reduced(model, work, gamma, lam)
+        for k in range(lam.shape[0]):
+            lam[k] = -lam[k]
+    for k in range(n):
+        rest[k] = -dot(N[k], inertia)
+    for k in range(n):  # M^^-1 = S = L L^T
+        dx[k] = 0.0
+        for i in range(k, n):
+            dx[k] += S[i, k] * rest[i]
+    for k in range(n - 1, -1, -1):
+        s = 0.0
+        for i in range(k + 1):
+            s += S[k, i] * dx[i]
+        dx[k] = s
+    solve(W, pivots, dx)
+
+
+@compiled
+def _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx):
+    """Newton correction of `(a, lam)` for the equations (3.76) of [Negrut]; `dx` is its part in the independent accelerations.
+
+    The matrix is that of the accelerations, which has been factorised here, plus `n` columns by which the positions and velocities
+    depend on `x`. Its inverse is therefore had from that of the former and the small matrix `W` (Sherman, Morrison, Woodbury).
+    """
+    store, model, work, _, _ = tools
+    _, _, _, q, v, a, lam = trial
+    (_, A1, L1, _, A2, L2, _), _, _, W, pivots, _ = near
+    n = x.shape[0]
+    PT, _, _ = bases(n, model, store)
+    G = part(model, work, lay.W_G)
+    r, c, y, m = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
+    kernels.force(t, q, v, lam, model, work, r)
+    kernels.gamma(t, q, v, model, work, c)
+    sparse.mass_times(kernels.mass_values(model, work), a, model, y)
+    sparse.add_transposed(G, lam, model, y)
+    sparse.times(G, a, model, m)
+    for k in range(r.shape[0]):
+        r[k] -= y[k]
+    for k in range(c.shape[0]):
+        c[k] -= m[k]
+    second_rates(t, q, v, a, n, store, model, dx)
+    kkt.solve(model, work, r, c, y, m)
+    for k in range(n):
+        dx[k] += dot(PT[k], y) - x[k]
+    solve(W, pivots, dx)
+    for k in range(y.shape[0]):
+        a[k] += y[k]
+    for k in range(m.shape[0]):
+        lam[k] += m[k]
+    add_rows(bhh, A1, dx, a)
+    add_rows(gh, A2, dx, a)
+    add_rows(bhh, L1, dx, lam)
+    add_rows(gh, L2, dx, lam)

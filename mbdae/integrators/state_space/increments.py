@@ -1,0 +1,89 @@
+"""SDIRK steps on the first-order form, with increments of positions and velocities as unknowns [Negrut, sections 3.4.1.3, 4.5.2]."""
+
+import numpy as np
+
+from ...charts.configuration import GOOD, NOT_FINITE
+from ...compiled import compiled
+from .dense import solve
+from .step import CONVERGED, DIVERGED, EVALUATIONS, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
+
+
+@compiled
+def attempt(t, h, eta, start, trial, near, stages, tableau, tools, counts):
+    """All stages of a step: `(status, eta, rate)`, with the increments `(Z, Z')` in `stages`.
+
+    `z_i = sum_j a_ij k_j` with `k_i = h g(z0 + z_i)` is solved for the increment `z_i` of both halves of `w = (z, z')`. Derivatives of
+    stages before are taken from their increments, `k = A^-1 z`, not evaluated anew [Negrut, eqs. (4.84)-(4.88)].
+    """
+    A, _, c, guess, _, _, _ = tableau
+    Z, Zd, K, Kd = stages
+    n, gamma, slowest = Z.shape[1], A[0, 0], 0.0
+    trial[3][:], trial[6][:] = start[3], start[6]
+    base, based = np.empty(n), np.empty(n)
+    for i in range(A.shape[0]):
+        base[:], based[:] = 0.0, 0.0
+        for j in range(i):
+            for k in range(n):
+                base[k] += A[i, j] * K[j, k]
+                based[k] += A[i, j] * Kd[j, k]
+        for k in range(n):
+            Z[i, k], Zd[i, k] = (gamma * h * start[1][k], gamma * h * start[2][k]) if i == 0 else (0.0, 0.0)
+            for j in range(i):
+                Z[i, k] += guess[i, j] * Z[j, k]
+                Zd[i, k] += guess[i, j] * Zd[j, k]
+        status, eta, rate = _stage(t + c[i] * h, gamma * h, eta, start, trial, near, base, based, Z[i], Zd[i], tools, counts)
+        if status != CONVERGED:
+            return status, eta, rate
+        slowest = max(slowest, rate)
+        for k in range(n):
+            K[i, k], Kd[i, k] = (Z[i, k] - base[k]) / gamma, (Zd[i, k] - based[k]) / gamma
+    return CONVERGED, eta, slowest
+
+
+@compiled
+def _stage(t, gh, eta, start, trial, near, base, based, z, zd, tools, counts):
+    """Newton's method for one stage; `(status, eta, rate)`."""
+    store, model, work, _, evaluate = tools
+    n = z.shape[0]
+    d, dd, before, rate = np.empty(n), np.empty(n), 0.0, 0.0
+    eta = max(eta, 1e-16) ** 0.8
+    for iteration in range(MOST_ITERATIONS):
+        for k in range(n):
+            trial[0][k], trial[1][k] = start[0][k] + z[k], start[1][k] + zd[k]
+        counts[EVALUATIONS] += 1
+        status = evaluate(t, trial[0], trial[1], trial[3], trial[4], trial[5], trial[6], trial[2], store, model, work)
+        if status != GOOD:
+            return status, eta, rate
+        for k in range(n):
+            d[k] = base[k] + gh * trial[1][k] - z[k]
+            dd[k] = based[k] + gh * trial[2][k] - zd[k]
+        correct(gh, d, dd, near, d, dd)
+        counts[SOLVES] += 1
+        counts[ITERATIONS] += 1
+        moved = size(d, dd, near, start[3], model)
+        for k in range(n):
+            z[k] += d[k]
+            zd[k] += dd[k]
+        if not np.isfinite(moved):
+            return NOT_FINITE, eta, rate
+        rate = moved / before if iteration > 0 and before > 0.0 else rate
+        verdict, eta = judge(iteration, moved, before, eta)
+        if verdict != 0:
+            return (CONVERGED if verdict > 0 else DIVERGED), eta, rate
+        before = moved
+    return DIVERGED, eta, rate
+
+
+@compiled
+def correct(gh, r, rd, near, out, outd):
+    """`(I - gamma h G) (out, outd) = (r, rd)` for `G = [0 I; J1 J2]` by one solve of half the size [Negrut, eqs. (3.101)-(3.105)].
+
+    `out` may be `r` and `outd` may be `rd`.
+    """
+    jacobians, _, _, W, pivots, _ = near
+    for k in range(rd.shape[0]):
+        outd[k] = rd[k]
+    add_rows(gh, jacobians[3], r, outd)
+    solve(W, pivots, outd)
+    for k in range(r.shape[0]):
+        out[k] = r[k] + gh * outd[k]

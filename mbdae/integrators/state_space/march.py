@@ -1,0 +1,187 @@
+"""The time loop of the state-space methods: steps with error control until something asks for attention."""
+
+import numpy as np
+
+from ...charts.condition import WORN, condition
+from ...charts.configuration import GOOD, prepare
+from ...charts.derivative import by_time
+from ...charts.motion import polish, second_rates
+from ...charts.store import bases
+from ...compiled import compiled
+from .attempts import ROSENBROCK, attempt
+from .interpolation import interpolate
+from .step import (
+    BAD_DERIVATIVES,
+    CONVERGED,
+    DIVERGED,
+    ERROR_TEST,
+    EVALUATIONS,
+    EXTRA,
+    JACOBIANS,
+    REJECTED_ERROR,
+    REJECTED_NEWTON,
+    STEPS,
+    STORED,
+    size,
+    weigh,
+)
+
+ARRIVED, PAUSED, WORN_OUT, FAILED = range(4)
+H, ETA, FIRST, LARGEST, FAULT, JACOBIAN_AGE, DIRTY, PHASE, WANTED, AFTER_REJECTION, CONTROL = range(11)
+
+SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
+SLOW = 1e-3  # rate of convergence beyond which the next step gets derivatives of its own
+STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
+
+
+@compiled
+def march(method, options, t, t_end, tolerances, control, counts, start, trial, near, stages, error, tableaus, tools, derive, scratch,
+          wanted, every, most, out):
+    """Steps until the end, until `most` of them are done or the room for output is used up, until the chart is worn or a step fails.
+
+    `options` are `(filtered, fixed, rheonomic, extra)`, the last of them evaluations that derivatives take, `tolerances` `(rtol, atol,
+    exponent)`, the last of the error for the new step size; `derive` is one of the kernels `DERIVATIVES`. Returns `(code, t)`; `start` is
+    then the state at `t`, and `counts[STORED]` the number of states in `out`.
+    """
+    filtered, fixed, rheonomic, extra = options
+    rtol, atol, exponent = tolerances
+    direction, done, n = (1.0 if t_end > t else -1.0), 0, start[0].shape[0]
+    smallest = 1e-15 * max(abs(t), abs(t_end))
+    counts[STORED] = 0
+    while True:
+        if done == most or (wanted.shape[0] == 0 and counts[STORED] == out[0].shape[0]):
+            return PAUSED, t
+        rest = t_end - t
+        h = direction * min(abs(control[H]), control[LARGEST])
+        last = abs(h) * STRETCH >= abs(rest)
+        if last:
+            h = rest
+        end = t_end if last else t + h
+        weigh(start, start, rtol, atol, near[5])
+        if control[JACOBIAN_AGE] < 0.0:
+            by_clock = rheonomic and method == ROSENBROCK
+            counts[EXTRA] += extra
+            _derive(by_clock, t, control, start, near, tools, derive, scratch, counts)
+            if control[FAULT] == BAD_DERIVATIVES:
+                return FAILED, t
+        status, eta, rate = attempt(method, t, h, control[ETA], filtered, start, trial, near, stages, error, tableaus, tools, counts)
+        control[ETA], control[DIRTY], estimate = eta, 1.0, 0.0
+        if status == CONVERGED and not fixed:
+            weigh(start, trial, rtol, atol, near[5])
+            estimate = size(error[0], error[1], near, start[3], tools[1])
+        factor = min(GROW, max(SHRINK, SAFETY * estimate ** -exponent if estimate > 0.0 else GROW))
+        if status == CONVERGED and not estimate <= 1.0:
+            status, factor = ERROR_TEST, (factor if estimate < np.inf else SHRINK)
+        if status == CONVERGED:
+            status = _finish(end, trial, tools, counts)
+        if status != CONVERGED:
+            if _give_up(fixed, factor, h, smallest, status, control, counts):
+                return FAILED, t
+            continue
+        wear = condition(end, trial[3], n, tools[0], tools[1], tools[2])
+        control[DIRTY] = 0.0
+        _store(method, t, end, h, last, start, trial, stages, tableaus[1], tools, wanted, every, control, counts, out)
+        counts[STEPS] += 1
+        done += 1
+        t = end
+        for k in range(len(start)):
+            start[k][:] = trial[k]
+        if not fixed:
+            grown = abs(h) * (min(factor, 1.0) if control[AFTER_REJECTION] > 0.0 else factor)
+            control[H] = max(grown, control[H]) if last else grown
+        control[AFTER_REJECTION] = 0.0
+        control[JACOBIAN_AGE] = -1.0 if method == ROSENBROCK or rate > SLOW else control[JACOBIAN_AGE] + 1.0
+        if last:
+            return ARRIVED, t
+        if wear > WORN * control[FIRST]:
+            control[FIRST] = wear
+            return WORN_OUT, t
+
+
+@compiled
+def _give_up(fixed, factor, h, smallest, status, control, counts):
+    """After a step that has failed: shorten it, with derivatives of its own if those it had were old; whether it has become too short."""
+    counts[REJECTED_ERROR if status == ERROR_TEST else REJECTED_NEWTON] += 1
+    if status != ERROR_TEST:
+        factor = 0.5 if status >= DIVERGED else 0.25
+        if control[JACOBIAN_AGE] > 0.0:
+            control[JACOBIAN_AGE] = -1.0
+            factor = 1.0 if status == DIVERGED else factor
+        elif fixed:
+            factor = 0.0
+    control[FAULT], control[H], control[AFTER_REJECTION] = status, abs(h) * factor, 1.0
+    return control[H] < smallest
+
+
+@compiled
+def _derive(by_clock, t, control, start, near, tools, derive, scratch, counts):
+    """The derivatives at the start of a step."""
+    jacobians, basis, explicit, _, _, _ = near
+    store, model, work, _, evaluate = tools
+    z, zd, _, q, v, a, lam = start
+    n = z.shape[0]
+    if by_clock:
+        if by_time(evaluate, t, z, zd, q, v, a, lam, store, model, work, explicit) != GOOD:
+            explicit[:] = 0.0
+        counts[EXTRA] += 2
+        control[DIRTY] = 1.0
+    if control[DIRTY] > 0.0:
+        prepare(t, q, n, store, model, work)
+        control[DIRTY] = 0.0
+    basis[:] = bases(n, model, store)[1]
+    good = derive(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians)
+    counts[JACOBIANS] += 1
+    control[JACOBIAN_AGE], control[FAULT] = 0.0, 0.0 if good else BAD_DERIVATIVES
+
+
+@compiled
+def _finish(t, trial, tools, counts):
+    """All that belongs to the new `(z, z')`, without rounding."""
+    store, model, work, _, evaluate = tools
+    z, zd, x, q, v, a, lam = trial
+    counts[EVALUATIONS] += 1
+    status = evaluate(t, z, zd, q, v, a, lam, x, store, model, work)
+    if status == GOOD:
+        polish(t, q, v, a, lam, model, work)
+        second_rates(t, q, v, a, z.shape[0], store, model, x)
+    return status
+
+
+@compiled
+def _store(method, t, end, h, last, start, trial, stages, dense, tools, wanted, every, control, counts, out):
+    """Keep the state at the end of the step, or those at the times that are wanted."""
+    if wanted.shape[0] == 0:
+        control[PHASE] += 1.0
+        if last or control[PHASE] >= every:
+            _keep(end, trial, out, counts)
+            control[PHASE] = 0.0
+        return
+    k, direction = int(control[WANTED]), 1.0 if h > 0.0 else -1.0
+    while k < wanted.shape[0] and direction * (end - wanted[k]) >= -1e-14 * abs(end):
+        if wanted[k] == end or abs(wanted[k] - end) <= 1e-14 * abs(end):
+            _keep(wanted[k], trial, out, counts)
+        else:
+            _between(method, (wanted[k] - t) / h, wanted[k], h, start, trial, stages, dense, tools, out, counts)
+            control[DIRTY] = 1.0
+        k += 1
+    control[WANTED] = k
+
+
+@compiled
+def _between(method, theta, t, h, start, trial, stages, dense, tools, out, counts):
+    """The state inside the step, on the constraints."""
+    store, model, work, _, evaluate = tools
+    z, zd, x = np.empty_like(trial[0]), np.empty_like(trial[0]), np.empty_like(trial[0])
+    q, v, a, lam = trial[3].copy(), trial[4].copy(), trial[5].copy(), trial[6].copy()
+    interpolate(method, theta, h, start, trial, stages, dense, z, zd)
+    if evaluate(t, z, zd, q, v, a, lam, x, store, model, work) == GOOD:
+        polish(t, q, v, a, lam, model, work)
+    _keep(t, (z, zd, x, q, v, a, lam), out, counts)
+
+
+@compiled
+def _keep(t, state, out, counts):
+    stored = counts[STORED]
+    counts[STORED] += 1
+    out[0][stored] = t
+    out[1][stored], out[2][stored], out[3][stored], out[4][stored] = state[3], state[4], state[5], state[6]

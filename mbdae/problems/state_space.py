@@ -1,0 +1,234 @@
+"""The state-space form: ordinary differential equations in independent coordinates [Negrut, sections 3.1, 3.4.1, appendix B]."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ..charts import derivative
+from ..charts.chart import Chart
+from ..charts.configuration import GOOD, NOT_FINITE, prepare
+from ..charts.fault import explain
+from ..charts.motion import evaluate
+from ..compiled import compiled
+from ..jacobians.complex_step import COMPLEX_STEP
+from .base import Problem
+from .pieces import finite, split
+
+
+@compiled
+def _rhs(t, y, out, model, work, store, last, anchor, values, code):
+    """`out = (z', z'')`; returns whether all of it is finite.
+
+    Positions are looked for from those found last, or from the anchor, the state at which the chart was chosen or which was accepted
+    last, whichever is nearer: an iteration that starts far away might find another position of the mechanism.
+    """
+    n = y.shape[0] // 2
+    z, zd, zdd = split(y, 0, n), split(y, n, n), split(out, n, n)
+    q, z_last = last
+    q_anchor, z_anchor = anchor
+    v, a, lam = values
+    if _distance(z, z_anchor) < _distance(z, z_last):
+        q[:] = q_anchor
+    status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
+    if status != GOOD:
+        q[:] = q_anchor
+        prepare(t, q, n, store, model, work)
+        status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
+    code[0] = status
+    if status != GOOD:
+        q[:], z_last[:], out[:] = q_anchor, z_anchor, np.nan
+        return False
+    z_last[:], out[:n] = z, zd
+    return finite(out)
+
+
+@compiled
+def _distance(x, y):
+    d = 0.0
+    for k in range(x.shape[0]):
+        d += (x[k] - y[k]) ** 2
+    return d
+
+
+class StateSpace(Problem):
+    """`z'' = f(t, z, z')` as `y' = (z', z'')`, `y = (z, z')`, with independent coordinates `z = P q`.
+
+    Positions, velocities, accelerations and multipliers follow from `z` and `z'` by the constraints on their three levels, which
+    therefore hold to rounding. Coordinates are independent near some state only, so a long motion needs several charts: `mbdae.solve`
+    exchanges them, with any solver, when the condition of the matrix behind the dependent coordinates has grown by a quarter, and starts
+    the solver anew. A solver that is called directly works in one chart, that of `pack`, as far as it reaches.
+
+    Parameters
+    ----------
+    system : System
+    parametrisation : {"partition", "tangent"}
+        Coordinate partitioning, where `P` selects some of the coordinates `q` [Negrut, section 3.1], or the plane tangent to the
+        constraints, where its rows are an orthonormal basis [Negrut, appendix B].
+
+    Attributes
+    ----------
+    chart : Chart
+    dof : int
+        Number of independent coordinates.
+
+    Raises
+    ------
+    ValueError
+        If the motion is prescribed and nothing is left to be integrated.
+    """
+
+    formulation = "partition"
+    title = "state space, coordinate partitioning"
+    implicit = False
+    unknowns = (("z", "freedom"), ("zd", "freedom"))
+    rows = (("kinematics", "freedom"), ("dynamics", "freedom"))
+    block_index = {"z": 1, "zd": 1}
+    known_blocks = (("yd", "kinematics", "z", "I"), ("yd", "dynamics", "zd", "I"))
+
+    kernel = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
+
+    def __init__(self, system, parametrisation="partition"):
+        super().__init__(system)
+        if parametrisation == "tangent":
+            self.formulation, self.title = TangentStateSpace.formulation, TangentStateSpace.title
+        self.chart = Chart(system, parametrisation)
+        nq, nv, nc, n = system.nq, system.nv, system.nc, system.freedom
+        self._last, self._anchor, self._code = (np.empty(nq), np.empty(n)), (np.empty(nq), np.empty(n)), np.zeros(1, dtype=np.int64)
+        self._values = np.zeros(nv), np.zeros(nv), system.multiplier_guess()
+        self._jacobians = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
+        self._centre(0.0, system.start.q)
+
+    @property
+    def parametrisation(self):
+        """`"partition"` or `"tangent"`."""
+        return self.chart.parametrisation
+
+    @property
+    def dof(self):
+        """Number of independent coordinates."""
+        return self.chart.n
+
+    # the equations -------------------------------------------------------------------------------------------------------
+
+    @property
+    def arguments(self):
+        return self.model, self.chart.work, self.chart.store, self._last, self._anchor, self._values, self._code
+
+    def rhs(self, t, y, out=None):
+        """`(z', z'')`, shape (n,), written to `out` if given; NaN where the chart does not reach (see `fault`)."""
+        if out is None:
+            out = np.empty(self.n)
+        self.kernel(t, y, out, *self.arguments)
+        self.system.callbacks.check()
+        return out
+
+    def residual(self, t, y, yd, out=None):
+        """`yd - f(t, y)`, for solvers of implicit problems."""
+        out = self.rhs(t, y, out)
+        np.subtract(yd, out, out=out)
+        return out
+
+    def rhs_jacobian(self, t, y):
+        """`G = [0 I; J1 J2]` to rounding [Negrut, eqs. (3.87), (3.93), (3.98)], with one factorisation and `2 dof` solves."""
+        n, G = self.dof, np.zeros((self.n, self.n))
+        G[:n, n:] = np.eye(n)
+        self.rhs(t, y)
+        if self._code[0] == GOOD:
+            derivative.linearise(t, self._last[0], *self._values, n, self.chart.store, self.model, self.chart.work, self._complex_work,
+                                 COMPLEX_STEP * 1j, self._jacobians)
+            self.system.callbacks.check()
+            G[n:, :n], G[n:, n:] = self._jacobians[3].T, self._jacobians[6].T
+        else:
+            G[n:] = np.nan
+        return G
+
+    def jacobian_values(self, t, y, yd, c, a=1.0):
+        """`c I - a df/dy`, dense, by columns."""
+        return (c * np.eye(self.n) - a * self.rhs_jacobian(t, y)).ravel(order="F")
+
+    @cached_property
+    def _complex_work(self):
+        return self.system.workspace(complex)
+
+    def compile(self, t, y, yd):
+        self.rhs(t, y)
+        self.rhs_jacobian(t, y)
+
+    def fault(self):
+        """`(Status, reason)` if the last evaluation has failed because the chart does not reach so far, otherwise `None`."""
+        code = int(self._code[0])
+        return None if code in (GOOD, NOT_FINITE) else explain(self.system, code, self.chart.work, 0.0, self._last[0])
+
+    # charts and states ---------------------------------------------------------------------------------------------------
+
+    def pack(self, state):
+        """`(y, yd)` of a `State`, around which the chart is chosen anew.
+
+        Raises
+        ------
+        ChartError
+            At a singular position.
+        """
+        self._centre(state.t, state.q)
+        y = np.concatenate(self.chart.coordinates(state.t, state.q, state.v))
+        return y, self.rhs(state.t, y)
+
+    def _centre(self, t, q):
+        self.chart.centre(t, q)
+        self._anchor_at(q)
+
+    def _anchor_at(self, q):
+        for positions, coordinates in (self._anchor, self._last):
+            positions[:], coordinates[:] = q, self.chart.P @ q
+
+    def leave(self, t, q):
+        """To be asked after a step to the positions `q`: whether another chart would serve much better from there on."""
+        self._anchor_at(q)
+        return self.chart.worn(t, q)
+
+    def full_state(self, t, q, v):
+        """The `State` at positions and velocities, in the present chart."""
+        return self.chart.state(t, *self.chart.coordinates(t, q, v), q, self._values[2])
+
+    def unpack(self, y, yd):
+        """Not to be had without the time: see `state`."""
+        raise TypeError(f"{type(self).__name__}: what belongs to y depends on the time too, so ask state(t, y)")
+
+    def motion(self, t, y):
+        """`(q, v)`."""
+        return self.state(t, y)[:2]
+
+    def stored(self, t, y, yd):
+        """The motion in the place of `yd`: `y` says nothing in another chart."""
+        return t, y, self.state(t, y)
+
+    def state(self, t, y, yd=None):
+        """`(q, v, a, lam)` at one time, on the constraints, unless they are given in the place of `yd` (see `stored`).
+
+        Raises
+        ------
+        ChartError
+            Where the chart does not reach.
+        """
+        if isinstance(yd, tuple):
+            return yd
+        s = self.chart.state(t, y[self.blocks["z"]].copy(), y[self.blocks["zd"]].copy(), self._nearest(y), self._values[2])
+        return s.q, s.v, s.a, s.lam
+
+    def _nearest(self, y):
+        z = y[self.blocks["z"]]
+        near = min((self._last, self._anchor), key=lambda known: np.abs(known[1] - z).max())
+        return near[0]
+
+    def _pattern_blocks(self, s):
+        return {(row, name): np.ones((self.dof, self.dof)) for row in self.equations for name in self.blocks}
+
+
+class TangentStateSpace(StateSpace):
+    """`StateSpace` with the plane tangent to the constraints."""
+
+    formulation = "tangent"
+    title = "state space, tangent plane"
+
+    def __init__(self, system):
+        super().__init__(system, "tangent")
