@@ -56,6 +56,7 @@ class Charted:
     max_step: float = np.inf
     max_steps: int = 1_000_000
     fixed_step: float = 0.0
+    filter: bool = False
 
     package = "mbdae"
     keeps_charts = True
@@ -79,14 +80,9 @@ class Charted:
     @property
     def label(self):
         """Name for tables and legends."""
-        options = [f"fixed_step={self.fixed_step:g}"] if self.fixed_step else []
-        name = type(self).__name__ + (f"({', '.join(options)})" if options else "")
+        name = type(self).__name__ + (f"(fixed_step={self.fixed_step:g})" if self.fixed_step else "")
+        name += "" if self.filter == type(self).filter else ", filtered" if self.filter else ", not filtered"
         return name if self.jacobian == "exact" else f"{name}, {self.jacobian} Jacobian"
-
-    @property
-    def filtered(self):
-        """Whether the error estimate is damped where the equations are stiff [Negrut, eq. (5.6)]."""
-        return True
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
@@ -211,7 +207,7 @@ class _Run:
         room = (ROOM if self.by_steps else len(self.wanted)) + 1
         out = tuple(np.empty((room, *np.shape(x))) for x in (0.0, *self.start[3:]))
         extra = 2 * self.chart.n + 1 if method.jacobian == "difference" else 0
-        options = method.filtered, method.fixed_step > 0.0, self.rheonomic, extra
+        options = bool(method.filter), method.fixed_step > 0.0, self.rheonomic, extra
         tolerances = self.rtol, self.atol, 1.0 / (method.error_order + 1.0)
         code, self.t = m.march(method.kind, options, self.t, self.t_end, tolerances, self.control, self.counts, self.start, self.trial,
                                self.near, self.stages, self.error, TABLEAUS[method.kind], self.tools,

@@ -22,6 +22,8 @@ _PARAMETERS = """
         Steps after which the run ends with `TOO_MANY_STEPS`.
     fixed_step : float
         A step without error control, for studies of the order; `rtol` and `atol` then hold for Newton's method only.
+    filter : bool
+        Multiply the error estimate by `(I - gamma h J)^-1`, which damps it where the equations are stiff [Negrut, eq. (5.6)].
 """
 
 
@@ -61,7 +63,8 @@ class SdirkDescriptor(Charted):
 class SdirkFirstOrder(Charted):
     __doc__ = f"""SDIRK4/15 on the first-order form: five stages, order 4, L-stable, with positions and velocities as unknowns.
 
-    Stopping rule, forecast of convergence and starting values as in the code of Hairer and Wanner [Negrut, section 4.5].
+    Stopping rule, forecast of convergence and starting values as in the code of Hairer and Wanner [Negrut, section 4.5]. Their filter
+    of the error estimate is left to the user: where stiff directions turn with the bodies, errors are fifty times the tolerance with it.
     {_PARAMETERS}"""
 
     kind, error_order = SDIRK_FIRST_ORDER, 3
@@ -72,19 +75,8 @@ class RosenbrockNystrom(Charted):
     __doc__ = f"""Rosenbrock-Nystrom method: four stages, order 4, L-stable, no iteration; derivatives are evaluated in every step.
 
     Two new evaluations of the accelerations a step. The embedded formula has order 3 [Negrut, section 4.4].
-    {_PARAMETERS}    filter : bool
-        Multiply the error estimate by `(I - gamma h J)^-1`, which damps it where the equations are stiff [Negrut, eq. (5.6)].
-    """
+    {_PARAMETERS}"""
 
     filter: bool = True
 
     kind, error_order = ROSENBROCK, 3
-
-    @property
-    def filtered(self):
-        """Whether the error estimate is damped."""
-        return self.filter
-
-    @property
-    def label(self):
-        return super().label + ("" if self.filter else ", not filtered")
