@@ -197,8 +197,9 @@ class StateSpace(Problem):
         raise TypeError(f"{type(self).__name__}: what belongs to y depends on the time too, so ask state(t, y)")
 
     def motion(self, t, y):
-        """`(q, v)`."""
-        return self.state(t, y)[:2]
+        """`(q, v)`, copies."""
+        q, v, _, _ = self.state(t, y)
+        return q.copy(), v.copy()
 
     def stored(self, t, y, yd):
         """The motion in the place of `yd`: `y` says nothing in another chart."""
