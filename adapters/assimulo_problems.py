@@ -58,12 +58,13 @@ def explicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
 
     Parameters
     ----------
-    problem : UnderlyingODE
+    problem : Problem
+        Explicit: `UnderlyingODE` or `StateSpace`.
     t0, state, events, crossing
         As for `implicit_problem`.
     """
     if problem.implicit:
-        raise ValueError(f"explicit_problem needs an UnderlyingODE, got {problem!r}; see implicit_problem")
+        raise ValueError(f"explicit_problem needs an UnderlyingODE or a StateSpace, got {problem!r}; see implicit_problem")
     native, y0, _ = _native("Explicit_Problem", problem, t0, state, crossing)
     native.y0, native.rhs, native.jac = y0, _rhs(native), _rhs_jacobian(native)
     if events is not None:

@@ -118,7 +118,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     Parameters
     ----------
     problem : Problem
-        Explicit, e.g. `UnderlyingODE`.
+        Explicit: `UnderlyingODE` or `StateSpace`.
     rtol, atol, jacobian, events, crossing
         As for `ida_arguments`.
     linsolver : {"dense", "spgmr", "sptfqmr"}

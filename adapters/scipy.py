@@ -1,4 +1,4 @@
-"""SciPy's `solve_ivp` methods on the underlying ODE."""
+"""SciPy's `solve_ivp` methods on the underlying ODE and on state-space form."""
 
 import time
 import warnings
@@ -32,7 +32,7 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
     Parameters
     ----------
     problem : Problem
-        Explicit, e.g. `UnderlyingODE`.
+        Explicit: `UnderlyingODE` or `StateSpace`.
     rtol, atol : float
     method : str
         Not part of the result, but it decides whether `jac` is.
@@ -89,7 +89,8 @@ class _Stepper:
 
 @dataclass(frozen=True)
 class SolveIvp:
-    """A method of `scipy.integrate.solve_ivp` on the underlying ODE; the output is projected onto the constraints.
+    """A method of `scipy.integrate.solve_ivp` on the underlying ODE, where the output is projected onto the constraints, or on state-space
+    form.
 
     Parameters
     ----------

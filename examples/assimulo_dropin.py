@@ -22,6 +22,6 @@ natives = {IDA: implicit_problem(ggl, events=[lowest]), Radau5DAE: implicit_prob
 for Solver, native in natives.items():
     solver = configure(Solver(native), rtol=1e-8, atol=1e-10)
     t, y = solver.simulate(2.0, 100)[:2]
-    drift = max(np.abs(system.phi(t[k], native.source.motion(y[k])[0])).max() for k in range(len(t)))
+    drift = max(np.abs(system.phi(t[k], native.source.motion(t[k], y[k])[0])).max() for k in range(len(t)))
     events = ", ".join(f"{t:.5f}" for t in native.t_events[0]) if native.events else "not looked for"
     print(f"{Solver.__name__:10} {len(t):4} points, {solver.statistics['nfcns']:5} residuals, drift {drift:.0e}, events at t = {events}")

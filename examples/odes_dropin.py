@@ -16,10 +16,10 @@ ends = {}
 for name, arguments in (("ida", ida_arguments), ("ddaspk", daspk_arguments)):
     found = dae(name, **arguments(ggl, rtol=1e-8, atol=1e-10)).solve(times, *ggl.pack(start))
     y = found.values.y if name == "ida" else found[2]  # the FORTRAN solvers return a plain tuple
-    ends[name] = ggl.motion(y[-1])
+    ends[name] = ggl.motion(0.2, y[-1])
 for name, arguments in (("cvode", cvode_arguments), ("dop853", dop_arguments)):
     found = ode(name, **arguments(free, rtol=1e-8, atol=1e-10)).solve(times, free.pack(start)[0])
-    ends[name] = free.motion(found.values.y[-1])
+    ends[name] = free.motion(0.2, found.values.y[-1])
 
 for name, (q, v) in ends.items():
     off = np.abs(q - ends["dop853"][0]).max()

@@ -23,5 +23,5 @@ for level, order in ((3, None), (2, None), (2, 13)):
     arguments = radau13_arguments(problem, rtol=1e-8, atol=1e-10, order=order, events=[lowest])
     y = radau13(**arguments, y0=y0, t=times)  # one row per time
     turns = np.diff(arguments["dense_callback"].times[0])
-    drift = max(np.abs(system.phi(t, problem.motion(row)[0])).max() for t, row in zip(times, y))
+    drift = max(np.abs(system.phi(t, problem.motion(t, row)[0])).max() for t, row in zip(times, y))
     print(f"index {level}, order {order or 'variable'}: a turn in {turns.mean():.8f} s, off the joints by {drift:.0e} m")

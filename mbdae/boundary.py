@@ -63,7 +63,7 @@ class Crossing:
         self.problem, self.keeps, self.t0, self.direction, self.recent = problem, keeps, t0, direction, recent
         self.calls = self.bad = self.bad_in_a_row = 0
         self.error = None
-        self._last_bad = 0
+        self._last_bad, self._fault = 0, None
         self._strategy, self._evaluator = as_strategy(jacobian), None
 
     def use(self, jacobian):
@@ -195,15 +195,19 @@ class Crossing:
         return jacobian
 
     def rhs_jacobian(self):
-        """`jacobian(s, y) -> (n, n)`, the derivative of `rhs`; zeros if the exception that was met is kept."""
-        nothing = np.zeros((self.problem.n, self.problem.n))
+        """`jacobian(s, y) -> (n, n)`, the derivative of `rhs`; zeros if the exception that was met is kept.
+
+        Where it is not finite the last one that was serves again, as for `jacobian_parts`.
+        """
+        nothing, last = np.zeros((self.problem.n, self.problem.n)), []
 
         def jacobian(s, y):
             if self.error is not None:
                 return nothing
             try:
-                f_y, _ = self._evaluated(s, lambda t: self.evaluator.parts(t, y, nothing[0]))
-                return -self.direction * f_y.reshape(nothing.shape, order="F")
+                parts = self._parts(s, y, nothing[0], bool(last))
+                last[:] = last if parts is None else [-self.direction * parts[0].reshape(nothing.shape, order="F")]
+                return last[0].copy()
             except BaseException as error:
                 self._keep(error)
                 return nothing
@@ -235,9 +239,8 @@ class Crossing:
     def explain(self, failure):
         """The failure, traced back to values that were not finite if the solver met them last."""
         known = failure.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
-        met = getattr(self.problem, "fault", lambda: None)()
-        if met is not None and self.bad and self.calls - self._last_bad < self.recent:
-            return SolverFailure(met[0], f"{met[1]} ({failure.reason})")
+        if self._fault is not None and self.calls - self._last_bad < self.recent:
+            return SolverFailure(self._fault[0], f"{self._fault[1]} ({failure.reason})")
         if self.bad and self.calls - self._last_bad < self.recent and not known:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
         return failure
@@ -258,6 +261,8 @@ class Crossing:
         self.bad += 1
         self.bad_in_a_row = self.bad_in_a_row + 1 if self._last_bad == self.calls - 1 else 1
         self._last_bad = self.calls
+        if self.bad_in_a_row == 1:  # of a row the others may be its consequences
+            self._fault = getattr(self.problem, "fault", lambda t: None)(t)
         if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED:
             raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
         out[~np.isfinite(out)] = HUGE

@@ -1,4 +1,4 @@
-"""Methods by name: `"HalfImplicit"`, `"Ida:ggl"`, `"SolveIvp:DOP853"`, `"Assimulo:Radau5DAE:ggl"`.
+"""Methods by name: `"HalfImplicit"`, `"Ida:ggl"`, `"SolveIvp:DOP853"`, `"Cvode:Adams:partition"`, `"RosenbrockNystrom:tangent"`.
 
 Behind the name of the class stand, in any order and as far as needed, one of its variants and a formulation. Modules of foreign
 solvers are imported when they are asked for.
@@ -75,9 +75,9 @@ FAMILIES = (
     Family("SdirkFirstOrder", _THESIS, "SDIRK first order", "rtol", "SDIRK4/15 in independent positions and velocities"),
     Family("RosenbrockNystrom", _THESIS, "Rosenbrock-Nystrom", "rtol", "linearly implicit, order 4, in independent coordinates"),
     Family("Ida", "mbdae.adapters.sundae", "IDA", "rtol", "SUNDIALS IDA, BDF for DAEs"),
-    Family("Cvode", "mbdae.adapters.sundae", "CVODE", "rtol", "SUNDIALS CVODE, multistep for the underlying ODE", "multistep",
+    Family("Cvode", "mbdae.adapters.sundae", "CVODE", "rtol", "SUNDIALS CVODE, multistep for ODEs", "multistep",
            _same("BDF", "Adams")),
-    Family("SolveIvp", "mbdae.adapters.scipy", "SciPy", "rtol", "SciPy's solve_ivp on the underlying ODE", "method",
+    Family("SolveIvp", "mbdae.adapters.scipy", "SciPy", "rtol", "SciPy's solve_ivp, for ODEs", "method",
            _same("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")),
     Family("Odes", "mbdae.adapters.odes", "odes", "rtol", "scikits.odes: SUNDIALS, DASPK, LSODI, Dormand-Prince", "solver",
            {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}),

@@ -4,50 +4,74 @@ from dataclasses import fields
 
 import numpy as np
 
-from .charts.fault import ChartError
+from .boundary import SolverFailure
+from .charts.fault import ChartError, near_singular
 from .status import Statistics, Status
 from .trajectory import Trajectory
 
 COLUMNS = ("t", "q", "v", "a", "lam")
+REST = 1e-9  # share of the time span for which no solver is started anew: some refuse, and the old chart still reaches as far
+VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED)  # what a solver says that knows no better
 
 
 class _Watch:
-    """Ends the run of a solver after a step at which the user or the chart wants it."""
+    """Ends the run of a solver after a step at which the user or the chart wants it, and where the steps are spent."""
 
-    def __init__(self, problem, until):
-        self._problem, self._until = problem, until
-        self.left = None  # (t, q, v) where the chart is left
+    def __init__(self, problem, until, t0, t_end, max_steps):
+        self._problem, self._until, self._t_end, self._max_steps = problem, until, t_end, max_steps
+        self._rest = REST * abs(t_end - t0)
+        self.steps = 0
+        self.last = self.left = None  # (t, q, v) after the last step, and where the chart is left
 
     def __call__(self, t, q, v):
+        self.steps, self.last = self.steps + 1, (t, q, v)
         if self._until is not None and self._until(t, q, v):
             return True
-        if self._problem.leave(t, q):
+        if self.steps == self._max_steps and t != self._t_end:
+            raise SolverFailure(Status.TOO_MANY_STEPS, f"{self._max_steps} steps were not enough")
+        if abs(self._t_end - t) > self._rest and self._problem.leave(t, q):
             self.left = t, q, v
         return self.left is not None
 
 
-def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, progress, until, **options):
+def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, until, **options):
     """`method.integrate`, as often as charts are needed; see `mbdae.method`."""
-    pieces, wanted = [], t_eval
+    watch, pieces, wanted, start = _Watch(problem, until, state.t, t_end, getattr(method, "max_steps", None)), [], t_eval, state
     while True:
-        watch = _Watch(problem, until)
-        piece = method.integrate(problem, state, t_end, t_eval=wanted, every=every, progress=progress, until=watch, **options)
-        if pieces and t_eval is None:  # its start is the end of the piece before
-            _drop_first(piece)
-        pieces.append(piece)
-        if watch.left is None or piece.status != Status.SUCCESS or watch.left[0] == t_end:
-            return _joined(pieces)
-        t = watch.left[0]
-        wanted = None if t_eval is None else wanted[np.sign(t_end - t) * (wanted - t) > 0.0]
+        watch.left, begun = None, watch.steps
         try:
+            piece = method.integrate(problem, state, t_end, t_eval=wanted, every=1, until=watch, **options)
+            wanted = None if t_eval is None else wanted[len(piece.t):]
+            pieces.append(piece if t_eval is not None else _thinned(piece, begun, every, t_end))
+            if watch.left is None or piece.status != Status.SUCCESS or watch.left[0] == t_end:
+                return _explained(_joined(pieces), problem.system, start, watch)
             state = problem.full_state(*watch.left)
         except ChartError as error:
-            return _failed(pieces, error, t)
+            return _failed(pieces or [_alone(state, t_eval)], error, watch.left[0] if watch.left else state.t)
 
 
-def _drop_first(piece):
+def _explained(trajectory, system, start, watch):
+    """The reason behind steps that shrink to nothing, if it is a singular position."""
+    met = near_singular(system, start, *watch.last[:2]) if trajectory.status in VAGUE and watch.last else None
+    if met is not None:
+        trajectory.status, trajectory.message = met[0], f"{met[1]} ({trajectory.message})"
+    return trajectory
+
+
+def _thinned(piece, begun, every, t_end):
+    """Every so-manieth of all steps, of which this piece begins with number `begun`: that one ends the piece before."""
+    numbers = begun + np.arange(len(piece.t))
+    keep = (numbers % every == 0) & ((numbers > begun) | (begun == 0)) | (piece.t == t_end)
     for name in COLUMNS:
-        setattr(piece, name, getattr(piece, name)[1:])
+        setattr(piece, name, getattr(piece, name)[keep])
+    return piece
+
+
+def _alone(state, t_eval):
+    """The start, if no step can be made."""
+    n = int(t_eval is None or state.t in t_eval)
+    columns = (np.repeat(np.array([getattr(state, name)]), n, axis=0) for name in COLUMNS)
+    return Trajectory(*columns, Statistics(steps=0), Status.SUCCESS, "")
 
 
 def _failed(pieces, error, t):
@@ -58,8 +82,6 @@ def _failed(pieces, error, t):
 
 def _joined(pieces):
     """One trajectory; counters that a solver does not report stay `None`."""
-    if len(pieces) == 1:
-        return pieces[0]
     counted = {f.name: [getattr(p.statistics, f.name) for p in pieces] for f in fields(Statistics)}
     statistics = Statistics(**{name: None if None in values else sum(values) for name, values in counted.items()})
     statistics.restarts = len(pieces) - 1

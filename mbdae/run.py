@@ -94,9 +94,13 @@ class Run:
         except Finished as done:
             self.message = str(done)
         except SolverFailure as met:
-            failure = self.crossing.explain(met)
-            self.status = failure.status
-            self.message = f"{failure.reason} (last step ended at t = {self.t:.9g}); the solution up to there is kept"
+            self._fail(self.crossing.explain(met))
+        except ChartError as error:
+            self._fail(error)
+
+    def _fail(self, failure):
+        self.status = failure.status
+        self.message = f"{failure.reason} (last step ended at t = {self.t:.9g}); the solution up to there is kept"
 
     def _call(self, integrate):
         try:

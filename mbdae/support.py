@@ -9,7 +9,7 @@ FORMS = ("index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", 
 EXPLICIT = ("ode", "partition", "tangent")
 
 EXPLICIT_ONLY = "it integrates yd = f(t, y)"
-IMPLICIT_ONLY = "it integrates F(t, y, yd) = 0; an explicit solver does {form!r} for less"
+IMPLICIT_ONLY = "it integrates F(t, y, yd) = 0; solvers of yd = f(t, y) do this form for less"
 SQUARE_ONLY = "it needs as many equations as unknowns"
 MASS_IS_RESIDUAL = "it takes residuals; 'index3' is the same equations as one"
 
@@ -52,7 +52,7 @@ def implicit_support(**forms):
 
     Forms that are not named get the reason that holds for every such solver.
     """
-    general = {form: IMPLICIT_ONLY.format(form=form) for form in EXPLICIT}
+    general = dict.fromkeys(EXPLICIT, IMPLICIT_ONLY)
     general |= {"overdetermined": SQUARE_ONLY, "mass": MASS_IS_RESIDUAL}
     return forms | {form: reason for form, reason in general.items() if form not in forms}
 

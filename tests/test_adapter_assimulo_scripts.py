@@ -8,6 +8,7 @@ from mbdae import library
 from mbdae.adapters.assimulo import SOLVERS, Assimulo, configure, explicit_problem, implicit_problem, overdetermined_problem
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.boundary import Crossing
+from mbdae.support import EXPLICIT
 
 from .assimulo_cases import (
     BEST,
@@ -59,12 +60,12 @@ def test_drop_in(system, reference, name, form):
     from assimulo import problem
 
     p = native(system, form)
-    kind = {"overdetermined": "Overdetermined_Problem", "ode": "Explicit_Problem"}.get(form, "Implicit_Problem")
+    kind = "Overdetermined_Problem" if form == "overdetermined" else "Explicit_Problem" if form in EXPLICIT else "Implicit_Problem"
     assert isinstance(p, getattr(problem, kind))
     assert p.name == "double pendulum"
     t, y = solver_for(name, p, rtol=1e-7, atol=1e-9).simulate(0.3)[:2]
     assert (np.diff(t) > 0).all()
-    q, v = p.source.motion(y[-1])
+    q, v = p.source.motion(t[-1], y[-1])
     assert t[-1] == pytest.approx(0.3, abs=1e-14)
     np.testing.assert_allclose(q, reference(0.3)[0], atol=2e-5)
     np.testing.assert_allclose(v, reference(0.3)[1], atol=2e-3)
@@ -76,7 +77,7 @@ def test_drop_in_with_output_times(system, reference, name, form):
     for arguments, times in (((0.2, 20), np.linspace(0.0, 0.2, 21)), ((0.2, 0, [0.05, 0.1, 0.2]), np.array([0.0, 0.05, 0.1, 0.2]))):
         t, y = solver_for(name, p, rtol=1e-7, atol=1e-9).simulate(*arguments)[:2]
         np.testing.assert_allclose(t, times, atol=1e-14)
-        q = np.array([p.source.motion(row)[0] for row in y])
+        q = np.array([p.source.motion(*row)[0] for row in zip(t, y)])
         np.testing.assert_allclose(q, reference(np.asarray(t))[0], atol=2e-5)
 
 

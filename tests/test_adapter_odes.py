@@ -385,7 +385,7 @@ def test_counters_of_the_solvers(system):
 def test_problems_drop_into_the_package(system, reference, solver):
     problem, kind, start = made(solver, system)
     t, y = solved(kind(solver, **ARGUMENTS[solver](problem, rtol=1e-8, atol=1e-10)).solve([0.0, 0.1, 0.3], *start))
-    q, v = problem.motion(y[-1])
+    q, v = problem.motion(0.3, y[-1])
     assert t[-1] == 0.3
     np.testing.assert_allclose(q, reference(0.3)[0], atol=1e-6)
     np.testing.assert_allclose(v, reference(0.3)[1], atol=1e-5)
@@ -400,7 +400,7 @@ def test_problems_run_backward_in_scripts(system, reference, solver):
     more = {"compute_initcond_t0": -0.01} if solver == "ida" else {}
     t, y = solved(kind(solver, **ARGUMENTS[solver](problem) | more).solve([0.3, 0.2, 0.1], *start))
     assert t[-1] == 0.1
-    np.testing.assert_allclose(problem.motion(y[-1])[0], reference(0.1)[0], atol=40 * TOL)
+    np.testing.assert_allclose(problem.motion(0.1, y[-1])[0], reference(0.1)[0], atol=40 * TOL)
 
 
 def test_bad_arguments_are_refused(system):
@@ -422,7 +422,7 @@ def test_bands_drop_into_the_package(system, reference, solver, jacobian):
     start = (x[order] for x in problem.pack(mbdae.assemble(system)))
     arguments = ARGUMENTS[solver](problem, 1e-8, 1e-10, jacobian=jacobian, linsolver="band")
     y[order] = solved(package.dae(solver, **arguments).solve([0.0, 0.1, 0.3], *start))[1][-1]
-    np.testing.assert_allclose(problem.motion(y)[0], reference(0.3)[0], atol=1e-6)
+    np.testing.assert_allclose(problem.motion(0.3, y)[0], reference(0.3)[0], atol=1e-6)
 
 
 @pytest.mark.parametrize(("solver", "linsolver"), [("ida", "dense"), ("ida", "band"), ("cvode", "dense")])

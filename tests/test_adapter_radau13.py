@@ -321,7 +321,7 @@ def test_problems_drop_into_radau13(system, reference, order, level):
     rows = package.radau13(**radau13_arguments(problem, 1e-8, 1e-10, order=order), y0=y0, t=times)
     assert rows.shape == (3, problem.n)
     for t, row in zip(times, rows):
-        np.testing.assert_allclose(problem.motion(row)[0], reference(t)[0], atol=1e-6)
+        np.testing.assert_allclose(problem.motion(t, row)[0], reference(t)[0], atol=1e-6)
         np.testing.assert_allclose(row[problem.blocks["lam"]], reference(t)[3], atol=1e-3)
 
 
@@ -335,7 +335,7 @@ def test_events_drop_into_radau13(system):
     assert [len(times) for times in log.times] == [1, 1]
     assert log.times[0][0] < 0.45
     assert log.times[1][0] == pytest.approx(0.123, abs=1e-12)
-    assert problem.motion(log.states[0][0])[0][4] == pytest.approx(-0.6, abs=1e-9)
-    assert -0.8 < problem.motion(last)[0][4] < -0.6  # the end of the step in which the event happened
+    assert problem.motion(log.times[0][0], log.states[0][0])[0][4] == pytest.approx(-0.6, abs=1e-9)
+    assert -0.8 < problem.motion(0.5, last)[0][4] < -0.6  # the end of the step in which the event happened
     expected = mbdae.solve(system, SolveIvp(max_step=0.01), (0.0, 0.5), rtol=1e-8, atol=1e-10, events=falls_below)
     np.testing.assert_allclose(log.times[0], expected.t_events[0], atol=1e-5)

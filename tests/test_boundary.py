@@ -13,7 +13,7 @@ from mbdae.adapters import storage
 from mbdae.boundary import FATAL, GOOD, HUGE, RECOVERABLE, TOLERATED, TOLERATED_IN_A_ROW, Crossing, SolverFailure
 from mbdae.events import Watch
 from mbdae.run import STALLED, Finished, Run
-from mbdae.support import FORMS, Settings, explicit_support, implicit_support, supported, tightened
+from mbdae.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported, tightened
 
 from .helpers import double_pendulum, relative
 
@@ -201,7 +201,7 @@ def test_support_names_every_form():
     for table in (explicit, implicit):
         assert set(table) == set(FORMS)
         assert all(isinstance(how, (Settings, str)) and how for how in table.values())
-    assert supported(explicit) == ("ode",)
+    assert supported(explicit) == EXPLICIT == ("ode", "partition", "tangent")
     assert supported(implicit) == ("gear", "ggl")
 
 
@@ -256,7 +256,7 @@ def test_runs_store_what_was_asked_for(problem, start):
     ({"until": lambda t, q, v: t > 0.45}, Status.SUCCESS, "a terminal event has been passed")])
 def test_how_runs_end(problem, start, options, status, words):
     run = run_of(problem, start, **options)
-    run.problem = type("P", (), {"motion": staticmethod(lambda y: (y, y))})
+    run.problem = type("P", (), {"motion": staticmethod(lambda t, y: (y, y)), "stored": staticmethod(lambda *row: row)})
     run.carry_out(lambda: run.pull(Stepper()))
     assert run.status == status
     assert words in run.message

@@ -74,9 +74,12 @@ def test_list_long_tells_what_applies_to_which_mechanism(capsys):
     told = capsys.readouterr().out
     for name, numbers in (("spatial-four-bar", ["3", "21", "18", "20", "3", "1"]), ("wheelset", ["-", "6", "6", "2", "0", "4"])):
         assert next(line for line in told.splitlines() if f" {name} " in line).split()[-6:] == numbers
-    assert library.entry("chain").summary in told and "all forms, unknowns: 52 ode; 64 index3" in told
-    blocks = {name: told.split(f"\n{name}: ")[1].split("    source:")[0] for name in ("chain", "stiff-double-pendulum")}
+    assert library.entry("chain").summary in told and "all forms, unknowns: 24 partition, tangent; 52 ode; 64 index3" in told
+    names = "chain", "stiff-double-pendulum", "four-link"
+    blocks = {name: told.split(f"\n{name}: ")[1].split("    source:")[0] for name in names}
     assert "methods: all\n" in blocks["chain"]
+    assert "not partition, tangent: four-link has no degree of freedom: its motion is prescribed" in blocks["four-link"]
+    assert "RosenbrockNystrom (takes none of its forms)" in blocks["four-link"]
     assert "HalfImplicit, FullyImplicit (fixed step, but" in blocks["stiff-double-pendulum"] and "DOP853" in blocks["stiff-double-pendulum"]
     table = " ".join(told.split("which method takes which form")[1].split())
     assert "needs as many equations as unknowns" in table and "no: explicit" in table and "ready" in table
@@ -104,13 +107,13 @@ def test_compare(capsys, tmp_path, monkeypatch):
     assert main(["compare", "slider-crank", "--methods", "HalfImplicit,FullyImplicit,Ida:ggl,SolveIvp:DOP853", "--steps", "1e-2,2e-3",
                  "--rtol", "1e-5", "--t-end", "0.2", "--repeats", "1", "--output", str(out)]) == 0
     told = capsys.readouterr()
-    assert all(word in told.out for word in ("HalfImplicit", "FullyImplicit", "IDA GGL", "SciPy DOP853", "err lam", "Phi'", "evals"))
+    assert all(word in told.out for word in ("HalfImplicit", "FullyImplicit", "IDA GGL", "SciPy DOP853 ODE", "err lam", "Phi'", "evals"))
     table = told.out.split("err:")[0].splitlines()[1:]
     assert max(len(line.rstrip()) for line in table) <= 100 and not any("…" in line for line in table)
     rows = read_csv(out / "work_precision.csv")
     assert list(rows[0]) == [f.name for f in fields(WorkPrecisionRow)]
     assert [(r["method"], r["setting"]) for r in rows] == [("HalfImplicit", "0.01"), ("HalfImplicit", "0.002"), ("FullyImplicit", "0.01"),
-                                                           ("FullyImplicit", "0.002"), ("IDA GGL", "1e-05"), ("SciPy DOP853", "1e-05")]
+                                                           ("FullyImplicit", "0.002"), ("IDA GGL", "1e-05"), ("SciPy DOP853 ODE", "1e-05")]
     assert all(r["status"] == "SUCCESS" and 0.0 < float(r["error_v"]) < 0.3 and r["energy_drift"] == "" for r in rows)
     about = json.loads((out / "work_precision.json").read_text(encoding="utf-8"))
     assert len(about["rows"]) == 6 and about["parameters"]["reference"] == "kinematic analysis" and about["versions"]["numba"]
@@ -321,3 +324,45 @@ def test_a_diverged_run_is_a_numerical_failure(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("mbdae.cli.solve.solve", diverged)
     line = refused(capsys, ["solve", "single-pendulum", "--t-end", "0.1", "--output", str(tmp_path / "a.npz")], code=1)
     assert "HalfImplicit failed: Q is not finite" in line
+
+
+# --- state-space form ----------------------------------------------------------------------------------------------------------
+
+
+def test_list_names_the_state_space_forms_and_their_methods(capsys):
+    assert main(["list"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "partition state space, coordinate partitioning" in told and "tangent state space, tangent plane" in told
+    for name in ("TrapezoidalStateSpace", "TrapezoidalDescriptor", "SdirkDescriptor", "SdirkFirstOrder", "RosenbrockNystrom"):
+        assert f"{name}:partition {name}:tangent" in told
+    assert "a formulation may follow the name, as in Cvode:Adams:partition" in told
+
+
+def test_compare_implicit_and_explicit_on_the_same_form(capsys, tmp_path):
+    names = "SdirkFirstOrder,RosenbrockNystrom:tangent,Cvode:Adams:partition,Cvode:BDF:tangent"
+    assert main(["compare", "stiff-double-pendulum", "--methods", names, "--rtol", "1e-5", "--t-end", "0.1", "--repeats", "1",
+                 "--no-figure", "--output", str(tmp_path)]) == 0
+    assert "Rosenbrock-Nystrom tangent plane" in capsys.readouterr().out
+    rows = read_csv(tmp_path / "work_precision.csv")
+    assert [r["method"] for r in rows] == ["SDIRK first order partitioned", "Rosenbrock-Nystrom tangent plane", "CVODE Adams partitioned",
+                                           "CVODE BDF tangent plane"]
+    assert all(r["status"] == "SUCCESS" and float(r["error_q"]) < 1e-2 and float(r["residual_position"]) < 1e-13 for r in rows)
+    steps = [int(r["steps"]) for r in rows]
+    assert max(steps[:2]) < steps[2]  # the equations are stiff
+
+
+@pytest.mark.parametrize("method", ["RosenbrockNystrom:tangent", "Cvode:Adams:tangent"])
+def test_solve_exchanges_charts(capsys, tmp_path, method):
+    path = tmp_path / "run.npz"
+    assert main(["solve", "double-spherical-pendulum", "--method", method, "--t-end", "1.5", "--output", str(path)]) == 0
+    assert ", tangent: SUCCESS" in capsys.readouterr().out
+    with np.load(path) as run:
+        assert np.abs(run["q"][:, 2]).max() > 0.5 and run["t"][-1] == 1.5
+
+
+@pytest.mark.parametrize("command", ["solve", "compare"])
+def test_state_space_needs_a_degree_of_freedom(capsys, tmp_path, command):
+    chosen = "--method" if command == "solve" else "--methods"
+    output = tmp_path / ("run.npz" if command == "solve" else "results")
+    assert main([command, "four-link", chosen, "RosenbrockNystrom", "--output", str(output)]) == 2
+    assert "four-link has no degree of freedom" in capsys.readouterr().err

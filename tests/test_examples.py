@@ -126,10 +126,24 @@ def check_jacobians(found):
     assert all(np.abs(x.q[-1] - found["runs"]["exact"].q[-1]).max() < 1e-5 for x in found["runs"].values())
 
 
+def check_state_space(found):
+    problem, runs, exact = (found[name] for name in ("problem", "runs", "exact"))
+    entry = library.entry("stiff-double-pendulum")
+    assert problem.n == 4 and found["rates"].real.min() < -1e4
+    assert set(runs) == {"RosenbrockNystrom", "SdirkFirstOrder", "SciPy Radau", "SciPy LSODA"}
+    for run in runs.values():
+        assert run.success and run.formulation == "partition" and run.statistics.steps < 500
+        assert np.abs(run.constraint_residuals).max() < 1e-9
+        np.testing.assert_allclose(run.q, exact.q, atol=1e-4)
+    end = entry.observe(problem.system, 2.0, *(x[-1] for x in (exact.q, exact.v, exact.a, exact.lam)))
+    known = next(r.values for r in entry.references if r.t == 2.0)
+    assert all(end[name] == pytest.approx(value, rel=1e-6, abs=1e-6) for name, value in known.items())
+
+
 CHECKS = {"quickstart": check_quickstart, "jacobians": check_jacobians, "user_force": check_user_force,
           "own_equations": check_own_equations, "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
           "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin,
-          "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin}
+          "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin, "state_space": check_state_space}
 
 
 def test_every_example_is_checked():

@@ -116,6 +116,8 @@ NAMES = ("single-pendulum", "double-pendulum", "double-spherical-pendulum", "sti
 def test_mechanisms_meet_the_bound_in_every_formulation(name):
     system = library.system(name)
     for form, make in FORMULATIONS.items():
+        if system.freedom == 0 and form in ("partition", "tangent"):
+            continue  # nothing is left to be integrated there
         problem = make(system)
         for known in (None, multipliers(problem)) if form in ("index3", "ggl") else (None,):
             grouping = column_groups(problem.pattern, known_columns=known)

@@ -7,6 +7,7 @@ import pytest
 
 import mbdae
 from mbdae import library
+from mbdae.problems import TangentStateSpace
 
 from .forms import FORMS, by_complex_step, by_differences, displaced, open_levels, random_point, random_state
 
@@ -91,6 +92,43 @@ def test_the_pattern_holds_every_entry_found_at_many_states(key):
     for x in states(key):
         y, yd = random_point(p, x, rng)
         assert not np.where(pattern, 0.0, by_complex_step(p, 0.1, y, yd, 3.0)).any()
+
+
+STATE_SPACE = {"partition": mbdae.StateSpace, "tangent": TangentStateSpace}
+PRESCRIBED = ("slider-crank", "four-link")  # a motor moves them: no degree of freedom is left
+
+
+@pytest.mark.parametrize("form", STATE_SPACE)
+@pytest.mark.parametrize("key", VARIANTS, ids=label)
+def test_state_space_forms_stay_on_the_constraints(key, form):
+    s = system(key)
+    if key[0] in PRESCRIBED:
+        with pytest.raises(ValueError, match=f"{key[0]}.* has no degree of freedom: its motion is prescribed"):
+            STATE_SPACE[form](s)
+        return
+    p = STATE_SPACE[form](s)
+    for x in (s.start, states(key)[0]):
+        y, yd = p.pack(x)
+        assert np.abs(p.residual(x.t, y, yd)).max() <= 1e-10 * (1.0 + np.abs(yd).max() + np.abs(x.a).max())
+        found = mbdae.State(x.t, *p.state(x.t, y))
+        assert max(open_levels(s, found).values()) <= BOUND
+        assert np.abs(found.q - x.q).max() <= BOUND * (1.0 + np.abs(x.q).max())
+        assert np.abs(found.a - x.a).max() <= 1e-8 * (1.0 + np.abs(x.a).max())
+
+
+@pytest.mark.parametrize("form", STATE_SPACE)
+@pytest.mark.parametrize("key", [key for key in VARIANTS if key[0] not in PRESCRIBED], ids=label)
+def test_jacobians_of_state_space_forms_are_exact(key, form):
+    """Along random directions, against differences of fourth order."""
+    p, x, rng = STATE_SPACE[form](system(key)), states(key)[0], np.random.default_rng(3)
+    y, _ = p.pack(x)
+    G, size = p.rhs_jacobian(x.t, y), np.repeat([min(1.0, np.abs(x.q).max()), 1.0 + np.abs(x.v).max()], p.dof)
+    for h in (1e-4, 3e-5):
+        d = rng.normal(size=p.n) * size
+        f = {k: p.rhs(x.t, y + k * h * d) for k in (-2, -1, 1, 2)}
+        near, far = (f[1] - f[-1]) / (2 * h), (f[2] - f[-2]) / (4 * h)
+        doubt = np.abs(near - far).max() * 1e-2 + 1e-13 * np.abs(f[1]).max() / h
+        assert np.abs(G @ d - (4.0 * near - far) / 3.0).max() <= 1e-7 * np.abs(G @ d).max() + doubt
 
 
 @pytest.mark.parametrize("key", VARIANTS, ids=label)

@@ -77,6 +77,7 @@ def test_sizes_are_those_of_the_problems(name, parameters):
     assert (found.bodies, found.nq, found.nv, found.nc) == (len(system.mechanism.bodies), system.nq, system.nv, system.nc)
     assert parameters or facts.first_counts(library.entry(name)) == (found.bodies, found.nq, found.nv, found.nc)
     assert (found.index3, found.ggl, found.nonzeros) == (mbdae.Index3(system).n, ggl.n, ggl.pattern.nnz)
+    assert found.state_space == (mbdae.StateSpace(system).n if found.freedom else None)
     assert found.groups == len(set(ggl.groups)) and found.redundant == start.redundant and found.constant_mass
     assert found.freedom == system.nv - np.linalg.matrix_rank(system.phi_q(0.0, start.q).toarray())
 

@@ -267,7 +267,7 @@ def test_problems_print_what_they_are(problem, case):
 
 def test_the_table_of_formulations_is_complete():
     assert {name: c.formulation for name, c in FORMULATIONS.items()} == {name: name for name in FORMULATIONS}
-    assert set(FORMULATIONS) == {"index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", "ode"}
+    assert set(FORMULATIONS) == {"index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", "ode", "partition", "tangent"}
     assert len({c.title for c in FORMULATIONS.values()}) == len(FORMULATIONS)
 
 

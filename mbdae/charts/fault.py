@@ -6,6 +6,10 @@ from ..status import Status
 from ..system import layout as lay
 from .configuration import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 
+CLOSE = 1e-4  # share of its first value at which the smallest singular value of the constraints tells a singular position
+
+CLOSED = 1e-9  # residual, relative to the coordinates, below which constraints are not what is wrong
+
 
 class ChartError(ArithmeticError):
     """No chart can be had at a state; `status` and `reason` say why."""
@@ -20,13 +24,38 @@ def explain(system, code, work, t, q):
     if code == RANK_LOST:
         return Status.SINGULAR, f"the constraints lose rank, {_lost_rows(system, work)}: a singular position"
     if code == NO_POSITION:
-        return Status.SINGULAR, f"no positions satisfy the constraints for these independent coordinates; {_open_rows(system, t, q)}"
+        return Status.SINGULAR, _without_position(system, t, q)
     if code == NO_FRICTION:
         return Status.NEWTON_FAILED, "the friction forces do not settle"
     if code == CHART_LOST:
         return Status.CHART_LOST, "the independent coordinates are no longer independent"
     assert code == NOT_FINITE
     return Status.NOT_FINITE, "the equations are not finite"
+
+
+def near_singular(system, start, t, q):
+    """`(Status, reason)` if the constraints are about to lose rank at `q` after a run from the state `start`, otherwise `None`.
+
+    Steps shrink to nothing there before any factorisation fails.
+    """
+    if system.nc == 0:
+        return None
+    scales = 1.0 / np.maximum(np.linalg.norm(_gradients(system, start.t, start.q), axis=1, keepdims=True), 1e-300)
+    before = np.linalg.svd(scales * _gradients(system, start.t, start.q), compute_uv=False)[-1]
+    U, sizes, _ = np.linalg.svd(scales * _gradients(system, t, q))
+    if not sizes[-1] < CLOSE * before:
+        return None
+    weights, rows = np.abs(U[:, -1]), _independent(system)
+    tight = ", ".join(system.labels[k] for k in rows[weights > 0.5 * weights.max()])
+    return Status.SINGULAR, f"the constraints are about to lose rank, in {tight}: a singular position"
+
+
+def _independent(system):
+    return np.setdiff1d(np.arange(system.nc), system.dependent)
+
+
+def _gradients(system, t, q):
+    return system.phi_q(t, q).toarray()[_independent(system)]
 
 
 def _lost_rows(system, work):
@@ -37,9 +66,12 @@ def _lost_rows(system, work):
     return ", ".join(system.labels[k] for k in rows) + (" follow" if len(rows) > 1 else " follows") + " from the others"
 
 
-def _open_rows(system, t, q):
+def _without_position(system, t, q):
+    none = "no positions satisfy the constraints for these independent coordinates; "
     residual = system.phi(t, q) if np.isfinite(q).all() else np.full(system.nc, np.nan)
     if not system.nc or not np.isfinite(residual).all():
-        return "the iteration has left all bounds"
+        return none + "the iteration has left all bounds"
     worst = np.argsort(-np.abs(residual))[:2]
-    return "those that remain open most are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in worst)
+    if np.abs(residual[worst[0]]) < CLOSED * (1.0 + np.abs(q).max()):
+        return "the constraints hold, but the positions do not settle for these independent coordinates: a singular position is close"
+    return none + "those that remain open most are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in worst)

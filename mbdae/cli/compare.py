@@ -31,6 +31,8 @@ methods:
   HalfImplicit FullyImplicit          fixed step, over --steps
   Ida:gear Ida:ggl Ida:index1 ...     error control, over --rtol; atol = rtol/100
   Cvode:BDF SolveIvp:DOP853 SolveIvp:Radau ...        see 'mbdae list'
+  RosenbrockNystrom SdirkFirstOrder:tangent ...       on state-space form
+  Cvode:Adams:partition SolveIvp:LSODA:partition ...  others on the same form
 
 examples:
   mbdae compare slider-crank
@@ -38,6 +40,8 @@ examples:
   mbdae compare my-mechanism.yaml --t-end 5
   mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 \\
                                 --rtol 1e-6 --t-end 4
+  mbdae compare stiff-double-pendulum --t-end 0.5 --methods \\
+                RosenbrockNystrom,SolveIvp:Radau:partition,Cvode:Adams:partition
 
 The exit code is 0 if at least one run succeeded, 1 if none did, 2 if something
 is wrong with the request.
@@ -55,11 +59,12 @@ class Plan:
 
 _PLANS = {
     # eigenvalues near -1e5: explicit forces need steps below 2e-5, explicit Runge-Kutta methods as well
-    "stiff-double-pendulum": Plan("HalfImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau", (1.6e-5, 8e-6)),
+    "stiff-double-pendulum": Plan("HalfImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau,SdirkFirstOrder,RosenbrockNystrom",
+                                  (1.6e-5, 8e-6)),
 }
 
 
-_STIFF = Plan("Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau")
+_STIFF = Plan("Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau,RosenbrockNystrom")
 
 
 def _plan(entry):

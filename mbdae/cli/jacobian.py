@@ -1,13 +1,13 @@
 """`mbdae jacobian`: strategies for the Jacobian of one solver on one mechanism."""
 
 import argparse
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 
 from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..jacobians.strategy import SOURCES, as_strategy
+from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
 from ..methods import FAMILIES, MethodSpec, find
 from ..problems import FORMULATIONS, GGL
 from ..studies.figures import save
@@ -108,13 +108,9 @@ def run(arguments):
 # what is asked for ---------------------------------------------------------------------------------------------------------------------
 
 
-def _takes_jacobians(family):
-    return any(f.name == "jacobian" for f in fields(family.method_class))
-
-
 def _solver(spec):
-    if not _takes_jacobians(spec.family):
-        others = ", ".join(f.name for f in FAMILIES if _takes_jacobians(f))
+    if not takes_strategies(spec.family.method_class):
+        others = ", ".join(f.name for f in FAMILIES if takes_strategies(f.method_class))
         raise Refusal(f"{spec.label} has no choice of Jacobians; these have: {others}")
     return spec.make()
 

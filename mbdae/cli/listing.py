@@ -141,7 +141,7 @@ def _formulations():
 
 
 def _methods():
-    table = _new("methods", "name", "control", "summary")
+    table = _new("methods; a formulation may follow the name, as in Cvode:Adams:partition", "name", "control", "summary")
     for f in FAMILIES:
         table.add_row(f.name, "step" if f.control == "h" else "tolerance", f.summary)
         if f.variants:

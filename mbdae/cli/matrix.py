@@ -17,11 +17,13 @@ _DESCRIPTION = f"""\
 Run every installed solver in every formulation on {len(SPANS)} mechanisms and print the
 error at the end in tolerances. A cell that is declared to be supported must end
 with an error below {ALLOWED:g} tolerances; every other one must be refused by name.
+So must state-space forms of a mechanism whose motion is prescribed entirely.
 """
 _EPILOG = """\
 examples:
   mbdae matrix
   mbdae matrix --mechanisms andrews --methods Ida,Odes:ida,Assimulo:IDA
+  mbdae matrix --mechanisms double-pendulum --methods RosenbrockNystrom,Cvode
   mbdae matrix --settings                     how each solver is run, without running it
   mbdae matrix --settings --output docs/solvers.md
 

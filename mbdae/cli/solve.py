@@ -32,6 +32,7 @@ examples:
   mbdae solve slider-crank --output run.npz --plot run.png
   mbdae solve chain --set links=8 --h 5e-4 --points 301 --output chain.csv
   mbdae solve double-pendulum --method Ida:ggl --rtol 1e-8 --output pendulum.json
+  mbdae solve flyball-governor --method RosenbrockNystrom --output governor.npz
   mbdae solve my-mechanism.yaml --t-end 5 --h 1e-3 --output run.npz
 """
 
@@ -50,7 +51,7 @@ def add_parser(commands):
 
 def add_method_options(p):
     """Options that choose a method and how exact it is."""
-    p.add_argument("--method", metavar="M", type=method, help="e.g. HalfImplicit, Ida:ggl, SolveIvp:DOP853; see 'mbdae list'")
+    p.add_argument("--method", metavar="M", type=method, help="e.g. HalfImplicit, Ida:ggl, Cvode:Adams:partition; see 'mbdae list'")
     p.add_argument("--formulation", metavar="F", help="equations given to the solver; by default those that suit it best")
     p.add_argument("--h", metavar="H", type=positive, help="step of a method with fixed step [s]")
     p.add_argument("--rtol", metavar="R", type=positive, help="relative tolerance of a method with error control (default 1e-6)")

@@ -1,7 +1,7 @@
 """How a solver gets its Jacobian: strategies to choose from, as plug-ins for every solver that takes one."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields
+from typing import Protocol, get_args
 
 import numpy as np
 
@@ -95,6 +95,11 @@ def as_strategy(jacobian, owner="jacobian"):
         raise ValueError(f"{owner}: jacobian must be {names}, followed by ':partitioned' or ':extended' if wanted, 'difference' for the "
                          f"solver's own difference quotients, or a strategy, got {jacobian!r}")
     return JacobianStrategy(source, update or "plain")
+
+
+def takes_strategies(method):
+    """Whether a method, or the class of one, has a field `jacobian` for strategies, and not for words of its own only."""
+    return any(f.name == "jacobian" and Strategy in get_args(f.type) for f in fields(method))
 
 
 def labelled(name, jacobian):

@@ -1,26 +1,34 @@
 """The state-space form: ordinary differential equations in independent coordinates [Negrut, sections 3.1, 3.4.1, appendix B]."""
 
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
 
 from ..charts import derivative
 from ..charts.chart import Chart
-from ..charts.configuration import GOOD, NOT_FINITE, prepare
-from ..charts.fault import explain
-from ..charts.motion import evaluate
+from ..charts.configuration import CHART_LOST, GOOD, NOT_FINITE, prepare
+from ..charts.fault import ChartError, explain
+from ..charts.motion import evaluate, polish, positions
+from ..charts.store import bases
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
+from ..system.assembly import AssemblyError
 from .base import Problem
 from .pieces import finite, split
 
+REACH = 4.0  # growth of the sensitivity to an independent coordinate within a step beyond which nothing is evaluated
+PARTS = 8  # of the way from the anchor, where positions are not found at once
+MEMORY = 100  # states that are remembered: more than the search for a zero visits
+
 
 @compiled
-def _rhs(t, y, out, model, work, store, last, anchor, values, code):
+def _rhs(t, y, out, model, work, store, last, anchor, values, code, floor):
     """`out = (z', z'')`; returns whether all of it is finite.
 
     Positions are looked for from those found last, or from the anchor, the state at which the chart was chosen or which was accepted
-    last, whichever is nearer: an iteration that starts far away might find another position of the mechanism.
+    last, whichever is nearer: an iteration that starts far away might find another position of the mechanism. For the same reason long
+    steps must not come near the end of the chart: beyond it the same coordinates belong to other positions.
     """
     n = y.shape[0] // 2
     z, zd, zdd = split(y, 0, n), split(y, n, n), split(out, n, n)
@@ -32,14 +40,44 @@ def _rhs(t, y, out, model, work, store, last, anchor, values, code):
     status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
     if status != GOOD:
         q[:] = q_anchor
-        prepare(t, q, n, store, model, work)
-        status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
+        status = _approach(t, z, z_anchor, q, floor, store, model, work)
+        if status == GOOD:
+            status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
+    if status == GOOD and _beyond(n, floor, store, model):
+        status = CHART_LOST
     code[0] = status
     if status != GOOD:
-        q[:], z_last[:], out[:] = q_anchor, z_anchor, np.nan
+        z_last[:], out[:] = np.inf, np.nan  # where the search has ended is no place to begin another one
         return False
     z_last[:], out[:n] = z, zd
     return finite(out)
+
+
+@compiled
+def _approach(t, z, z_anchor, q, floor, store, model, work):
+    """From the positions `q` of the anchor towards those of `z`, in small parts of the way that stay within the chart."""
+    n = z.shape[0]
+    status = prepare(t, q, n, store, model, work)
+    part = z_anchor.copy()
+    for k in range(1, PARTS):
+        part[:] = z_anchor + (z - z_anchor) * (k / PARTS)
+        if status == GOOD:
+            status = positions(t, part, q, store, model, work)
+        if status == GOOD:
+            status = prepare(t, q, n, store, model, work)
+        if status == GOOD and _beyond(n, floor, store, model):
+            status = CHART_LOST
+    return status
+
+
+@compiled
+def _beyond(n, floor, store, model):
+    """Whether an independent coordinate has become much less free than it was at the last step."""
+    _, _, S = bases(n, model, store)
+    for k in range(n):
+        if S[k, k].real < floor[k]:
+            return True
+    return False
 
 
 @compiled
@@ -93,11 +131,13 @@ class StateSpace(Problem):
             self.formulation, self.title = TangentStateSpace.formulation, TangentStateSpace.title
         self.chart = Chart(system, parametrisation)
         nq, nv, nc, n = system.nq, system.nv, system.nc, system.freedom
-        self._last, self._anchor, self._code = (np.empty(nq), np.empty(n)), (np.empty(nq), np.empty(n)), np.zeros(1, dtype=np.int64)
+        self._last, self._anchor, self._code = (np.zeros(nq), np.zeros(n)), (np.zeros(nq), np.zeros(n)), np.zeros(1, dtype=np.int64)
         self._values = np.zeros(nv), np.zeros(nv), system.multiplier_guess()
         self._jacobians = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
-        self._asked = None
-        self._centre(0.0, system.start.q)
+        self._floor = np.zeros(n)  # of the diagonal of `S`
+        self._states = {}  # those asked for in this chart, by (t, y)
+        with suppress(AssemblyError, ChartError):  # the start may be another one, that of `pack`
+            self._centre(0.0, system.start.q)
 
     @property
     def parametrisation(self):
@@ -113,7 +153,7 @@ class StateSpace(Problem):
 
     @property
     def arguments(self):
-        return self.model, self.chart.work, self.chart.store, self._last, self._anchor, self._values, self._code
+        return self.model, self.chart.work, self.chart.store, self._last, self._anchor, self._values, self._code, self._floor
 
     def rhs(self, t, y, out=None):
         """`(z', z'')`, shape (n,), written to `out` if given; NaN where the chart does not reach (see `fault`)."""
@@ -155,10 +195,10 @@ class StateSpace(Problem):
         self.rhs(t, y)
         self.rhs_jacobian(t, y)
 
-    def fault(self):
-        """`(Status, reason)` if the last evaluation has failed because the chart does not reach so far, otherwise `None`."""
+    def fault(self, t):
+        """`(Status, reason)` if the evaluation just made at `t` has failed because the chart does not reach so far, otherwise `None`."""
         code = int(self._code[0])
-        return None if code in (GOOD, NOT_FINITE) else explain(self.system, code, self.chart.work, 0.0, self._last[0])
+        return None if code in (GOOD, NOT_FINITE) else explain(self.system, code, self.chart.work, t, self._last[0])
 
     # charts and states ---------------------------------------------------------------------------------------------------
 
@@ -175,18 +215,20 @@ class StateSpace(Problem):
         return y, self.rhs(state.t, y)
 
     def _centre(self, t, q):
+        self._states.clear()
         self.chart.centre(t, q)
-        self._asked = None
         self._anchor_at(q)
 
     def _anchor_at(self, q):
-        for positions, coordinates in (self._anchor, self._last):
-            positions[:], coordinates[:] = q, self.chart.P @ q
+        for place, coordinates in (self._anchor, self._last):
+            place[:], coordinates[:] = q, self.chart.P @ q
+        self._floor[:] = np.diag(bases(self.dof, self.model, self.chart.store)[2]) / REACH
 
     def leave(self, t, q):
         """To be asked after a step to the positions `q`: whether another chart would serve much better from there on."""
+        worn = self.chart.worn(t, q)
         self._anchor_at(q)
-        return self.chart.worn(t, q)
+        return worn
 
     def full_state(self, t, q, v):
         """The `State` at positions and velocities, in the present chart."""
@@ -197,13 +239,25 @@ class StateSpace(Problem):
         raise TypeError(f"{type(self).__name__}: what belongs to y depends on the time too, so ask state(t, y)")
 
     def motion(self, t, y):
-        """`(q, v)`, copies."""
-        q, v, _, _ = self.state(t, y)
-        return q.copy(), v.copy()
+        """`(q, v)`, the same to the last bit whenever they are asked for."""
+        return tuple(x.copy() for x in self._remembered(t, y)[:2])
+
+    def _remembered(self, t, y):
+        """`state`, once for every place.
+
+        Solvers evaluate events once more where they have found a zero, and a sign that differs by rounding would be another zero; but
+        positions that are found by iteration depend on where it began.
+        """
+        place = t, y.tobytes()
+        if place not in self._states:
+            if len(self._states) == MEMORY:
+                del self._states[next(iter(self._states))]
+            self._states[place] = self.state(t, y)
+        return self._states[place]
 
     def stored(self, t, y, yd):
         """The motion in the place of `yd`: `y` says nothing in another chart."""
-        return t, y, self.state(t, y)
+        return t, y, self._remembered(t, y)
 
     def state(self, t, y, yd=None):
         """`(q, v, a, lam)` at one time, on the constraints, unless they are given in the place of `yd` (see `stored`).
@@ -215,15 +269,16 @@ class StateSpace(Problem):
         """
         if isinstance(yd, tuple):
             return yd
-        if self._asked is None or t != self._asked[0] or not np.array_equal(y, self._asked[1]):
-            z, zd = (y[self.blocks[name]].copy() for name in ("z", "zd"))
-            s = self.chart.state(t, z, zd, self._nearest(z), self._values[2])
-            self._asked = t, np.array(y), (s.q, s.v, s.a, s.lam)  # a run asks twice: what to store, and whether to stop
-        return self._asked[2]
-
-    def _nearest(self, z):
-        near = min((self._last, self._anchor), key=lambda known: np.abs(known[1] - z).max())
-        return near[0]
+        floor = self._floor.copy()
+        self._floor[:] = 0.0  # a step may end a little beyond
+        self.rhs(t, y)
+        code, self._floor[:] = int(self._code[0]), floor
+        if code != GOOD:
+            status, reason = explain(self.system, code, self.chart.work, t, self._last[0])
+            raise ChartError(status, f"{self.system.name} at t = {t:.9g}: {reason}")
+        q, v, a, lam = (x.copy() for x in (self._last[0], *self._values))
+        polish(t, q, v, a, lam, self.model, self.chart.work)
+        return q, v, a, lam
 
     def _pattern_blocks(self, s):
         return {(row, name): np.ones((self.dof, self.dof)) for row in self.equations for name in self.blocks}

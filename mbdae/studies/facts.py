@@ -54,6 +54,8 @@ class Sizes:
         `nv` less the rank of the constraints.
     index3, ggl : int
         Unknowns of these forms.
+    state_space : int or None
+        Unknowns of the state-space forms; `None` if the motion is prescribed, so that there are none.
     nonzeros, groups : int
         Entries of the Jacobian of the GGL form, and groups of columns that are differentiated together.
     constant_mass : bool
@@ -67,6 +69,7 @@ class Sizes:
     freedom: int
     index3: int
     ggl: int
+    state_space: int | None
     nonzeros: int
     groups: int
     constant_mass: bool
@@ -93,7 +96,8 @@ def sizes(system):
     """`Sizes` of a system."""
     ggl = FORMULATIONS["ggl"](system)
     constant = bool(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.CONSTANT_MASS])
-    return Sizes(*counts(system), FORMULATIONS["index3"](system).n, ggl.n, ggl.pattern.nnz, int(ggl.groups.max()) + 1, constant)
+    return Sizes(*counts(system), FORMULATIONS["index3"](system).n, ggl.n, 2 * system.freedom or None, ggl.pattern.nnz,
+                 int(ggl.groups.max()) + 1, constant)
 
 
 # --- topology --------------------------------------------------------------------------------------------------------------------------

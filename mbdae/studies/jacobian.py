@@ -1,13 +1,13 @@
 """Strategies for Jacobians side by side on one problem and one solver: evaluations, updates, computing time, errors [Arnold, section 4]."""
 
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from ..jacobians.strategy import JacobianStrategy, as_strategy
+from ..jacobians.strategy import JacobianStrategy, as_strategy, takes_strategies
 from ..solve import solve
 from ..system.assembly import AssemblyError, assemble
 
@@ -311,8 +311,8 @@ class _Trial:
 
     def __init__(self, strategy, problem, method):
         owner = type(method).__name__
-        if "jacobian" not in (f.name for f in fields(method)):
-            raise ValueError(f"{owner} has no choice of Jacobians; take a method with a field 'jacobian', such as Ida")
+        if not takes_strategies(method):
+            raise ValueError(f"{owner} has no choice of Jacobians; take a method with a field 'jacobian: str | Strategy', such as Ida")
         chosen = as_strategy(strategy, owner)
         self.name = strategy if isinstance(strategy, str) else strategy.label
         if getattr(chosen, "update", "") == "extended" and problem.system.excitation is None:

@@ -128,10 +128,12 @@ def _written(path, text):
 
 # --- what the sections say -------------------------------------------------------------------------------------------------------------
 
-_SIZES = ("parameters", "bodies", "nq", "nv", "nc", "redundant", "dof", "index 3", "GGL", "non-zeros", "groups", "mass matrix")
+_SIZES = ("parameters", "bodies", "nq", "nv", "nc", "redundant", "dof", "index 3", "GGL", "state space", "non-zeros", "groups",
+          "mass matrix")
 _LEGEND = ("nq, nv, nc: position coordinates, velocity coordinates, constraint equations; redundant: equations that follow from the "
-           "others; dof: degrees of freedom; index 3, GGL: unknowns of these forms; non-zeros, groups: entries of the Jacobian of the GGL "
-           "form, and groups of its columns that are differentiated together.")
+           "others; dof: degrees of freedom; index 3, GGL, state space: unknowns of these forms, the last of which do not exist where "
+           "the motion is prescribed; non-zeros, groups: entries of the Jacobian of the GGL form, and groups of its columns that are "
+           "differentiated together.")
 
 
 def _sizes(entry, parameters, system):
@@ -141,8 +143,8 @@ def _sizes(entry, parameters, system):
     for given in cases:
         s = facts.sizes(system if given == parameters else facts.examined(entry, given))
         rows.append((_assignments(given) or "defaults", _or_dash(s.bodies), s.nq, s.nv, s.nc, ", ".join(s.redundant) or "-", s.freedom,
-                     s.index3, s.ggl, s.nonzeros, s.groups, "constant" if s.constant_mass else "not constant"))
-    return Table(_SIZES, rows, (*_SIZES[1:5], *_SIZES[6:11])), _LEGEND
+                     s.index3, s.ggl, _or_dash(s.state_space), s.nonzeros, s.groups, "constant" if s.constant_mass else "not constant"))
+    return Table(_SIZES, rows, (*_SIZES[1:5], *_SIZES[6:-1])), _LEGEND
 
 
 def _topology(system):

@@ -10,6 +10,8 @@ from .ordering import envelope
 
 _STEP = 1e-30  # complex step
 _DIFFERENCE_ITERATIONS = 50
+_MIDPOINT_ITERATIONS = 50
+_PART, _PARTS = 0.1, 50  # share of its coordinates by which a retraction moves at once, and the most parts
 _CUBE_ROOT = 6e-6  # relative increment of central differences
 _INCREMENTS = (_CUBE_ROOT, _CUBE_ROOT / 10.0, _CUBE_ROOT / 100.0)  # of those that complex steps are compared with
 
@@ -122,7 +124,27 @@ class UserFunctions:
         return v if self.user_kinematics is None else np.asarray(self._kinematics(t, q, v))
 
     def retract(self, q, d):
-        return np.asarray(self.user_retract(q, d)) if self.user_retract else q + self.qdot(0.0, q, d)
+        if self.user_retract:
+            return np.asarray(self.user_retract(q, d))
+        return q + d if self.user_kinematics is None else self._carried(q, d)
+
+    def _carried(self, q, d):
+        """Along `q' = T(q) d` by the implicit midpoint rule: it keeps what is quadratic, such as the norms of quaternions."""
+        share = np.abs(self.qdot(0.0, q, d)).max() / (1.0 + np.abs(q).max())
+        parts = int(np.ceil(min(share / _PART, _PARTS))) if np.isfinite(share) else 1
+        for _ in range(parts):
+            q = self._midpoint(q, d / parts)
+        return q
+
+    def _midpoint(self, q, d):
+        new, before = q + self.qdot(0.0, q, d), np.inf
+        for _ in range(_MIDPOINT_ITERATIONS):
+            old, new = new, q + self.qdot(0.0, 0.5 * (q + new), d)
+            change = np.abs(new - old).max()
+            if not 0.0 < change < before:
+                break
+            before = change
+        return new
 
     def difference(self, q, q0):
         """The `d` with `q0 (+) d = q`, by simplified Newton iterations with the matrix `T(q0)`."""

@@ -76,7 +76,8 @@ class System:
         kinematics : callable, optional
             `kinematics(t, q, v) -> (nq,)`, linear in `v`; by default `qdot = v`.
         retract : callable, optional
-            `retract(q, d) -> (nq,)`; by default `q + T(q) d`.
+            `retract(q, d) -> (nq,)`, `q` moved along `d`; by default `q + d` or, with `kinematics`, a step of the implicit midpoint rule
+            for `q' = T(q) d`, which keeps the norms of quaternions.
         nv : int, optional
             Number of velocity coordinates, `nq` by default.
         q0, v0 : array_like, optional

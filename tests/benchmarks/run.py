@@ -1,4 +1,4 @@
-"""`make bench`: cost of the one-step integrators, of residuals, and how the cost grows with the number of bodies.
+"""`make bench`: cost of the one-step and the state-space integrators, of residuals, and how the cost grows with the number of bodies.
 
 Every figure is the median of several runs in one process; compare the ratios, not the microseconds of different machines.
 """
@@ -18,6 +18,7 @@ from .bdf import peers
 from .grouping import chains, speed
 from .jacobians import chain_jacobians
 from .overhead import overhead
+from .state_space import against_peers, differences, per_step
 
 REPEATS = 7
 PUBLISHED = {"HalfImplicit": 1560.0, "FullyImplicit": 3140.0}  # us per slider-crank step of the code published with the paper
@@ -135,7 +136,8 @@ def _time(function, n):
 def main():
     """Print all tables."""
     console = Console(width=140)
-    for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead, chains, speed, chain_jacobians, peers):
+    for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead, chains, speed, chain_jacobians, peers, per_step,
+                  differences, against_peers):
         console.print(study())
 
 

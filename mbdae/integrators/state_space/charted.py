@@ -96,7 +96,8 @@ class _Run:
         self.method, self.problem, self.system, self.chart = method, problem, problem.system, problem.chart
         self.t, self.t_end, self.rtol, self.atol = state.t, t_end, float(rtol), float(atol)
         self.every, self.progress, self.until = every, progress, until
-        self.wanted = np.zeros(0) if t_eval is None else np.array(t_eval, dtype=float)
+        never = np.copysign(np.inf, t_end - state.t)  # no times at all is not the same as no wish
+        self.wanted = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
         self.by_steps = t_eval is None
         self.status, self.message, self.restarts = Status.SUCCESS, "the end of the time span was reached", 0
         self._allocate(state)
@@ -192,7 +193,7 @@ class _Run:
                 healed = self.t
                 self.restarts += 1
                 self._centre()
-                self.control[m.H] = self._first_step()
+                self.control[m.H] = self.method.fixed_step or self._first_step()
             elif code == m.FAILED:
                 self._fail(*self._reason())
                 return

@@ -106,7 +106,7 @@ def _give_up(fixed, factor, h, smallest, status, control, counts):
         factor = 0.5 if status >= DIVERGED else 0.25
         if control[JACOBIAN_AGE] > 0.0:
             control[JACOBIAN_AGE] = -1.0
-            factor = 1.0 if status == DIVERGED else factor
+            factor = 1.0 if status == DIVERGED or fixed else factor
         elif fixed:
             factor = 0.0
     control[FAULT], control[H], control[AFTER_REJECTION] = status, abs(h) * factor, 1.0

@@ -1,0 +1,26 @@
+"""All tables and figures of the thesis in this folder, one after the other, and a summary. `make papers` runs this, for some minutes."""
+
+import importlib
+import time
+from pathlib import Path
+
+import common_motion as common
+
+SCRIPTS = tuple(sorted(f.stem for f in Path(__file__).parent.glob("*.py") if f.stem != "all" and not f.stem.startswith("common")))
+
+
+def main(output, settings=None):
+    """Run every script; prints its numbers, then one line per script. `settings` are those of each, by its name."""
+    lines = []
+    for name in SCRIPTS:
+        print(f"\n{name}")
+        begin = time.perf_counter()
+        line = importlib.import_module(name).main(output, **(settings or {}).get(name, {}))
+        lines.append((name, f"{time.perf_counter() - begin:.0f} s", line))
+    print(f"\nFiles are in {output}.\n")
+    for name, seconds, line in lines:
+        print(f"  {name:<20}{seconds:>6}  {line}")
+
+
+if __name__ == "__main__":
+    main(common.output_folder(__doc__))

@@ -1,0 +1,43 @@
+"""Figures 12 and 13: angle and angular velocity of body 1 of the stiff double pendulum over two seconds.
+
+The line is the reference, the dots are the steps of both methods at a tolerance of 1e-3. The rate swings between -10 and 7 rad/s, as the
+thesis says.
+"""
+
+import common_motion as common
+import numpy as np
+
+from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
+
+LOOK = {"SDIRK": {"color": COLOURS[0], "marker": "o"}, "Rosenbrock, filtered": {"color": COLOURS[1], "marker": "s"}}
+PANELS = {"figure12": ("angle", "orientation of body 1", r"$\theta_1$ [rad]", lambda s: s.q[:, common.THETA]),
+          "figure13": ("rate", "angular velocity of body 1", r"$\dot\theta_1$ [rad/s]", lambda s: s.v[:, common.THETA])}
+
+
+def draw(known, runs, name, path, t_end):
+    """One figure."""
+    quantity, title, label, values = PANELS[name]
+    with style():
+        figure = new_figure(6.4, 3.4)
+        axis, t = figure.subplots(), np.linspace(0.0, t_end, 2001)
+        axis.plot(t, getattr(known, quantity)(t), color=GREY, linewidth=1.2, label="reference")
+        for method, s in runs.items():
+            axis.plot(s.t, values(s), linestyle="none", markersize=3.5, label=f"{method}, {s.statistics.steps} steps", **LOOK[method])
+        axis.set(title=f"Stiff double pendulum: {title}", xlabel="time  [s]", ylabel=label)
+        axis.margins(x=0.0)
+        axis.legend()
+        save(figure, path)
+
+
+def main(output, tolerance=1e-3, t_end=common.T_END):
+    """Run and draw; returns the line for the summary."""
+    known = common.reference(t_end)
+    runs = {name: common.run(common.METHODS[name], tolerance, t_end) for name in LOOK}
+    for name in PANELS:
+        draw(known, runs, name, output / f"{name}.png", t_end)
+    rate = known.rate(np.linspace(0.0, t_end, 2001))
+    return f"rate between {rate.min():.1f} and {rate.max():.1f} rad/s (published -10 and 7)"
+
+
+if __name__ == "__main__":
+    print(main(common.output_folder(__doc__)))

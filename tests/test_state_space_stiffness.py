@@ -1,0 +1,101 @@
+"""Stiff modes: what a step does to them, L-stability, and the error estimate that must not mind them."""
+
+import numpy as np
+import pytest
+
+from mbdae.integrators.state_space.rosenbrock_tableau import ROSENBROCK_NYSTROM_4
+from mbdae.integrators.state_space.sdirk_tableau import SDIRK_4_15, SDIRK_4_16, stability_function
+
+from .state_space_cases import FORMS, METHODS, ORDER_FOUR, TRAPEZOIDAL, exact, run
+
+STIFFNESS = 1e9
+OMEGA = np.sqrt(STIFFNESS)
+
+
+def factor(method, z):
+    """`R(z)` of each method."""
+    if method in TRAPEZOIDAL:
+        return (1.0 + z / 2.0) / (1.0 - z / 2.0)
+    return {"SdirkDescriptor": SDIRK_4_16, "SdirkFirstOrder": SDIRK_4_15, "RosenbrockNystrom": ROSENBROCK_NYSTROM_4}[method].stability(z)
+
+
+def after_one_step(method, h, form="partition", **parameters):
+    """Angle and rate of the spring wheel, which starts at rest, by the angle at the start."""
+    s = run("spring wheel", METHODS[method](fixed_step=h), h, form, rtol=1e-10, atol=1e-10, **parameters)
+    return s.q[-1, 2] / s.q[0, 2], s.v[-1, 2] / s.q[0, 2]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("angle", [0.3, 3.0, 300.0])
+def test_a_step_multiplies_an_undamped_mode_by_the_stability_function(method, angle, form):
+    """`u = x - i x'/omega` obeys `u' = i omega u`, so that a step makes it `R(i omega h) u`."""
+    x, rate = after_one_step(method, angle / OMEGA, form)
+    expected = complex(factor(method, 1j * angle))
+    assert x - 1j * rate / OMEGA == pytest.approx(expected, abs=2e-6)
+
+
+@pytest.mark.parametrize("method", ORDER_FOUR)
+def test_a_stiff_mode_is_gone_after_one_step(method):
+    """L-stability: of an amplitude of 1 next to nothing is left, and less the stiffer the spring."""
+    left = [abs(complex(*after_one_step(method, angle / OMEGA)).real) for angle in (30.0, 300.0, 3000.0)]
+    assert left[2] < 2e-3 and left[2] < 0.2 * left[1] < 0.1 * left[0]
+
+
+@pytest.mark.parametrize("method", TRAPEZOIDAL)
+def test_the_trapezoidal_rule_rings(method):
+    """It keeps the amplitude of an undamped mode, and turns the sign of a fast one with every step."""
+    s = run("spring wheel", METHODS[method](fixed_step=1e-2), 0.1, rtol=1e-10, atol=1e-10)
+    x = s.q[:, 2] / s.q[0, 2]
+    np.testing.assert_allclose(np.abs(x - 1j * s.v[:, 2] / s.q[0, 2] / OMEGA), 1.0, atol=1e-5)
+    assert (np.abs(x) > 0.99).all() and (np.sign(x) == (-1.0) ** np.arange(len(x))).all()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_mechanism_forgets_its_stiff_mode_if_the_method_damps_it(method, form):
+    """A pendulum on a wheel held by a spring of 1e9 N m that starts off its place: the slow motion is that of a wheel at rest."""
+    s = run("stiff wheel", METHODS[method](fixed_step=1e-3), 0.2, form)
+    offset = np.abs(s.q[:, 2] / s.q[0, 2])
+    if method in TRAPEZOIDAL:
+        assert offset[-20:].max() > 0.9
+        return
+    held = exact("pendulum", 0.2)
+    assert offset[1] < 0.25 and offset[4:20].max() < 0.02
+    assert abs(s.q[-1, 5] - held.q[-1, 2]) < 1e-4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_steps_follow_the_slow_motion(method):
+    """The stiff double pendulum: an eigenvalue near -1e5 1/s, and steps of hundredths of a second."""
+    s = run("stiff-double-pendulum", METHODS[method](), 0.5, rtol=1e-4)
+    found = exact("stiff-double-pendulum", 0.05)
+    start = run("stiff-double-pendulum", METHODS[method](), 0.05, rtol=1e-4, t_eval=found.t)
+    assert np.diff(s.t).max() > (1e-3 if method in TRAPEZOIDAL else 1e-2)
+    assert np.abs(start.q - found.q).max() < 1e-3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_without_the_filter_an_excited_stiff_mode_costs_three_times_the_steps(form):
+    """[Negrut, eq. (5.6)] An undamped stiff spring that starts off its place: the unfiltered estimate follows what the method forgets."""
+    runs = [run("stiff wheel", METHODS["RosenbrockNystrom"](filter=damped), 1.0, form, rtol=1e-4) for damped in (True, False)]
+    assert all(s.statistics.restarts == 0 for s in runs)  # another chart would be another reason
+    assert 3 * runs[0].statistics.steps < runs[1].statistics.steps
+    for s in runs:
+        assert abs(s.q[-1, 5] - exact("pendulum", 1.0).q[-1, 2]) < 5e-3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_on_a_slow_stiff_motion_the_filter_changes_little(form):
+    """The double pendulum of the thesis stays on its slow manifold, where the estimate is small with and without."""
+    steps = [run("stiff-double-pendulum", METHODS["RosenbrockNystrom"](filter=damped), 2.0, form, rtol=1e-4).statistics.steps
+             for damped in (True, False)]
+    assert 0.9 < steps[0] / steps[1] < 1.1
+
+
+def test_the_estimate_of_the_rosenbrock_method_stays_bounded():
+    """Why: between method and embedded formula lies `R - R_hat`, which tends to 0.367, not to the `gamma h lambda` of eq. (5.5)."""
+    z = -np.logspace(2, 8, 7)
+    difference = ROSENBROCK_NYSTROM_4.stability(z) - stability_function(z, ROSENBROCK_NYSTROM_4.A + ROSENBROCK_NYSTROM_4.E,
+                                                                        ROSENBROCK_NYSTROM_4.b_hat)
+    assert np.abs(difference).max() == pytest.approx(0.367, abs=2e-3)
