@@ -1,7 +1,7 @@
 """The choice of independent coordinates: coordinate partitioning, or the plane tangent to the constraints."""
 
 import numpy as np
-from scipy.linalg import null_space
+from scipy.linalg import null_space, qr
 
 from ..compiled import compiled
 from ..system import layout as lay
@@ -46,14 +46,15 @@ def tangent(system, t, q):
     ndarray, shape (n, nq)
         `P = Q_2^T`.
     """
-    J = position_jacobian(system, t, q)
-    _, _, rows = np.linalg.svd(J)
-    return rows[system.nq - system.freedom:]
+    Q, _, _ = qr(position_jacobian(system, t, q).T, pivoting=True)
+    return np.ascontiguousarray(Q[:, system.nq - system.freedom:].T)
 
 
 def position_jacobian(system, t, q):
     """Derivative of all constraints by the coordinates `q`, shape (nc + nq - nv, nq): `Phi_q T^+`, then the norms of quaternions."""
     G = system.phi_q(t, q).toarray()
+    if system.mechanism is not None:
+        return _with_norms(system, q, G)
     T = kinematic_map(system, t, q)
     if system.nq == system.nv:
         return np.linalg.solve(T.T, G.T).T
@@ -63,6 +64,23 @@ def position_jacobian(system, t, q):
 def kinematic_map(system, t, q):
     """`T(q)`, dense."""
     return np.array([system.qdot(q, e, t) for e in np.eye(system.nv)]).T
+
+
+def _with_norms(system, q, G):
+    """`Phi_q T^+` and the norms for bodies: `p' = E omega / 2` with `E^T E = I` for a unit quaternion, so `omega = 2 E^T p'`."""
+    bodies = system._bodies
+    rigid = bodies[bodies["kind"] == lay.RIGID]
+    J = np.zeros((system.nc + len(rigid), system.nq))
+    for body in bodies:
+        at, to = body["q"], body["v"]
+        J[:system.nc, at:at + 3] = G[:, to:to + 3]
+    for k, body in enumerate(rigid):
+        at, to = body["q"] + 3, body["v"] + 3
+        e0, e1, e2, e3 = p = q[at:at + 4]
+        E = np.array([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1], [-e2, e1, e0]])
+        J[:system.nc, at:at + 4] = 2.0 * G[:, to:to + 3] @ E.T
+        J[system.nc + k, at:at + 4] = p
+    return J
 
 
 @compiled

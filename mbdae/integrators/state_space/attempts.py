@@ -8,7 +8,7 @@ from . import increments
 from .accelerations import stage
 from .dense import solve
 from .increments import correct
-from .step import CONVERGED, EVALUATIONS, FACTORISATIONS, SINGULAR_MATRIX, SOLVES, add_rows, form
+from .step import CONVERGED, EVALUATIONS, FACTORISATIONS, SINGULAR_MATRIX, SOLVES, add_rows, forecast, form
 
 TRAPEZOIDAL_STATE_SPACE, TRAPEZOIDAL_DESCRIPTOR, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, ROSENBROCK = range(5)
 
@@ -43,10 +43,11 @@ def _trapezoidal(descriptor, t, h, eta, start, trial, near, error, tools, counts
     """Newmark's formula with gamma = 1/2, beta = 1/4; the error is the difference to backward Euler [Negrut, eqs. (4.1), (4.2)]."""
     z, zd, x0, q, _v, a, lam = start
     n = z.shape[0]
-    base, based, x = np.empty(n), np.empty(n), x0.copy()
+    base, based, x = np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
         base[k] = z[k] + h * zd[k] + 0.25 * h * h * x0[k]
         based[k] = zd[k] + 0.5 * h * x0[k]
+    forecast(start, base, based, near, x)
     trial[3][:], trial[5][:], trial[6][:] = q, a, lam
     status, eta, rate = stage(descriptor, t + h, 0.5 * h, 0.25 * h * h, eta, start, trial, near, base, based, x, tools, counts)
     for k in range(n):
@@ -60,7 +61,7 @@ def _trapezoidal(descriptor, t, h, eta, start, trial, near, error, tools, counts
 def _descriptor(t, h, eta, start, trial, near, stages, error, sdirk, tools, counts):
     """SDIRK with the accelerations `x_i` of the stages as unknowns [Negrut, section 3.3.2]."""
     A, AA, c, guess, weight, weight_position, _ = sdirk
-    z, zd, x0, q, _v, a, lam = start
+    z, zd, _, q, _, a, lam = start
     X, Xd = stages[0], stages[1]
     n, gamma, slowest, descriptor = z.shape[0], A[0, 0], 0.0, h != 0.0  # not a literal: `stage` is compiled once
     base, based = np.empty(n), np.empty(n)
@@ -72,7 +73,9 @@ def _descriptor(t, h, eta, start, trial, near, stages, error, sdirk, tools, coun
                 base[k] += h * h * AA[i, j] * X[j, k]
                 based[k] += h * A[i, j] * X[j, k]
                 ahead += guess[i, j] * Xd[j, k]
-            X[i, k] = x0[k] if i == 0 else (ahead - (based[k] - zd[k])) / (gamma * h)
+            X[i, k] = (ahead - (based[k] - zd[k])) / (gamma * h)
+        if i == 0:
+            forecast(start, base, based, near, X[0])
         status, eta, rate = stage(descriptor, t + c[i] * h, gamma * h, (gamma * h) ** 2, eta, start, trial, near, base, based, X[i], tools,
                                   counts)
         if status != CONVERGED:

@@ -5,7 +5,7 @@ import numpy as np
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...compiled import compiled
 from .dense import solve
-from .step import CONVERGED, DIVERGED, EVALUATIONS, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
+from .step import CONVERGED, DIVERGED, EVALUATIONS, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, forecast, judge, size
 
 
 @compiled
@@ -26,8 +26,10 @@ def attempt(t, h, eta, start, trial, near, stages, tableau, tools, counts):
             for k in range(n):
                 base[k] += A[i, j] * K[j, k]
                 based[k] += A[i, j] * Kd[j, k]
+        if i == 0:
+            _first_guess(gamma * h, start, near, Z[0], Zd[0])
         for k in range(n):
-            Z[i, k], Zd[i, k] = (gamma * h * start[1][k], gamma * h * start[2][k]) if i == 0 else (0.0, 0.0)
+            Z[i, k], Zd[i, k] = (Z[0, k], Zd[0, k]) if i == 0 else (0.0, 0.0)
             for j in range(i):
                 Z[i, k] += guess[i, j] * Z[j, k]
                 Zd[i, k] += guess[i, j] * Zd[j, k]
@@ -38,6 +40,16 @@ def attempt(t, h, eta, start, trial, near, stages, tableau, tools, counts):
         for k in range(n):
             K[i, k], Kd[i, k] = (Z[i, k] - base[k]) / gamma, (Zd[i, k] - based[k]) / gamma
     return CONVERGED, eta, slowest
+
+
+@compiled
+def _first_guess(gh, start, near, z, zd):
+    """Increments of the first stage by the linearised equations."""
+    x = np.empty_like(z)
+    forecast(start, start[0] + gh * start[1], start[1], near, x)
+    for k in range(z.shape[0]):
+        zd[k] = gh * x[k]
+        z[k] = gh * (start[1][k] + zd[k])
 
 
 @compiled

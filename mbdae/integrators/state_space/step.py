@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compiled import compiled
 from ...system import kernels
-from .dense import factorise
+from .dense import factorise, solve
 
 CONVERGED, DIVERGED, SINGULAR_MATRIX, ERROR_TEST, BAD_DERIVATIVES = 0, 101, 102, 103, -1  # beside what the evaluation of a chart returns
 
@@ -73,6 +73,20 @@ def form(gh, bhh, near):
             W[i, k] = -gh * J2[k, i] - bhh * J1[k, i]
         W[i, i] += 1.0
     return factorise(W, pivots)
+
+
+@compiled
+def forecast(start, base, based, near, x):
+    """The acceleration `x` in a stage of the equations linearised at the start: stiff forces far from it throw Newton's method off.
+
+    `W x = x0 + J1 (z~ - z0) + J2 (z'~ - z0')` with the parts `base`, `based` of the stage that do not depend on `x`.
+    """
+    jacobians, _, _, W, pivots, _ = near
+    for k in range(x.shape[0]):
+        x[k] = start[2][k]
+    add_rows(1.0, jacobians[3], base - start[0], x)
+    add_rows(1.0, jacobians[6], based - start[1], x)
+    solve(W, pivots, x)
 
 
 @compiled
