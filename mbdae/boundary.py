@@ -239,7 +239,7 @@ class Crossing:
     def explain(self, failure):
         """The failure, traced back to values that were not finite if the solver met them last."""
         known = failure.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
-        if self._fault is not None and self.calls - self._last_bad < self.recent:
+        if self._fault is not None and self.calls - self._last_bad < self.recent and self._fault[1] not in failure.reason:
             return SolverFailure(self._fault[0], f"{self._fault[1]} ({failure.reason})")
         if self.bad and self.calls - self._last_bad < self.recent and not known:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")

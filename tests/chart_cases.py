@@ -7,7 +7,7 @@ import numpy as np
 import mbdae
 from mbdae import library
 from mbdae.charts.chart import Chart
-from mbdae.charts.choice import kinematic_map, position_jacobian
+from mbdae.charts.choice import position_jacobian
 from mbdae.charts.motion import evaluate
 from mbdae.charts.store import bases
 
@@ -73,6 +73,11 @@ def beside(chart, x, share=0.02):
 def kept(chart):
     """`PT`, `N` and the Cholesky factor of `S`, copies."""
     return tuple(x.copy() for x in bases(chart.n, chart.system.model, chart.store))
+
+
+def kinematic_map(system, t, q):
+    """`T(q)`, dense."""
+    return np.array([system.qdot(q, e, t) for e in np.eye(system.nv)]).T
 
 
 def independent_rows(system):

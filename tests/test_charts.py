@@ -12,7 +12,19 @@ from mbdae.charts.configuration import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE
 from mbdae.charts.fault import ChartError
 from mbdae.system.assembly import accelerations
 
-from .chart_cases import CASES, PARAMETRISATIONS, beside, case, centred, exact_condition, fourth_order, independent_rows, kept, values_at
+from .chart_cases import (
+    CASES,
+    PARAMETRISATIONS,
+    beside,
+    case,
+    centred,
+    exact_condition,
+    fourth_order,
+    independent_rows,
+    kept,
+    kinematic_map,
+    values_at,
+)
 from .forms import displaced, open_levels
 from .helpers import GROUND, double_pendulum, relative, with_law
 
@@ -107,7 +119,7 @@ def test_the_bases_of_a_chart(name, parametrisation):
     s = chart.system
     PT, N, L = kept(chart)
     G, M, S = s.phi_q(x.t, x.q).toarray(), s.mass(x.t, x.q), np.tril(L) @ np.tril(L).T
-    assert relative(PT, chart.P @ choice.kinematic_map(s, x.t, x.q)) < 1e-14
+    assert relative(PT, chart.P @ kinematic_map(s, x.t, x.q)) < 1e-14
     assert relative(G @ N.T, np.zeros((s.nc, chart.n))) < 1e-12 * (1.0 + np.abs(N).max() * np.abs(G).max(initial=0.0))
     assert relative(PT @ N.T, np.eye(chart.n)) < 1e-12
     assert relative(S @ (N @ M @ N.T), np.eye(chart.n)) < 1e-11
@@ -141,7 +153,7 @@ def test_tangent_planes_are_orthonormal_and_orthogonal_to_the_constraints(name):
 def test_what_is_chosen_determines_the_rest(name, parametrisation):
     chart, x = centred(name, parametrisation)
     s = chart.system
-    K = np.vstack([s.phi_q(x.t, x.q).toarray()[independent_rows(s)], chart.P @ choice.kinematic_map(s, x.t, x.q)])
+    K = np.vstack([s.phi_q(x.t, x.q).toarray()[independent_rows(s)], chart.P @ kinematic_map(s, x.t, x.q)])
     assert K.shape == (s.nv, s.nv)
     assert np.linalg.matrix_rank(K) == s.nv
 

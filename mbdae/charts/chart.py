@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..system.assembly import State
+from ..system.assembly import State, least
 from . import choice
 from .condition import WORN, condition
 from .configuration import GOOD, prepare
@@ -92,7 +92,7 @@ class Chart:
         code = evaluate(t, z, zd, q, v, a, lam, zdd, self.store, s.model, self.work)
         self._check(code, t, q)
         polish(t, q, v, a, lam, s.model, self.work)
-        return State(float(t), q, v, a, lam)
+        return State(float(t), q, v, a, least(s, t, q, lam) if len(s.dependent) else lam)
 
     def _adopt(self, P):
         self.P[:] = P

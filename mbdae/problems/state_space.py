@@ -13,7 +13,7 @@ from ..charts.motion import evaluate, polish, positions
 from ..charts.store import bases
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..system.assembly import AssemblyError
+from ..system.assembly import AssemblyError, least
 from .base import Problem
 from .pieces import finite, split
 
@@ -278,7 +278,7 @@ class StateSpace(Problem):
             raise ChartError(status, f"{self.system.name} at t = {t:.9g}: {reason}")
         q, v, a, lam = (x.copy() for x in (self._last[0], *self._values))
         polish(t, q, v, a, lam, self.model, self.chart.work)
-        return q, v, a, lam
+        return q, v, a, least(self.system, t, q, lam) if len(self._redundant) else lam
 
     def _pattern_blocks(self, s):
         return {(row, name): np.ones((self.dof, self.dof)) for row in self.equations for name in self.blocks}

@@ -218,8 +218,14 @@ def accelerations(system, t, q, v):
                             "is the friction so large that the mechanism jams?")
     if not dependent:
         return a, lam, ()
+    redundant = redundant_rows(system)  # before anything else is evaluated
+    return a, least(system, t, q, lam), redundant
+
+
+def least(system, t, q, lam):
+    """Of all multipliers that mean the same forces as `lam` those of minimal norm; others than `lam` where constraints are redundant."""
     N = null_space(system.phi_q(t, q).toarray().T, rcond=1e-7)
-    return a, lam - N @ (N.T @ lam), redundant_rows(system)
+    return lam - N @ (N.T @ lam)
 
 
 def redundant_rows(system):

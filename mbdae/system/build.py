@@ -12,7 +12,8 @@ from ..model import rotations
 from ..model.bodies import GROUND, Particle, PlanarBody, RigidBody
 from ..model.joints import PlanarRevolute, Revolute
 from . import layout as lay
-from .ordering import envelope, order_rows, segment_pairs
+from .ordering import joint_numbers, order_rows
+from .reduced import PIECE_T, envelope, meetings, pair_table, segment_table
 
 _KIND = {Particle: lay.PARTICLE, PlanarBody: lay.PLANAR, RigidBody: lay.RIGID}
 _NQ = {lay.PARTICLE: 3, lay.PLANAR: 3, lay.RIGID: 7}
@@ -41,39 +42,33 @@ class Tables:
     order: np.ndarray
 
 
-def build(mechanism, callbacks):
-    """Tables of a mechanism; user functions are registered with `callbacks`."""
+def build(mechanism, callbacks, numbering="best"):
+    """Tables of a mechanism; user functions are registered with `callbacks`, `numbering` is that of `System`."""
+    numbering = joint_numbers(numbering, [c.name for c in mechanism.constraints])
     bodies = _body_table(mechanism.bodies)
     index = {b.name: k for k, b in enumerate(mechanism.bodies)} | {GROUND: len(mechanism.bodies)}
     motions = _Motions(callbacks)
-    elements, segments, pattern = _constraints(mechanism, bodies, index, motions)
+    elements, pieces, pattern = _constraints(mechanism, bodies, index, motions)
     forces = _forces(mechanism, index, motions, callbacks)
     blocks = _mass_blocks(bodies)
-    return _assemble(mechanism, bodies, motions, elements, segments, pattern, forces, blocks)
+    return _assemble(mechanism, bodies, motions, elements, pieces, pattern, forces, blocks, numbering)
 
 
-def _assemble(mechanism, bodies, motions, elements, segments, pattern, forces, blocks):
+def _assemble(mechanism, bodies, motions, elements, pieces, pattern, forces, blocks, numbering):
     nv = int(sum(_NV[k] for k in bodies["kind"]))
-    row, start, at, n = segments
-    pairs = segment_pairs(row, start, at, n)
-    order = order_rows(_joint_of_rows(mechanism), pairs[pairs[:, 0] != pairs[:, 1], :2])
-    first, env_ptr, pair = envelope(order, pairs)
+    pairs, joint = meetings(pieces["body"]), joint_of_rows(mechanism)
+    shared = pieces["row"][pairs]
+    order = order_rows(joint, shared, numbering)
+    first, env_ptr = envelope(order, joint, shared)
     sizes = {lay.KIND: lay.MULTIBODY, lay.NB: len(bodies), lay.NQ: int(sum(_NQ[k] for k in bodies["kind"])), lay.NV: nv,
              lay.NC: len(order), lay.NNZ: len(pattern.col), lay.NENV: int(env_ptr[-1]), lay.CONSTANT_MASS: 1,
              lay.DIAGONAL_MASS: int((blocks["n"] == 1).all()), lay.IDENTITY_MAP: int((bodies["kind"] != lay.RIGID).all()),
              lay.COUPLED: int(len(forces["friction"]) > 0)}
     block_of = np.repeat(np.arange(len(blocks)), blocks["n"])
     tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, "motion": motions.table(), **elements, **forces,
-              "segment": segment_table(row, at, start, n), "block": blocks, "block_of": block_of, "rows": order,
-              "first": first, "env_ptr": env_ptr, "pair": pair}
+              "segment": segment_table(pieces), "block": blocks, "block_of": block_of, "rows": order,
+              "first": first, "env_ptr": env_ptr, "pair": pair_table(pieces, pairs, order, first, env_ptr)}
     return Tables(lay.pack(sizes, tables), pattern, bodies, order)
-
-
-def segment_table(row, at, v, n):
-    """Records of the segments of `Phi_q`, in the order of its values."""
-    table = np.zeros(len(row), dtype=lay.SEGMENT_T)
-    table["row"], table["at"], table["v"], table["n"] = row, at, v, n
-    return table[np.argsort(table["at"])]
 
 
 def _body_table(bodies):
@@ -135,9 +130,9 @@ class _Motions:
 
 
 def _constraints(mechanism, bodies, index, motions):
-    """Records of all primitives by family, the segments of `Phi_q`, and its pattern."""
+    """Records of all primitives by family, the pieces of `Phi_q`, and its pattern."""
     found = {name: [] for name in _FAMILY.values()}
-    segments, nonzero, lengths = [], [], []
+    pieces, nonzero, lengths = [], [], []
     row = at = 0
     for p in mechanism.primitives:
         e = _element(p, bodies, index, motions)
@@ -151,18 +146,24 @@ def _constraints(mechanism, bodies, index, motions):
                 n = _NV[bodies[b]["kind"]]
                 if k == 0:
                     e[f"at_{end}"] = offset
-                segments.append((row + k, bodies[b]["v"], offset, n))
+                pieces.append((row + k, b, offset, bodies[b]["v"], n, 0))
                 nonzero.append(_nonzero(p, end, k, bodies[b]["kind"]))
                 offset += n
             lengths.append(int(e["stride"]))
         row, at = row + p.rows, at + p.rows * int(e["stride"])
         found[_FAMILY[type(p)]].append(e)
     records = {name: np.array(es, dtype=lay.ELEMENT_T) if es else np.zeros(0, lay.ELEMENT_T) for name, es in found.items()}
-    segments = np.array(segments, dtype=np.int64).reshape(-1, 4).T
-    col = np.concatenate([np.arange(v, v + n) for _, v, _, n in segments.T]) if segments.size else np.zeros(0, np.int64)
     ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     mask = np.concatenate(nonzero) if nonzero else np.zeros(0, bool)
-    return records, segments, Pattern(ptr, col.astype(np.int64), mask)
+    return records, *_patterns(np.array(pieces, dtype=PIECE_T), ptr, mask)
+
+
+def _patterns(pieces, ptr, mask):
+    """The pieces, which now know what they are filled with, and the pattern."""
+    within = np.arange(len(mask)) - np.repeat(pieces["at"], pieces["n"])
+    if len(pieces):
+        pieces["filled"] = np.add.reduceat(mask << within, pieces["at"])
+    return pieces, Pattern(ptr, np.repeat(pieces["v"], pieces["n"]) + within, mask)
 
 
 def _element(p, bodies, index, motions):
@@ -202,7 +203,7 @@ def _nonzero(p, end, k, kind):
     return np.array(translation + rotation)
 
 
-def _joint_of_rows(mechanism):
+def joint_of_rows(mechanism):
     """Number of the joint or driver that each constraint row belongs to."""
     table = mechanism._table()
     counts = [sum(p.rows for p in c.primitives(table)) for c in mechanism.constraints]

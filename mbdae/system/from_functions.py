@@ -4,9 +4,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from . import layout as lay
-from .build import Pattern, Tables, segment_table
+from .build import Pattern, Tables
 from .callbacks import plain, view
-from .ordering import envelope
+from .reduced import PIECE_T, ROTATION, TRANSLATION, envelope, meetings, pair_table, segment_table
 
 _STEP = 1e-30  # complex step
 _DIFFERENCE_ITERATIONS = 50
@@ -193,16 +193,17 @@ def tables_from_functions(callbacks, **functions):
     nv, nc = f.nv, f.nc
     pattern = Pattern(np.arange(nc + 1) * nv, np.tile(np.arange(nv), nc), np.ones(nc * nv, dtype=bool))
     rows = np.arange(nc)
-    i, j = np.tril_indices(nc)
-    pairs = np.column_stack([i, j, i * nv, j * nv, np.full(len(i), nv)]).astype(np.int64).reshape(-1, 5)
-    first, env_ptr, pair = envelope(rows, pairs)
+    pieces = np.zeros(nc, dtype=PIECE_T)
+    pieces["row"], pieces["at"], pieces["n"], pieces["filled"] = rows, rows * nv, nv, TRANSLATION | ROTATION
+    pairs = meetings(pieces["body"])
+    first, env_ptr = envelope(rows, pieces["body"], pieces["row"][pairs])
     block = np.array([(0, nv, 0)], dtype=lay.BLOCK_T)
     sizes = {lay.KIND: lay.USER, lay.NB: 0, lay.NQ: f.nq, lay.NV: nv, lay.NC: nc, lay.NNZ: nc * nv, lay.NENV: int(env_ptr[-1]),
              lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: int(nv == 1), lay.ADDRESS: callbacks.system(f),
              lay.IDENTITY_MAP: int(f.user_kinematics is None and f.user_retract is None),
              lay.COUPLED: int(functions["friction"] is not None)}
-    tables = {"segment": segment_table(rows, rows * nv, 0 * rows, nv), "block": block, "block_of": np.zeros(nv, np.int64), "rows": rows,
-              "first": first, "env_ptr": env_ptr, "pair": pair}
+    tables = {"segment": segment_table(pieces), "block": block, "block_of": np.zeros(nv, np.int64), "rows": rows,
+              "first": first, "env_ptr": env_ptr, "pair": pair_table(pieces, pairs, rows, first, env_ptr)}
     return f, Tables(lay.pack(sizes, tables), pattern, np.zeros(0, lay.BODY_T), rows)
 
 

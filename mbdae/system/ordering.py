@@ -1,109 +1,132 @@
-"""Renumbering of the joints for a small envelope of `B = Phi_q M^-1 Phi_q^T` [Negrut, section 3.4.2.3], and the tables that go with it."""
+"""Renumbering of the joints for a small envelope of `B = Phi_q M^-1 Phi_q^T` [Negrut, section 3.4.2.3]."""
+
+from collections import Counter
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from ..compiled import compiled
-from .layout import PAIR_T
+from .gibbs_king import gibbs_king
+
+NUMBERINGS = ("best", "natural", "rcm", "gibbs-king")
 
 
-def order_rows(group, shared):
+def joint_numbers(numbering, names):
+    """A kind of numbering as it is; a tuple of the names of all joints and drivers as their numbers.
+
+    Raises
+    ------
+    ValueError
+        If the kind is not known, or a joint or driver is missing, unknown or named twice.
+    """
+    if not isinstance(numbering, tuple):
+        if numbering not in NUMBERINGS:
+            raise ValueError(f"System: numbering must be one of {', '.join(map(repr, NUMBERINGS))}, or the names of all joints and drivers "
+                             f"in the order wanted, got {numbering!r}")
+        return numbering
+    number, wanted = {name: k for k, name in enumerate(names)}, Counter(numbering)
+    for fault, found in (("unknown", [n for n in wanted if n not in number]), ("missing", [n for n in names if n not in wanted]),
+                         ("named twice", [n for n, count in wanted.items() if count > 1])):
+        if found:
+            raise ValueError(f"System: numbering must name every joint and driver once; {fault}: {', '.join(map(repr, found))}")
+    return [number[name] for name in wanted]
+
+
+def order_rows(group, shared, numbering="best"):
     """Order of the constraint rows: joints renumbered, the rows of a joint kept together.
 
-    The natural numbering and reverse Cuthill-McKee are compared by the work of the factorisation; the cheaper one wins.
+    Reverse Cuthill-McKee and Gibbs-King are tried forwards and backwards. Of all candidates the one with the least work of
+    factorisation wins, of equals the first in the order natural, reverse Cuthill-McKee, Gibbs-King.
 
     Parameters
     ----------
     group : ndarray of int, shape (nc,)
         Joint of each row.
     shared : ndarray of int, shape (m, 2)
-        Pairs of rows that share a body.
+        Pairs of rows that share a body; one pair for every two joints that do will serve.
+    numbering : {"best", "natural", "rcm", "gibbs-king"} or sequence of int
+        Which candidates there are, or the joints in the order wanted.
 
     Returns
     -------
     ndarray of int, shape (nc,)
         Rows in their new order.
     """
-    n = int(group.max()) + 1 if len(group) else 0
-    if n == 0:
-        return np.zeros(0, dtype=np.int64)
-    edges = np.unique(group[shared], axis=0) if len(shared) else np.zeros((0, 2), dtype=np.int64)
-    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
-    graph = (graph + graph.T).tocsr()
-    graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
-    candidates = (np.arange(n), reverse_cuthill_mckee(graph, symmetric_mode=True), reverse_cuthill_mckee(graph, symmetric_mode=True)[::-1])
-    orders = [_rows_of(candidate, group) for candidate in candidates]
-    return min(orders, key=lambda rows: factorisation_work(rows, shared))
-
-
-def _rows_of(joints, group):
-    position = np.empty(len(joints), dtype=np.int64)
-    position[joints] = np.arange(len(joints))
+    sizes, edges = np.bincount(group), joint_edges(group, shared)
+    if isinstance(numbering, str):
+        numbering = cheapest(candidates(len(sizes), edges, numbering), edges, sizes)
+    position = np.empty(len(numbering), dtype=np.int64)
+    position[numbering] = np.arange(len(numbering))
     return np.argsort(position[group], kind="stable").astype(np.int64)
 
 
-def first_columns(rows, shared):
-    """First non-zero column of each row of `B` in the new order."""
-    place = np.empty(len(rows), dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    first = np.arange(len(rows))
-    if len(shared):
-        a, b = place[shared[:, 0]], place[shared[:, 1]]
-        np.minimum.at(first, np.maximum(a, b), np.minimum(a, b))
-    return first
+def joint_edges(group, shared):
+    """Pairs of joints that share a body, shape (m, 2): the edges of the graph whose nodes are the joints."""
+    a, b = group[np.asarray(shared, dtype=np.int64).reshape(-1, 2).T]
+    n = len(group)
+    keys = np.unique(np.minimum(a, b)[a != b] * n + np.maximum(a, b)[a != b])
+    return np.column_stack([keys // max(n, 1), keys % max(n, 1)])
 
 
-def factorisation_work(rows, shared):
-    """Upper bound `1/2 sum beta (beta + 3)` of the work in the envelope [Negrut, eq. (3.126)]."""
-    beta = np.arange(len(rows)) - first_columns(rows, shared)
-    return 0.5 * float((beta * (beta + 3.0)).sum())
+def candidates(n, edges, numbering="best"):
+    """Numberings of `n` joints of one kind, or of all: joints in their new order, one array each."""
+    found = [np.arange(n)] if numbering in ("best", "natural") else []
+    if n and numbering in ("best", "rcm"):
+        found += _both_ways(reverse_cuthill_mckee(_adjacency(n, edges), symmetric_mode=True))
+    if n and numbering in ("best", "gibbs-king"):
+        graph = _adjacency(n, edges)
+        found += _both_ways(gibbs_king([x.tolist() for x in np.split(graph.indices, graph.indptr[1:-1])]))
+    return found or [np.arange(n)]
 
 
-def segment_pairs(row, start, at, n):
-    """Pairs of rows that share a body.
+def cheapest(found, edges, sizes):
+    """Of some numberings of joints with `sizes` rows the one with the least work, of equals the first."""
+    return min(found, key=lambda joints: factorisation_work(joints, edges, sizes))
+
+
+def _both_ways(joints):
+    joints = np.array(joints, dtype=np.int64)
+    return [joints, joints[::-1]]
+
+
+def _adjacency(n, edges):
+    both = np.concatenate([edges, edges[:, ::-1]])
+    graph = coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
+    graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
+    return graph
+
+
+def first_columns(order, edges, sizes=None):
+    """First non-zero column of each row of `B` in the new order.
 
     Parameters
     ----------
-    row, start, at, n : ndarray of int
-        Segments of `Phi_q`: row, first column (it identifies the body), position in the values, length.
-
-    Returns
-    -------
-    ndarray of int, shape (m, 5)
-        `row_a, row_b, at_a, at_b, n` with `row_a >= row_b`.
+    order : ndarray of int, shape (n,)
+        Rows, or joints, in their new order.
+    edges : ndarray of int, shape (m, 2)
+        Pairs of them that share a body.
+    sizes : ndarray of int, shape (n,), optional
+        Number of rows of each joint, one by default. All rows of a joint begin in the same column.
     """
-    by_body = np.argsort(start, kind="stable")
-    cuts = np.flatnonzero(np.diff(start[by_body])) + 1
-    bounds = np.concatenate([[0], cuts, [len(by_body)]]).astype(np.int64)
-    sizes = np.diff(bounds)
-    out = np.empty((int((sizes * (sizes + 1) // 2).sum()), 5), dtype=np.int64)
-    _fill_pairs(bounds, by_body, row, at, n, out)
-    return out
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    first = np.arange(len(order))
+    if len(edges):
+        a, b = place[edges[:, 0]], place[edges[:, 1]]
+        np.minimum.at(first, np.maximum(a, b), np.minimum(a, b))
+    if sizes is None:
+        return first
+    begin = np.cumsum(sizes[order]) - sizes[order]
+    return np.repeat(begin[first], sizes[order])
 
 
-@compiled
-def _fill_pairs(bounds, by_body, row, at, n, out):
-    m = 0
-    for g in range(bounds.shape[0] - 1):
-        for x in range(bounds[g], bounds[g + 1]):
-            for y in range(bounds[g], x + 1):
-                a, b = by_body[x], by_body[y]
-                if row[a] < row[b]:
-                    a, b = b, a
-                out[m, 0], out[m, 1], out[m, 2], out[m, 3], out[m, 4] = row[a], row[b], at[a], at[b], n[a]
-                m += 1
+def widths(order, edges, sizes=None):
+    """Widths `beta` of the rows of `B`, the diagonal entry not counted [Negrut, eq. (3.123)]; arguments as of `first_columns`."""
+    first = first_columns(order, edges, sizes)
+    return np.arange(len(first)) - first
 
 
-def envelope(rows, pairs):
-    """Tables of the envelope: `first`, `env_ptr` and the pairs with their place in it."""
-    first = first_columns(rows, pairs[:, :2])
-    lengths = np.arange(len(rows)) - first + 1
-    ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    place = np.empty(len(rows), dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    a, b = place[pairs[:, 0]], place[pairs[:, 1]]
-    hi, lo = np.maximum(a, b), np.minimum(a, b)
-    table = np.zeros(len(pairs), dtype=PAIR_T)
-    table["to"], table["a"], table["b"], table["n"] = ptr[hi] - first[hi] + lo, pairs[:, 2], pairs[:, 3], pairs[:, 4]
-    return first, ptr, table[np.argsort(table["to"], kind="stable")]
+def factorisation_work(order, edges, sizes=None):
+    """Upper bound `1/2 sum beta (beta + 3)` of the work in the envelope [Negrut, eq. (3.126)]; arguments as of `first_columns`."""
+    beta = widths(order, edges, sizes)
+    return 0.5 * float((beta * (beta + 3.0)).sum())

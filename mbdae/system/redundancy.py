@@ -48,7 +48,7 @@ def _suspicious(system, start):
     W, inverse = (work[head[k]:head[k] + n] for k, n in ((lay.W_W, system.nnz), (lay.W_DIAG, system.nc)))
     row = np.repeat(np.arange(system.nc), np.diff(system.pattern.ptr))
     diagonal = np.bincount(row, W**2, system.nc)[system.row_order]
-    return bool((SUSPICIOUS * diagonal * inverse**2 > 1.0).any() or (inverse == 0.0).any())
+    return bool((SUSPICIOUS * diagonal * inverse > 1.0).any() or (inverse == 0.0).any())
 
 
 def _dependent(G):

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from ..compiled import compiled, window
+from ..compiled import compiled, generic, window
 from . import layout as lay
 from .layout import BLOCK_T, SEGMENT_T, header, table
 
-# Windows begin at zero, so that the compiler sees indices that cannot be negative; the lengths of rigid and planar bodies are unrolled.
+# Windows begin at zero, so that the compiler sees indices that cannot be negative; the lengths of rigid and planar bodies are unrolled,
+# every value read before one is written. Short functions with many arguments become part of their callers: a call costs as much as they do.
 
 
 @compiled
@@ -23,13 +24,13 @@ def dot(x, a, y, b, n):
     return s
 
 
-@compiled
+@generic
 def add_scaled(c, x, a, y, b, n):
     """`y[b:b + n] += c x[a:a + n]`"""
     x, y = window(x, a, n), window(y, b, n)
     if n == 6:
-        for k in range(6):
-            y[k] += c * x[k]
+        y[0], y[1], y[2] = y[0] + c * x[0], y[1] + c * x[1], y[2] + c * x[2]
+        y[3], y[4], y[5] = y[3] + c * x[3], y[4] + c * x[4], y[5] + c * x[5]
     elif n == 3:
         y[0], y[1], y[2] = y[0] + c * x[0], y[1] + c * x[1], y[2] + c * x[2]
     else:
@@ -72,18 +73,18 @@ def products(G, model, v, Gv, lam, GTlam, mu, GTmu):
         row, n = s["row"], s["n"]
         g, x = window(G, s["at"], n), window(v, s["v"], n)
         y, z, a, b = window(GTlam, s["v"], n), window(GTmu, s["v"], n), lam[row], mu[row]
-        if n == 3:  # a planar body
+        if n == 3:  # a planar body, or half a rigid one
             g0, g1, g2 = g[0], g[1], g[2]
             Gv[row] += g0 * x[0] + g1 * x[1] + g2 * x[2]
             y[0], y[1], y[2] = y[0] + a * g0, y[1] + a * g1, y[2] + a * g2
             z[0], z[1], z[2] = z[0] + b * g0, z[1] + b * g1, z[2] + b * g2
-        elif n == 6:  # a rigid one
-            total = Gv[row]
-            for k in range(6):
-                total += g[k] * x[k]
-                y[k] += a * g[k]
-                z[k] += b * g[k]
-            Gv[row] = total
+        elif n == 6:
+            g0, g1, g2, g3, g4, g5 = g[0], g[1], g[2], g[3], g[4], g[5]
+            Gv[row] += g0 * x[0] + g1 * x[1] + g2 * x[2] + g3 * x[3] + g4 * x[4] + g5 * x[5]
+            y[0], y[1], y[2] = y[0] + a * g0, y[1] + a * g1, y[2] + a * g2
+            y[3], y[4], y[5] = y[3] + a * g3, y[4] + a * g4, y[5] + a * g5
+            z[0], z[1], z[2] = z[0] + b * g0, z[1] + b * g1, z[2] + b * g2
+            z[3], z[4], z[5] = z[3] + b * g3, z[4] + b * g4, z[5] + b * g5
         else:
             total = Gv[row]
             for k in range(n):
@@ -194,27 +195,40 @@ def mass_solve(L, x, model, out):
 def scale_rows(G, L, model, W):
     """`W = Phi_q L^T` in the pattern of `Phi_q`: then `B = Phi_q M^-1 Phi_q^T = W W^T`. Segments cover whole mass blocks."""
     segments = table(model, lay.SEGMENT, SEGMENT_T)
-    diagonal = header(model)[lay.DIAGONAL_MASS]
-    for i in range(segments.shape[0]):
-        at, v, n = segments[i]["at"], segments[i]["v"], segments[i]["n"]
-        if diagonal:
-            w, g, scale = window(W, at, n), window(G, at, n), window(L, v, n)
-            for k in range(n):
-                w[k] = g[k] * scale[k]
+    if header(model)[lay.DIAGONAL_MASS]:
+        for i in range(segments.shape[0]):
+            s = segments[i]
+            _scale(L, s["v"], G, W, s["at"], s["n"])
+    else:
+        blocks, of = table(model, lay.BLOCK, BLOCK_T), table(model, lay.BLOCK_OF, np.int64)
+        for i in range(segments.shape[0]):
+            s = segments[i]
+            _scale_by_blocks(L, blocks, of[s["v"]], G, W, s["at"], s["n"])
+
+
+@generic
+def _scale(L, v, G, W, at, n):
+    l, g, w = window(L, v, n), window(G, at, n), window(W, at, n)
+    if n == 6:
+        w[0], w[1], w[2], w[3], w[4], w[5] = l[0] * g[0], l[1] * g[1], l[2] * g[2], l[3] * g[3], l[4] * g[4], l[5] * g[5]
+    elif n == 3:
+        w[0], w[1], w[2] = l[0] * g[0], l[1] * g[1], l[2] * g[2]
+    else:
+        for k in range(n):
+            w[k] = l[k] * g[k]
+
+
+@generic
+def _scale_by_blocks(L, blocks, b, G, W, at, n):
+    end = at + n
+    while at < end:
+        m = blocks[b]["n"]
+        l, g, w = window(L, blocks[b]["at"], m * m), window(G, at, m), window(W, at, m)
+        if m == 1:
+            w[0] = l[0] * g[0]
+        elif m == 3:
+            w[0], w[1], w[2] = l[0] * g[0], l[3] * g[0] + l[4] * g[1], l[6] * g[0] + l[7] * g[1] + l[8] * g[2]
         else:
-            _scale_segment(G, L, model, W, at, v, n)
-
-
-@compiled
-def _scale_segment(G, L, model, W, at, v, n):
-    blocks, of = table(model, lay.BLOCK, BLOCK_T), table(model, lay.BLOCK_OF, np.int64)
-    done = 0
-    while done < n:
-        block = blocks[of[v + done]]
-        m, start, first = block["n"], block["at"], at + done
-        for i in range(m):
-            s = 0.0 * G[first] * L[start]
-            for j in range(i + 1):
-                s += L[start + m * i + j] * G[first + j]
-            W[first + i] = s
-        done += m
+            for i in range(m):
+                w[i] = dot(l, m * i, g, 0, i + 1)
+        at, b = at + m, b + 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import common_motion as common
 
-SCRIPTS = tuple(sorted(f.stem for f in Path(__file__).parent.glob("*.py") if f.stem != "all" and not f.stem.startswith("common")))
+SCRIPTS = tuple(sorted(f.stem for f in Path(__file__).parent.glob("*.py") if not f.stem.startswith(("all", "common", "_"))))
 
 
 def main(output, settings=None):

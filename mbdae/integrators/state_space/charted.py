@@ -13,6 +13,7 @@ from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
 from ...status import Statistics, Status
 from ...support import FORMS, Settings, supported
+from ...system.assembly import least
 from ...trajectory import Trajectory
 from . import march as m
 from .attempts import SDIRK_FIRST_ORDER
@@ -242,8 +243,10 @@ class _Run:
             factorisations=int(c[FACTORISATIONS]), solves=int(c[SOLVES]), newton_iterations=int(c[ITERATIONS]), restarts=self.restarts,
             seconds=seconds)
         empty = tuple(np.zeros((0, *np.shape(x))) for x in (0.0, *self.start[3:]))
-        columns = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
-        return Trajectory(*columns, statistics, self.status, self.message)
+        t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
+        if len(self.system.dependent):
+            lam = np.array([least(self.system, *row) for row in zip(t, q, lam)]).reshape(lam.shape)
+        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
 
 
 def _sdirk(tableau):
