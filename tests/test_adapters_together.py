@@ -61,13 +61,14 @@ def test_one_problem_gives_one_trajectory_in_every_ida(mechanism, make):
     """Same problem object, same tolerances: the same motion to the tolerance, and steps of comparable number."""
     problem, span = make(mbdae.System(mbdae.library.mechanism(mechanism))), 0.03 if mechanism == "andrews" else 0.5
     times = np.linspace(0.0, span, 6)
-    runs = {name: mbdae.solve(problem, need(method), (0.0, span), rtol=1e-7, atol=1e-9, t_eval=times) for name, method in IDAS.items()}
+    options = [{"rtol": f * 1e-7, "atol": f * 1e-9, "t_eval": times} for f in (0.7, 0.8, 0.9, 1.0)]
+    runs = {name: [mbdae.solve(problem, need(method), (0.0, span), **o) for o in options] for name, method in IDAS.items()}
     exact = mbdae.solve(problem.system, SolveIvp(), (0.0, span), rtol=1e-12, atol=1e-13, t_eval=times)
     scale = max(1.0, np.abs(exact.q).max())
-    for name, s in runs.items():
+    for name, s in ((name, s) for name, several in runs.items() for s in several):
         assert s.success, (name, s.message)
         assert np.abs(s.q - exact.q).max() / scale < 100 * 1e-7, name
-    steps = [s.statistics.steps for s in runs.values()]
+    steps = [np.median([s.statistics.steps for s in several]) for several in runs.values()]  # single runs scatter
     assert max(steps) < 2.0 * min(steps), dict(zip(runs, steps))
 
 

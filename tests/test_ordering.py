@@ -200,7 +200,7 @@ def test_redundant_equations_are_left_out_in_any_order():
         assert relative(s.start.lam, systems[0].start.lam) < 1e-8  # of minimal norm
 
 
-@pytest.mark.parametrize("numbering", ["natural", ["knee", "top"]])
+@pytest.mark.parametrize("numbering", ["natural", ["knee", "top"], np.array(["knee", "top"])])
 def test_a_pickled_system_keeps_its_numbering(numbering):
     s = mbdae.System(double_pendulum(), numbering)
     again = pickle.loads(pickle.dumps(s))

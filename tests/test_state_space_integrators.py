@@ -257,7 +257,7 @@ def test_time_counts_as_an_evaluation_where_it_is_explicit(method):
 def test_labels_and_names():
     assert mbdae.SdirkFirstOrder().label == "SdirkFirstOrder"
     assert mbdae.TrapezoidalDescriptor(fixed_step=0.01).label == "TrapezoidalDescriptor(fixed_step=0.01)"
-    assert mbdae.RosenbrockNystrom(filter=False, jacobian="difference").label == "RosenbrockNystrom, difference Jacobian, not filtered"
+    assert mbdae.RosenbrockNystrom(filter=False, jacobian="difference").label == "RosenbrockNystrom, not filtered, difference Jacobian"
     for name, make in METHODS.items():
         method = make()
         assert repr(method).startswith(f"{name}(jacobian='exact'") and method == make() and hash(method) == hash(make())

@@ -224,7 +224,8 @@ class _Entry:
         overhead = 0.0
         if self.empty is not None:
             self.empty.run(1)
-            overhead = min(duration(self.empty.run, 20) - duration(self.empty.restore, 20) for _ in range(5)) / 20
+            run, restore = (min(duration(f, 20) for _ in range(5)) for f in (self.empty.run, self.empty.restore))
+            overhead = (run - restore) / 20
         error = np.abs(self.solver.x - self.expected).max() / np.abs(self.expected).max()
         return SolverTime(self.equations, self.name, len(self.expected), seconds, overhead, float(error))
 

@@ -58,7 +58,7 @@ class System:
         self.name = mechanism.name
         self.labels = mechanism.labels
         self.callbacks = Callbacks()
-        self.numbering = tuple(numbering) if isinstance(numbering, list) else numbering
+        self.numbering = numbering if isinstance(numbering, str) or not np.iterable(numbering) else tuple(numbering)
         self._adopt(build(mechanism, self.callbacks, self.numbering))
 
     @classmethod

@@ -10,9 +10,9 @@ SCRIPTS = tuple(sorted(f.stem for f in Path(__file__).parent.glob("*.py") if not
 
 
 def main(output, settings=None):
-    """Run every script; prints its numbers, then one line per script. `settings` are those of each, by its name."""
+    """Run every script, or only those with `settings`; prints its numbers, then one line per script."""
     lines = []
-    for name in SCRIPTS:
+    for name in settings or SCRIPTS:
         print(f"\n{name}")
         begin = time.perf_counter()
         line = importlib.import_module(name).main(output, **(settings or {}).get(name, {}))

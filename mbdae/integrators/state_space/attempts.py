@@ -48,6 +48,7 @@ def _trapezoidal(descriptor, t, h, eta, start, trial, near, error, tools, counts
         base[k] = z[k] + h * zd[k] + 0.25 * h * h * x0[k]
         based[k] = zd[k] + 0.5 * h * x0[k]
     forecast(start, base, based, near, x)
+    counts[SOLVES] += 1
     trial[3][:], trial[5][:], trial[6][:] = q, a, lam
     status, eta, rate = stage(descriptor, t + h, 0.5 * h, 0.25 * h * h, eta, start, trial, near, base, based, x, tools, counts)
     for k in range(n):
@@ -76,6 +77,7 @@ def _descriptor(t, h, eta, start, trial, near, stages, error, sdirk, tools, coun
             X[i, k] = (ahead - (based[k] - zd[k])) / (gamma * h)
         if i == 0:
             forecast(start, base, based, near, X[0])
+            counts[SOLVES] += 1
         status, eta, rate = stage(descriptor, t + c[i] * h, gamma * h, (gamma * h) ** 2, eta, start, trial, near, base, based, X[i], tools,
                                   counts)
         if status != CONVERGED:

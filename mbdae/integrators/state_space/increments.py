@@ -28,6 +28,7 @@ def attempt(t, h, eta, start, trial, near, stages, tableau, tools, counts):
                 based[k] += A[i, j] * Kd[j, k]
         if i == 0:
             _first_guess(gamma * h, start, near, Z[0], Zd[0])
+            counts[SOLVES] += 1
         for k in range(n):
             Z[i, k], Zd[i, k] = (Z[0, k], Zd[0, k]) if i == 0 else (0.0, 0.0)
             for j in range(i):
