@@ -8,6 +8,7 @@ from .status import Status
 from .system.assembly import AssemblyError
 from .trajectory import Trajectory
 
+ROUNDING = 2.5e-16  # within which a solver has met the end
 STALLED = 1000  # steps in a row that move time by rounding only
 
 
@@ -65,6 +66,8 @@ class Run:
         SolverFailure, Finished
         """
         self.crossing.raise_kept()
+        if abs(t - self.t_end) <= ROUNDING * abs(self.t_end):
+            t = self.t_end
         before, self.t = self.t, t
         self._stalled = self._stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
         if self._stalled > STALLED:

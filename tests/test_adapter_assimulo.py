@@ -190,7 +190,7 @@ def test_progress_and_step_limit(system, name):
     seen = []
     mbdae.solve(system, Assimulo(name), (0.0, 0.1), progress=seen.append)
     assert (np.diff(seen) > 0).all()
-    assert seen[-1] == pytest.approx(0.1, rel=1e-15)
+    assert seen[-1] == 0.1
     s = mbdae.solve(system, Assimulo(name, max_steps=7), (0.0, 1.0))
     assert s.status == Status.TOO_MANY_STEPS
     assert "7 steps were not enough" in s.message

@@ -58,7 +58,8 @@ def test_tables_20_to_23(script, capsys):
         # in angles errors are those that are asked for; in other coordinates the stiff direction turns
         low, high = (0.05, 1.0) if method == "SDIRK" else (0.5, 4.0)
         assert chosen != "angles" or (low < min(ratios) and max(ratios) < high)
-        assert chosen != "angles" or [r["largest"] for r in lines] == sorted((r["largest"] for r in lines), reverse=True)
+        largest = [r["largest"] for r in lines]
+        assert largest[-1] < 0.25 * largest[0] and (chosen != "angles" or largest == sorted(largest, reverse=True))
     for quantity in ("angle", "rate"):
         theirs = by["pivots", "SDIRK", quantity]
         assert all(1 / 3 < r["largest"] / r["published_largest"] < 3.0 for r in theirs)

@@ -1,5 +1,7 @@
 """The chart in which a motion is described, and its exchange for another one."""
 
+from contextlib import suppress
+
 import numpy as np
 
 from ..system.assembly import State, least
@@ -71,8 +73,9 @@ class Chart:
         if not np.array_equal(P, self.P):
             other = Chart(self.system, self.parametrisation)
             other._adopt(P)
-            if other._prepared(t, q) < BETTER * now:
-                return True
+            with suppress(ChartError):  # which is no better
+                if other._prepared(t, q) < BETTER * now:
+                    return True
         self.first = now
         return False
 

@@ -16,12 +16,12 @@ from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import BODY_T, header, part, table
-from .configuration import dot, prepare, solve_chart
-from .motion import FRICTION_ITERATIONS, accelerations, largest, map_rate, quaternion_turn, second_rates, velocities
+from .configuration import GOOD, dot, prepare, solve_chart
+from .motion import FRICTION_ITERATIONS, accelerations, largest, map_rate, open_equations, quaternion_turn, second_rates, velocities
 from .store import bases, chart
 
 INCREMENT = 1.5e-8  # of forward differences
-TIME_INCREMENT = 6e-6  # of central differences by time
+TIME_INCREMENT = 1e-5  # of differences by time
 
 
 @compiled
@@ -74,7 +74,7 @@ def _base(t, q, v, a, lam, P, model, other):
     defect = np.empty(lam.shape[0], other.dtype)
     _velocity_defect(t, x, y, model, other, defect)
     r, c = np.empty_like(y), np.empty_like(defect)
-    _open_equations(t, x, y, a, lam + 0.0 * other[0], lam, model, other, r, c)
+    open_equations(t, x, y, a, lam + 0.0 * other[0], lam, model, other, r, c)
     rate = np.empty_like(x)
     kernels.qdot(t, x, y, model, rate)
     return r, c, defect, _product(P, rate), _product(P, _accelerated(t, x, y, a + 0.0 * other[0], model))
@@ -97,23 +97,6 @@ def _velocity_defect(t, x, y, model, other, out):
     sparse.times(part(model, other, lay.W_G), y, model, out)
     for k in range(nu.shape[0]):
         out[k] -= nu[k]
-
-
-@compiled
-def _open_equations(t, x, y, a, friction, lam, model, other, r, c):
-    """`r = Q - M a - Phi_q^T lam`, `c = gamma - Phi_q a`; `friction` are the multipliers in `Q`."""
-    G = part(model, other, lay.W_G)
-    sums, rows = np.empty_like(r), np.empty_like(c)
-    kernels.place_velocity(y, model, other)
-    kernels.force(t, x, y, friction, model, other, r)
-    kernels.gamma(t, x, y, model, other, c)
-    sparse.mass_times(kernels.mass_values(model, other), a, model, sums)
-    sparse.add_transposed(G, lam, model, sums)
-    sparse.times(G, a, model, rows)
-    for k in range(r.shape[0]):
-        r[k] -= sums[k]
-    for k in range(c.shape[0]):
-        c[k] -= rows[k]
 
 
 @compiled
@@ -160,9 +143,10 @@ def _shift(t, q, x, v, dv, a, lam, base, model, work, other, step, da, dlam):
     r, c = np.empty_like(y), np.empty(lam.shape[0], other.dtype)
     b, g, old = np.empty_like(v), np.empty_like(lam), np.empty_like(lam)
     dlam[:] = 0.0
+    kernels.place_velocity(y, model, other)
     for _ in range(FRICTION_ITERATIONS):
         old[:] = dlam
-        _open_equations(t, x, y, a + 0.0 * step, moved(lam, dlam, step), lam + 0.0 * step, model, other, r, c)
+        open_equations(t, x, y, a + 0.0 * step, moved(lam, dlam, step), lam + 0.0 * step, model, other, r, c)
         for k in range(b.shape[0]):
             b[k] = slope(r[k], base[0][k], step)
         for k in range(g.shape[0]):
@@ -225,15 +209,19 @@ def _imaginary(x, step, out):
 
 
 @compiled
-def by_time(evaluate, t, z, zd, q, v, a, lam, store, model, work, out):
-    """`dz''/dt` at fixed `z`, `z'`, by central differences; `store` and `work` then belong to another configuration."""
-    h = TIME_INCREMENT * (1.0 + abs(t))
-    x, y, b, c, w = q.copy(), np.empty_like(v), np.empty_like(a), lam.copy(), np.empty_like(out)
-    status = evaluate(t - h, z, zd, x, y, b, c, w, store, model, work)
-    out[:] = w
-    status += evaluate(t + h, z, zd, x, y, b, c, w, store, model, work)
+def by_time(evaluate, t, span, z, zd, x, q, v, a, lam, store, model, work, out):
+    """`dz''/dt` at fixed `z`, `z'` from the state with `z'' = x`; `store` and `work` then belong to another configuration.
+
+    By a one-sided difference of second order that stays within `span` of `t`: forces need not be defined elsewhere.
+    """
+    h = np.copysign(min(TIME_INCREMENT * (1.0 + abs(t)), 0.5 * abs(span)), span)
+    p, y, b, c = q.copy(), np.empty_like(v), np.empty_like(a), lam.copy()
+    near, far = np.empty_like(out), np.empty_like(out)
+    status = evaluate(t + h, z, zd, p, y, b, c, near, store, model, work)
+    if status == GOOD:
+        status = evaluate(t + 2.0 * h, z, zd, p, y, b, c, far, store, model, work)
     for k in range(out.shape[0]):
-        out[k] = (w[k] - out[k]) / (2.0 * h)
+        out[k] = (4.0 * near[k] - 3.0 * x[k] - far[k]) / (2.0 * h)
     return status
 
 

@@ -150,20 +150,27 @@ def settled(lam, old):
 
 
 @compiled
+def open_equations(t, q, v, a, friction, lam, model, work, r, c):
+    """`r = Q - M a - Phi_q^T lam`, `c = gamma - Phi_q a` where all is in place; `friction` are the multipliers in `Q`."""
+    G = part(model, work, lay.W_G)
+    sums, rows = np.empty_like(r), np.empty_like(c)
+    kernels.force(t, q, v, friction, model, work, r)
+    kernels.gamma(t, q, v, model, work, c)
+    sparse.mass_times(kernels.mass_values(model, work), a, model, sums)
+    sparse.add_transposed(G, lam, model, sums)
+    sparse.times(G, a, model, rows)
+    for k in range(r.shape[0]):
+        r[k] -= sums[k]
+    for k in range(c.shape[0]):
+        c[k] -= rows[k]
+
+
+@compiled
 def polish(t, q, v, a, lam, model, work):
     """Removes the rounding of `a` and `lam` by one step of refinement, at the configuration that was prepared."""
-    force, gamma, x, y = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
-    G = part(model, work, lay.W_G)
-    kernels.force(t, q, v, lam, model, work, force)
-    kernels.gamma(t, q, v, model, work, gamma)
-    sparse.mass_times(kernels.mass_values(model, work), a, model, x)
-    sparse.add_transposed(G, lam, model, x)
-    sparse.times(G, a, model, y)
-    for k in range(x.shape[0]):
-        force[k] -= x[k]
-    for k in range(y.shape[0]):
-        gamma[k] -= y[k]
-    kkt.solve(model, work, force, gamma, x, y)
+    r, c, x, y = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
+    open_equations(t, q, v, a, lam, lam, model, work, r, c)
+    kkt.solve(model, work, r, c, x, y)
     for k in range(x.shape[0]):
         a[k] += x[k]
     for k in range(y.shape[0]):

@@ -14,7 +14,7 @@ from ..charts.store import bases
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system.assembly import AssemblyError, least
-from .base import Problem
+from .explicit import Explicit
 from .pieces import finite, split
 
 REACH = 4.0  # growth of the sensitivity to an independent coordinate within a step beyond which nothing is evaluated
@@ -88,7 +88,7 @@ def _distance(x, y):
     return d
 
 
-class StateSpace(Problem):
+class StateSpace(Explicit):
     """`z'' = f(t, z, z')` as `y' = (z', z'')`, `y = (z, z')`, with independent coordinates `z = P q`.
 
     Positions, velocities, accelerations and multipliers follow from `z` and `z'` by the constraints on their three levels, which
@@ -117,7 +117,6 @@ class StateSpace(Problem):
 
     formulation = "partition"
     title = "state space, coordinate partitioning"
-    implicit = False
     unknowns = (("z", "freedom"), ("zd", "freedom"))
     rows = (("kinematics", "freedom"), ("dynamics", "freedom"))
     block_index = {"z": 1, "zd": 1}
@@ -155,20 +154,6 @@ class StateSpace(Problem):
     def arguments(self):
         return self.model, self.chart.work, self.chart.store, self._last, self._anchor, self._values, self._code, self._floor
 
-    def rhs(self, t, y, out=None):
-        """`(z', z'')`, shape (n,), written to `out` if given; NaN where the chart does not reach (see `fault`)."""
-        if out is None:
-            out = np.empty(self.n)
-        self.kernel(t, y, out, *self.arguments)
-        self.system.callbacks.check()
-        return out
-
-    def residual(self, t, y, yd, out=None):
-        """`yd - f(t, y)`, for solvers of implicit problems."""
-        out = self.rhs(t, y, out)
-        np.subtract(yd, out, out=out)
-        return out
-
     def rhs_jacobian(self, t, y):
         """`G = [0 I; J1 J2]` to rounding [Negrut, eqs. (3.87), (3.93), (3.98)], with one factorisation and `2 dof` solves."""
         n, G = self.dof, np.zeros((self.n, self.n))
@@ -182,10 +167,6 @@ class StateSpace(Problem):
         else:
             G[n:] = np.nan
         return G
-
-    def jacobian_values(self, t, y, yd, c, a=1.0):
-        """`c I - a df/dy`, dense, by columns."""
-        return (c * np.eye(self.n) - a * self.rhs_jacobian(t, y)).ravel(order="F")
 
     @cached_property
     def _complex_work(self):
@@ -279,9 +260,6 @@ class StateSpace(Problem):
         q, v, a, lam = (x.copy() for x in (self._last[0], *self._values))
         polish(t, q, v, a, lam, self.model, self.chart.work)
         return q, v, a, least(self.system, t, q, lam) if len(self._redundant) else lam
-
-    def _pattern_blocks(self, s):
-        return {(row, name): np.ones((self.dof, self.dof)) for row in self.equations for name in self.blocks}
 
 
 class TangentStateSpace(StateSpace):

@@ -2,17 +2,16 @@
 
 import numpy as np
 
+from ..charts.motion import FRICTION_ITERATIONS, settled
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, kkt
 from ..system import layout as lay
 from ..system.assembly import accelerations, positions, velocities
 from ..system.layout import header
-from .base import Problem
+from .explicit import Explicit
 from .index1 import check_baumgarte
 from .pieces import begin, finite, sizes, split, velocity
-
-FRICTION_ITERATIONS = 100
 
 
 @compiled
@@ -35,7 +34,7 @@ def _rhs(t, y, out, model, work, baumgarte, lam):
             return finite(out)
         old = lam.copy()
         kkt.solve(model, work, force, target, a, lam)
-        if _settled(lam, old):
+        if settled(lam, old):
             return finite(out)
     a[:] = np.nan
     return False
@@ -67,17 +66,7 @@ def _target(t, q, v, G, baumgarte, model, work, out):
         out -= beta * beta * x
 
 
-@compiled
-def _settled(lam, old):
-    """Whether the multipliers have stopped to change, in their real parts and in their derivatives."""
-    change = size = slope_change = slope = 0.0
-    for k in range(lam.shape[0]):
-        change, size = max(change, abs(lam[k].real - old[k].real)), max(size, abs(lam[k].real))
-        slope_change, slope = max(slope_change, abs(lam[k].imag - old[k].imag)), max(slope, abs(lam[k].imag))
-    return change <= 1e-14 * (1.0 + size) and slope_change <= 1e-12 * slope
-
-
-class UnderlyingODE(Problem):
+class UnderlyingODE(Explicit):
     """`qd = T v`, `vd = a(t, q, v)` with `[M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma - 2 alpha (Phi_q v - nu) - beta^2 Phi)`, `y = (q, v)`.
 
     Parameters
@@ -91,7 +80,6 @@ class UnderlyingODE(Problem):
 
     formulation = "ode"
     title = "underlying ODE"
-    implicit = False
     unknowns = (("q", "nq"), ("v", "nv"))
     rows = (("kinematics", "nq"), ("dynamics", "nv"))
     block_index = {"q": 1, "v": 1}
@@ -106,20 +94,6 @@ class UnderlyingODE(Problem):
         self._lam = system.multiplier_guess()
         self.parameters = (self.alpha, self.beta), self._lam
 
-    def rhs(self, t, y, out=None):
-        """`f(t, y)`, shape (n,), written to `out` if given."""
-        if out is None:
-            out = np.empty(self.n)
-        self.kernel(t, y, out, *self.arguments)
-        self.system.callbacks.check()
-        return out
-
-    def residual(self, t, y, yd, out=None):
-        """`yd - f(t, y)`, for solvers of implicit problems."""
-        out = self.rhs(t, y, out)
-        np.subtract(yd, out, out=out)
-        return out
-
     def rhs_jacobian(self, t, y):
         """`df/dy`, dense, to rounding error by the complex step."""
         z, _, work, out = self._complex_buffers()
@@ -127,10 +101,6 @@ class UnderlyingODE(Problem):
         _rhs_jacobian(t, y, z, out, J, self.model, work, (self.alpha, self.beta), lam, self._lam)
         self.system.callbacks.check()
         return J
-
-    def jacobian_values(self, t, y, yd, c, a=1.0):
-        """`c I - a df/dy`, dense, by columns."""
-        return (c * np.eye(self.n) - a * self.rhs_jacobian(t, y)).ravel(order="F")
 
     def compile(self, t, y, yd):
         self.rhs(t, y)
@@ -148,7 +118,3 @@ class UnderlyingODE(Problem):
             v = velocities(self.system, t, q, v)
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
-
-    def _pattern_blocks(self, s):
-        sizes = {"q": self.system.nq, "v": self.system.nv, "kinematics": self.system.nq, "dynamics": self.system.nv}
-        return {(row, name): np.ones((sizes[row], sizes[name])) for row in self.equations for name in self.blocks}

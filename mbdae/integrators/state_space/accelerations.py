@@ -5,15 +5,15 @@ A stage has positions `z = z~ + beta h^2 x` and velocities `z' = z'~ + gamma h x
 
 import numpy as np
 
-from ...charts.configuration import GOOD, NOT_FINITE, dot, solve_chart
-from ...charts.motion import second_rates
+from ...charts.configuration import GOOD, dot, solve_chart
+from ...charts.motion import open_equations, second_rates
 from ...charts.store import bases
 from ...compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.layout import header, part
 from .dense import solve
-from .step import CONVERGED, DIVERGED, EVALUATIONS, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
+from .step import DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
 
 
 @compiled
@@ -44,12 +44,9 @@ def stage(descriptor, t, gh, bhh, eta, start, trial, near, base, based, x, tools
             x[k] += dx[k]
             p[k], pd[k] = bhh * dx[k], gh * dx[k]
         moved = size(p, pd, near, start[3], model)
-        if not np.isfinite(moved):
-            return NOT_FINITE, eta, rate
-        rate = moved / before if iteration > 0 and before > 0.0 else rate
-        verdict, eta = judge(iteration, moved, before, eta)
-        if verdict != 0:
-            return (CONVERGED if verdict > 0 else DIVERGED), eta, rate
+        status, eta, rate = judge(iteration, moved, before, eta, rate)
+        if status != GOING:
+            return status, eta, rate
         before = moved
     return DIVERGED, eta, rate
 
@@ -108,17 +105,8 @@ def _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx):
     (_, A1, L1, _, A2, L2, _), _, _, W, pivots, _ = near
     n = x.shape[0]
     PT, _, _ = bases(n, model, store)
-    G = part(model, work, lay.W_G)
     r, c, y, m = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
-    kernels.force(t, q, v, lam, model, work, r)
-    kernels.gamma(t, q, v, model, work, c)
-    sparse.mass_times(kernels.mass_values(model, work), a, model, y)
-    sparse.add_transposed(G, lam, model, y)
-    sparse.times(G, a, model, m)
-    for k in range(r.shape[0]):
-        r[k] -= y[k]
-    for k in range(c.shape[0]):
-        c[k] -= m[k]
+    open_equations(t, q, v, a, lam, lam, model, work, r, c)
     second_rates(t, q, v, a, n, store, model, dx)
     kkt.solve(model, work, r, c, y, m)
     for k in range(n):

@@ -41,7 +41,7 @@ def attempt(method, t, h, eta, filtered, start, trial, near, stages, error, tabl
 @compiled
 def _trapezoidal(descriptor, t, h, eta, start, trial, near, error, tools, counts):
     """Newmark's formula with gamma = 1/2, beta = 1/4; the error is the difference to backward Euler [Negrut, eqs. (4.1), (4.2)]."""
-    z, zd, x0, q, _v, a, lam = start
+    z, zd, x0, q, _, a, lam = start
     n = z.shape[0]
     base, based, x = np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):

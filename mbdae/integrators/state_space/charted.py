@@ -87,6 +87,9 @@ class Charted:
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
+        if np.ndim(atol) or not atol > 0.0:
+            raise ValueError(f"{type(self).__name__}: atol must be one positive number, as charts have coordinates of their own and what "
+                             f"moves passes through zero; got {atol!r}")
         return _Run(self, problem, state, t_end, rtol, atol, t_eval, every, progress, until).to_end()
 
 
@@ -204,8 +207,8 @@ class _Run:
 
     def _advance(self, most):
         """At most so many steps; why they ended."""
-        method, _s = self.method, self.system
-        most = min(most, self.method.max_steps - int(self.counts[STEPS]))
+        method = self.method
+        most = min(most, method.max_steps - int(self.counts[STEPS]))
         room = (ROOM if self.by_steps else len(self.wanted)) + 1
         out = tuple(np.empty((room, *np.shape(x))) for x in (0.0, *self.start[3:]))
         extra = 2 * self.chart.n + 1 if method.jacobian == "difference" else 0

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ...charts.configuration import GOOD, NOT_FINITE
+from ...charts.configuration import GOOD
 from ...compiled import compiled
 from .dense import solve
-from .step import CONVERGED, DIVERGED, EVALUATIONS, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, forecast, judge, size
+from .step import CONVERGED, DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, forecast, judge, size
 
 
 @compiled
@@ -26,14 +26,14 @@ def attempt(t, h, eta, start, trial, near, stages, tableau, tools, counts):
             for k in range(n):
                 base[k] += A[i, j] * K[j, k]
                 based[k] += A[i, j] * Kd[j, k]
+        Z[i], Zd[i] = 0.0, 0.0
+        for j in range(i):
+            for k in range(n):
+                Z[i, k] += guess[i, j] * Z[j, k]
+                Zd[i, k] += guess[i, j] * Zd[j, k]
         if i == 0:
             _first_guess(gamma * h, start, near, Z[0], Zd[0])
             counts[SOLVES] += 1
-        for k in range(n):
-            Z[i, k], Zd[i, k] = (Z[0, k], Zd[0, k]) if i == 0 else (0.0, 0.0)
-            for j in range(i):
-                Z[i, k] += guess[i, j] * Z[j, k]
-                Zd[i, k] += guess[i, j] * Zd[j, k]
         status, eta, rate = _stage(t + c[i] * h, gamma * h, eta, start, trial, near, base, based, Z[i], Zd[i], tools, counts)
         if status != CONVERGED:
             return status, eta, rate
@@ -77,12 +77,9 @@ def _stage(t, gh, eta, start, trial, near, base, based, z, zd, tools, counts):
         for k in range(n):
             z[k] += d[k]
             zd[k] += dd[k]
-        if not np.isfinite(moved):
-            return NOT_FINITE, eta, rate
-        rate = moved / before if iteration > 0 and before > 0.0 else rate
-        verdict, eta = judge(iteration, moved, before, eta)
-        if verdict != 0:
-            return (CONVERGED if verdict > 0 else DIVERGED), eta, rate
+        status, eta, rate = judge(iteration, moved, before, eta, rate)
+        if status != GOING:
+            return status, eta, rate
         before = moved
     return DIVERGED, eta, rate
 

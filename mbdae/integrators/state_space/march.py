@@ -44,7 +44,7 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
     then the state at `t`, and `counts[STORED]` the number of states in `out`.
     """
     filtered, fixed, rheonomic, extra = options
-    rtol, atol, exponent = tolerances
+    rtol, atol, _ = tolerances
     direction, done, n = (1.0 if t_end > t else -1.0), 0, start[0].shape[0]
     smallest = 1e-15 * max(abs(t), abs(t_end))
     counts[STORED] = 0
@@ -59,28 +59,27 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
         end = t_end if last else t + h
         weigh(start, start, rtol, atol, near[5])
         if control[JACOBIAN_AGE] < 0.0:
-            by_clock = rheonomic and method == ROSENBROCK
             counts[EXTRA] += extra
-            _derive(by_clock, t, control, start, near, tools, derive, scratch, counts)
-            if control[FAULT] == BAD_DERIVATIVES:
-                return FAILED, t
+            status = _derive(rheonomic and method == ROSENBROCK, t, h, control, start, near, tools, derive, scratch, counts)
+            if status != GOOD:
+                if _give_up(fixed or status == BAD_DERIVATIVES, 1.0, h, smallest, status, control, counts):
+                    return FAILED, t
+                continue
         status, eta, rate = attempt(method, t, h, control[ETA], filtered, start, trial, near, stages, error, tableaus, tools, counts)
-        control[ETA], control[DIRTY], estimate = eta, 1.0, 0.0
+        control[ETA], control[DIRTY], factor = eta, 1.0, 1.0
         if status == CONVERGED and not fixed:
-            weigh(start, trial, rtol, atol, near[5])
-            estimate = size(error[0], error[1], near, start[3], tools[1])
-        factor = min(GROW, max(SHRINK, SAFETY * estimate ** -exponent if estimate > 0.0 else GROW))
-        if status == CONVERGED and not estimate <= 1.0:
-            status, factor = ERROR_TEST, (factor if estimate < np.inf else SHRINK)
+            status, factor = _test(start, trial, near, error, tolerances, tools[1])
         if status == CONVERGED:
             status = _finish(end, trial, tools, counts)
+        wear = 0.0
+        if status == CONVERGED:
+            wear = condition(end, trial[3], n, tools[0], tools[1], tools[2])
+            control[DIRTY] = 0.0
+            status = _store(method, t, end, h, last, start, trial, stages, tableaus[1], tools, wanted, every, control, counts, out)
         if status != CONVERGED:
             if _give_up(fixed, factor, h, smallest, status, control, counts):
                 return FAILED, t
             continue
-        wear = condition(end, trial[3], n, tools[0], tools[1], tools[2])
-        control[DIRTY] = 0.0
-        _store(method, t, end, h, last, start, trial, stages, tableaus[1], tools, wanted, every, control, counts, out)
         counts[STEPS] += 1
         done += 1
         t = end
@@ -99,6 +98,18 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
 
 
 @compiled
+def _test(start, trial, near, error, tolerances, model):
+    """The error test: `(status, factor)`, the factor for the next step [Negrut, section 4.2.1]."""
+    rtol, atol, exponent = tolerances
+    weigh(start, trial, rtol, atol, near[5])
+    estimate = size(error[0], error[1], near, start[3], model)
+    if not np.isfinite(estimate):
+        return ERROR_TEST, SHRINK
+    factor = min(GROW, max(SHRINK, SAFETY * estimate ** -exponent if estimate > 0.0 else GROW))
+    return (CONVERGED if estimate <= 1.0 else ERROR_TEST), factor
+
+
+@compiled
 def _give_up(fixed, factor, h, smallest, status, control, counts):
     """After a step that has failed: shorten it, with derivatives of its own if those it had were old; whether it has become too short."""
     counts[REJECTED_ERROR if status == ERROR_TEST else REJECTED_NEWTON] += 1
@@ -114,24 +125,27 @@ def _give_up(fixed, factor, h, smallest, status, control, counts):
 
 
 @compiled
-def _derive(by_clock, t, control, start, near, tools, derive, scratch, counts):
-    """The derivatives at the start of a step."""
+def _derive(by_clock, t, h, control, start, near, tools, derive, scratch, counts):
+    """The derivatives at the start of a step; what is wrong if they cannot be had."""
     jacobians, basis, explicit, _, _, _ = near
     store, model, work, _, evaluate = tools
-    z, zd, _, q, v, a, lam = start
+    z, zd, x, q, v, a, lam = start
     n = z.shape[0]
     if by_clock:
-        if by_time(evaluate, t, z, zd, q, v, a, lam, store, model, work, explicit) != GOOD:
-            explicit[:] = 0.0
         counts[EXTRA] += 2
         control[DIRTY] = 1.0
+        status = by_time(evaluate, t, h, z, zd, x, q, v, a, lam, store, model, work, explicit)
+        if status != GOOD:
+            return status
     if control[DIRTY] > 0.0:
         prepare(t, q, n, store, model, work)
         control[DIRTY] = 0.0
     basis[:] = bases(n, model, store)[1]
-    good = derive(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians)
     counts[JACOBIANS] += 1
-    control[JACOBIAN_AGE], control[FAULT] = 0.0, 0.0 if good else BAD_DERIVATIVES
+    if not derive(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):
+        return BAD_DERIVATIVES
+    control[JACOBIAN_AGE] = 0.0
+    return GOOD
 
 
 @compiled
@@ -149,22 +163,26 @@ def _finish(t, trial, tools, counts):
 
 @compiled
 def _store(method, t, end, h, last, start, trial, stages, dense, tools, wanted, every, control, counts, out):
-    """Keep the state at the end of the step, or those at the times that are wanted."""
+    """Keep the state at the end of the step, or those at the times that are wanted; what is wrong if one of these cannot be had."""
     if wanted.shape[0] == 0:
         control[PHASE] += 1.0
         if last or control[PHASE] >= every:
             _keep(end, trial, out, counts)
             control[PHASE] = 0.0
-        return
-    k, direction = int(control[WANTED]), 1.0 if h > 0.0 else -1.0
+        return CONVERGED
+    k, direction, before = int(control[WANTED]), 1.0 if h > 0.0 else -1.0, counts[STORED]
     while k < wanted.shape[0] and direction * (end - wanted[k]) >= -1e-14 * abs(end):
-        if wanted[k] == end or abs(wanted[k] - end) <= 1e-14 * abs(end):
+        if abs(wanted[k] - end) <= 1e-14 * abs(end):
             _keep(wanted[k], trial, out, counts)
         else:
-            _between(method, (wanted[k] - t) / h, wanted[k], h, start, trial, stages, dense, tools, out, counts)
             control[DIRTY] = 1.0
+            status = _between(method, (wanted[k] - t) / h, wanted[k], h, start, trial, stages, dense, tools, out, counts)
+            if status != GOOD:  # a shorter step will tell what is there
+                counts[STORED] = before
+                return status
         k += 1
     control[WANTED] = k
+    return CONVERGED
 
 
 @compiled
@@ -174,9 +192,11 @@ def _between(method, theta, t, h, start, trial, stages, dense, tools, out, count
     z, zd, x = np.empty_like(trial[0]), np.empty_like(trial[0]), np.empty_like(trial[0])
     q, v, a, lam = trial[3].copy(), trial[4].copy(), trial[5].copy(), trial[6].copy()
     interpolate(method, theta, h, start, trial, stages, dense, z, zd)
-    if evaluate(t, z, zd, q, v, a, lam, x, store, model, work) == GOOD:
+    status = evaluate(t, z, zd, q, v, a, lam, x, store, model, work)
+    if status == GOOD:
         polish(t, q, v, a, lam, model, work)
-    _keep(t, (z, zd, x, q, v, a, lam), out, counts)
+        _keep(t, (z, zd, x, q, v, a, lam), out, counts)
+    return status
 
 
 @compiled

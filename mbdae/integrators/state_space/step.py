@@ -8,17 +8,18 @@ place, evaluate)`, the last two the kernels of `mbdae.charts.motion`.
 
 import numpy as np
 
+from ...charts.configuration import NOT_FINITE
 from ...compiled import compiled
 from ...system import kernels
 from .dense import factorise, solve
 
-CONVERGED, DIVERGED, SINGULAR_MATRIX, ERROR_TEST, BAD_DERIVATIVES = 0, 101, 102, 103, -1  # beside what the evaluation of a chart returns
+# beside what the evaluation of a chart returns
+CONVERGED, GOING, DIVERGED, SINGULAR_MATRIX, ERROR_TEST, BAD_DERIVATIVES = 0, 100, 101, 102, 103, -1
 
 STEPS, REJECTED_ERROR, REJECTED_NEWTON, EVALUATIONS, JACOBIANS, FACTORISATIONS, SOLVES, ITERATIONS, EXTRA, STORED, COUNTERS = range(11)
 
 KAPPA = 0.02  # share of the tolerance that an iteration may leave [Negrut, eq. (4.91)]
 MOST_ITERATIONS = 10
-EPS = 1e-16
 
 
 @compiled
@@ -90,18 +91,20 @@ def forecast(start, base, based, near, x):
 
 
 @compiled
-def judge(k, moved, before, eta):
-    """What to do after correction number `k` of weighed size `moved`: `(verdict, eta)`, verdict 1 to stop, 0 to go on, -1 to give up.
+def judge(k, moved, before, eta, rate):
+    """What to do after correction number `k` of weighed size `moved`: `(status, eta, rate)`, the status `GOING` to go on.
 
     With the rate of convergence `theta` the error that is left is `eta |correction|`, `eta = theta/(1 - theta)`; of the first one `eta`
     is a guess from the step before [Negrut, eqs. (4.89)-(4.91)]. It is given up as soon as the remaining iterations will not do.
     """
+    if not np.isfinite(moved):
+        return NOT_FINITE, eta, rate
     if k == 0:
-        return (1 if moved * eta <= KAPPA else 0), eta
+        return (CONVERGED if moved * eta <= KAPPA else GOING), eta, rate
     theta = moved / before
     if not theta < 1.0:
-        return (1 if moved <= 1e-6 * KAPPA else -1), eta
+        return (CONVERGED if moved <= 1e-6 * KAPPA else DIVERGED), eta, theta
     eta = theta / (1.0 - theta)
     if eta * moved <= KAPPA:
-        return 1, eta
-    return (-1 if theta ** (MOST_ITERATIONS - k - 1) * eta * moved > KAPPA else 0), eta
+        return CONVERGED, eta, theta
+    return (DIVERGED if theta ** (MOST_ITERATIONS - k - 1) * eta * moved > KAPPA else GOING), eta, theta

@@ -1,0 +1,39 @@
+"""What problems `yd = f(t, y)` share."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .base import Problem
+
+
+class Explicit(Problem):
+    """Base of the forms that solvers of ordinary differential equations take.
+
+    Subclasses define `kernel(t, y, out, *arguments)` and `rhs_jacobian(t, y)`, `df/dy` as a dense matrix.
+    """
+
+    implicit = False
+    rhs_jacobian: Callable
+
+    def rhs(self, t, y, out=None):
+        """`f(t, y)`, shape (n,), written to `out` if given."""
+        if out is None:
+            out = np.empty(self.n)
+        self.kernel(t, y, out, *self.arguments)
+        self.system.callbacks.check()
+        return out
+
+    def residual(self, t, y, yd, out=None):
+        """`yd - f(t, y)`, for solvers of implicit problems."""
+        out = self.rhs(t, y, out)
+        np.subtract(yd, out, out=out)
+        return out
+
+    def jacobian_values(self, t, y, yd, c, a=1.0):
+        """`c I - a df/dy`, dense, by columns."""
+        return (c * np.eye(self.n) - a * self.rhs_jacobian(t, y)).ravel(order="F")
+
+    def _pattern_blocks(self, s):
+        sizes = {name: part.stop - part.start for name, part in (self.blocks | self.equations).items()}
+        return {(row, name): np.ones((sizes[row], sizes[name])) for row in self.equations for name in self.blocks}
