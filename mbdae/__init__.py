@@ -14,6 +14,15 @@ from .integrators.state_space.methods import (
     TrapezoidalDescriptor,
     TrapezoidalStateSpace,
 )
+from .integrators.structural.formula import CENTRAL_DIFFERENCES, FOX_GOODWIN, LINEAR_ACCELERATION, TRAPEZOIDAL
+from .integrators.structural.methods import (
+    HHT,
+    GeneralizedAlpha,
+    Newmark,
+    NullSpaceGeneralizedAlpha,
+    NullSpaceHHT,
+    NullSpaceNewmark,
+)
 from .io import DescriptionError, load, save
 from .jacobians.strategy import JacobianStrategy
 from .library.problem import problem
@@ -47,11 +56,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CD",
+    "CENTRAL_DIFFERENCES",
     "DP1",
     "DP2",
+    "FOX_GOODWIN",
     "GGL",
     "GROUND",
+    "HHT",
+    "LINEAR_ACCELERATION",
     "RSDA",
+    "TRAPEZOIDAL",
     "TSDA",
     "AngleDriver",
     "AssemblyError",
@@ -68,6 +82,7 @@ __all__ = [
     "FullyImplicit",
     "Function",
     "Gear",
+    "GeneralizedAlpha",
     "HalfImplicit",
     "Harmonic",
     "Index1",
@@ -76,6 +91,10 @@ __all__ = [
     "JacobianStrategy",
     "MassMatrix",
     "Mechanism",
+    "Newmark",
+    "NullSpaceGeneralizedAlpha",
+    "NullSpaceHHT",
+    "NullSpaceNewmark",
     "Overdetermined",
     "Particle",
     "PlanarAngle",

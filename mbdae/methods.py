@@ -7,6 +7,7 @@ solvers are imported when they are asked for.
 from dataclasses import dataclass, field
 from importlib import import_module
 
+from .integrators.structural.formula import RULES
 from .problems import ALIASES, FORMULATIONS
 
 FORM_TITLES = {"index3": "index 3", "ggl": "GGL", "gear": "Gear", "index2": "index 2", "index1": "index 1", "mass": "mass matrix",
@@ -31,6 +32,8 @@ class Family:
         The field of the class that a variant sets.
     variants : dict of str to str
         Its values with their titles; the first is the default. Empty if there are none.
+    presets : dict of str to dict
+        Instead of `sets`: the fields that each variant sets.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Family:
     summary: str
     sets: str = ""
     variants: dict = field(default_factory=dict)
+    presets: dict = field(default_factory=dict)
 
     @property
     def method_class(self):
@@ -47,11 +51,14 @@ class Family:
         return getattr(import_module(self.module), self.name)
 
     def forms(self, variant=None):
-        """The formulations that a variant takes, the best first; empty for one-step integrators, which work on the system itself."""
+        """The formulations that a variant takes, the best first; empty for integrators that work on the system itself."""
         if self.control == "h":
             return ()
-        variant = variant or next(iter(self.variants), None)
-        return self.method_class(**({self.sets: variant} if variant else {})).formulations
+        return self.method_class(**self.chosen(variant or next(iter(self.variants), None))).formulations
+
+    def chosen(self, variant):
+        """The fields that a variant sets."""
+        return {} if variant is None else self.presets.get(variant) or {self.sets: variant}
 
     def availability(self):
         """`Availability` of the package behind a foreign solver; `None` for what belongs to mbdae."""
@@ -64,11 +71,23 @@ def _same(*names):
 
 
 _THESIS = "mbdae.integrators.state_space.methods"
+_STRUCTURAL = "mbdae.integrators.structural.methods"
+_RULES = {"trapezoidal": "trapezoidal", "linear-acceleration": "linear acceleration", "fox-goodwin": "Fox-Goodwin",
+          "central-differences": "central differences"}
+_COEFFICIENTS = {name: dict(zip(("alpha", "beta"), RULES[name])) for name in _RULES}
 
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
+    Family("Newmark", _STRUCTURAL, "Newmark", "h", "Newmark with multipliers, constraints on positions", "",
+           {name: title for name, title in _RULES.items() if name != "central-differences"}, _COEFFICIENTS),
+    Family("HHT", _STRUCTURAL, "HHT", "rtol", "Hilber-Hughes-Taylor with multipliers, step control"),
+    Family("GeneralizedAlpha", _STRUCTURAL, "generalised-alpha", "h", "generalised-alpha with multipliers", "level",
+           {"position": "index 3", "stabilised": "stabilised index 2", "velocity": "index 2", "acceleration": "index 1"}),
+    Family("NullSpaceNewmark", _STRUCTURAL, "null-space Newmark", "h", "Newmark in null-space coordinates", "", _RULES, _COEFFICIENTS),
+    Family("NullSpaceHHT", _STRUCTURAL, "null-space HHT", "rtol", "Hilber-Hughes-Taylor in null-space coordinates, step control"),
+    Family("NullSpaceGeneralizedAlpha", _STRUCTURAL, "null-space generalised-alpha", "h", "generalised-alpha in null-space coordinates"),
     Family("TrapezoidalStateSpace", _THESIS, "Trapezoidal state space", "rtol", "trapezoidal rule in independent accelerations"),
     Family("TrapezoidalDescriptor", _THESIS, "Trapezoidal descriptor", "rtol", "trapezoidal rule in all accelerations and multipliers"),
     Family("SdirkDescriptor", _THESIS, "SDIRK descriptor", "rtol", "SDIRK4/16 in all accelerations and multipliers"),
@@ -143,8 +162,7 @@ class MethodSpec:
         if available is not None and not available.installed:
             fault = f" ({available.fault})" if available.fault else ""
             raise ValueError(f"{self.label} needs the package {available.package}{fault}: {available.remedy}")
-        if self.variant is not None:
-            options = {self.family.sets: self.variant} | options
+        options = self.family.chosen(self.variant) | options
         if self.family.name == "FullyImplicit" and "h" in options:
             options = {"tol": 1e-10 / options["h"] ** 2} | options
         return self.family.method_class(**options)
@@ -165,7 +183,7 @@ def find(text):
     family = next(f for f in FAMILIES if f.name == family)
     variant = formulation = None
     for part in parts:
-        as_variant, as_form = _match(part, family.variants), _match(part, (*FORMULATIONS, *ALIASES)) if family.control == "rtol" else None
+        as_variant, as_form = _match(part, family.variants), _match(part, (*FORMULATIONS, *ALIASES)) if family.forms() else None
         if as_variant and variant is None:
             variant = as_variant
         elif as_form and formulation is None:
@@ -180,9 +198,7 @@ def _match(text, names):
 
 
 def _possible(family):
-    if family.variants:
-        variants = ", ".join(f"{family.name}:{v}" for v in family.variants)
-        return f"it can be {variants}; a formulation may follow, {', '.join(FORMULATIONS)}"
-    if family.control == "rtol":
-        return f"it can be {', '.join(f'{family.name}:{form}' for form in FORMULATIONS)}"
-    return f"write {family.name} alone"
+    variants, forms = ", ".join(f"{family.name}:{v}" for v in family.variants), family.forms()
+    if variants:
+        return f"it can be {variants}" + (f"; a formulation may follow, {', '.join(FORMULATIONS)}" if forms else "")
+    return f"it can be {', '.join(f'{family.name}:{form}' for form in FORMULATIONS)}" if forms else f"write {family.name} alone"

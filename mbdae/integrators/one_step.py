@@ -83,10 +83,10 @@ class FixedStep:
         Trajectory
         """
         trajectory = _Run(self, problem, state, t_end, every).to_end(progress, until)
-        return trajectory if t_eval is None else _interpolated(problem, trajectory, t_eval)
+        return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
 
 
-def _interpolated(system, trajectory, t_eval):
+def interpolated(system, trajectory, t_eval):
     """The trajectory at the times `t_eval` that it has reached."""
     T = trajectory
     if len(T.t) < 2:

@@ -23,11 +23,16 @@ def factor(model, work, fresh_mass):
     if fresh_mass:
         factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
     scale_rows(G, part(model, work, lay.W_MINV), model, W)
-    env = part(model, work, lay.W_ENV)
+    return factor_rows(W, model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG))
+
+
+@compiled
+def factor_rows(W, model, env, inverse):
+    """Factorise `W W^T`, for `W` in the pattern of `Phi_q`, into its envelope and the reciprocals of `D`; the number of dependent rows."""
     reduced_matrix(W, table(model, lay.PAIR, PAIR_T), env)
     first, ptr = table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64)
     _leave_out(table(model, lay.DEPENDENT, DEPENDENT_T), ptr, env)
-    return factorise(first, ptr, env, part(model, work, lay.W_DIAG))
+    return factorise(first, ptr, env, inverse)
 
 
 @compiled
@@ -49,10 +54,14 @@ def _leave_out(dependent, ptr, env):
 @compiled
 def solve_reduced(model, work, rhs, out):
     """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`."""
+    solve_rows(model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG), part(model, work, lay.W_C2), rhs, out)
+
+
+@compiled
+def solve_rows(model, env, inverse, y, rhs, out):
+    """`out = (W W^T)^-1 rhs` after `factor_rows`, with scratch `y`; `out` may be `rhs`."""
     first, ptr = table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64)
     rows = table(model, lay.ROWS, np.int64)
-    env, inverse = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG)
-    y = part(model, work, lay.W_C2)
     for k in range(rows.shape[0]):
         y[k] = rhs[rows[k]]
     solve_factorised(first, ptr, env, inverse, y)

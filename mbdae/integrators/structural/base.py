@@ -1,0 +1,208 @@
+"""What all structural integrators share on the Python side: arrays for the compiled time loop, charts, output, failures."""
+
+import time
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+
+from ...charts.chart import Chart
+from ...charts.condition import WORN
+from ...charts.fault import ChartError, explain, near_singular
+from ...charts.pointers import DERIVATIVES
+from ...charts.store import new_store
+from ...status import Statistics, Status
+from ...system.assembly import least
+from ...trajectory import Trajectory
+from ..one_step import interpolated
+from . import march as m
+from .formula import Formula
+from .newton import matrix_for
+from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS, JACOBIANS, SOLVES, scratch_for
+
+SHOWN = ("alpha", "beta", "rho_inf", "level", "basis")  # in labels, where they are not the default
+ROOM = 256  # steps between two looks at the user
+FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "the iteration for the accelerations does not converge"),
+          ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails")}
+
+
+@dataclass(frozen=True)
+class Structural:
+    """Base of the integrators that take positions and velocities from accelerations by Newmark's formulas; they work on a `System`."""
+
+    h: float
+    adaptive: bool
+    tol: float
+    max_iter: int
+    max_steps: int
+
+    formulations: ClassVar[tuple] = ()  # works on the system itself
+
+    def __post_init__(self):
+        name = type(self).__name__
+        if not (np.isfinite(self.h) and self.h >= 0.0) or (self.h == 0.0 and not self.adaptive):
+            raise ValueError(f"{name}: h must be positive and finite, or 0 with adaptive=True for a first step of its own, got {self.h!r}")
+        if not (np.isfinite(self.tol) and self.tol > 0.0):
+            raise ValueError(f"{name}: tol must be positive and finite, got {self.tol!r}")
+        for field in ("max_iter", "max_steps"):
+            if getattr(self, field) < 1:
+                raise ValueError(f"{name}: {field} must be at least 1, got {getattr(self, field)}")
+
+    @property
+    def label(self):
+        """Name, coefficients and step for tables and legends."""
+        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name in SHOWN and getattr(self, f.name) != f.default]
+        chosen = [f"{name}={_shown(value)}" for name, value in given]
+        step = ["adaptive"] if self.adaptive else [f"h={self.h:g}"]
+        return f"{type(self).__name__}({', '.join(step + chosen)})"
+
+    @property
+    def formula(self) -> Formula:
+        """The `Formula` with its coefficients."""
+        raise NotImplementedError
+
+    @property
+    def kind(self):
+        """What is done about the constraints, see `step`."""
+        raise NotImplementedError
+
+    @property
+    def parametrisation(self):
+        """Of the null space, where Newton's matrix is needed; see `mbdae.charts`."""
+        return "tangent"
+
+    def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
+        """See `mbdae.method`; tolerances have a meaning with `adaptive` only."""
+        if self.adaptive and (rtol is None or np.ndim(atol) or not (atol or 0.0) > 0.0):
+            raise ValueError(f"{type(self).__name__}: with adaptive=True atol must be one positive number, got {atol!r}")
+        trajectory = _Run(self, problem, state, t_end, rtol, atol, every).to_end(progress, until)
+        return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
+
+
+def _shown(value):
+    return value if isinstance(value, str) else f"{value:.7g}"
+
+
+class _Run:
+    """One integration."""
+
+    def __init__(self, method, system, state, t_end, rtol, atol, every):
+        self.method, self.system, self.begin, self.t, self.t_end, self.every = method, system, state, state.t, t_end, float(every)
+        sizes = (system.nq, system.nv, system.nv, system.nv, system.nc)
+        self.start, self.new = (tuple(np.zeros(k) for k in sizes) for _ in range(2))
+        for place, value in zip(self.start, (state.q, state.v, state.a, state.a, state.lam)):
+            place[:] = value
+        self.back, self.work, self.scratch = np.zeros(system.nv), system.workspace(), scratch_for(system)
+        self.control, self.counts = np.zeros(m.CONTROL), np.zeros(m.COUNTERS, dtype=np.int64)
+        self.tolerances = (float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
+        self.control[m.H] = method.h or self._first_step()
+        self.control[m.DIRTY], self.control[m.AGE] = 1.0, 1.0
+        self.chart = None
+        self._without_chart()
+        self.rows = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
+        self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
+
+    def _first_step(self):
+        """A step in which positions and velocities change by little."""
+        rtol, atol = self.tolerances
+        speed, q, v = self.system.qdot(self.begin.q, self.begin.v, self.t), self.begin.q, self.begin.v
+        share = max(np.linalg.norm(speed) / (atol / rtol + np.linalg.norm(q)),
+                    np.linalg.norm(self.begin.a) / (atol / rtol + np.linalg.norm(v) + np.sqrt(np.linalg.norm(self.begin.a) * 1e-2)))
+        return min(1e-2 * abs(self.t_end - self.t), 0.1 * rtol ** (1 / 3) / share if share > 0.0 else np.inf)
+
+    def _without_chart(self):
+        n = 0
+        self.matrix = matrix_for(n, self.system.nv)
+        self.derivatives = np.zeros(0), (np.zeros(0, complex), np.zeros(0, complex), np.zeros(0)), self._rows(n)
+
+    def _rows(self, n):
+        s = self.system
+        return tuple(np.zeros((n, k)) for k in (s.nv, s.nv, s.nc, n, s.nv, s.nc, n))
+
+    def _choose_chart(self):
+        """A chart at the present state, for Newton's matrix."""
+        s = self.system
+        if s.freedom == 0:
+            self.control[m.WISHED] = 0.0
+            return
+        if self.chart is None:
+            self.chart = Chart(s, self.method.parametrisation)
+            self.matrix = matrix_for(self.chart.n, s.nv)
+        self.chart.centre(self.t, self.start[0])
+        scratch = new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()
+        self.derivatives = self.chart.store, scratch, self._rows(self.chart.n)
+        self.control[m.WORST] = WORN * self.chart.first
+        self.control[m.WISHED], self.control[m.DIRTY] = 1.0, 1.0
+
+    # the run -------------------------------------------------------------------------------------------------------------
+
+    def to_end(self, progress, until):
+        """Integrate, and return the trajectory."""
+        self._advance(0)  # compiles, if it must, before the clock starts
+        begin = time.perf_counter()
+        try:
+            self._carry_out(progress, until)
+        except ChartError as error:
+            self._fail(error.status, error.reason)
+        return self._trajectory(time.perf_counter() - begin)
+
+    def _carry_out(self, progress, until):
+        while True:
+            code = self._advance(1 if until is not None else ROOM)
+            self.system.callbacks.check()
+            if progress is not None:
+                progress(self.t)
+            if until is not None and until(self.t, self.start[0].copy(), self.start[1].copy()):
+                self.message = "a terminal event has been passed"
+                return
+            if code == m.ARRIVED:
+                return
+            if code == m.NEEDS_CHART:
+                self._choose_chart()
+            elif code == m.FAILED:
+                self._fail(*self._reason())
+                return
+            elif self.counts[m.STEPS] >= self.method.max_steps:
+                self._fail(Status.TOO_MANY_STEPS, f"{self.method.max_steps} steps were not enough")
+                return
+
+    def _advance(self, most):
+        """At most so many steps; why they ended."""
+        method, f = self.method, self.method.formula
+        most = min(most, method.max_steps - int(self.counts[m.STEPS]))
+        out = tuple(np.empty((most + 1, *np.shape(x))) for x in (0.0, *self.start[:3], self.start[4]))
+        code, self.t = m.march(method.kind, (f.beta, f.gamma, f.alpha_m, f.alpha_f), (method.adaptive, method.tol, method.max_iter),
+                               self.t, self.t_end, self.tolerances, self.control, self.counts, self.start, self.new, self.back,
+                               self.scratch, self.matrix, self.derivatives, self.system.model, self.work, DERIVATIVES["exact"],
+                               self.every, most, out)
+        stored = self.counts[m.STORED]
+        if stored:
+            self.rows.append(tuple(x[:stored] for x in out))
+        return code
+
+    # the end -------------------------------------------------------------------------------------------------------------
+
+    def _reason(self):
+        fault = int(self.control[m.FAULT])
+        if fault not in FAULTS:
+            return explain(self.system, fault, self.work, self.t, self.new[0])
+        near = near_singular(self.system, self.begin, self.t, self.start[0])
+        status, reason = near or FAULTS[fault]
+        if self.method.adaptive:
+            reason += f", though the step has been cut to {self.control[m.H]:.3g}"
+        return status, reason
+
+    def _fail(self, status, reason):
+        self.status = status
+        self.message = f"{reason} (last step ended at t = {self.t:.9g}); the solution up to there is kept"
+
+    def _trajectory(self, seconds):
+        c = self.counts
+        statistics = Statistics(
+            steps=int(c[m.STEPS]), rejected_error=int(c[m.REJECTED_ERROR]), rejected_newton=int(c[m.REJECTED_NEWTON]),
+            residuals=int(c[EVALUATIONS]), residuals_jacobian=0, jacobians=int(c[JACOBIANS]), factorisations=int(c[FACTORISATIONS]),
+            solves=int(c[SOLVES]), newton_iterations=int(c[ITERATIONS]), seconds=seconds)
+        t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.rows))
+        if len(self.system.dependent):
+            lam = np.array([least(self.system, *row) for row in zip(t, q, lam)]).reshape(lam.shape)
+        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)

@@ -1,0 +1,188 @@
+"""The time loop of the structural integrators: steps of fixed or controlled size until something asks for attention."""
+
+import numpy as np
+
+from ...charts.configuration import CHART_LOST, GOOD
+from ...charts.motion import largest
+from ...compiled import compiled
+from ...system import kernels, kkt, sparse
+from ...system import layout as lay
+from ...system.layout import part
+from .nearest import correct
+from .newton import STIFF, UNUSED, forecast, form, refresh
+from .step import CONVERGED, ERROR_TEST, JACOBIANS, POSITION, SLOW, STABILISED, anchor, restore, step
+
+ARRIVED, PAUSED, FAILED, NEEDS_CHART = range(4)
+# what is kept between two calls
+H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, CONTROL = range(12)
+STEPS, REJECTED_ERROR, REJECTED_NEWTON, STORED, COUNTERS = range(5, 10)  # the first five are those of a step
+
+PATIENCE = 5  # steps that derivatives serve at least, lest they be computed in vain
+JUMP = 0.2  # change of the accelerations in a step, relative, that does not go on
+SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
+WORTH = 1.2  # growth of the step that is worth the disturbance
+STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
+
+
+@compiled
+def march(kind, coefficients, options, t, t_end, tolerances, control, counts, start, new, back, scratch, matrix, chart, model, work, derive,
+          every, most, out):
+    """Steps until the end, until `most` of them are done, until a chart is needed or a step fails.
+
+    `options` are `(adaptive, tol, max_iter)`, `back` the accelerations before those of `start`, which are `control[BACK]` old, `chart`
+    `(store, scratch of the derivatives, their rows)`. Returns `(code, t)`; `start` is then the state at `t`.
+    """
+    adaptive, tol, max_iter = options
+    direction, done, n = 1.0 if t_end > t else -1.0, 0, matrix[1].shape[0]
+    smallest = 1e-14 * max(abs(t), abs(t_end))
+    counts[STORED] = 0
+    while done < most:
+        if control[DIRTY] > 0.0:
+            anchor(t, start[0], scratch, model, work)
+            control[DIRTY] = 0.0
+        rest = t_end - t
+        last = control[H] * STRETCH >= abs(rest) if adaptive else control[H] * (1.0 + 1e-9) >= abs(rest)
+        h = rest if last else direction * control[H]
+        if control[WISHED] > 0.0 and n == 0:
+            return NEEDS_CHART, t
+        if control[WISHED] > 0.0:
+            status = refresh(t, start, control[WORST], matrix, chart, model, work, derive)
+            counts[JACOBIANS] += 1
+            control[WISHED], control[AGE], control[DIRTY], control[FORMED] = 0.0, 0.0, 1.0, 0.0
+            if status == CHART_LOST:
+                return NEEDS_CHART, t
+            if status != GOOD:
+                control[FAULT] = status
+                return FAILED, t
+            continue
+        if matrix[0][0] != UNUSED and control[FORMED] != h:
+            share = (1.0 - coefficients[3]) / (1.0 - coefficients[2])
+            form((share * coefficients[0] * h * h, share * coefficients[1] * h), matrix)
+            control[FORMED] = h
+        if control[LAG] not in (0.0, h):
+            _scale_lag(h / control[LAG], start)
+            if kind == POSITION:
+                restore(t, start, scratch, model, work)
+        control[LAG] = h
+        _guess(h, control[BACK], start, back, new, matrix)
+        renewal = n > 0 and control[AGE] == 0.0 and control[REJECTED] > 0.0, chart, derive
+        status, rate = step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, renewal, model, work, counts)
+        factor = 1.0
+        if status == CONVERGED and adaptive:
+            status, factor = _test(kind, h, coefficients, start, new, back, control[BACK], tolerances, scratch, model, work)
+        if status != CONVERGED:
+            control[DIRTY] = 1.0
+            if _give_up(adaptive, status, factor, h, smallest, control, counts):
+                return FAILED, t
+            continue
+        t = t_end if last else t + h
+        done += 1
+        counts[STEPS] += 1
+        back[:] = start[2]
+        control[BACK] = h
+        for k in range(len(start)):
+            start[k][:] = new[k]
+        control[AGE] += 1.0
+        control[WISHED] = 1.0 if rate > SLOW and (control[AGE] > PATIENCE or matrix[0][0] == UNUSED) else 0.0
+        if adaptive:
+            grown = abs(h) * (min(factor, 1.0) if control[REJECTED] > 0.0 or factor < WORTH else factor)
+            control[H] = max(grown, control[H]) if last else grown
+        if renewal[0]:
+            control[FORMED], control[AGE] = 0.0, PATIENCE  # the derivatives are those of a state on the way
+        control[REJECTED] = 0.0
+        control[PHASE] += 1.0
+        if last or control[PHASE] >= every:
+            _keep(t, start, out, counts)
+            control[PHASE] = 0.0
+        if last:
+            return ARRIVED, t
+    return PAUSED, t
+
+
+@compiled
+def _scale_lag(ratio, start):
+    """The auxiliary accelerations belong to a time that lags behind by a share of the step; so they do for a step of another size."""
+    _, _, a, w, _ = start
+    for k in range(w.shape[0]):
+        w[k] = a[k] + ratio * (w[k] - a[k])
+
+
+@compiled
+def _guess(h, before, start, back, new, matrix):
+    """The accelerations and multipliers to begin with: the former go on as they did, or where they jump as the linearised ones do."""
+    slope = h / before if before != 0.0 else 0.0
+    for k in range(back.shape[0]):
+        new[2][k] = slope * (start[2][k] - back[k])
+    if matrix[0][0] == STIFF and (slope == 0.0 or largest(new[2]) > JUMP * largest(start[2])):
+        sparse.fill(new[2], 0.0)
+        forecast(h, start[1], start[3], matrix, new[2])
+    for k in range(back.shape[0]):
+        new[2][k] += start[2][k]
+    new[4][:] = start[4]
+
+
+@compiled
+def _test(kind, h, coefficients, start, new, back, before, tolerances, scratch, model, work):
+    """The error test: `(status, factor for the next step)`.
+
+    What the formula makes of the accelerations is compared with the integral of the polynomial through those of this step and the one
+    before, which is of one order more. Errors across the constraints do not matter: what is done about these is not left to the formula.
+    """
+    beta, gamma, _, _ = coefficients
+    _, _, a, w, _ = start
+    a1, w1 = new[2], new[3]
+    e, ev, defect = scratch[1], scratch[3], scratch[2]
+    for k in range(a.shape[0]):
+        rate = (a1[k] - a[k]) / h
+        bend = 2.0 * (rate - (a[k] - back[k]) / before) / (h + before) if before != 0.0 else 0.0
+        rate -= 0.5 * h * bend
+        e[k] = h * h * ((0.5 - beta) * w[k] + beta * w1[k] - 0.5 * a[k] - h * (rate / 6.0 + h * bend / 24.0))
+        ev[k] = h * ((1.0 - gamma) * w[k] + gamma * w1[k] - a[k] - h * (rate / 2.0 + h * bend / 6.0))
+    G = part(model, work, lay.W_G)
+    if kind > STABILISED:
+        kkt.factor_rows(G, model, scratch[7], scratch[8])
+    for x in (e, ev):
+        sparse.times(G, x, model, defect)
+        correct(defect, G, model, scratch[7:], x)
+    estimate = _size(e, ev, start, new, tolerances, model)
+    if not np.isfinite(estimate):
+        return ERROR_TEST, SHRINK
+    factor = min(GROW, max(SHRINK, SAFETY * estimate ** (-1.0 / 3.0) if estimate > 0.0 else GROW))
+    return (CONVERGED if estimate <= 1.0 else ERROR_TEST), factor
+
+
+@compiled
+def _size(e, ev, start, new, tolerances, model):
+    """Root mean square of an error in positions and velocities, weighed with `atol + rtol max(|x0|, |x1|)`."""
+    rtol, atol = tolerances
+    q0, v0, q, v = start[0], start[1], new[0], new[1]
+    change, total = np.empty_like(q), 0.0
+    kernels.qdot(0.0, q, e, model, change)
+    for k in range(q.shape[0]):
+        total += (change[k] / (atol + rtol * max(abs(q0[k]), abs(q[k])))) ** 2
+    for k in range(v.shape[0]):
+        total += (ev[k] / (atol + rtol * max(abs(v0[k]), abs(v[k])))) ** 2
+    return np.sqrt(total / (q.shape[0] + v.shape[0]))
+
+
+@compiled
+def _give_up(adaptive, status, factor, h, smallest, control, counts):
+    """After a step that has failed: another attempt, with fresh derivatives, renewed within it, or shorter; whether there is none left."""
+    counts[REJECTED_ERROR if status == ERROR_TEST else REJECTED_NEWTON] += 1
+    exhausted = control[REJECTED] > 0.0 and control[AGE] == 0.0
+    control[FAULT], control[REJECTED] = status, 1.0
+    if status != ERROR_TEST:
+        control[WISHED] = 1.0 if control[AGE] != 0.0 else 0.0
+        factor = 0.25 if exhausted else 1.0
+    if not adaptive:
+        return exhausted
+    control[H] = abs(h) * factor
+    return control[H] < smallest
+
+
+@compiled
+def _keep(t, state, out, counts):
+    stored = counts[STORED]
+    counts[STORED] += 1
+    out[0][stored] = t
+    out[1][stored], out[2][stored], out[3][stored], out[4][stored] = state[0], state[1], state[2], state[4]

@@ -1,0 +1,221 @@
+"""The methods: Newmark, HHT and generalised-alpha, on constraints of one level and in null-space coordinates."""
+
+from dataclasses import dataclass
+
+from . import step
+from .base import Structural
+from .formula import generalized_alpha, hht, newmark
+
+LEVELS = {"position": step.POSITION, "velocity": step.VELOCITY, "acceleration": step.ACCELERATION, "stabilised": step.STABILISED}
+BASES = {"orthonormal": "tangent", "fundamental": "partition"}
+
+
+@dataclass(frozen=True)
+class Classical(Structural):
+    """What the methods on constraints of one level share."""
+
+    h: float = 1e-3
+    level: str = "position"
+    adaptive: bool = False
+    tol: float = 1e-10
+    max_iter: int = 30
+    max_steps: int = 10_000_000
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.level not in LEVELS:
+            raise ValueError(f"{type(self).__name__}: level must be one of {', '.join(LEVELS)}, not {self.level!r}")
+        if self.level == "position" and self.formula.beta == 0.0:
+            raise ValueError(f"{type(self).__name__}: with beta = 0 the accelerations do not reach the positions, so that no multiplier "
+                             "can keep these; use another level, or NullSpaceNewmark")
+
+    @property
+    def kind(self):
+        """What is done about the constraints, see `step`."""
+        return LEVELS[self.level]
+
+
+@dataclass(frozen=True)
+class NullSpace(Structural):
+    """What the methods in null-space coordinates share."""
+
+    h: float = 1e-3
+    basis: str = "orthonormal"
+    adaptive: bool = False
+    tol: float = 1e-10
+    max_iter: int = 30
+    max_steps: int = 10_000_000
+
+    kind = step.NULL_SPACE
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.basis not in BASES:
+            raise ValueError(f"{type(self).__name__}: basis must be one of {', '.join(BASES)}, got {self.basis!r}")
+
+    @property
+    def parametrisation(self):
+        """Of the null space, where Newton's matrix is needed; see `mbdae.charts`."""
+        return BASES[self.basis]
+
+
+@dataclass(frozen=True)
+class Newmark(Classical):
+    """Newmark's method with multipliers for the constraints of one level: the classical way [Bustos, section 2].
+
+    `q1 = q0 (+) (h v0 + h^2 ((1/2 - beta) a0 + beta a1))`, `v1 = v0 + h ((1 - alpha) a0 + alpha a1)`, `M a1 + Phi_q^T lam1 = Q` at the end
+    of the step, and there `Phi = 0`, `Phi_q v = nu` or `Phi_q a = gamma`. Constraints of the other levels drift or oscillate. On positions
+    the multipliers are stable with `alpha > 1/2` only: they grow like `((1/2 - beta)/beta)^n` for `alpha = 1/2`.
+
+    Parameters
+    ----------
+    h : float
+        Step [s]; with `adaptive` the first one, 0 to let the method choose.
+    level : {"position", "velocity", "acceleration", "stabilised"}
+        Index 3, 2 or 1; or index 2 with positions moved to the nearest with `Phi = 0`, as in the formulation of Gear, Gupta and Leimkuhler.
+    adaptive : bool
+        Control of the step by `rtol` and `atol` of `solve`; the error is estimated with the accelerations of two steps.
+    tol : float
+        The iteration stops when its error is below this, relative to the largest acceleration.
+    max_iter : int
+        Iterations per step before it counts as failed.
+    max_steps : int
+    alpha, beta : float
+        By default the trapezoidal rule; others are `LINEAR_ACCELERATION`, `FOX_GOODWIN` and `CENTRAL_DIFFERENCES`, pairs `(alpha, beta)`.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of bounds, and for `beta = 0` on positions.
+    """
+
+    alpha: float = 0.5
+    beta: float = 0.25
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return newmark(self.alpha, self.beta)
+
+
+@dataclass(frozen=True)
+class HHT(Classical):
+    """The method of Hilber, Hughes and Taylor with multipliers for the constraints of one level, and control of the step.
+
+    Newmark's formulas with `beta = (1 - alpha)^2/4`, `gamma = 1/2 - alpha` in accelerations `w1 = (1 + alpha) a1 - alpha a0`. Of order 2.
+
+    Parameters
+    ----------
+    h, level, adaptive, tol, max_iter, max_steps
+        As for `Newmark`.
+    alpha : float
+        In [-1/3, 0]; infinitely fast vibrations lose most with -1/3, nothing with 0.
+    """
+
+    h: float = 0.0
+    adaptive: bool = True
+    alpha: float = -0.05
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return hht(self.alpha)
+
+
+@dataclass(frozen=True)
+class GeneralizedAlpha(Classical):
+    """Generalised-alpha of Chung and Hulbert on Lie groups, with multipliers for the constraints of one level.
+
+    Newmark's formulas in accelerations `w` with `(1 - alpha_m) w1 + alpha_m w0 = (1 - alpha_f) a1 + alpha_f a0`, in the notation of Arnold
+    and Bruels (2007) [Arnold2015]. Of order 2 in positions, velocities and multipliers.
+
+    Parameters
+    ----------
+    h, level, adaptive, tol, max_iter, max_steps
+        As for `Newmark`.
+    rho_inf : float
+        In [0, 1]: the factor by which a step multiplies infinitely fast vibrations.
+    """
+
+    rho_inf: float = 0.8
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return generalized_alpha(self.rho_inf)
+
+
+@dataclass(frozen=True)
+class NullSpaceNewmark(NullSpace):
+    """Newmark's method in the coordinates of the tangent space at the end of each step [Bustos, section 5].
+
+    With a basis `N` of the null space of `Phi_q(q1)` the coordinates of old and new values are `alpha = N^+ (x - x_p)`, where the
+    particular solution `x_p` has minimal norm [Bustos, eqs. (34), (53)-(58)], and Newmark's formulas hold for them, that is
+
+        N^T ((q1 (-) q0) - h v0 - h^2 ((1/2 - beta) a0 + beta a1)) = 0,   Phi(t1, q1) = 0,
+        N^T (v1 - v0 - h ((1 - alpha) a0 + alpha a1)) = 0,                Phi_q v1 = nu,
+        M a1 + Phi_q^T lam1 = Q(t1, q1, v1),                              Phi_q a1 = gamma:
+
+    constraints hold on all three levels, and stability is that of the method without constraints, with the frequencies of the reduced
+    system (see `mbdae.studies.stability`).
+
+    Parameters
+    ----------
+    h : float
+        Step [s]; with `adaptive` the first one, 0 to let the method choose.
+    basis : {"orthonormal", "fundamental"}
+        Basis of the null space in which Newton's matrix is formed where forces are stiff: orthonormal, or Coleman's sparse
+        one `[-A^-1 B; I]`. Solutions do not depend on it.
+    adaptive, tol, max_iter, max_steps, alpha, beta
+        As for `Newmark`. Central differences, `beta = 0`, are possible.
+    """
+
+    alpha: float = 0.5
+    beta: float = 0.25
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return newmark(self.alpha, self.beta)
+
+
+@dataclass(frozen=True)
+class NullSpaceHHT(NullSpace):
+    """The method of Hilber, Hughes and Taylor in null-space coordinates, with control of the step; see `NullSpaceNewmark` and `HHT`.
+
+    Parameters
+    ----------
+    h, basis, adaptive, tol, max_iter, max_steps
+        As for `NullSpaceNewmark`.
+    alpha : float
+        In [-1/3, 0].
+    """
+
+    h: float = 0.0
+    adaptive: bool = True
+    alpha: float = -0.05
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return hht(self.alpha)
+
+
+@dataclass(frozen=True)
+class NullSpaceGeneralizedAlpha(NullSpace):
+    """Generalised-alpha in null-space coordinates; see `NullSpaceNewmark` and `GeneralizedAlpha`.
+
+    Parameters
+    ----------
+    h, basis, adaptive, tol, max_iter, max_steps
+        As for `NullSpaceNewmark`.
+    rho_inf : float
+        In [0, 1].
+    """
+
+    rho_inf: float = 0.8
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return generalized_alpha(self.rho_inf)

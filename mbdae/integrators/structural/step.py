@@ -1,0 +1,236 @@
+"""One step of Newmark's formula and its relatives, on constraints of every level and in null-space coordinates.
+
+The unknowns are the accelerations `a1` at the end of the step and the multipliers there. Positions and velocities follow from the formula,
+see `formula`; which of them are moved to the nearest that satisfy their constraints, and which constraints the multipliers serve, makes the
+kinds of method:
+
+    kind           positions   velocities   multipliers for
+    NULL_SPACE     nearest     nearest      accelerations    [Bustos, section 5]
+    STABILISED     nearest     formula      velocities       index 2 with a multiplier for the positions, as in GGL
+    POSITION       formula     formula      positions        index 3, the classical way [Bustos, section 2]
+    VELOCITY       formula     formula      velocities       index 2
+    ACCELERATION   formula     formula      accelerations    index 1
+
+Each iteration evaluates everything at the positions and velocities of the present `a1` and solves
+
+    M da + G^T dlam = Q - M a1 - G^T lam1,   G da = c,
+
+with `c = -Phi/(s beta h^2)`, `(nu - G v1)/(s gamma h)` or `gamma - G a1` and `s = dw1/da1`. Where forces are stiff the correction within
+the null space goes through Newton's matrix as well, see `newton`.
+"""
+
+import numpy as np
+
+from ...charts.configuration import NOT_FINITE, RANK_LOST
+from ...charts.motion import largest
+from ...compiled import compiled
+from ...system import kernels, kkt, sparse
+from ...system import layout as lay
+from ...system.layout import header, part
+from ..one_step import at_rounding
+from .nearest import correct
+from .newton import filtered, form, refresh
+
+NULL_SPACE, STABILISED, POSITION, VELOCITY, ACCELERATION = range(5)
+CONVERGED, DIVERGED, ERROR_TEST = 0, 101, 102  # beside what the evaluation of constraints returns
+OPENINGS = 8  # corrections of positions in an iteration
+OPEN = 1e-9  # constraints that are open by more than this, relative to coordinates, after so many are not met
+GROWN = 1e3  # growth of a correction beyond which the iteration is given up
+SLOW = 0.3  # rate of convergence beyond which derivatives are asked for
+ITERATIONS, EVALUATIONS, FACTORISATIONS, SOLVES, JACOBIANS = range(5)  # counters
+
+
+def scratch_for(system):
+    """Vectors for a step, as `step` takes them: increments, corrections, constraints, and the envelope of `G G^T`."""
+    nv, nc, envelope = system.nv, system.nc, int(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.NENV])
+    sizes = (nv, nv, nc, nv, nc, nv, nc, envelope, nc, nc)
+    return tuple(np.zeros(k) for k in sizes)
+
+
+@compiled
+def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, renewal, model, work, counts):
+    """From the state `start` at `t` to `new` at `t + h`, states being `(q, v, a, w, lam)`; returns `(status, rate)`.
+
+    On entry the accelerations and multipliers of `new` are a guess. `coefficients` are `(beta, gamma, alpha_m, alpha_f)`, `scratch` the
+    arrays of `scratch_for`, `matrix` those of `newton`, `renewal` `(whether its derivatives are renewed within the step, chart, derive)`.
+    The rate of convergence is the worst that has been seen.
+    """
+    beta, gamma, alpha_m, alpha_f = coefficients
+    q, v, a, w, lam = new
+    share = (1.0 - alpha_f) / (1.0 - alpha_m)  # of a1 in w1
+    weights = share * beta * h * h, share * gamma * h
+    r, c, da, dlam = scratch[3:7]
+    before, rate, worst = np.inf, 0.0, 0.0
+    for iteration in range(max_iter):
+        _auxiliary(coefficients, start, a, w)
+        status = _place(kind, t + h, h, coefficients, iteration == 0, start, new, scratch, model, work)
+        counts[FACTORISATIONS] += 1
+        counts[EVALUATIONS] += 1
+        counts[ITERATIONS] += 1
+        if status != CONVERGED:
+            return status, worst
+        _open(kind, t + h, weights, new, scratch, model, work)
+        kkt.solve(model, work, r, c, da, dlam)
+        filtered(matrix, da, (scratch[1], r, scratch[2], scratch[9]), model, work)
+        size, scale = largest(da), 1.0 + largest(a)
+        if not (np.isfinite(size) and np.isfinite(largest(dlam))):
+            return NOT_FINITE, worst
+        for k in range(a.shape[0]):
+            a[k] += da[k]
+        for k in range(lam.shape[0]):
+            lam[k] += dlam[k]
+        rate, counts[SOLVES] = size / before, counts[SOLVES] + 1
+        if iteration > 0:
+            worst = max(worst, rate) if size > 1e2 * tol * scale else worst
+            if rate * size <= tol * max(1.0 - rate, 0.1) * scale or (rate > 0.5 and _at_rounding(size, weights, q, v)):
+                _auxiliary(coefficients, start, a, w)
+                return CONVERGED, worst
+            if rate > GROWN or (iteration > 3 and rate > 2.0 and not renewal[0]):
+                return DIVERGED, worst
+        before = size
+        if renewal[0] and rate > SLOW and refresh(t + h, new, np.inf, matrix, renewal[1], model, work, renewal[2]) == CONVERGED:
+            form(weights, matrix)
+            counts[JACOBIANS] += 1
+    return DIVERGED, worst
+
+
+@compiled
+def _auxiliary(coefficients, start, a, w):
+    """`w1` from `a1`."""
+    _, _, alpha_m, alpha_f = coefficients
+    for k in range(a.shape[0]):
+        w[k] = ((1.0 - alpha_f) * a[k] + alpha_f * start[2][k] - alpha_m * start[3][k]) / (1.0 - alpha_m)
+
+
+@compiled
+def _at_rounding(size, weights, q, v):
+    """Whether a correction of the accelerations, which does not shrink any more, is hardly seen in positions and velocities."""
+    return size * weights[0] <= 1e-13 * (1.0 + largest(q)) and size * weights[1] <= 1e-10 * (1.0 + largest(v))
+
+
+@compiled
+def _place(kind, t, h, coefficients, first, start, new, scratch, model, work):
+    """Positions and velocities at the end of the step, `Phi_q` there and the factors; what is wrong if it is not `CONVERGED`."""
+    beta, gamma, _, _ = coefficients
+    q0, v0, _, w0, _ = start
+    q, v, _, w, _ = new
+    d, ideal, defect = scratch[:3]
+    G, nearness = part(model, work, lay.W_G), scratch[7:]
+    for k in range(v.shape[0]):
+        ideal[k] = h * (v0[k] + h * ((0.5 - beta) * w0[k] + beta * w[k]))
+        v[k] = v0[k] + h * ((1.0 - gamma) * w0[k] + gamma * w[k])
+    if kind <= STABILISED:
+        status = _nearest_position(t, first, q0, ideal, d, q, defect, G, nearness, model, work)
+        if status != CONVERGED:
+            return status
+    else:
+        kernels.retract(q0, ideal, model, q)
+        kernels.place(q, model, work)
+    kernels.phi_q(t, q, model, work, G)
+    kernels.mass(t, q, model, work)
+    head = header(model)
+    if kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0) > head[lay.DEPENDENT + 1]:
+        return RANK_LOST
+    if kind <= STABILISED:
+        kkt.factor_rows(G, model, nearness[0], nearness[1])
+    if kind == NULL_SPACE:
+        _nearest_velocity(t, q, v, defect, G, nearness, model, work)
+    kernels.place_velocity(v, model, work)
+    return CONVERGED
+
+
+@compiled
+def anchor(t, q, scratch, model, work):
+    """`Phi_q` and the factors of `Phi_q Phi_q^T` at `q`, which a step begins with."""
+    G = part(model, work, lay.W_G)
+    kernels.place(q, model, work)
+    kernels.phi_q(t, q, model, work, G)
+    kkt.factor_rows(G, model, scratch[7], scratch[8])
+
+
+@compiled
+def restore(t, state, scratch, model, work):
+    """The nearest velocities and accelerations that satisfy their constraints.
+
+    Multipliers for positions leave an error of order `h^2` in the velocities, of which a step `h'` makes accelerations that are wrong by
+    `h^2/h'`: steps of one size after the other are used to it, those of another size are thrown off.
+    """
+    q, v, a, w, _ = state
+    defect, b, G, nearness = scratch[2], scratch[4], part(model, work, lay.W_G), scratch[7:]
+    anchor(t, q, scratch, model, work)
+    _nearest_velocity(t, q, v, defect, G, nearness, model, work)
+    kernels.place_velocity(v, model, work)
+    kernels.gamma(t, q, v, model, work, b)
+    for x in (a, w):
+        sparse.times(G, x, model, defect)
+        for k in range(defect.shape[0]):
+            defect[k] -= b[k]
+        correct(defect, G, model, nearness, x)
+
+
+@compiled
+def _nearest_position(t, first, q0, ideal, d, q, defect, G, nearness, model, work):
+    """The increment `d` with `Phi(t, q0 (+) d) = 0` that is nearest to the ideal one, by the gradients of the iteration before."""
+    if first:
+        d[:] = ideal
+    else:
+        for k in range(d.shape[0]):
+            d[k] = ideal[k] - d[k]
+        sparse.times(G, d, model, defect)
+        d[:] = ideal
+        correct(defect, G, model, nearness, d)
+    before = np.inf
+    for _ in range(OPENINGS):
+        kernels.retract(q0, d, model, q)
+        kernels.place(q, model, work)
+        kernels.phi(t, q, model, work, defect)
+        opening = largest(defect)
+        if at_rounding(opening, q, G) or not opening < 2.0 * before:
+            break
+        if opening > 0.1 * before:
+            kernels.phi_q(t, q, model, work, G)
+            kkt.factor_rows(G, model, nearness[0], nearness[1])
+        correct(defect, G, model, nearness, d)
+        before = opening
+    if not np.isfinite(opening):
+        return NOT_FINITE
+    return CONVERGED if first or opening <= OPEN * (1.0 + largest(q)) * max(1.0, largest(G)) else DIVERGED
+
+
+@compiled
+def _nearest_velocity(t, q, v, defect, G, nearness, model, work):
+    """The velocities with `Phi_q v = nu` that are nearest to those of the formula; twice, against rounding."""
+    nu = nearness[2]
+    for _ in range(2):
+        kernels.nu(t, q, model, work, nu)
+        sparse.times(G, v, model, defect)
+        for k in range(defect.shape[0]):
+            defect[k] -= nu[k]
+        correct(defect, G, model, nearness, v)
+
+
+@compiled
+def _open(kind, t, weights, new, scratch, model, work):
+    """What is open of the equations of motion, and of the constraints that the multipliers serve."""
+    q, v, a, _, lam = new
+    defect, r, c = scratch[2], scratch[3], scratch[4]
+    G, y = part(model, work, lay.W_G), scratch[5]
+    kernels.force(t, q, v, lam, model, work, r)
+    sparse.mass_times(kernels.mass_values(model, work), a, model, y)
+    sparse.add_transposed(G, lam, model, y)
+    for k in range(r.shape[0]):
+        r[k] -= y[k]
+    if kind == POSITION:
+        kernels.phi(t, q, model, work, c)
+        for k in range(c.shape[0]):
+            c[k] /= -weights[0]
+        return
+    second = kind in (NULL_SPACE, ACCELERATION)
+    if second:
+        kernels.gamma(t, q, v, model, work, c)
+    else:
+        kernels.nu(t, q, model, work, c)
+    sparse.times(G, a if second else v, model, defect)
+    scale = 1.0 if second else 1.0 / weights[1]
+    for k in range(c.shape[0]):
+        c[k] = scale * (c[k] - defect[k])
