@@ -85,6 +85,11 @@ class Assimulo:
         return facts_of(self.solver).formulations
 
     @property
+    def one_step(self):
+        """See `mbdae.method`."""
+        return self.solver in ("Radau5DAE", "Radau5ODE", "RodasODE", "Dopri5", "RungeKutta34")
+
+    @property
     def label(self):
         """Name for tables and legends."""
         return labelled(f"Assimulo {self.solver}", self.jacobian if facts_of(self.solver).jacobian == "exact" else "exact")

@@ -227,6 +227,11 @@ class SolveDae:
         return supported(self.support)
 
     @property
+    def one_step(self):
+        """See `mbdae.method`."""
+        return self.method != "BDF"
+
+    @property
     def label(self):
         """Name for tables and legends."""
         return labelled(f"solve-dae {self.method}", self.jacobian)

@@ -111,6 +111,11 @@ class Odes:
         return supported(self.support)
 
     @property
+    def one_step(self):
+        """See `mbdae.method`."""
+        return self.solver.startswith("dop")
+
+    @property
     def label(self):
         """Name for tables and legends."""
         name = f"scikits.odes {SOLVERS[self.solver]}" + (f" {self.multistep}" if self.solver == "cvode" else "")

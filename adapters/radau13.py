@@ -209,6 +209,7 @@ class Radau13:
     formulations = supported(SUPPORT)
     package = "pyradau13"
     availability = staticmethod(availability)
+    one_step = True
 
     def __post_init__(self):
         _check_choices("Radau13", self.order, self.jacobian)

@@ -100,12 +100,15 @@ class SolveIvp:
     max_step : float
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
+    first_step : float
+        Zero leaves it to SciPy.
     """
 
     method: str = "DOP853"
     jacobian: str | Strategy = "exact"
     max_step: float = np.inf
     max_steps: int = 1_000_000
+    first_step: float = 0.0
 
     support = SUPPORT
     formulations = supported(SUPPORT)
@@ -122,6 +125,13 @@ class SolveIvp:
             raise ValueError(f"SolveIvp: max_steps must be at least 1, got {self.max_steps}")
         if not self.max_step > 0:
             raise ValueError(f"SolveIvp: max_step must be positive, got {self.max_step!r}")
+        if not 0 <= self.first_step < np.inf:
+            raise ValueError(f"SolveIvp: first_step must be finite and not negative, got {self.first_step!r}")
+
+    @property
+    def one_step(self):
+        """See `mbdae.method`."""
+        return self.method not in ("BDF", "LSODA")
 
     @property
     def label(self):
@@ -139,7 +149,8 @@ class SolveIvp:
         run = Run(crossing, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
                   max_steps=self.max_steps)
         begin = time.perf_counter()
-        solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step, **options)
+        solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
+                                                       first_step=min(self.first_step, abs(t_end - state.t)) or None, **options)
         # LSODA warns and prints when it fails; the message of the solution says so, too
         silence = FortranOutput("scipy.integrate._lsoda") if self.method == "LSODA" else nullcontext()
         with warnings.catch_warnings(), silence:

@@ -6,7 +6,9 @@ with any method, a `Solution`.
 
 from .integrators.bdf import Bdf
 from .integrators.fully_implicit import FullyImplicit
+from .integrators.gauss.methods import ProjectedGauss
 from .integrators.half_implicit import HalfImplicit
+from .integrators.projected import Projected
 from .integrators.state_space.methods import (
     RosenbrockNystrom,
     SdirkDescriptor,
@@ -106,6 +108,8 @@ __all__ = [
     "PointForce",
     "PointTorque",
     "Polynomial",
+    "Projected",
+    "ProjectedGauss",
     "Revolute",
     "RevoluteCylindrical",
     "RigidBody",

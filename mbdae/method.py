@@ -9,7 +9,9 @@ A method is a small frozen configuration object with
 `integrate` stores the states at `t_eval`, or at every so-manieth of its own steps and the last one if that is `None`. It may stop, with
 success, once `until(t, q, v)` is true after a step. It lets exceptions of user functions and `KeyboardInterrupt` through, reports every
 other failure in `Trajectory.status` and `message` with what was computed so far, and counts its work in `Statistics`. On state-space form
-it is started anew in every chart, unless it has an attribute `keeps_charts` that is true and exchanges them itself. An adapter adds
+it is started anew in every chart, unless it has an attribute `keeps_charts` that is true and exchanges them itself. An attribute `one_step`
+that is true says that a new start costs it no accuracy, if a field `first_step` or `h` sets its step: what it needs to know is the state.
+An adapter adds
 
 - `support`: for each form how the solver is then run, or the reason why it is refused (see `mbdae.support`);
 - `package`: what must be installed, and `availability()`: whether it is, in which version, and the command that installs it.

@@ -79,6 +79,7 @@ _COEFFICIENTS = {name: dict(zip(("alpha", "beta"), RULES[name])) for name in _RU
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
+    Family("ProjectedGauss", "mbdae.integrators.gauss.methods", "Projected Gauss", "h", "Gauss formulas with projections, fixed step"),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("Newmark", _STRUCTURAL, "Newmark", "h", "Newmark with multipliers, constraints on positions", "",
            {name: title for name, title in _RULES.items() if name != "central-differences"}, _COEFFICIENTS),

@@ -15,6 +15,7 @@ class Status(IntEnum):
     SOLVER_FAILED = -5
     SINGULAR = -6
     CHART_LOST = -7
+    PROJECTION_FAILED = -8
 
 
 @dataclass

@@ -44,6 +44,7 @@ class FixedStep:
     max_iter: int
 
     formulations: ClassVar[tuple] = ()  # works on the system itself
+    one_step: ClassVar[bool] = True  # see `mbdae.method`
     stores_start: ClassVar[bool]  # whether `advance` stores states before it leaves them
 
     def __post_init__(self):

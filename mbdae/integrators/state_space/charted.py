@@ -61,6 +61,7 @@ class Charted:
 
     package = "mbdae"
     keeps_charts = True
+    one_step = True
     support = SUPPORT
     formulations = supported(SUPPORT)
     kind: ClassVar[int]

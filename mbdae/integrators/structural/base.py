@@ -57,6 +57,11 @@ class Structural:
         return f"{type(self).__name__}({', '.join(step + chosen)})"
 
     @property
+    def one_step(self):
+        """See `mbdae.method`: auxiliary accelerations are more than a state, and `h` sets the step only if it is fixed."""
+        return not self.adaptive and self.formula.alpha_m == 0.0 == self.formula.alpha_f
+
+    @property
     def formula(self) -> Formula:
         """The `Formula` with its coefficients."""
         raise NotImplementedError

@@ -1,0 +1,138 @@
+"""Newton's method with the matrix of all stages together, for stiff forces and for steps in which the constraints turn far.
+
+The unknowns are the `(W_i, L_i)`, stage by stage. With `K`, `D`, `C` the derivatives of `M w + Phi_q^T lam - Q` along displacements, by
+velocities and by multipliers in a stage, the block of rows `i` and columns `j` is
+
+    [delta_ij M_i + h a_ij D_i + h^2 (A A)_ij K_i, delta_ij C_i;  (A A)_ij Phi_q(Q_i), 0].
+
+Derivatives come from the complex step. Only the turn of `T` itself within the step is left out, which is small unless bodies turn by
+a radian in a step.
+
+All that is complex is compiled when it is first needed: `ABSENT` stands for `FORM` until then.
+"""
+
+import numpy as np
+from numba import types
+
+from ...charts.configuration import GOOD, NOT_FINITE
+from ...compiled import by_address, compiled
+from ...jacobians.complex_step import COMPLEX_STEP
+from ...system import kernels, sparse
+from ...system import layout as lay
+from ...system.layout import DEPENDENT_T, SEGMENT_T, header, part, table
+from ...system.sparse import fill
+from ..state_space.dense import factorise
+from .stages import evaluate, put
+
+SINGULAR_MATRIX, NEEDED = 31, 32  # beside the codes of charts
+
+
+@compiled
+def form(t, h, stages, coefficients, model, other, matrix, pivots):
+    """The matrix at the present stages, factorised; returns `GOOD`, `NOT_FINITE` or `SINGULAR_MATRIX`.
+
+    `coefficients` are `(A, A A)` and the nodes, `other` is complex scratch of the system.
+    """
+    (A, AA), c = coefficients
+    Q, V, W, L = stages
+    s, nv, nc = c.shape[0], V.shape[1], L.shape[1]
+    n = nv + nc
+    for k in range(matrix.shape[0]):
+        fill(matrix[k], 0.0)
+    M, K, D, C = np.empty((nv, nv)), np.empty((nv, nv)), np.empty((nv, nv)), np.empty((nc, nv))
+    G = np.zeros((nc, nv))
+    for i in range(s):
+        if not _derivatives(t + c[i] * h, Q[i], V[i], W[i], L[i], model, other, M, K, D, C, G):
+            return NOT_FINITE
+        for j in range(s):
+            first, second, place = h * A[i, j], h * h * AA[i, j], 1.0 if i == j else 0.0
+            for m in range(nv):
+                for k in range(nv):
+                    matrix[i * n + k, j * n + m] = place * M[m, k] + first * D[m, k] + second * K[m, k]
+                for k in range(nc):
+                    matrix[i * n + nv + k, j * n + m] = AA[i, j] * G[k, m]
+        for m in range(nc):
+            for k in range(nv):
+                matrix[i * n + k, i * n + nv + m] = C[m, k]
+    _leave_out(s, nv, n, model, matrix)
+    return GOOD if factorise(matrix, pivots) else SINGULAR_MATRIX
+
+
+@compiled
+def absent(t, h, stages, coefficients, model, other, matrix, pivots):
+    """In the place of `form`."""
+    return NEEDED
+
+
+_F, _M, _ROWS = types.float64, types.uint8[::1], types.float64[:, ::1]
+_COEFFICIENTS = types.Tuple((types.UniTuple(_ROWS, 2), types.float64[::1]))
+_FORM = types.int64(_F, _F, types.UniTuple(_ROWS, 4), _COEFFICIENTS, _M, types.complex128[::1], _ROWS, types.int64[::1])
+FORM, ABSENT = by_address(form, _FORM), by_address(absent, _FORM)
+
+
+@compiled
+def _leave_out(s, nv, n, model, matrix):
+    """Rows that follow from others become equations for the multipliers that belong to them."""
+    dependent = table(model, lay.DEPENDENT, DEPENDENT_T)
+    for i in range(s):
+        for k in range(dependent.shape[0]):
+            at = i * n + nv + dependent[k]["row"]
+            fill(matrix[at], 0.0)
+            matrix[at, at] = 1.0
+
+
+@compiled
+def _derivatives(t, q, v, w, lam, model, other, M, K, D, C, G):
+    """Of one stage `M` and `Phi_q`, and rows `K[k]`, `D[k]`, `C[k]`: derivatives of `M w + Phi_q^T lam - Q` along displacement, velocity
+    and multiplier number `k`; returns whether all is finite.
+    """
+    step, coupled = 1j * COMPLEX_STEP, header(model)[lay.COUPLED] != 0
+    x, y, z, b = q + 0.0 * step, v + 0.0 * step, w + 0.0 * step, lam + 0.0 * step
+    r, p, unit, rate = np.empty_like(y), np.empty_like(b), np.zeros_like(v), np.empty_like(q)
+    good = True
+    for k in range(v.shape[0]):
+        unit[k] = 1.0
+        kernels.qdot(t, q, unit, model, rate)
+        unit[k] = 0.0
+        for i in range(q.shape[0]):
+            x[i] = q[i] + step * rate[i]
+        good = evaluate(t, x, y, z, b, model, other, r, p) and good
+        _imaginary(r, K[k])
+        put(q, x)
+        y[k] = v[k] + step
+        good = evaluate(t, x, y, z, b, model, other, r, p) and good
+        _imaginary(r, D[k])
+        y[k] = v[k]
+    _dense(model, other, z, r, M, G)
+    for k in range(w.shape[0]):
+        z[k] = w[k] + 0.0 * step
+    for k in range(lam.shape[0]):
+        put(G[k], C[k])
+        if coupled:
+            b[k] = lam[k] + step
+            good = evaluate(t, x, y, z, b, model, other, r, p) and good
+            _imaginary(r, C[k])
+            b[k] = lam[k]
+    return good
+
+
+@compiled
+def _imaginary(r, out):
+    for k in range(out.shape[0]):
+        out[k] = -r[k].imag / COMPLEX_STEP
+
+
+@compiled
+def _dense(model, other, unit, column, M, G):
+    """The columns of `M` and the rows of `Phi_q`, from values in `other`; `unit` and `column` are scratch."""
+    for k in range(M.shape[0]):
+        fill(unit, 0.0)
+        unit[k] = 1.0
+        sparse.mass_times(kernels.mass_values(model, other), unit, model, column)
+        for i in range(M.shape[0]):
+            M[k, i] = column[i].real
+    segments, values = table(model, lay.SEGMENT, SEGMENT_T), part(model, other, lay.W_G)
+    for i in range(segments.shape[0]):
+        s = segments[i]
+        for k in range(s["n"]):
+            G[s["row"], s["v"] + k] = values[s["at"] + k].real

@@ -1,0 +1,179 @@
+"""One integration by `ProjectedGauss`: arrays for the compiled steps, output, failures."""
+
+import time
+
+import numpy as np
+from numba.core import config
+
+from ...charts.configuration import GOOD, NOT_FINITE
+from ...charts.fault import near_singular
+from ...status import Statistics, Status
+from ...system.assembly import least
+from ...trajectory import Trajectory
+from ..projections.project import INITIAL, PREPARE, PROJECT, Projector
+from .coupled import ABSENT, FORM, NEEDED, SINGULAR_MATRIX
+from .march import march
+from .newton import CONTROL, COUNTERS, DIVERGED, FACTORISATIONS, ITERATIONS, MATRICES
+from .stages import EVALUATE
+from .tableau import gauss
+
+CHUNK_SECONDS = 0.2
+FIRST_CHUNK = 32
+NEVER = 2**62
+CLOSE = 1e-9  # share of a step within which two times are the same
+
+
+class Run:
+    """See `ProjectedGauss.integrate`."""
+
+    def __init__(self, method, system, state, t_end, every, progress, until):
+        self.method, self.system, self.every, self.progress, self.until = method, system, every, progress, until
+        self.start, self.t0, self.t_end = state, state.t, t_end
+        self.h = np.copysign(method.h, t_end - state.t)
+        self.whole = int(np.floor(abs(t_end - state.t) / method.h * (1 + 1e-12) + CLOSE))
+        self.state = tuple(np.array(x, dtype=float) for x in (state.q, state.v, state.a, state.lam))
+        self.projector = Projector("ProjectedGauss", system, method.project, method.norm, method.energy)
+        self.target = self.projector.value(state.t, *self.state[:2])
+        self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
+        self.done, self.steps, self.chunk, self.stopped, self.rows, self.idle = 0, 0, FIRST_CHUNK, False, [], 0.0
+        self._allocate()
+
+    def _allocate(self):
+        s, n = self.system, self.method.stages
+        g, rows = gauss(n), lambda *sizes: tuple(np.zeros((n, k)) for k in sizes)
+        self.tableau = g.A, g.b, g.c, g.d, g.r, g.AA, g.A_inverse, g.AA_inverse
+        self.stages, self.previous = rows(s.nq, s.nv, s.nv, s.nc), rows(s.nv, s.nc)
+        size = n * (s.nv + s.nc)
+        self.buffers = *rows(s.nq, s.nv, s.nc, s.nv, s.nc), np.zeros(size)
+        self.control, self.counts = np.zeros(CONTROL), np.zeros(COUNTERS, dtype=np.int64)
+        p = self.projector
+        # the matrix of all stages is large and mostly not needed: pages that nothing is written to cost nothing
+        matrix, pivots = np.zeros((size, size)), np.zeros(size, dtype=np.int64)
+        self.tools = s.model, p.work, s.workspace(complex), PREPARE, EVALUATE, ABSENT, matrix, pivots
+        self.projection = p.levels, PROJECT, p.own, p.metrics, p.room
+
+    # the run -------------------------------------------------------------------------------------------------------------
+
+    def to_end(self, t_eval):
+        """Integrate, and return the trajectory."""
+        self._march(self.t0, self.h, 0, 0, NEVER, False)  # compiles, if it must, before the clock starts
+        begin = time.perf_counter()
+        if t_eval is None:
+            self._keep(self.t0, self.state)
+            if self._advance(self.whole, self.every, self._rest() == 0.0):
+                self._shortened(self._rest(), 1)
+        elif self._to_times(np.asarray(t_eval, dtype=float)) and self._advance(self.whole, NEVER, False):
+            self._shortened(self._rest(), NEVER)
+        return self._trajectory(time.perf_counter() - begin - self.idle)
+
+    def _to_times(self, wanted):
+        """The states at all times wanted, those between two steps by a shorter step aside; whether the run may go on."""
+        for t in wanted:
+            steps = min(int(np.floor((t - self.t0) / self.h + CLOSE)), self.whole)
+            if not self._advance(steps, NEVER, False):
+                return False
+            rest = t - self._time(self.done)
+            if abs(rest) <= CLOSE * self.method.h:
+                self._keep(t, self.state)
+            elif not self._aside(rest):
+                return False
+        return True
+
+    def _time(self, steps):
+        return self.t0 + steps * self.h
+
+    def _rest(self):
+        """What is left after all whole steps."""
+        rest = self.t_end - self._time(self.whole)
+        return rest if abs(rest) > CLOSE * self.method.h else 0.0
+
+    def _advance(self, to, every, is_last):
+        """As far as step number `to`; whether the run may go on."""
+        while self.done < to and not self.stopped:
+            n, begin = min(self.chunk, to - self.done), time.perf_counter()
+            if not self._march(self.t0, self.h, self.done, self.done + n, every, is_last and self.done + n == to):
+                return False
+            self.chunk = int(np.clip(n * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * n))
+        return not self.stopped
+
+    def _shortened(self, rest, every):
+        """The last step, if one is left."""
+        if rest != 0.0:
+            self._march(self._time(self.whole), rest, 0, 1, every, False)
+
+    def _aside(self, rest):
+        """A step to a time that is wanted, from which the run does not go on."""
+        kept = self.state, self.previous, self.control, self.target, self.done
+        self.state, self.previous, self.control = (tuple(x.copy() for x in kept[0]), tuple(x.copy() for x in kept[1]), self.control.copy())
+        good = self._march(self._time(self.done), rest, 0, 1, 1, False)
+        self.state, self.previous, self.control, self.target, self.done = kept
+        return good
+
+    def _march(self, t0, h, begin, end, every, is_last):
+        """Steps number `begin` to `end` from `t0`; whether the run may go on."""
+        room = (end - begin) // every + 2
+        out = tuple(np.empty((room, *np.shape(x))) for x in (0.0, *self.state))
+        m, p = self.method, self.projector
+        code, done, stored, self.target = march(
+            t0, h, begin, end, every, is_last, self.state, self.target, p.keeps == INITIAL, self.stages, self.previous, self.buffers,
+            self.tableau, (m.tol, m.max_iter), self.control, self.counts, self.tools, self.projection, out)
+        self.system.callbacks.check()
+        self.done, self.steps = self.done + done, self.steps + done
+        if stored:
+            self.rows.append(tuple(x[:stored] for x in out))
+        if code == NEEDED:
+            self._bring_in_the_matrix()
+            return self._march(t0, h, begin + done, end, every, is_last)
+        if code != GOOD:
+            self._fail(code, t0 + (begin + done) * h, h)
+        return code == GOOD and self._heard(t0 + end * h)
+
+    def _bring_in_the_matrix(self):
+        """Compile what forms the matrix of all stages, off the clock; the step that needs it is begun once more."""
+        begin = time.perf_counter()
+        if not config.DISABLE_JIT:
+            FORM.__wrapper_address__()
+        self.tools = tuple(FORM if x is ABSENT else x for x in self.tools)
+        self.idle += time.perf_counter() - begin
+
+    def _heard(self, t):
+        """Tell how far the run has got, and ask whether it may go on."""
+        if self.progress is not None:
+            self.progress(t)
+        if self.until is not None and self.rows:
+            self.stopped = any(self.until(*(x.copy() for x in row)) for row in zip(*self.rows[-1][:3]))
+            self.message = "a terminal event has been passed" if self.stopped else self.message
+        return not self.stopped
+
+    def _keep(self, t, state):
+        self.rows.append((np.array([t]), *(x[None, :].copy() for x in state)))
+
+    # the end -------------------------------------------------------------------------------------------------------------
+
+    def _fail(self, code, t, h):
+        self.status, reason = self._reason(code, t, h)
+        self.message = f"{reason} in the step from t = {t:.9g}; the solution up to there is kept"
+
+    def _reason(self, code, t, h):
+        """What has gone wrong, and the constraints behind it if these are about to lose rank."""
+        q = self.state[0]
+        if code == NOT_FINITE:
+            return Status.NOT_FINITE, "the equations are not finite"
+        if code == DIVERGED:
+            told = Status.NEWTON_FAILED, f"Newton's method did not converge in {self.method.max_iter} iterations"
+        elif code == SINGULAR_MATRIX:
+            told = Status.NEWTON_FAILED, "the matrix of Newton's method is singular"
+        else:
+            told = self.projector.explain(code, t + h, q)
+        return near_singular(self.system, self.start, t, q) or told
+
+    def _trajectory(self, seconds):
+        iterations, matrices, factorisations = (int(self.counts[k]) for k in (ITERATIONS, MATRICES, FACTORISATIONS))
+        statistics = Statistics(
+            steps=self.steps, rejected_error=0, rejected_newton=0, residuals=iterations * self.method.stages, residuals_jacobian=0,
+            jacobians=matrices, factorisations=factorisations + matrices, solves=iterations, newton_iterations=iterations, seconds=seconds)
+        empty = tuple(np.zeros((0, *np.shape(x))) for x in (0.0, *self.state))
+        t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
+        if len(self.system.dependent):
+            lam = np.array([least(self.system, *row) for row in zip(t, q, lam)]).reshape(lam.shape)
+        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)

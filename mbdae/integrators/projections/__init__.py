@@ -1,0 +1,1 @@
+"""Projections of a state onto the constraints on three levels, and onto an energy."""

@@ -1,0 +1,194 @@
+"""All projections of a state together, compiled once and called by address."""
+
+import numpy as np
+from numba import types
+
+from ...charts import motion
+from ...charts.configuration import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE
+from ...charts.fault import explain as explain_chart
+from ...charts.motion import largest
+from ...compiled import by_address, compiled
+from ...status import Status
+from ...system import kernels, kkt
+from ...system import layout as lay
+from ...system.sparse import fill
+from .energy import energy, energy_function, gradient, kinetic
+from .levels import accelerations, identity_metric, positions, prepare, put, velocities
+
+# what `project` can be: the levels, and whose energy is kept
+NOTHING, PREVIOUS, INITIAL = 0, 1, 2
+PROJECTIONS = {"": ("", NOTHING), "P": ("P", NOTHING), "V": ("V", NOTHING), "PV": ("PV", NOTHING), "PVA": ("PVA", NOTHING),
+               "PVAE-n": ("PVAE", PREVIOUS), "PVAE-0": ("PVAE", INITIAL)}
+NORMS = "mass", "identity"
+
+NO_ENERGY = 20  # beside the codes of charts
+ENERGY_ITERATIONS = 30
+REACHED = 2.3e-16  # of an energy, relative to its kinetic and potential parts
+NEAR = 1e-6  # the same, for a gradient that serves until the end
+CLOSE = 1e-12  # an energy that gets no nearer than this is a failure
+LONGEST = 0.5  # correction for the energy, relative to what is corrected
+
+
+@compiled
+def project(levels, t, q, v, a, lam, target, own, metrics, model, work, room):
+    """The state moves onto what `levels = (positions, velocities, accelerations, energy)` ask for, `target` is the energy.
+
+    Returns `(code, H)`, `GOOD` or what is wrong, and the energy reached. `metrics` are `(identity, metric)`, see `levels`; `room` is
+    scratch from `room_for`.
+    """
+    by_position, by_velocity, by_acceleration, by_energy = levels
+    vectors, directions = room
+    before, reached, slope, status = np.inf, target, 0.0, GOOD
+    for k in range(ENERGY_ITERATIONS):
+        if by_position:
+            status = positions(t, q, vectors, metrics[0], metrics[1], model, work)
+        elif k == 0:
+            status = prepare(t, q, metrics[0], metrics[1], model, work)
+        if status != GOOD:
+            return status, reached
+        if by_velocity:
+            velocities(t, q, v, vectors, metrics[1], model, work)
+        if not by_energy:
+            break
+        reached = energy(t, q, v, own, model, work)
+        open_energy = abs(target - reached)
+        parts = kinetic(v, model, work, vectors[4])
+        parts += abs(reached - parts)
+        if not np.isfinite(reached):
+            return NOT_FINITE, reached
+        if open_energy <= REACHED * parts or (open_energy >= 0.5 * before and open_energy <= CLOSE * parts):
+            break
+        if k > 2 and open_energy >= 0.9 * before:
+            return NO_ENERGY, reached
+        before = open_energy
+        if k == 0 or open_energy > NEAR * parts:
+            slope = _directions(t, q, v, own, metrics[1], model, work, vectors, directions)
+        if not _approach(q, v, (target - reached) / slope if slope > 0.0 else np.inf, model, vectors, directions):
+            return NO_ENERGY, reached
+    if by_acceleration:
+        accelerations(t, q, v, a, vectors, metrics[1], model, work)
+        status = _multipliers(t, q, v, lam, vectors, model, work)
+    return status, reached
+
+
+@compiled
+def _directions(t, q, v, own, metric, model, work, vectors, directions):
+    """The gradient of the energy within the constraints, as displacement and velocity, and the slope of the energy along it."""
+    by_position, by_velocity, dq, dv = directions
+    _, _, zero, _, _, none, mu = vectors
+    fill(zero, 0.0)
+    fill(none, 0.0)
+    gradient(t, q, v, own, zero, model, work, by_position, by_velocity)
+    kkt.solve(model, metric, by_position, none, dq, mu)
+    kkt.solve(model, metric, by_velocity, none, dv, mu)
+    slope = 0.0
+    for k in range(v.shape[0]):
+        slope += by_position[k] * dq[k] + by_velocity[k] * dv[k]
+    return slope
+
+
+@compiled
+def _approach(q, v, eta, model, vectors, directions):
+    """Go as far as `eta` along the gradient; whether that makes sense."""
+    _, _, dq, dv = directions
+    _, trial, _, _, d, _, _ = vectors
+    if not (abs(eta) * largest(dq) <= LONGEST * (1.0 + largest(q)) and abs(eta) * largest(dv) <= LONGEST * (1.0 + largest(v))):
+        return False
+    for k in range(v.shape[0]):
+        d[k] = eta * dq[k]
+        v[k] += eta * dv[k]
+    kernels.retract(q, d, model, trial)
+    put(trial, q)
+    return True
+
+
+@compiled
+def _multipliers(t, q, v, lam, vectors, model, work):
+    """The multipliers of the equations of motion at `(q, v)`, for factors that belong to `q` up to rounding."""
+    a = vectors[2]
+    return motion.accelerations(t, q, v, a, lam, model, work)
+
+
+_F, _X, _M, _B = types.float64, types.float64[::1], types.uint8[::1], types.boolean
+OWN = types.Tuple((types.int64, _X, _X))
+METRICS = types.Tuple((_B, _X))
+ROOM = types.Tuple((types.UniTuple(_X, 7), types.UniTuple(_X, 4)))
+PROJECT = by_address(project, types.Tuple((types.int64, _F))(types.UniTuple(_B, 4), _F, _X, _X, _X, _X, _F, OWN, METRICS, _M, _X, ROOM))
+PREPARE = by_address(prepare, types.int64(_F, _X, _B, _X, _M, _X))
+
+
+def room_for(system):
+    """Scratch: `(hat, trial, x, pull, d, r, mu)` and four vectors of directions."""
+    nq, nv, nc = system.nq, system.nv, system.nc
+    return tuple(np.zeros(n) for n in (nq, nq, nv, nv, nv, nc, nc)), tuple(np.zeros(nv) for _ in range(4))
+
+
+def check(owner, project, norm):
+    """Whether there is such a projection.
+
+    Raises
+    ------
+    ValueError
+    """
+    if project not in PROJECTIONS:
+        raise ValueError(f"{owner}: project must be one of {', '.join(map(repr, PROJECTIONS))}, got {project!r}")
+    if norm not in NORMS:
+        raise ValueError(f"{owner}: norm must be 'mass' or 'identity', got {norm!r}")
+
+
+class Projector:
+    """Projections of one run.
+
+    Parameters
+    ----------
+    owner : str
+        Who asks, for messages.
+    system : System
+    project, norm : str
+    function : callable or None
+        The energy, see `energy_function`.
+
+    Attributes
+    ----------
+    levels : tuple of bool
+    keeps : int
+        `NOTHING`, `PREVIOUS` or `INITIAL`: whose energy.
+    own, metrics, room
+        For the kernel `project`.
+    """
+
+    def __init__(self, owner, system, project, norm, function=None):
+        letters, self.keeps = PROJECTIONS[project]
+        self.system, self.work, self.room = system, system.workspace(), room_for(system)
+        self.levels = tuple(letter in letters for letter in "PVAE")
+        identity = norm == "identity"
+        self.metrics = identity, identity_metric(system) if identity else self.work
+        self.energy = energy_function(owner, system, function) if self.keeps else None
+        unused = np.int64(0), np.zeros(0), np.zeros(0)
+        self.own = self.energy.own if self.energy else unused
+
+    def value(self, t, q, v):
+        """The energy that is to be kept, 0 if none is."""
+        if not self.keeps:
+            return 0.0
+        value = energy(t, q, v, self.own, self.system.model, self.work)
+        self.system.callbacks.check()
+        return value
+
+    def explain(self, code, t, q):
+        """`(Status, reason)` for a code other than `GOOD`."""
+        if code == NO_ENERGY:
+            return Status.PROJECTION_FAILED, "the energy projection has no solution"
+        if code == NO_POSITION:
+            worst = np.argsort(-np.abs(self.system.phi(t, q)))[:2] if np.isfinite(q).all() else []
+            names = ", ".join(self.system.labels[k] for k in worst)
+            return Status.PROJECTION_FAILED, f"the projection onto the constraints has no solution; those that remain open most are {names}"
+        if code in (NOT_FINITE, NO_FRICTION):
+            return explain_chart(self.system, code, self.work, t, q)
+        return explain_chart(self.system, code, self._singular(), t, q)
+
+    def _singular(self):
+        """The scratch whose factorisation has found less rank than there should be."""
+        head = self.system.model[:lay.HEADER_BYTES].view(np.int64)
+        pivots = slice(head[lay.W_DIAG], head[lay.W_DIAG] + self.system.nc)
+        return max((self.work, self.metrics[1]), key=lambda x: np.count_nonzero(x[pivots] == 0.0))

@@ -1,0 +1,315 @@
+"""Projected Gauss methods: orders, long runs, reference values, stiff forces, failures."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+import mbdae
+from mbdae import ProjectedGauss, Status, library
+from mbdae.integrators.gauss.coupled import form
+from mbdae.integrators.gauss.tableau import gauss
+
+from .helpers import GROUND
+
+STAGES = (1, 2, 3, 4)
+
+
+@cache
+def reference(key, t, h):
+    return mbdae.solve(MADE[key](), ProjectedGauss(h=h, stages=4), (0.0, t), t_eval=[t])
+
+
+def errors(key, t, h, stages, project, finest):
+    """Errors of `q`, `v`, `lam` at the end."""
+    x = mbdae.solve(MADE[key](), ProjectedGauss(h=h, stages=stages, project=project), (0.0, t), t_eval=[t])
+    exact = reference(key, t, finest)
+    assert x.success and exact.success, x.message
+    return [np.abs(getattr(x, name)[-1] - getattr(exact, name)[-1]).max(initial=1e-300) for name in ("q", "v", "lam")]
+
+
+def slopes(key, t, steps, stages, project, finest):
+    """Observed orders of `q`, `v`, `lam` between two steps."""
+    coarse, fine = (np.log(errors(key, t, h, stages, project, finest)) for h in steps)
+    return (coarse - fine) / np.log(steps[0] / steps[1])
+
+
+# --- order ---------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def free_body():
+    """A rigid body that tumbles on a spring: no constraints, quaternions."""
+    body = mbdae.RigidBody("body", 2.0, (1.0, 2.0, 3.5), (0, 0, 0), (1, 0, 0, 0), velocity=(0.1, 0.0, 0.0), omega=(0.5, 2.0, -1.0))
+    spring = mbdae.TSDA("spring", GROUND, "body", s_i=(0.0, 0.0, 1.0), s_j=(0.3, 0.2, 0.1), k=5.0, l0=0.5)
+    return mbdae.System(mbdae.Mechanism("free", [body], forces=[spring], gravity=(0.0, 0.0, -1.0)))
+
+
+@cache
+def user_body():
+    """The free body, without its spring, in functions of a user with a kinematic map of their own and a retraction of order two."""
+    J = np.array([1.0, 2.0, 3.5])
+
+    def force(t, q, v):
+        w = v[:3]
+        torque = np.array([q[1] * q[2] - q[0] * q[3], 0.3 * q[0] * q[1], 0.1 + 0.0 * q[0]])
+        return torque - np.array([w[1] * J[2] * w[2] - w[2] * J[1] * w[1], w[2] * J[0] * w[0] - w[0] * J[2] * w[2],
+                                  w[0] * J[1] * w[1] - w[1] * J[0] * w[0]])
+
+    def kinematics(t, q, v):
+        e0, e1, e2, e3 = q
+        return 0.5 * np.array([-e1 * v[0] - e2 * v[1] - e3 * v[2], e0 * v[0] - e3 * v[1] + e2 * v[2],
+                               e3 * v[0] + e0 * v[1] - e1 * v[2], -e2 * v[0] + e1 * v[1] + e0 * v[2]])
+
+    return mbdae.System.from_functions(nq=4, nv=3, nc=0, mass=lambda t, q: np.diag(J), force=force, phi=lambda t, q: q[:0],
+                                       kinematics=kinematics, q0=[1.0, 0.0, 0.0, 0.0], v0=[0.5, 1.0, -0.7])
+
+
+@cache
+def driven():
+    """A rheonomic mechanism: a rod on a spherical joint whose end is moved along a circle, and swings about."""
+    rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.2, 0.25), (0.6, 0.0, -0.8), (np.cos(0.3), 0.0, np.sin(0.3), 0.0))
+    joints = [mbdae.Universal("joint", GROUND, "rod", s_j=(-1.0, 0.0, 0.0), a_i=(0.0, 0.0, 1.0), a_j=(0.0, 1.0, 0.0))]
+    push = mbdae.DistanceDriver("push", GROUND, "rod", lambda t: 1.5 + 0.2 * np.sin(3.0 * t), s_i=(1.5, 1.0, 0.5), s_j=(0.3, 0.0, 0.0))
+    return mbdae.System(mbdae.Mechanism("driven", [rod], joints, [push], gravity=(0.0, 0.0, -9.81)))
+
+
+MADE = {"free": free_body, "user": user_body, "pendulum": lambda: library.system("particle-pendulum"), "driven": driven,
+        "four-bar": lambda: library.system("spatial-four-bar"), "bricard": lambda: library.system("bricard")}
+
+
+@pytest.mark.parametrize("stages", STAGES)
+@pytest.mark.parametrize("key, project", [("free", ""), ("free", "PVA"), ("free", "PVAE-0"), ("user", "")])
+def test_the_order_is_2s_without_constraints(key, project, stages):
+    """Rotations included, and a user's kinematic map, whose retraction is of order two only."""
+    steps = (0.25, 0.125) if stages < 4 else (0.4, 0.2)
+    found = slopes(key, 2.0, steps, stages, project, 0.02)
+    np.testing.assert_allclose(found[:2], 2.0 * stages, atol=0.2)
+
+
+@pytest.mark.parametrize("stages", STAGES)
+@pytest.mark.parametrize("key, t, steps", [("pendulum", 1.0, (0.0125, 0.00625)), ("four-bar", 0.5, (0.005, 0.0025)),
+                                           ("driven", 0.5, (0.0125, 0.00625)), ("bricard", 0.5, (0.04, 0.02))])
+def test_the_order_is_s_with_constraints(key, t, steps, stages):
+    """In positions, velocities and multipliers, with all three levels projected: the stages satisfy the positions only."""
+    found = slopes(key, t, steps, stages, "PVA", steps[1] / 16)
+    assert np.all(found > stages - 0.35) and np.median(found) < stages + 1.2, found
+
+
+def test_output_between_the_steps_has_the_accuracy_of_the_steps():
+    s, times = library.system("particle-pendulum"), np.array([0.0, 0.123, 0.2, 0.777, 1.0])
+    coarse, fine = (mbdae.solve(s, ProjectedGauss(h=h, stages=4), (0.0, 1.0), t_eval=times) for h in (0.01, 0.001))
+    np.testing.assert_array_equal(coarse.t, times)
+    assert np.abs(coarse.q - fine.q).max() < 1e-8 and np.abs(coarse.lam - fine.lam).max() < 1e-6
+    assert coarse.constraint_residuals.max() < 1e-13
+
+
+def test_it_runs_backward_and_meets_the_end():
+    s = library.system("double-spherical-pendulum")
+    there = mbdae.solve(s, ProjectedGauss(h=3e-3, project="PVAE-0"), (0.0, 1.0))
+    end = mbdae.State(1.0, *(getattr(there, name)[-1] for name in ("q", "v", "a", "lam")))
+    back = mbdae.solve(s, ProjectedGauss(h=3e-3, project="PVAE-0"), (1.0, 0.0), state=end)
+    assert there.t[-1] == 1.0 and back.t[-1] == pytest.approx(0.0, abs=1e-15) and there.statistics.steps == 334
+    assert np.abs(back.q[-1] - there.q[0]).max() < 1e-4
+
+
+# --- long runs of the paper ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def swings(project):
+    return mbdae.solve(library.system("particle-pendulum"), ProjectedGauss(h=1e-3, stages=3, project=project), (0.0, 30.0))
+
+
+def lost(x):
+    return x.energy / x.energy[0] - 1.0
+
+
+def test_without_projection_the_constraint_is_lost_after_a_few_seconds():
+    """[Wei, figs. 2 to 5]"""
+    x = swings("")
+    bad = np.flatnonzero(x.constraint_residuals[:, 0] > 1e-8)
+    assert 3.0 < x.t[bad[0]] < 15.0
+    assert x.status == Status.NEWTON_FAILED and f"t = {x.t[-1]:.9g}" in x.message
+
+
+def test_positions_and_velocities_projected_lose_energy_linearly():
+    x = swings("PV")
+    assert x.success and x.constraint_residuals[:, 0].max() < 1e-15 and x.constraint_residuals[:, 1].max() < 1e-14
+    assert x.constraint_residuals[:, 2].max() > 1e-6
+    drift = [np.abs(lost(x))[np.abs(x.t - t) < 1.0].mean() for t in (7.0, 14.0, 28.0)]
+    assert drift[0] > 1e-10
+    np.testing.assert_allclose(np.diff(np.log2(drift)), 1.0, atol=0.2)
+
+
+def test_all_projections_keep_all_to_the_end():
+    initial, before = swings("PVAE-0"), swings("PVAE-n")
+    for x in (initial, before):
+        assert x.success and x.t[-1] == pytest.approx(30.0)
+        np.testing.assert_array_less(x.constraint_residuals.max(axis=0), (1e-15, 1e-14, 1e-13))
+    assert np.abs(lost(initial)).max() < 1e-15
+    assert 1e-15 < np.abs(lost(before)).max() < 1e-11  # rounding of every step remains
+
+
+def listed(name, t, **given):
+    return {k: v for r in library.entry(name).references if r.t == t and dict(r.parameters) == given for k, v in r.values.items()}
+
+
+def deviations(name, x, k, **given):
+    found = library.entry(name).observe(x.system, x.t[k], x.q[k], x.v[k], x.a[k], x.lam[k])
+    return {n: abs(found[n] - value) for n, value in listed(name, float(x.t[k]), **given).items()}
+
+
+def test_the_pendulum_meets_its_reference():
+    assert max(deviations("particle-pendulum", swings("PVAE-0"), -1).values()) < 1e-9
+    assert max(deviations("particle-pendulum", swings("PVA"), -1).values()) < 1e-6
+
+
+def test_double_spherical_pendulum():
+    """[Wei, figs. 8 to 11]"""
+    s = library.system("double-spherical-pendulum", example="projected-rk")
+    x = mbdae.solve(s, ProjectedGauss(h=1e-3, project="PVAE-0"), (0.0, 10.0))
+    scale = 1.0 + np.array([1.0, np.abs(x.v).max(), np.abs(x.a).max()])
+    np.testing.assert_array_less(x.constraint_residuals.max(axis=0) / scale, (1e-15, 1e-15, 1e-14))
+    assert np.ptp(x.energy) < 1e-14 * abs(x.energy[0]) + 1e-13
+    y = mbdae.solve(s, ProjectedGauss(h=1e-3, stages=4, project="PVAE-0"), (0.0, 5.0), t_eval=[1.0, 5.0])
+    assert max(deviations("double-spherical-pendulum", y, 0, example="projected-rk").values()) < 1e-8
+
+
+def energy_of_satellites(t, q, v):
+    r, w = q.reshape(3, 3), v.reshape(3, 3)
+    return 50.0 * (w * w).sum() - 3.986e16 * (1.0 / np.sqrt((r * r).sum(axis=1))).sum()
+
+
+def test_tethered_satellites():
+    """Errors relative to squared lengths, [Wei, figs. 14 to 17]: 1e-15, 1e-11, 1e-13."""
+    s = library.system("tethered-satellites")
+    with pytest.raises(ValueError, match="UserForce 'gravity satellite 1'"):
+        mbdae.solve(s, ProjectedGauss(project="PVAE-0"), (0.0, 1.0))
+    x = mbdae.solve(s, ProjectedGauss(h=1.0, project="PVAE-0", energy=energy_of_satellites), (0.0, 1000.0))
+    assert x.success
+    np.testing.assert_array_less(x.constraint_residuals.max(axis=0) / 1e6, (1e-11, 1e-13, 1e-16))
+    energy = np.array([energy_of_satellites(0.0, q, v) for q, v in zip(x.q, x.v)])
+    assert np.ptp(energy) < 4e-15 * abs(energy[0])
+    found = deviations("tethered-satellites", x, -1)
+    assert max(v for k, v in found.items() if k[0] in "xyz") < 1e-3 and found["lambda1"] < 1e-8
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_redundant_constraints(stages):
+    s = library.system("bricard")
+    x = mbdae.solve(s, ProjectedGauss(h=0.01, stages=stages, project="PVAE-0"), (0.0, 10.0))
+    assert x.success and len(s.dependent) and np.ptp(x.energy) < 1e-13
+    assert x.constraint_residuals.max() < 1e-13
+    N = null_space(s.phi_q(0.0, x.q[-1]).toarray().T, rcond=1e-7)
+    assert np.abs(N.T @ x.lam[-1]).max() < 1e-10 * np.abs(x.lam[-1]).max()
+
+
+@pytest.mark.parametrize("stages", STAGES)
+def test_andrews(stages):
+    s = library.system("andrews")
+    x = mbdae.solve(s, ProjectedGauss(h=2e-5, stages=stages), (0.0, 0.03), t_eval=[0.03])
+    found = deviations("andrews", x, -1)
+    angles = [v for k, v in found.items() if k in ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")] or list(found.values())
+    assert max(angles) < {1: 3e1, 2: 1e-2, 3: 1e-3, 4: 1e-4}[stages]
+
+
+# --- stiff forces and long steps --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stages", STAGES)
+def test_stiff_forces_bring_in_the_coupled_matrix(stages):
+    s = library.system("stiff-double-pendulum")
+    x = mbdae.solve(s, ProjectedGauss(h=1e-2, stages=stages), (0.0, 1.0))
+    assert x.success and 0 < x.statistics.jacobians < 100
+    soft = mbdae.solve(library.system("double-pendulum"), ProjectedGauss(h=1e-3, stages=stages), (0.0, 0.1))
+    assert soft.success and soft.statistics.jacobians == 0
+
+
+@pytest.mark.parametrize("make", [lambda: library.system("andrews"), lambda: library.system("double-spherical-pendulum"),
+                                  lambda: library.system("stiff-double-pendulum")], ids=["andrews", "particles", "stiff"])
+def test_the_coupled_matrix_is_right(make):
+    """Against difference quotients of the equations of all stages, without rotations in space, where it is exact."""
+    s, h, g = make(), 1e-2, gauss(2)
+    nv, n = s.nv, s.nv + s.nc
+    rng, start = np.random.default_rng(2), s.start
+
+    def equations(x):
+        W, L = x.reshape(2, n)[:, :nv], x.reshape(2, n)[:, nv:]
+        V = start.v + h * g.A @ W
+        Q = start.q + h * g.A @ V
+        forces = [s.mass(0.0, q) @ w + s.phi_q(0.0, q).T @ lam - s.force(0.0, q, v) for q, v, w, lam in zip(Q, V, W, L)]
+        return np.concatenate([np.append(f, s.phi(0.0, q) / h**2) for f, q in zip(forces, Q)]), (Q, V, np.array(W), np.array(L))
+
+    x = np.tile(np.append(start.a, start.lam), 2)
+    x += 0.1 * np.abs(x).max() * rng.normal(size=x.size)
+    matrix, pivots = np.zeros((2 * n, 2 * n)), np.zeros(2 * n, dtype=np.int64)
+    stages = tuple(np.ascontiguousarray(y) for y in equations(x)[1])
+    assert form(0.0, h, stages, ((g.A, g.AA), g.c), s.model, s.workspace(complex), matrix, pivots) == 0
+    product = (np.tril(matrix, -1) + np.eye(2 * n)) @ np.triu(matrix)
+    for k in range(2 * n - 1, -1, -1):
+        product[[k, pivots[k]]] = product[[pivots[k], k]]
+    step = 1e-5 * (1.0 + np.abs(x).max())
+    exact = np.array([(equations(x + step * e)[0] - equations(x - step * e)[0]) / (2.0 * step) for e in np.eye(2 * n)]).T
+    np.testing.assert_allclose(product, exact, rtol=0.0, atol=2e-6 * np.abs(exact).max())
+
+
+def test_friction_and_plain_functions():
+    x = mbdae.solve(library.system("slider-crank", mu=0.2), ProjectedGauss(h=1e-3, stages=2), (0.0, 0.1))
+    assert x.success and x.constraint_residuals.max() < 1e-12
+
+
+# --- failures -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_newton_fails_with_status_and_time():
+    x = mbdae.solve(library.system("slider-crank"), ProjectedGauss(h=1e-2, max_iter=2), (0.0, 1.0))
+    assert x.status == Status.NEWTON_FAILED and "did not converge in 2 iterations in the step from t = 0" in x.message and len(x.t) == 1
+
+
+def blowing_up(t, q, v):
+    return np.array([1.0, 0.0]) if t < 0.5 else np.array([np.nan, 0.0])
+
+
+def test_values_that_are_not_finite():
+    s = mbdae.System.from_functions(nq=2, nc=0, mass=lambda t, q: np.eye(2), force=blowing_up, phi=lambda t, q: q[:0])
+    x = mbdae.solve(s, ProjectedGauss(h=0.1), (0.0, 1.0))
+    assert x.status == Status.NOT_FINITE and "not finite in the step from t = 0.4" in x.message and x.t[-1] == pytest.approx(0.4)
+
+
+def test_exceptions_of_user_functions_arrive_unchanged():
+    def force(t, q, v):
+        if t > 0.3:
+            raise KeyError("broken")
+        return -q
+
+    s = mbdae.System.from_functions(nq=2, nc=0, mass=lambda t, q: np.eye(2), force=force, phi=lambda t, q: q[:0])
+    with pytest.raises(KeyError, match="broken"):
+        mbdae.solve(s, ProjectedGauss(h=0.1), (0.0, 1.0))
+
+
+def folding():
+    """Two bars in one line at t = 1: the driver pulls them straight."""
+    bars = [mbdae.PlanarBody(f"bar {k}", 1.0, 1.0, position=p, angle=a) for k, p, a in ((1, (0.3, 0.4), 0.9273), (2, (0.9, 0.4), -0.9273))]
+    joints = [mbdae.PlanarRevolute("pin", GROUND, "bar 1", s_j=(-0.5, 0.0)),
+              mbdae.PlanarRevolute("knee", "bar 1", "bar 2", s_i=(0.5, 0.0), s_j=(-0.5, 0.0))]
+    driver = mbdae.DistanceDriver("pull", GROUND, "bar 2", lambda t: 1.2 + 0.8 * t, s_j=(0.5, 0.0, 0.0))
+    return mbdae.Mechanism("folding", bars, joints, [driver], gravity=(0.0, -9.81, 0.0))
+
+
+def test_a_singular_position_names_the_constraints():
+    x = mbdae.solve(folding(), ProjectedGauss(h=0.01), (0.0, 2.0))
+    assert not x.success and 0.9 < x.t[-1] <= 1.0 and x.constraint_residuals[:, 0].max() < 1e-12
+    assert x.status in (Status.SINGULAR, Status.NEWTON_FAILED, Status.PROJECTION_FAILED) and f"t = {x.t[-1]:.9g}" in x.message
+
+
+def test_an_energy_out_of_reach():
+    """A quantity that is not conserved and at rest cannot be changed: a hanging pendulum, and a clock for its energy."""
+    rod = mbdae.Rod("rod", GROUND, "mass", length=1.0)
+    m = mbdae.Mechanism("hanging", [mbdae.Particle("mass", 1.0, (0.0, 0.0, -1.0))], [rod], gravity=(0.0, 0.0, -10.0))
+    x = mbdae.solve(m, ProjectedGauss(h=0.1, project="PVAE-0", energy=lambda t, q, v: t + 10.0 * q[2] + 0.5 * v @ v), (0.0, 1.0))
+    assert x.status == Status.PROJECTION_FAILED and len(x.t) == 1
+    assert x.message.startswith("the energy projection has no solution in the step from t = 0;")
+    still = mbdae.solve(m, ProjectedGauss(h=0.1, project="PVAE-0"), (0.0, 1.0))
+    assert still.success and np.abs(still.v).max() < 1e-15

@@ -1,0 +1,240 @@
+"""Projections of a state: nearest, on the constraints, at the energy asked for."""
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+import mbdae
+from mbdae import Status, library
+from mbdae.charts.configuration import GOOD, NO_POSITION
+from mbdae.integrators.projections.project import NO_ENERGY, Projector, project
+
+from .helpers import GROUND
+
+NAMES = ["andrews", "spatial-four-bar", "bricard", "slider-crank-free", "heavy-top", "double-spherical-pendulum"]
+NORMS = pytest.mark.parametrize("norm", ["mass", "identity"])
+EACH = pytest.mark.parametrize("name", NAMES)
+
+
+def disturbed(system, size, seed=0):
+    """A state near the start, off the constraints."""
+    rng, x = np.random.default_rng(seed), system.start
+    q = system.retract(x.q, size * rng.normal(size=system.nv))
+    return [q, *(np.array(y) + size * rng.normal(size=len(y)) for y in (x.v, x.a)), np.array(x.lam)]
+
+
+def projected(system, state, levels="PVA", norm="mass", target=0.0, energy=None):
+    """Code and energy; `state` is changed."""
+    p = Projector("test", system, levels, norm, energy)
+    return project(p.levels, 0.0, *state, target, p.own, p.metrics, system.model, p.work, p.room)
+
+
+def metric(system, norm, q):
+    return system.mass(0.0, q) if norm == "mass" else np.eye(system.nv)
+
+
+def tangential(system, q, force):
+    """What of a force the constraints do not take up."""
+    return null_space(system.phi_q(0.0, q).toarray(), rcond=1e-8).T @ force
+
+
+@EACH
+@NORMS
+def test_the_constraints_hold_on_three_levels(name, norm):
+    s = library.system(name)
+    state = disturbed(s, 1e-3)
+    assert projected(s, state, "PVA", norm)[0] == GOOD
+    q, v, a, _ = state
+    G = s.phi_q(0.0, q)
+    scale = 1.0 + abs(G).max()
+    assert np.abs(s.phi(0.0, q)).max() < 2e-15 * scale * (1.0 + np.abs(q).max())
+    assert np.abs(G @ v - s.nu(0.0, q)).max() < 1e-14 * scale * (1.0 + np.abs(v).max())
+    assert np.abs(G @ a - s.gamma(0.0, q, v)).max() < 1e-14 * scale * (1.0 + np.abs(a).max() + np.abs(s.gamma(0.0, q, v)).max())
+
+
+@EACH
+@NORMS
+def test_the_state_moves_along_the_normals(name, norm):
+    """So it is the nearest in its metric: what has moved is taken up by the gradients of the constraints."""
+    s = library.system(name)
+    old = disturbed(s, 1e-3)
+    state = [x.copy() for x in old]
+    assert projected(s, state, "PVA", norm)[0] == GOOD
+    N, q = metric(s, norm, state[0]), state[0]
+    moved = s.difference(q, old[0])
+    assert np.abs(moved).max() > 1e-5
+    # rotations do not commute, which is of second order in the displacement
+    assert np.abs(tangential(s, q, N @ moved)).max() < 1e-5 * np.abs(N @ moved).max()
+    for new, before in zip(state[1:3], old[1:3]):
+        assert np.abs(tangential(s, q, N @ (new - before))).max() < 1e-9 * np.abs(N @ (new - before)).max()
+
+
+def test_each_level_alone():
+    s = library.system("andrews")
+    for levels, kept in (("P", (1, 2, 3)), ("V", (0, 2, 3)), ("PV", (2, 3)), ("", (0, 1, 2, 3))):
+        old = disturbed(s, 1e-5)
+        state = [x.copy() for x in old]
+        assert projected(s, state, levels)[0] == GOOD
+        assert [k for k in range(4) if np.array_equal(state[k], old[k])] == list(kept), levels
+
+
+@EACH
+def test_multipliers_are_those_of_the_equations_of_motion(name):
+    s = library.system(name)
+    state = disturbed(s, 1e-3)
+    assert projected(s, state)[0] == GOOD
+    q, v, _, lam = state
+    a = np.linalg.solve(s.mass(0.0, q), s.force(0.0, q, v) - s.phi_q(0.0, q).T @ lam)
+    gamma = s.gamma(0.0, q, v)
+    np.testing.assert_allclose(s.phi_q(0.0, q) @ a, gamma, rtol=0.0, atol=1e-11 * (1.0 + np.abs(gamma).max() + np.abs(a).max()))
+
+
+@NORMS
+def test_positions_too_far_away_are_not_found(norm):
+    s = library.system("closed-loop-bars")
+    state = disturbed(s, 30.0)
+    code, _ = projected(s, state, "P", norm)
+    assert code in (GOOD, NO_POSITION)
+    p = Projector("test", s, "P", norm)
+    status, reason = p.explain(NO_POSITION, 0.0, disturbed(s, 1.0)[0])
+    assert status == Status.PROJECTION_FAILED and "remain open" in reason and any(label in reason for label in s.labels)
+
+
+# --- energy --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["double-spherical-pendulum", "bricard", "heavy-top"])
+@NORMS
+def test_the_energy_is_reached_within_the_constraints(name, norm):
+    s = library.system(name)
+    start = s.energy(0.0, s.start.q, s.start.v)
+    for seed, part in enumerate((1e-9, 1e-6, 1e-3)):
+        state, target = disturbed(s, 1e-4, seed), start * (1.0 + part)
+        code, reached = projected(s, state, "PVAE-0", norm, target)
+        assert code == GOOD
+        q, v, a, _ = state
+        assert reached == pytest.approx(target, rel=4e-16) and s.energy(0.0, q, v) == pytest.approx(target, rel=4e-16)
+        assert np.abs(s.phi(0.0, q)).max() < 1e-14
+        assert np.abs(s.phi_q(0.0, q) @ v - s.nu(0.0, q)).max() < 1e-13
+        assert np.abs(s.phi_q(0.0, q) @ a - s.gamma(0.0, q, v)).max() < 1e-11 * (1.0 + np.abs(s.gamma(0.0, q, v)).max())
+
+
+@NORMS
+def test_the_correction_points_along_the_gradient_of_the_energy(norm):
+    """Of a consistent state: what is not taken up by the constraints is proportional to the gradient, in positions and velocities alike."""
+    s, x = library.system("double-spherical-pendulum"), library.system("double-spherical-pendulum").start
+    state = [np.array(y) for y in (x.q, x.v, x.a, x.lam)]
+    state[0] = mbdae.assemble(s, 0.0, x.q + [0.0, 0.1, 0.2, 0.1, 0.0, 0.3]).q
+    assert projected(s, state, "PV", norm)[0] == GOOD
+    old = [y.copy() for y in state]
+    assert projected(s, state, "PVAE-0", norm, s.energy(0.0, *old[:2]) + 1e-7)[0] == GOOD
+    N, Z = metric(s, norm, old[0]), null_space(s.phi_q(0.0, old[0]).toarray())
+    slope = np.concatenate([Z.T @ -s.force(0.0, old[0], 0.0 * old[1]), Z.T @ s.mass_times(0.0, old[0], old[1])])
+    moved = np.concatenate([Z.T @ N @ (state[k] - old[k]) for k in range(2)])
+    eta = moved @ slope / (slope @ slope)
+    assert eta > 1e-10
+    np.testing.assert_allclose(moved, eta * slope, rtol=0.0, atol=1e-5 * eta * np.abs(slope).max())
+
+
+def hanging():
+    rod = mbdae.Rod("rod", GROUND, "mass", length=1.0)
+    return mbdae.Mechanism("hanging", [mbdae.Particle("mass", 1.0, (0.0, 0.0, -1.0), (0.0, 0.0, 0.0))], [rod], gravity=(0.0, 0.0, -10.0))
+
+
+def test_there_is_nothing_below_the_lowest_energy():
+    """The gradient within the constraints vanishes for a pendulum at rest."""
+    s = mbdae.System(hanging())
+    state = [np.array(y) for y in (s.start.q, s.start.v, s.start.a, s.start.lam)]
+    assert projected(s, [x.copy() for x in state], "PVAE-0", target=-10.0)[0] == GOOD
+    assert projected(s, [x.copy() for x in state], "PVAE-0", target=-10.001)[0] == NO_ENERGY
+    state[1][0] = 1e-3  # there is a gradient now, but it does not lead as far
+    assert projected(s, state, "PVAE-0", target=-10.001)[0] == NO_ENERGY
+
+
+def test_a_function_of_the_user_takes_the_place_of_the_energy():
+    s = library.system("double-spherical-pendulum")
+    target = s.energy(0.0, s.start.q, s.start.v) * (1.0 + 1e-6)
+    states = [disturbed(s, 1e-5) for _ in range(2)]
+    assert projected(s, states[0], "PVAE-0", target=target)[0] == GOOD
+    assert projected(s, states[1], "PVAE-0", target=target, energy=s.energy)[0] == GOOD
+    for a, b in zip(*states):
+        np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-11 * (1.0 + np.abs(a).max()))
+
+
+def test_an_exception_in_the_energy_reaches_the_user():
+    s = library.system("double-spherical-pendulum")
+    calls = []
+
+    def energy(t, q, v):
+        calls.append(t)
+        if len(calls) > 200:
+            raise RuntimeError("no more energy")
+        return s.energy(t, q, v)
+
+    for method in (mbdae.ProjectedGauss(h=1e-2, project="PVAE-0", energy=energy),
+                   mbdae.Projected(mbdae.HalfImplicit(h=1e-2), "PVAE-n", energy=energy)):
+        calls.clear()
+        with pytest.raises(RuntimeError, match="no more energy"):
+            mbdae.solve(s, method, (0.0, 5.0))
+
+
+# --- who has none --------------------------------------------------------------------------------------------------------------
+
+
+def spring(**more):
+    return mbdae.TSDA("strut", GROUND, "mass", s_i=(0.0, 0.0, 2.0), k=10.0, l0=1.0, **more)
+
+
+FORCES = {
+    "damper": (spring(c=0.1), "TSDA 'strut' has damping"),
+    "law": (spring(law=lambda l, ld, t: l**3), "TSDA 'strut' has a law of its own"),
+    "user force": (mbdae.UserForce("wind", "mass", lambda t, r, A, v, omega, F, T: None), "UserForce 'wind' has no potential"),
+    "point force": (mbdae.PointForce("push", "mass", (1.0, 0.0, 0.0)), "PointForce 'push' has no potential"),
+}
+
+
+@pytest.mark.parametrize("case", FORCES)
+@pytest.mark.parametrize("make", [lambda e: mbdae.ProjectedGauss(project=e), lambda e: mbdae.Projected(mbdae.HalfImplicit(), e)],
+                         ids=["gauss", "projected"])
+def test_forces_without_a_potential_are_refused_by_name(case, make):
+    force, message = FORCES[case]
+    rod = mbdae.Rod("rod", GROUND, "mass", length=1.0)
+    m = mbdae.Mechanism("m", [mbdae.Particle("mass", 1.0, (1.0, 0.0, 0.0))], [rod], forces=[force], gravity=(0.0, 0.0, -10.0))
+    for energy in ("PVAE-n", "PVAE-0"):
+        with pytest.raises(ValueError, match=rf"{message}.*'PVA', or give the conserved quantity as energy="):
+            mbdae.solve(m, make(energy), (0.0, 0.01))
+    assert mbdae.solve(m, make("PVA"), (0.0, 0.01)).success
+
+
+def test_springs_without_damping_are_taken():
+    rod = mbdae.Rod("rod", GROUND, "mass", length=1.0)
+    m = mbdae.Mechanism("m", [mbdae.Particle("mass", 1.0, (1.0, 0.0, 0.0))], [rod], forces=[spring()], gravity=(0.0, 0.0, -10.0))
+    x = mbdae.solve(m, mbdae.ProjectedGauss(h=1e-2, project="PVAE-0"), (0.0, 2.0))
+    assert x.success and np.ptp(x.energy) < 3e-14
+
+
+def test_drivers_and_friction_are_refused_by_name():
+    with pytest.raises(ValueError, match="'crank' may do work, so the energy of driven"):
+        body = mbdae.PlanarBody("body", 1.0, 1.0)
+        driver = mbdae.PlanarAngleDriver("crank", GROUND, "body", lambda t: 0.1 * t)
+        m = mbdae.Mechanism("driven", [body], drivers=[driver], gravity=(0.0, -10.0, 0.0))
+        mbdae.solve(m, mbdae.ProjectedGauss(project="PVAE-0"), (0.0, 0.1))
+    with pytest.raises(ValueError, match=r"Friction .* has no potential"):
+        mbdae.solve(library.system("slider-crank", mu=0.2), mbdae.ProjectedGauss(project="PVAE-0"), (0.0, 0.1))
+
+
+def test_functions_without_an_energy_are_refused():
+    s = mbdae.System.from_functions(nq=1, nc=0, mass=lambda t, q: np.eye(1), force=lambda t, q, v: -q, phi=lambda t, q: q[:0], name="plain")
+    with pytest.raises(ValueError, match="plain has no energy function; give one"):
+        mbdae.solve(s, mbdae.ProjectedGauss(project="PVAE-n"), (0.0, 0.1))
+    with pytest.raises(ValueError, match="energy must be a function of"):
+        mbdae.solve(s, mbdae.ProjectedGauss(project="PVAE-n", energy=3.0), (0.0, 0.1))
+
+
+@pytest.mark.parametrize("make", [mbdae.ProjectedGauss, lambda **more: mbdae.Projected(mbdae.HalfImplicit(), **more)],
+                         ids=["gauss", "projected"])
+def test_fields_that_make_no_sense(make):
+    with pytest.raises(ValueError, match=r"project must be one of '', 'P', .*got 'VP'"):
+        make(project="VP")
+    with pytest.raises(ValueError, match="norm must be 'mass' or 'identity', got 'euclid'"):
+        make(norm="euclid")
