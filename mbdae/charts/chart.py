@@ -93,7 +93,7 @@ class Chart:
         s = self.system
         q, v, a, lam, zdd = guess.copy(), np.empty(s.nv), np.empty(s.nv), lam.copy(), np.empty(self.n)
         code = evaluate(t, z, zd, q, v, a, lam, zdd, self.store, s.model, self.work)
-        self._check(code, t, q)
+        self.check(code, t, q)
         polish(t, q, v, a, lam, s.model, self.work)
         return State(float(t), q, v, a, least(s, t, q, lam) if len(s.dependent) else lam)
 
@@ -103,10 +103,11 @@ class Chart:
 
     def _prepared(self, t, q):
         """Prepare at `q`; the condition there."""
-        self._check(prepare(t, q, self.n, self.store, self.system.model, self.work), t, q)
+        self.check(prepare(t, q, self.n, self.store, self.system.model, self.work), t, q)
         return condition(t, q, self.n, self.store, self.system.model, self.work)
 
-    def _check(self, code, t, q):
+    def check(self, code, t, q):
+        """Raise a `ChartError` that explains a code other than `GOOD`."""
         if code != GOOD:
             self.system.callbacks.raise_pending()
             status, reason = explain(self.system, code, self.work, t, q)

@@ -5,7 +5,7 @@ import sys
 
 from .. import __version__
 from ..studies.reference import ReferenceFailed
-from . import animate, compare, confirm, doctor, jacobian, listing, matrix, pages, show, solve
+from . import animate, compare, confirm, doctor, jacobian, listing, matrix, pages, show, solve, stability
 from .console import complain
 from .options import Refusal
 
@@ -19,6 +19,7 @@ examples:
   mbdae solve chain --output run.npz  one run to a file
   mbdae animate four-link             a film
   mbdae jacobian andrews              strategies for Jacobians: evaluations, updates, cost
+  mbdae stability stiff-pendulum      natural frequencies, and the steps they allow
   mbdae confirm andrews               reference values against two routes
   mbdae matrix                        every solver in every formulation
   mbdae doctor                        solvers on this machine, and how to get the others
@@ -41,7 +42,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an error comes from")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (compare, solve, animate, listing, show, confirm, jacobian, matrix, pages, doctor):
+    for module in (compare, solve, animate, listing, show, confirm, jacobian, stability, matrix, pages, doctor):
         module.add_parser(commands)
     return top
 

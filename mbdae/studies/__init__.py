@@ -1,4 +1,4 @@
-"""Studies: reference motions, errors, work against precision, observed order, energy, strategies for Jacobians, pictures.
+"""Studies: reference motions, errors, work against precision, observed order, energy, stability, strategies for Jacobians, pictures.
 
 Each study returns a plain table, a list of frozen dataclass rows, and has a function that draws it. Nothing is printed or shown.
 
@@ -18,6 +18,7 @@ from .matrix import Cell, Support, matrix, support, support_page
 from .order import OrderRow, fitted_orders, order_study, plot_order
 from .outputs import observe, plot_outputs
 from .reference import ReferenceFailed, reference
+from .stability import eigenvalues, largest_frequencies, natural_frequencies, plot_frequencies, stability_limit
 from .table import metadata, write_csv, write_json
 from .work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
 
@@ -40,6 +41,7 @@ __all__ = [
     "animate",
     "conserves_energy",
     "constraint_residuals",
+    "eigenvalues",
     "energy_drift",
     "energy_study",
     "errors",
@@ -48,11 +50,14 @@ __all__ = [
     "jacobian_facts",
     "jacobian_study",
     "kinematic_reference",
+    "largest_frequencies",
     "matrix",
     "metadata",
+    "natural_frequencies",
     "observe",
     "order_study",
     "plot_energy",
+    "plot_frequencies",
     "plot_groups",
     "plot_order",
     "plot_outputs",
@@ -61,6 +66,7 @@ __all__ = [
     "plot_timeline",
     "plot_work_precision",
     "reference",
+    "stability_limit",
     "support",
     "support_page",
     "work_precision",

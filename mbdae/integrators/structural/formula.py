@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+
+from ...model import checks
 
 # (alpha, beta) of Newmark's method [Bustos, section 2]
 TRAPEZOIDAL = 0.5, 0.25
@@ -12,7 +13,7 @@ FOX_GOODWIN = 0.5, 1.0 / 12.0
 CENTRAL_DIFFERENCES = 0.5, 0.0
 RULES = {"trapezoidal": TRAPEZOIDAL, "linear-acceleration": LINEAR_ACCELERATION, "fox-goodwin": FOX_GOODWIN,
          "central-differences": CENTRAL_DIFFERENCES}
-GROWTH = 1e-10  # of a vibration in a step that still counts as none
+ROUNDING = 1e-14  # of coefficients that cancel in A-stable methods
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,15 @@ class Formula:
 
     def second_order(self):
         """Whether `gamma = 1/2 - alpha_m + alpha_f`, the condition of order 2."""
-        return abs(self.gamma - 0.5 + self.alpha_m - self.alpha_f) < 1e-14
+        return abs(self._damping()) < ROUNDING
+
+    def _damping(self):
+        return self.gamma - 0.5 + self.alpha_m - self.alpha_f
 
     def amplification(self, omega_h, damping=0.0):
         """The matrix that takes `(h^2 w, h v, x)` over one step of `x'' + 2 xi omega x' + omega^2 x = 0` [Bustos, eq. (25)].
+
+        In the print of that matrix the entry of `h v` by `h^2 w` has `2 (beta - alpha)`, where `2 beta - alpha` is right.
 
         Parameters
         ----------
@@ -76,29 +82,72 @@ class Formula:
     def limit(self):
         """The largest stable `omega h` without damping: infinity if there is none, 0 if no step is stable.
 
-        For Newmark's method `1/sqrt(gamma/2 - beta)` [Bustos, eq. (11)], for the others from the spectral radius.
+        For Newmark's method `1/sqrt(alpha/2 - beta)` [Bustos, eq. (11)], and 0 if `alpha < 1/2`.
+
+        Notes
+        -----
+        With `k = (omega h)^2` the eigenvalues of `amplification` are the zeros of
+
+            ((1 - alpha_m) z + alpha_m) (z - 1)^2
+            + k ((1 - alpha_f) z + alpha_f) (beta z^2 + (1/2 + gamma - 2 beta) z + 1/2 - gamma + beta).
+
+        `z = (1 + s)/(1 - s)` makes it `k + k (F + G) s + (4 + k (B + F G)) s^2 + (4 - 8 alpha_m + k B F) s^3` with `F = 1 - 2 alpha_f`,
+        `G = 2 gamma - 1`, `B = 4 beta - 2 gamma`, and Hurwitz's conditions for the zeros `s` are linear in `k`.
         """
-        if self.alpha_m == 0.0 == self.alpha_f:
-            slope = 0.5 * self.gamma - self.beta
-            return 0.0 if self.gamma < 0.5 else float(1.0 / np.sqrt(slope)) if slope > 0.0 else np.inf
-        grid = np.geomspace(1e-2, 1e4, 1200)
-        bad = np.flatnonzero(self.spectral_radius(grid) > 1.0 + GROWTH)
-        if not len(bad):
-            return np.inf
-        return float(brentq(lambda x: self.spectral_radius(x) - 1.0 - GROWTH, grid[bad[0] - 1], grid[bad[0]])) if bad[0] else 0.0
+        F, G, B = 1.0 - 2.0 * self.alpha_f, 2.0 * self.gamma - 1.0, 4.0 * self.beta - 2.0 * self.gamma
+        conditions = ((F + G, 0.0), (4.0, B + F * G), (4.0 - 8.0 * self.alpha_m, B * F), (8.0 * self._damping(), G * (B + F * (F + G))))
+        return float(np.sqrt(min(_valid(*c) for c in conditions)))
+
+
+def _valid(start, slope):
+    """The largest `k` up to which `start + slope k >= 0`, where what is rounding counts as zero."""
+    if slope >= -ROUNDING:
+        return np.inf if start >= -ROUNDING else 0.0
+    return max(0.0, start / -slope) if start > ROUNDING else 0.0
 
 
 def newmark(alpha, beta):
-    """Newmark's method with `gamma = alpha` [Bustos, section 2]."""
-    return Formula(beta, alpha)
+    """Newmark's method, the paper's `alpha` as `gamma` [Bustos, section 2].
+
+    Raises
+    ------
+    ValueError
+        If `alpha` or `beta` is negative or not finite.
+    """
+    return Formula(_coefficient(beta, "beta", "1/4"), _coefficient(alpha, "alpha", "1/2"))
+
+
+def _coefficient(value, field, usual):
+    value = checks.number(value, "Newmark's method", field)
+    if value < 0.0:
+        raise ValueError(f"Newmark's method: {field} must not be negative, got {value:g}; the trapezoidal rule has {usual}")
+    return value
 
 
 def hht(alpha):
-    """The method of Hilber, Hughes and Taylor, `alpha` in [-1/3, 0]: order 2, A-stable, the more damping the smaller `alpha`."""
+    """The method of Hilber, Hughes and Taylor, `alpha` in [-1/3, 0]: order 2, A-stable, the more damping the smaller `alpha`.
+
+    Raises
+    ------
+    ValueError
+        If `alpha` is outside.
+    """
+    alpha = checks.number(alpha, "HHT", "alpha")
+    if not -1.0 / 3.0 <= alpha <= 0.0:
+        raise ValueError(f"HHT: alpha must be between -1/3 (most damping) and 0 (trapezoidal rule), got {alpha:g}")
     return Formula((1.0 - alpha) ** 2 / 4.0, 0.5 - alpha, 0.0, -alpha)
 
 
 def generalized_alpha(rho_inf):
-    """The method of Chung and Hulbert: order 2, A-stable, with the factor `rho_inf` in [0, 1] for infinitely fast vibrations."""
+    """The method of Chung and Hulbert: order 2, A-stable, with the factor `rho_inf` in [0, 1] for infinitely fast vibrations.
+
+    Raises
+    ------
+    ValueError
+        If `rho_inf` is outside.
+    """
+    rho_inf = checks.number(rho_inf, "generalised-alpha", "rho_inf")
+    if not 0.0 <= rho_inf <= 1.0:
+        raise ValueError(f"generalised-alpha: rho_inf must be between 0 (most damping) and 1 (none), got {rho_inf:g}")
     m, f = (2.0 * rho_inf - 1.0) / (rho_inf + 1.0), rho_inf / (rho_inf + 1.0)
     return Formula((1.0 - m + f) ** 2 / 4.0, 0.5 - m + f, m, f)

@@ -1,0 +1,78 @@
+"""`mbdae stability`: natural frequencies along a run, and the steps that they allow."""
+
+import argparse
+
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from ..integrators.structural.formula import RULES, newmark
+from ..studies.figures import save
+from ..studies.stability import allowed_steps, largest_frequencies, plot_frequencies
+from .console import complain, output, progress_bar
+from .options import Refusal, build, natural, output_file, parser_of_mechanism
+from .solve import PICTURES, add_method_options, moved
+
+POINTS = 501
+
+_DESCRIPTION = """\
+Run one method on a mechanism, find the largest natural frequency at each time, and
+the steps at which Newmark's methods are stable in independent coordinates.
+"""
+_EPILOG = """\
+examples:
+  mbdae stability stiff-pendulum
+  mbdae stability andrews --t-end 0.05 --method RosenbrockNystrom --plot andrews.png
+"""
+
+
+def add_parser(commands):
+    """The parser of `stability`."""
+    p = commands.add_parser("stability", help="natural frequencies, and the steps they allow", description=_DESCRIPTION, epilog=_EPILOG,
+                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_method_options(p)
+    p.add_argument("--points", metavar="N", type=natural, default=POINTS, help=f"times, evenly spread (default {POINTS})")
+    p.add_argument("--plot", metavar="FILE", help=f"figure, ends in {', '.join(PICTURES)}")
+    p.set_defaults(run=run)
+
+
+def run(arguments):
+    """Run the command."""
+    entry, _, system = build(arguments.mechanism, arguments.parameters)
+    picture = arguments.plot and output_file(arguments.plot, PICTURES)
+    if arguments.points == 1:
+        raise Refusal("--points must be at least 2")
+    t_end = arguments.t_end or entry.t_end
+    with progress_bar() as bar:
+        solution, _ = moved(entry, system, arguments, t_end, np.linspace(0.0, t_end, arguments.points), bar)
+        bar(1.0, 1.0, "frequencies")
+        t, omega = largest_frequencies(system, solution)
+        if picture and len(t):
+            save(plot_frequencies(t, omega, title=f"{entry.title},  {solution.method}"), picture)
+    if len(t):
+        _report(t, omega, picture)
+    if solution.success:
+        return 0
+    complain(f"{solution.method} failed: {solution.message}")
+    return 1
+
+
+def _report(t, omega, picture):
+    console = output()
+    console.print(f"largest natural frequency: {omega[0]:.6g} rad/s at the start, {omega.min():.6g} to {omega.max():.6g} rad/s "
+                  f"up to {t[-1]:g} s, most at t = {t[omega.argmax()]:.4g} s")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("Newmark's method", "omega h", "stable at the start [s]", "stable throughout [s]"):
+        table.add_column(Text(name), justify="left" if name == "Newmark's method" else "right")
+    for name, rule in RULES.items():
+        limit = newmark(*rule).limit()
+        steps = allowed_steps(omega, limit)
+        table.add_row(name, *(_any(x) for x in (limit, steps[0], steps.min())))
+    console.print(table)
+    if picture:
+        console.print(f"written: {picture}", soft_wrap=True)
+
+
+def _any(x):
+    return f"{x:.5g}" if np.isfinite(x) else "any"
