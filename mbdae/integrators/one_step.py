@@ -83,7 +83,7 @@ class FixedStep:
         -------
         Trajectory
         """
-        trajectory = _Run(self, problem, state, t_end, every).to_end(progress, until)
+        trajectory = _Run(self, problem, state, t_end, every if t_eval is None else 1).to_end(progress, until)
         return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
 
 

@@ -80,7 +80,7 @@ class Structural:
         """See `mbdae.method`; tolerances have a meaning with `adaptive` only."""
         if self.adaptive and (rtol is None or np.ndim(atol) or not (atol or 0.0) > 0.0):
             raise ValueError(f"{type(self).__name__}: with adaptive=True atol must be one positive number, got {atol!r}")
-        trajectory = _Run(self, problem, state, t_end, rtol, atol, every).to_end(progress, until)
+        trajectory = _Run(self, problem, state, t_end, rtol, atol, every if t_eval is None else 1).to_end(progress, until)
         return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
 
 
