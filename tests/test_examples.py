@@ -140,10 +140,23 @@ def check_state_space(found):
     assert all(end[name] == pytest.approx(value, rel=1e-6, abs=1e-6) for name, value in known.items())
 
 
+def check_projected_gauss(found):
+    runs, lost = found["runs"], {name: np.ptp(run.energy) for name, run in found["runs"].items()}
+    assert all(run.success for run in runs.values()) and list(lost)[1::2] == [name for name in lost if name.endswith("PVAE-0")]
+    for name, run in runs.items():
+        if name.endswith("PVAE-0"):
+            assert lost[name] < 1e-12
+            np.testing.assert_array_less(run.constraint_residuals.max(axis=0), (1e-14, 1e-13, 1e-11))
+        else:
+            assert lost[name] > 1e-6
+    assert runs["Gauss, PV"].constraint_residuals[:, 2].max() > 1e-6
+
+
 CHECKS = {"quickstart": check_quickstart, "jacobians": check_jacobians, "user_force": check_user_force,
           "own_equations": check_own_equations, "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
           "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin,
-          "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin, "state_space": check_state_space}
+          "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin, "state_space": check_state_space,
+          "projected_gauss": check_projected_gauss}
 
 
 def test_every_example_is_checked():

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ...charts.configuration import GOOD
+from ...charts.configuration import GOOD, NOT_FINITE
+from ...charts.motion import largest
 from ...compiled import compiled
 from ...system import kernels
 from ...system import layout as lay
@@ -35,6 +36,8 @@ def march(t0, h, begin, n, every, is_last, state, target, keeps_initial, stages,
             finish(t, h, state, stages, buffers[0], tableau, (q, v, a, lam), model)
             if header(model)[lay.KIND] == lay.MULTIBODY and not header(model)[lay.IDENTITY_MAP]:
                 kernels.retract(q, none, model, q)  # removes the rounding of the norms
+            status = GOOD if np.isfinite(largest(q) + largest(v)) else NOT_FINITE
+        if status == GOOD:
             if levels[0] or levels[1] or levels[2]:
                 status, reached = project(levels, end, q, v, a, lam, target, own, metrics, model, work, room)
         if status != GOOD:

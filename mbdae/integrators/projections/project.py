@@ -38,7 +38,7 @@ def project(levels, t, q, v, a, lam, target, own, metrics, model, work, room):
     """
     by_position, by_velocity, by_acceleration, by_energy = levels
     vectors, directions = room
-    before, reached, slope, status = np.inf, target, 0.0, GOOD
+    before, reached, slope, ratio, status = np.inf, target, 0.0, 1.0, GOOD
     for k in range(ENERGY_ITERATIONS):
         if by_position:
             status = positions(t, q, vectors, metrics[0], metrics[1], model, work)
@@ -50,7 +50,9 @@ def project(levels, t, q, v, a, lam, target, own, metrics, model, work, room):
             velocities(t, q, v, vectors, metrics[1], model, work)
         if not by_energy:
             break
-        reached = energy(t, q, v, own, model, work)
+        last, reached = reached, energy(t, q, v, own, model, work)
+        if k > 0:
+            ratio *= _gained(target - last, reached - last)
         open_energy = abs(target - reached)
         parts = kinetic(v, model, work, vectors[4])
         parts += abs(reached - parts)
@@ -58,17 +60,23 @@ def project(levels, t, q, v, a, lam, target, own, metrics, model, work, room):
             return NOT_FINITE, reached
         if open_energy <= REACHED * parts or (open_energy >= 0.5 * before and open_energy <= CLOSE * parts):
             break
-        if k > 2 and open_energy >= 0.9 * before:
+        if (k > 2 and open_energy >= 0.9 * before) or k == ENERGY_ITERATIONS - 1:
             return NO_ENERGY, reached
         before = open_energy
         if k == 0 or open_energy > NEAR * parts:
             slope = _directions(t, q, v, own, metrics[1], model, work, vectors, directions)
-        if not _approach(q, v, (target - reached) / slope if slope > 0.0 else np.inf, model, vectors, directions):
+        if not _approach(q, v, (target - reached) / (ratio * slope) if slope > 0.0 else np.inf, model, vectors, directions):
             return NO_ENERGY, reached
     if by_acceleration:
         accelerations(t, q, v, a, vectors, metrics[1], model, work)
         status = _multipliers(t, q, v, lam, vectors, model, work)
     return status, reached
+
+
+@compiled
+def _gained(expected, found):
+    """By how much the slope is to be corrected: velocities projected in another metric than that of the mass change the energy, too."""
+    return found / expected if 0.1 * abs(expected) < abs(found) < 10.0 * abs(expected) and found * expected > 0.0 else 1.0
 
 
 @compiled
