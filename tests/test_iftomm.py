@@ -134,6 +134,56 @@ def test_a02_the_published_file_is_for_forty_windows():
     assert off[40] < 1.5e-6 and min(off[39], off[41]) > 5e-4 and off[2] > 0.3
 
 
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_a02_in_space_three_equations_per_window_are_redundant(n, rng):
+    """In any position: for each window those that close it once more along z and about x and y."""
+    s = system(A02, windows=n, coordinates="spatial")
+    assert (s.nv, s.nc, len(s.dependent), s.freedom) == (6 * (2 * n + 1), 15 * n + 5, 3 * n, 1)
+    q, v = turned_into_space(*laid(n, rng.uniform(0.1, 1.4), 1.0))
+    assert np.linalg.matrix_rank(s.phi_q(0.0, q).toarray(), tol=1e-9) == s.nv - 1
+    assert np.abs(s.phi(0.0, q)).max() < 1e-14 and np.abs(s.phi_q(0.0, q) @ v).max() < 1e-14
+
+
+def turned_into_space(q, v):
+    """Positions and velocities of rigid bodies from those of planar ones."""
+    x, y, angle = q.reshape(-1, 3).T
+    d_x, d_y, rate = v.reshape(-1, 3).T
+    zero = np.zeros_like(x)
+    return (np.column_stack([x, y, zero, np.cos(angle / 2), zero, zero, np.sin(angle / 2)]).ravel(),
+            np.column_stack([d_x, d_y, zero, zero, zero, rate]).ravel())
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+@pytest.mark.parametrize("angle", [0.77, 2.5, 3.34, 5.5])
+def test_a02_in_space_and_in_the_plane_have_the_same_outputs(n, angle):
+    flat, spatial = (system(A02, windows=n, coordinates=c) for c in ("planar", "spatial"))
+    q, v = laid(n, angle, 5.0)
+    x, y = mbdae.assemble(flat, 0.0, q, v), mbdae.assemble(spatial, 0.0, *turned_into_space(q, v))
+    planar, found = (A02.observe(s, 0.0, z.q, z.v, z.a, z.lam) for s, z in ((flat, x), (spatial, y)))
+    turns = round((planar["angle"] - found.pop("angle")) / (2.0 * np.pi), 9)
+    assert turns == round(turns)
+    assert found == pytest.approx({name: planar[name] for name in found}, abs=1e-11)
+
+
+@pytest.mark.parametrize("method", [mbdae.HalfImplicit(h=1e-3), mbdae.NullSpaceNewmark(h=1e-3, tol=1e-8)], ids=lambda m: m.label)
+@pytest.mark.parametrize("windows", [1, 2])
+def test_a02_in_space_all_references_are_reached(method, windows):
+    """Twenty seconds and turns counted from the time; both methods err as they do in the plane."""
+    times = [r.t for r in references(A02)]
+    runs = {c: solved(system(A02, windows=windows, coordinates=c), method, times) for c in ("planar", "spatial")}
+    planar, spatial = ([A02.observe(x.system, *z) for z in zip(x.t, x.q, x.v, x.a, x.lam)] for x in runs.values())
+    for a, b in zip(planar, spatial):
+        assert b["angle"] == pytest.approx(a["angle"], abs=2e-5) and b["B0_x"] == pytest.approx(a["B0_x"], abs=2e-5)
+    if windows == 2:
+        assert errors(A02, runs["spatial"], references(A02, 10.0)).max() < 0.02  # 8e-3 and 4e-4
+    assert np.abs(runs["spatial"].q.reshape(len(times), -1, 7)[:, :, 2]).max() < 1e-9
+
+
+def test_a02_other_coordinates_are_refused():
+    with pytest.raises(ValueError, match="n-four-bar: coordinates must be 'planar' or 'spatial', got 'classical'"):
+        A02.build(coordinates="classical")
+
+
 @pytest.mark.parametrize("windows", [0, 401, 2.0, "2", True, None])
 def test_a02_other_numbers_of_windows_are_refused(windows):
     with pytest.raises(ValueError, match="n-four-bar: windows must be an integer from 1 to 400"):
@@ -359,9 +409,11 @@ DRIFT = {
     "A01, half-implicit": (A01, {}, 5e-5, mbdae.HalfImplicit(h=3.5e-6), {}),  # 4.7e-5
     "A01, DOP853": (A01, {}, 5e-5, SolveIvp("DOP853"), {"rtol": 1e-9, "atol": 1e-11}),  # 5e-7
     "A02, half-implicit": (A02, {}, 0.1, mbdae.HalfImplicit(h=1e-3), {}),  # 0.091
+    "A02 in space, null space": (A02, {"coordinates": "spatial"}, 0.1, mbdae.NullSpaceNewmark(h=1e-2, tol=1e-8), {}),  # 0.056
     "A02, IDA": (A02, {}, 0.1, Ida(), {"formulation": "ggl", "rtol": 1e-7, "atol": 1e-7}),  # 9e-4
     "A02, N = 40, IDA": (A02, {"windows": 40}, 0.1, Ida(), {"formulation": "ggl", "rtol": 1e-7, "atol": 1e-7}),  # 9e-3
     "A04, half-implicit": (A04, {}, 1e-3, mbdae.HalfImplicit(h=2.5e-4), {}),  # 9.2e-4
+    "A04, null space": (A04, {}, 1e-3, mbdae.NullSpaceNewmark(h=2e-2, tol=1e-8), {}),  # 9.2e-4
     "A04, DOP853": (A04, {}, 1e-3, SolveIvp("DOP853"), {"rtol": 1e-6, "atol": 1e-8}),  # 2e-7
 }
 

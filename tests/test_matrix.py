@@ -70,7 +70,7 @@ def test_every_solver_on_every_mechanism(targets, spec, mechanism):
 
 @pytest.mark.parametrize("spec", solvers(installed=False), ids=lambda s: s.name)
 def test_every_form_is_supported_or_refused_with_a_reason(spec):
-    method = spec.family.method_class(**({spec.family.sets: spec.variant} if spec.variant else {}))
+    method = spec.family.method_class(**spec.family.chosen(spec.variant))
     assert set(method.support) == set(FORMS) == set(FORMULATIONS)
     assert all(isinstance(how, Settings) or len(how) > 10 for how in method.support.values())
     assert tuple(method.formulations) == tuple(form for form, how in method.support.items() if isinstance(how, Settings))
@@ -156,7 +156,9 @@ def test_every_variant_makes_a_method():
     for family in FAMILIES:
         for variant in family.variants:
             spec = find(f"{family.name}:{variant}")
-            assert getattr(spec.family.method_class(**{family.sets: variant}), family.sets) == variant
+            wanted, method = family.chosen(variant), spec.family.method_class(**family.chosen(variant))
+            assert wanted and {name: getattr(method, name) for name in wanted} == wanted
+            assert family.title in spec.label and family.variants[variant] in spec.label
 
 
 # --- what is installed ---------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def _applicability(methods):
         taken = ", ".join(forms) or ("none" if reasons else "the system itself")
         refused = "\n".join(f"{names}: {reason}" for names, reason in reasons) or "-"
         names = ", ".join(m.name for m in members)
-        stiff = f"no: {members[0].unsuitable}" if unsuitable else "yes" if forms else "-"
+        stiff = f"no: {members[0].unsuitable}" if unsuitable else "yes" if forms or not reasons else "-"
         table.add_row(escape(names), taken, stiff, "missing" if missing else "ready", escape(refused), end_section=True)
     return table
 

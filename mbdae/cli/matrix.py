@@ -60,7 +60,7 @@ def _methods(text):
             spec = find(part)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
-        if spec.control == "h":
+        if not spec.family.forms():
             raise argparse.ArgumentTypeError(f"{part.strip()!r} works on the system itself: it has no formulations to choose from")
         same = [s for s in solvers(installed=False) if s.family is spec.family]
         chosen += same if ":" not in part else [s for s in same if s.variant == spec.variant]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..integrators.structural.base import Structural
 from ..methods import FAMILIES, MethodSpec
 from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
@@ -214,9 +215,9 @@ def applicability():
 def _applicable(spec):
     available = spec.family.availability()
     state = "" if available is None or available.installed else available.fault or f"missing: {available.remedy}"
-    if spec.control == "h":
-        return Applicability(spec.name, (), {}, state, "fixed step")
-    method = spec.family.method_class(**({spec.family.sets: spec.variant} if spec.variant else {}))
+    if not spec.family.forms():
+        return Applicability(spec.name, (), {}, state, _hindrance(spec))
+    method = spec.family.method_class(**spec.family.chosen(spec.variant))
     refused = {}
     for form, how in method.support.items():
         if not isinstance(how, Settings):
@@ -224,6 +225,13 @@ def _applicable(spec):
     taken = tuple(form for form, how in method.support.items() if isinstance(how, Settings))
     reasons = {reason: tuple(names) for reason, names in refused.items()}
     return Applicability(spec.name, taken, reasons, state, "explicit" if is_explicit(spec, method.support) else "")
+
+
+def _hindrance(spec):
+    """Why a method that works on the system itself is no choice for stiff forces; empty if it is one."""
+    if not issubclass(spec.family.method_class, Structural):
+        return "fixed step"
+    return "" if np.isinf(spec.make().formula.limit()) else "conditionally stable"
 
 
 def is_explicit(spec, support):

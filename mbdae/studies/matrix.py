@@ -47,11 +47,11 @@ class Cell:
 
 
 def solvers(installed=True):
-    """All solvers with error control as `MethodSpec`, by default those that are installed."""
+    """All solvers that take formulations as `MethodSpec`, by default those that are installed."""
     found = []
     for family in FAMILIES:
         available = family.availability()
-        if family.control == "rtol" and (available is None or available.installed or not installed):
+        if (available is None or available.installed or not installed) and family.forms():
             found += [MethodSpec(family, variant) for variant in family.variants or (None,)]
     return found
 
@@ -156,7 +156,7 @@ def support():
 
 
 def _support(spec, form):
-    method = spec.family.method_class(**({spec.family.sets: spec.variant} if spec.variant else {}))
+    method = spec.family.method_class(**spec.family.chosen(spec.variant))
     how, names = method.support[form], (spec.name, method.package, form)
     if not isinstance(how, Settings):
         return Support(*names, False, how)

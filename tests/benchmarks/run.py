@@ -19,6 +19,7 @@ from .grouping import chains, speed
 from .jacobians import chain_jacobians
 from .overhead import overhead
 from .state_space import against_peers, differences, per_step
+from .structural import structural
 
 REPEATS = 7
 PUBLISHED = {"HalfImplicit": 1560.0, "FullyImplicit": 3140.0}  # us per slider-crank step of the code published with the paper
@@ -137,7 +138,7 @@ def main():
     """Print all tables."""
     console = Console(width=140)
     for study in (one_step_integrators, chain_scaling, residuals, solvers, overhead, chains, speed, chain_jacobians, peers, per_step,
-                  differences, against_peers):
+                  differences, against_peers, structural):
         console.print(study())
 
 

@@ -65,7 +65,8 @@ class Newmark(Classical):
 
     `q1 = q0 (+) (h v0 + h^2 ((1/2 - beta) a0 + beta a1))`, `v1 = v0 + h ((1 - alpha) a0 + alpha a1)`, `M a1 + Phi_q^T lam1 = Q` at the end
     of the step, and there `Phi = 0`, `Phi_q v = nu` or `Phi_q a = gamma`. Constraints of the other levels drift or oscillate. On positions
-    the multipliers are stable with `alpha > 1/2` only: they grow like `((1/2 - beta)/beta)^n` for `alpha = 1/2`.
+    the multipliers are stable with `alpha > 1/2` only: with `alpha = 1/2` they grow like `x^n`, where `x` is the larger root of
+    `x^2 + (1/beta - 2) x + 1 = 0`, and -1, a double one, for the trapezoidal rule.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class Newmark(Classical):
 
 @dataclass(frozen=True)
 class HHT(Classical):
-    """The method of Hilber, Hughes and Taylor with multipliers for the constraints of one level, and control of the step.
+    """The method of Hilber, Hughes and Taylor [Hilber] with multipliers for the constraints of one level, and control of the step.
 
     Newmark's formulas with `beta = (1 - alpha)^2/4`, `gamma = 1/2 - alpha` in accelerations `w1 = (1 + alpha) a1 - alpha a0`. Of order 2.
 
@@ -124,10 +125,10 @@ class HHT(Classical):
 
 @dataclass(frozen=True)
 class GeneralizedAlpha(Classical):
-    """Generalised-alpha of Chung and Hulbert on Lie groups, with multipliers for the constraints of one level.
+    """Generalised-alpha of Chung and Hulbert [Chung] on Lie groups, with multipliers for the constraints of one level.
 
     Newmark's formulas in accelerations `w` with `(1 - alpha_m) w1 + alpha_m w0 = (1 - alpha_f) a1 + alpha_f a0`, in the notation of Arnold
-    and Bruels (2007) [Arnold2015]. Of order 2 in positions, velocities and multipliers.
+    and Bruels (2007) [ArnoldBruels]. Of order 2 in positions, velocities and multipliers.
 
     Parameters
     ----------
