@@ -53,6 +53,7 @@ papers: $(STAMP)
 	$(BIN)/python examples/papers/half_implicit/all.py
 	$(BIN)/python examples/papers/corrector_iteration/all.py
 	$(BIN)/python examples/papers/thesis/all.py
+	$(BIN)/python examples/papers/null_space/all.py
 	$(BIN)/python examples/papers/projected_rk/all.py
 
 clean:

@@ -140,7 +140,6 @@ def check_state_space(found):
     assert all(end[name] == pytest.approx(value, rel=1e-6, abs=1e-6) for name, value in known.items())
 
 
-<<<<<<< /tmp/merge.tmp
 def check_projected_gauss(found):
     runs, lost = found["runs"], {name: np.ptp(run.energy) for name, run in found["runs"].items()}
     assert all(run.success for run in runs.values()) and list(lost)[1::2] == [name for name in lost if name.endswith("PVAE-0")]
@@ -151,25 +150,21 @@ def check_projected_gauss(found):
         else:
             assert lost[name] > 1e-6
     assert runs["Gauss, PV"].constraint_residuals[:, 2].max() > 1e-6
-=======
+
+
 def check_null_space(found):
     stable, angles = found["stable"], found["angles"]
     assert stable["Fox-Goodwin"] == pytest.approx(0.78246, abs=1e-5) and stable["trapezoidal"] == np.inf
     for (name, h), angle in angles.items():
         assert angle["null space"] < 0.02 if h < stable[name] else angle["null space"] > 1.0
         assert angle["multipliers"] < 0.02 if name == "trapezoidal" else angle["multipliers"] == np.inf
->>>>>>> /tmp/w/lib/tests/test_examples.py
 
 
 CHECKS = {"quickstart": check_quickstart, "jacobians": check_jacobians, "user_force": check_user_force,
           "own_equations": check_own_equations, "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
           "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin,
           "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin, "state_space": check_state_space,
-<<<<<<< /tmp/merge.tmp
-          "projected_gauss": check_projected_gauss}
-=======
-          "null_space": check_null_space}
->>>>>>> /tmp/w/lib/tests/test_examples.py
+          "projected_gauss": check_projected_gauss, "null_space": check_null_space}
 
 
 def test_every_example_is_checked():

@@ -37,9 +37,8 @@ def march(t0, h, begin, n, every, is_last, state, target, keeps_initial, stages,
             if header(model)[lay.KIND] == lay.MULTIBODY and not header(model)[lay.IDENTITY_MAP]:
                 kernels.retract(q, none, model, q)  # removes the rounding of the norms
             status = GOOD if np.isfinite(largest(q) + largest(v)) else NOT_FINITE
-        if status == GOOD:
-            if levels[0] or levels[1] or levels[2]:
-                status, reached = project(levels, end, q, v, a, lam, target, own, metrics, model, work, room)
+        if status == GOOD and (levels[0] or levels[1] or levels[2]):
+            status, reached = project(levels, end, q, v, a, lam, target, own, metrics, model, work, room)
         if status != GOOD:
             return status, k - begin, stored, target
         put(q, state[0])

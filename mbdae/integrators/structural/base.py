@@ -101,7 +101,7 @@ class _Run:
         self.control, self.counts = np.zeros(m.CONTROL), np.zeros(m.COUNTERS, dtype=np.int64)
         self.tolerances = (float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
         self.control[m.H] = method.h or self._first_step()
-        self.control[m.DIRTY], self.control[m.AGE] = 1.0, 1.0
+        self.control[m.DIRTY], self.control[m.AGE], self.control[m.ORIGIN] = 1.0, 1.0, state.t
         self.chart = None
         self._without_chart()
         self.rows = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]

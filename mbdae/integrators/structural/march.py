@@ -14,7 +14,7 @@ from .step import CONVERGED, ERROR_TEST, JACOBIANS, POSITION, SLOW, STABILISED, 
 
 ARRIVED, PAUSED, FAILED, NEEDS_CHART = range(4)
 # what is kept between two calls
-H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, CONTROL = range(12)
+H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN, CONTROL = range(13)
 STEPS, REJECTED_ERROR, REJECTED_NEWTON, STORED, COUNTERS = range(5, 10)  # the first five are those of a step
 
 PATIENCE = 5  # steps that derivatives serve at least, lest they be computed in vain
@@ -42,7 +42,7 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
             control[DIRTY] = 0.0
         rest = t_end - t
         last = control[H] * STRETCH >= abs(rest) if adaptive else control[H] * (1.0 + 1e-9) >= abs(rest)
-        h = rest if last else direction * control[H]
+        h = rest if last and (adaptive or abs(rest) < control[H] * (1.0 - 1e-9)) else direction * control[H]
         if control[WISHED] > 0.0 and n == 0:
             return NEEDS_CHART, t
         if control[WISHED] > 0.0:
@@ -75,7 +75,8 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
             if _give_up(adaptive, status, factor, h, smallest, control, counts):
                 return FAILED, t
             continue
-        t = t_end if last else t + h
+        # steps of one size are counted from the start, lest rounding add up to a tiny one at the end
+        t = t_end if last else t + h if adaptive else control[ORIGIN] + (counts[STEPS] + 1) * h
         done += 1
         counts[STEPS] += 1
         back[:] = start[2]
