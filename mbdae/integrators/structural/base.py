@@ -1,7 +1,7 @@
 """What all structural integrators share on the Python side: arrays for the compiled time loop, charts, output, failures."""
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -31,22 +31,31 @@ class Structural:
     """Base of the integrators that take positions and velocities from accelerations by Newmark's formulas; they work on a `System`."""
 
     h: float
+    _: KW_ONLY
     adaptive: bool
     tol: float
     max_iter: int
     max_steps: int
+    _bounds: ClassVar[tuple] = ()  # of the coefficients: name, least and largest value
 
     formulations: ClassVar[tuple] = ()  # works on the system itself
 
     def __post_init__(self):
         name = type(self).__name__
-        if not (np.isfinite(self.h) and self.h >= 0.0) or (self.h == 0.0 and not self.adaptive):
+        if not isinstance(self.adaptive, (bool, np.bool_)):
+            raise ValueError(f"{name}: adaptive must be True or False, got {self.adaptive!r}")
+        if not (_finite(self.h) and self.h >= 0.0) or (self.h == 0.0 and not self.adaptive):
             raise ValueError(f"{name}: h must be positive and finite, or 0 with adaptive=True for a first step of its own, got {self.h!r}")
-        if not (np.isfinite(self.tol) and self.tol > 0.0):
+        if not (_finite(self.tol) and self.tol > 0.0):
             raise ValueError(f"{name}: tol must be positive and finite, got {self.tol!r}")
         for field in ("max_iter", "max_steps"):
-            if getattr(self, field) < 1:
-                raise ValueError(f"{name}: {field} must be at least 1, got {getattr(self, field)}")
+            given = getattr(self, field)
+            if not isinstance(given, (int, np.integer)) or isinstance(given, bool) or given < 1:
+                raise ValueError(f"{name}: {field} must be an integer of at least 1, got {given!r}")
+        for field, low, high in self._bounds:
+            given = getattr(self, field)
+            if not (_finite(given) and low <= given <= high):
+                raise ValueError(f"{name}: {field} must be a number from {low:.4g} to {high:.4g}, got {given!r}")
 
     @property
     def label(self):
@@ -82,6 +91,11 @@ class Structural:
             raise ValueError(f"{type(self).__name__}: with adaptive=True atol must be one positive number, got {atol!r}")
         trajectory = _Run(self, problem, state, t_end, rtol, atol, every if t_eval is None else 1).to_end(progress, until)
         return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
+
+
+def _finite(value):
+    """Whether it is a finite real number, and not a truth value."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _shown(value):
@@ -128,7 +142,7 @@ class _Run:
         """A chart at the present state, for Newton's matrix."""
         s = self.system
         if s.freedom == 0:
-            self.control[m.WISHED] = 0.0
+            self.control[m.WISHED], self.control[m.AGE] = 0.0, 0.0  # there is nothing to derive: as good as fresh derivatives
             return
         if self.chart is None:
             self.chart = Chart(s, self.method.parametrisation)

@@ -5,22 +5,39 @@ import numpy as np
 from ...charts.configuration import CHART_LOST, GOOD
 from ...charts.motion import largest
 from ...compiled import compiled
-from ...system import kernels, kkt, sparse
+from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.layout import part
 from .nearest import correct
 from .newton import STIFF, UNUSED, forecast, form, refresh
-from .step import CONVERGED, ERROR_TEST, JACOBIANS, POSITION, SLOW, STABILISED, anchor, restore, step
+from .step import (
+    ACCELERATION,
+    CONVERGED,
+    ERROR_TEST,
+    ITERATIONS,
+    JACOBIANS,
+    NULL_SPACE,
+    POSITION,
+    SLOW,
+    STABILISED,
+    anchor,
+    comply,
+    restore,
+    step,
+)
 
 ARRIVED, PAUSED, FAILED, NEEDS_CHART = range(4)
 # what is kept between two calls
 H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN, CONTROL = range(13)
 STEPS, REJECTED_ERROR, REJECTED_NEWTON, STORED, COUNTERS = range(5, 10)  # the first five are those of a step
 
+FEW = 4  # iterations that a step takes with derivatives
 PATIENCE = 5  # steps that derivatives serve at least, lest they be computed in vain
 JUMP = 0.2  # change of the accelerations in a step, relative, that does not go on
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
+CAUTION = 0.8  # instead of the first where multipliers for positions take a change of the step amiss
 WORTH = 1.2  # growth of the step that is worth the disturbance
+SAME = 1e-6  # relative difference of steps that rounding makes, at the end of the time span
 STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
 
 
@@ -34,7 +51,7 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
     """
     adaptive, tol, max_iter = options
     direction, done, n = 1.0 if t_end > t else -1.0, 0, matrix[1].shape[0]
-    smallest = 1e-14 * max(abs(t), abs(t_end))
+    smallest, freedom = 1e-14 * max(abs(t), abs(t_end)), start[1].shape[0] - start[4].shape[0]
     counts[STORED] = 0
     while done < most:
         if control[DIRTY] > 0.0:
@@ -59,13 +76,14 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
             share = (1.0 - coefficients[3]) / (1.0 - coefficients[2])
             form((share * coefficients[0] * h * h, share * coefficients[1] * h), matrix)
             control[FORMED] = h
-        if control[LAG] not in (0.0, h):
+        if control[LAG] != 0.0 and abs(h - control[LAG]) > SAME * abs(h):
             _scale_lag(h / control[LAG], start)
             if kind == POSITION:
                 restore(t, start, scratch, model, work)
         control[LAG] = h
         _guess(h, control[BACK], start, back, new, matrix)
         renewal = n > 0 and control[AGE] == 0.0 and control[REJECTED] > 0.0, chart, derive
+        spent = -counts[ITERATIONS]
         status, rate = step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, renewal, model, work, counts)
         factor = 1.0
         if status == CONVERGED and adaptive:
@@ -84,7 +102,9 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
         for k in range(len(start)):
             start[k][:] = new[k]
         control[AGE] += 1.0
-        control[WISHED] = 1.0 if rate > SLOW and (control[AGE] > PATIENCE or matrix[0][0] == UNUSED) else 0.0
+        spent += counts[ITERATIONS]
+        worth = rate > SLOW and PATIENCE * (spent - FEW) > freedom  # derivatives cost about as much as that many iterations
+        control[WISHED] = 1.0 if worth and (control[AGE] > PATIENCE or matrix[0][0] == UNUSED) else 0.0
         if adaptive:
             grown = abs(h) * (min(factor, 1.0) if control[REJECTED] > 0.0 or factor < WORTH else factor)
             control[H] = max(grown, control[H]) if last else grown
@@ -127,29 +147,43 @@ def _test(kind, h, coefficients, start, new, back, before, tolerances, scratch, 
     """The error test: `(status, factor for the next step)`.
 
     What the formula makes of the accelerations is compared with the integral of the polynomial through those of this step and the one
-    before, which is of one order more. Errors across the constraints do not matter: what is done about these is not left to the formula.
+    before, which is of one order more. Errors across the constraints do not matter, see `_within`: these are not left to the formula.
     """
     beta, gamma, _, _ = coefficients
     _, _, a, w, _ = start
     a1, w1 = new[2], new[3]
-    e, ev, defect = scratch[1], scratch[3], scratch[2]
+    e, ev = scratch[0], scratch[1]
     for k in range(a.shape[0]):
         rate = (a1[k] - a[k]) / h
         bend = 2.0 * (rate - (a[k] - back[k]) / before) / (h + before) if before != 0.0 else 0.0
         rate -= 0.5 * h * bend
         e[k] = h * h * ((0.5 - beta) * w[k] + beta * w1[k] - 0.5 * a[k] - h * (rate / 6.0 + h * bend / 24.0))
         ev[k] = h * ((1.0 - gamma) * w[k] + gamma * w1[k] - a[k] - h * (rate / 2.0 + h * bend / 6.0))
-    G = part(model, work, lay.W_G)
-    if kind > STABILISED:
-        kkt.factor_rows(G, model, scratch[7], scratch[8])
-    for x in (e, ev):
-        sparse.times(G, x, model, defect)
-        correct(defect, G, model, scratch[7:], x)
+    _within(kind, e, ev, scratch, model, work)
     estimate = _size(e, ev, start, new, tolerances, model)
     if not np.isfinite(estimate):
         return ERROR_TEST, SHRINK
-    factor = min(GROW, max(SHRINK, SAFETY * estimate ** (-1.0 / 3.0) if estimate > 0.0 else GROW))
+    safety = CAUTION if kind == POSITION else SAFETY
+    factor = min(GROW, max(SHRINK, safety * estimate ** (-1.0 / 3.0) if estimate > 0.0 else GROW))
     return (CONVERGED if estimate <= 1.0 else ERROR_TEST), factor
+
+
+@compiled
+def _within(kind, e, ev, scratch, model, work):
+    """What is left of errors of positions and velocities when the constraints have been seen to, in the way of the method.
+
+    Moving to the nearest takes away what is normal to the constraints, multipliers what their forces can do: the accelerations that these
+    make are normal to the constraints in the metric of the mass matrix only, and where they oscillate any other projection shows it.
+    """
+    b = scratch[9]
+    sparse.fill(b, 0.0)
+    for x, level in ((e, STABILISED), (ev, NULL_SPACE)):
+        if kind <= level:
+            G = part(model, work, lay.W_G)
+            sparse.times(G, x, model, scratch[2])
+            correct(scratch[2], G, model, scratch[7:], x)
+        elif kind != ACCELERATION:
+            comply(x, b, scratch, model, work)
 
 
 @compiled

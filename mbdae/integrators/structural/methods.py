@@ -1,6 +1,6 @@
 """The methods: Newmark, HHT and generalised-alpha, on constraints of one level and in null-space coordinates."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from . import step
 from .base import Structural
@@ -15,6 +15,7 @@ class Classical(Structural):
     """What the methods on constraints of one level share."""
 
     h: float = 1e-3
+    _: KW_ONLY
     level: str = "position"
     adaptive: bool = False
     tol: float = 1e-10
@@ -23,7 +24,7 @@ class Classical(Structural):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.level not in LEVELS:
+        if self.level not in tuple(LEVELS):
             raise ValueError(f"{type(self).__name__}: level must be one of {', '.join(LEVELS)}, not {self.level!r}")
         if self.level == "position" and self.formula.beta == 0.0:
             raise ValueError(f"{type(self).__name__}: with beta = 0 the accelerations do not reach the positions, so that no multiplier "
@@ -40,6 +41,7 @@ class NullSpace(Structural):
     """What the methods in null-space coordinates share."""
 
     h: float = 1e-3
+    _: KW_ONLY
     basis: str = "orthonormal"
     adaptive: bool = False
     tol: float = 1e-10
@@ -50,7 +52,7 @@ class NullSpace(Structural):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.basis not in BASES:
+        if self.basis not in tuple(BASES):
             raise ValueError(f"{type(self).__name__}: basis must be one of {', '.join(BASES)}, got {self.basis!r}")
 
     @property
@@ -82,7 +84,8 @@ class Newmark(Classical):
         Iterations per step before it counts as failed.
     max_steps : int
     alpha, beta : float
-        By default the trapezoidal rule; others are `LINEAR_ACCELERATION`, `FOX_GOODWIN` and `CENTRAL_DIFFERENCES`, pairs `(alpha, beta)`.
+        They may follow `h` by position. The trapezoidal rule unless given; others are
+        `LINEAR_ACCELERATION`, `FOX_GOODWIN` and `CENTRAL_DIFFERENCES`, pairs `(alpha, beta)`.
 
     Raises
     ------
@@ -92,6 +95,8 @@ class Newmark(Classical):
 
     alpha: float = 0.5
     beta: float = 0.25
+
+    _bounds = (("alpha", 0.0, 1.0), ("beta", 0.0, 1.0))
 
     @property
     def formula(self):
@@ -114,8 +119,11 @@ class HHT(Classical):
     """
 
     h: float = 0.0
-    adaptive: bool = True
     alpha: float = -0.05
+    _: KW_ONLY
+    adaptive: bool = True
+
+    _bounds = (("alpha", -1.0 / 3.0, 0.0),)
 
     @property
     def formula(self):
@@ -140,6 +148,8 @@ class GeneralizedAlpha(Classical):
 
     rho_inf: float = 0.8
 
+    _bounds = (("rho_inf", 0.0, 1.0),)
+
     @property
     def formula(self):
         """See `Formula`."""
@@ -160,6 +170,9 @@ class NullSpaceNewmark(NullSpace):
     constraints hold on all three levels, and stability is that of the method without constraints, with the frequencies of the reduced
     system (see `mbdae.studies.stability`).
 
+    Of order 2 in positions, velocities and multipliers for `alpha = 1/2`. Fox-Goodwin's coefficients give frequencies to order 4, but
+    velocities to order 2: positions of undamped linear systems are of order 4 where the motion starts from rest, else of order 2 too.
+
     Parameters
     ----------
     h : float
@@ -173,6 +186,8 @@ class NullSpaceNewmark(NullSpace):
 
     alpha: float = 0.5
     beta: float = 0.25
+
+    _bounds = (("alpha", 0.0, 1.0), ("beta", 0.0, 1.0))
 
     @property
     def formula(self):
@@ -193,8 +208,11 @@ class NullSpaceHHT(NullSpace):
     """
 
     h: float = 0.0
-    adaptive: bool = True
     alpha: float = -0.05
+    _: KW_ONLY
+    adaptive: bool = True
+
+    _bounds = (("alpha", -1.0 / 3.0, 0.0),)
 
     @property
     def formula(self):
@@ -215,6 +233,8 @@ class NullSpaceGeneralizedAlpha(NullSpace):
     """
 
     rho_inf: float = 0.8
+
+    _bounds = (("rho_inf", 0.0, 1.0),)
 
     @property
     def formula(self):

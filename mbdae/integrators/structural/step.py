@@ -27,7 +27,7 @@ from ...compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.layout import header, part
-from ..one_step import at_rounding
+from ..one_step import ROUNDING, at_rounding
 from .nearest import correct
 from .newton import filtered, form, refresh
 
@@ -36,6 +36,7 @@ CONVERGED, DIVERGED, ERROR_TEST = 0, 101, 102  # beside what the evaluation of c
 OPENINGS = 8  # corrections of positions in an iteration
 OPEN = 1e-9  # constraints that are open by more than this, relative to coordinates, after so many are not met
 GROWN = 1e3  # growth of a correction beyond which the iteration is given up
+UNSEEN = 1e2  # positions and velocities do not see the last correction: what it may exceed the tolerance by
 SLOW = 0.3  # rate of convergence beyond which derivatives are asked for
 ITERATIONS, EVALUATIONS, FACTORISATIONS, SOLVES, JACOBIANS = range(5)  # counters
 
@@ -82,7 +83,8 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
         rate, counts[SOLVES] = size / before, counts[SOLVES] + 1
         if iteration > 0:
             worst = max(worst, rate) if size > 1e2 * tol * scale else worst
-            if rate * size <= tol * max(1.0 - rate, 0.1) * scale or (rate > 0.5 and _at_rounding(size, weights, q, v)):
+            left = max(rate * size / max(1.0 - rate, 0.1), size / UNSEEN)
+            if left <= tol * scale or (rate > 0.5 and _at_rounding(kind, size, weights, q, v)):
                 _auxiliary(coefficients, start, a, w)
                 return CONVERGED, worst
             if rate > GROWN or (iteration > 3 and rate > 2.0 and not renewal[0]):
@@ -103,9 +105,13 @@ def _auxiliary(coefficients, start, a, w):
 
 
 @compiled
-def _at_rounding(size, weights, q, v):
-    """Whether a correction of the accelerations, which does not shrink any more, is hardly seen in positions and velocities."""
-    return size * weights[0] <= 1e-13 * (1.0 + largest(q)) and size * weights[1] <= 1e-10 * (1.0 + largest(v))
+def _at_rounding(kind, size, weights, q, v):
+    """Whether a correction of the accelerations, which does not shrink any more, is hardly seen in positions and velocities.
+
+    Multipliers for positions make accelerations of the rounding of these divided by `h^2`, whatever that does to the velocities.
+    """
+    move = size * weights[0] / (1.0 + largest(q))
+    return (move <= 1e-13 and size * weights[1] <= 1e-10 * (1.0 + largest(v))) or (kind == POSITION and move <= ROUNDING)
 
 
 @compiled
@@ -150,22 +156,36 @@ def anchor(t, q, scratch, model, work):
 
 @compiled
 def restore(t, state, scratch, model, work):
-    """The nearest velocities and accelerations that satisfy their constraints.
+    """Velocities and accelerations that satisfy their constraints, by multipliers for these: the motion within the constraints stays.
 
     Multipliers for positions leave an error of order `h^2` in the velocities, of which a step `h'` makes accelerations that are wrong by
     `h^2/h'`: steps of one size after the other are used to it, those of another size are thrown off.
     """
     q, v, a, w, _ = state
-    defect, b, G, nearness = scratch[2], scratch[4], part(model, work, lay.W_G), scratch[7:]
-    anchor(t, q, scratch, model, work)
-    _nearest_velocity(t, q, v, defect, G, nearness, model, work)
+    b, G = scratch[9], part(model, work, lay.W_G)
+    kernels.place(q, model, work)
+    kernels.phi_q(t, q, model, work, G)
+    kernels.mass(t, q, model, work)
+    kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
+    kernels.nu(t, q, model, work, b)
+    comply(v, b, scratch, model, work)
     kernels.place_velocity(v, model, work)
     kernels.gamma(t, q, v, model, work, b)
-    for x in (a, w):
-        sparse.times(G, x, model, defect)
-        for k in range(defect.shape[0]):
-            defect[k] -= b[k]
-        correct(defect, G, model, nearness, x)
+    comply(a, b, scratch, model, work)
+    comply(w, b, scratch, model, work)
+
+
+@compiled
+def comply(x, b, scratch, model, work):
+    """`x -= M^-1 Phi_q^T y` with `Phi_q x = b` after `kkt.factor`: what multipliers have done wrong is taken back, and nothing else."""
+    rest, c, dx, y = scratch[3:7]
+    sparse.times(part(model, work, lay.W_G), x, model, c)
+    for k in range(c.shape[0]):
+        c[k] = b[k] - c[k]
+    sparse.fill(rest, 0.0)
+    kkt.solve(model, work, rest, c, dx, y)
+    for k in range(x.shape[0]):
+        x[k] += dx[k]
 
 
 @compiled

@@ -1,0 +1,92 @@
+"""Step control of the structural integrators: errors follow the tolerance, few steps are rejected, little work is done in vain."""
+
+import numpy as np
+import pytest
+
+import mbdae
+
+from .state_space_cases import exact, system
+from .structural_cases import LEVELS, run
+
+TOLERANCES = np.array([1e-3, 1e-4, 1e-5, 1e-6, 1e-7])
+SPANS = {"double-pendulum": 0.5, "andrews": 0.01, "double-spherical-pendulum": 0.5, "spatial-four-bar": 0.2, "heavy-top": 0.1,
+         "driven pendulum": 0.5, "stiff-double-pendulum": 0.05, "slider-crank-free": 0.5}
+METHODS = {"null-space HHT": mbdae.NullSpaceHHT(), "null-space Newmark": mbdae.NullSpaceNewmark(0.0, adaptive=True),
+           "null-space generalised-alpha": mbdae.NullSpaceGeneralizedAlpha(0.0, adaptive=True),
+           **{f"HHT {level}": mbdae.HHT(level=level) for level in LEVELS}}
+
+
+def swept(name, method, tolerances=TOLERANCES):
+    """Errors of `q` at the end and after fifths of the time, relative to the size of `q`, and the statistics."""
+    found, errors, counts = exact(name, SPANS[name]), [], []
+    for rtol in tolerances:
+        s = run(system(name), METHODS[method], SPANS[name], rtol=rtol, atol=rtol, t_eval=found.t)
+        errors.append(np.abs(s.q - found.q).max() / (1.0 + np.abs(found.q).max()))
+        counts.append(s.statistics)
+    return np.array(errors), counts
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", SPANS)
+def test_errors_follow_the_tolerance(name, method):
+    """The error of a step is held, so that of the motion falls like `rtol^(2/3)`, as it must for a method of order two."""
+    errors, _ = swept(name, method)
+    assert (errors < 15.0 * TOLERANCES ** (2 / 3)).all() and (errors < 700.0 * TOLERANCES).all(), errors
+    assert (np.diff(errors) < 0.0).all(), errors
+    assert 0.4 < np.polyfit(np.log(TOLERANCES), np.log(errors), 1)[0] < 1.15, errors
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", SPANS)
+def test_few_steps_are_rejected_and_none_in_vain(name, method):
+    """Steps go like `rtol^(-1/3)`: ten times as many for three digits."""
+    _, (loose, tight) = swept(name, method, (1e-4, 1e-7))
+    assert tight.rejected_newton == 0
+    assert tight.rejected_error < (0.6 if name == "heavy-top" else 0.15) * tight.steps + 5
+    assert 5.0 < tight.steps / loose.steps < 20.0
+    assert tight.newton_iterations < 8.5 * (tight.steps + tight.rejected_error)
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_multipliers_for_positions_do_not_spoil_the_control(name):
+    """Trap: accelerations made by oscillating multipliers show in any projection but that by their own forces, and then ten times as
+    many steps were made; restored velocities must not change the motion within the constraints.
+    """
+    classical, null = (swept(name, method, (1e-6,)) for method in ("HHT position", "null-space HHT"))
+    assert classical[1][0].steps < 1.8 * null[1][0].steps
+    assert classical[0][0] < 4.0 * null[0][0]
+
+
+@pytest.mark.parametrize("method", ["HHT position", "null-space HHT"])
+@pytest.mark.parametrize("name", ["andrews", "stiff-double-pendulum"])
+@pytest.mark.parametrize("h", [1e-9, 1e-7, 1e-2])
+def test_the_first_step_does_not_matter(name, method, h):
+    """Trap: in tiny steps the rounding of positions, divided by `h^2`, is all that is left of the corrections on position level."""
+    found, made = exact(name, SPANS[name]), METHODS[method]
+    s = mbdae.solve(system(name), type(made)(h), (0.0, SPANS[name]), rtol=1e-5, atol=1e-5, t_eval=found.t)
+    assert s.success, s.message
+    assert np.abs(s.q - found.q).max() < 3e-3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_backward_with_control(method):
+    found = exact("double-pendulum", 0.5)
+    s = mbdae.solve(system("double-pendulum"), METHODS[method], (0.5, 0.0), rtol=1e-6, atol=1e-6, q0=found.q[-1], v0=found.v[-1])
+    assert s.success and s.t[-1] == 0.0
+    assert np.abs(s.q[-1] - found.q[0]).max() < 3e-3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_output_does_not_change_the_steps(method):
+    s, dense = (run(system("driven pendulum"), METHODS[method], 0.5, rtol=1e-5, atol=1e-5, **more) for more in ({}, {"dense_output": True}))
+    np.testing.assert_array_equal(s.q, dense.q)
+    assert (np.diff(s.t) > 0.0).all() and s.t[-1] == 0.5
+    assert len(s.t) == s.statistics.steps + 1
+
+
+def test_the_last_step_is_not_tiny():
+    """It may be longer by a hundredth instead."""
+    s = run(system("double-pendulum"), mbdae.NullSpaceHHT(), 0.5, rtol=1e-5, atol=1e-5)
+    t = s.t[-3]
+    end = run(system("double-pendulum"), mbdae.NullSpaceHHT(), float(s.t[-2] + 1e-9 * (s.t[-2] - t)), rtol=1e-5, atol=1e-5)
+    assert end.statistics.steps == s.statistics.steps - 1
