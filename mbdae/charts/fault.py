@@ -1,11 +1,15 @@
 """What is wrong where a chart cannot be evaluated, in words."""
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from ..status import Status
 from ..system import layout as lay
 from .configuration import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 
+MOST_ROWS = 400  # of constraints that are looked through for what is wrong
+AHEAD = 1.5  # steps that are looked ahead
+APPARENT = 1e-2  # as the next, on a way that is not quite that of the motion
 CLOSE = 1e-4  # share of its first value at which the smallest singular value of the constraints tells a singular position
 
 CLOSED = 1e-9  # residual, relative to the coordinates, below which constraints are not what is wrong
@@ -40,14 +44,44 @@ def near_singular(system, start, t, q):
     """
     if system.nc == 0:
         return None
-    scales = 1.0 / np.maximum(np.linalg.norm(_gradients(system, start.t, start.q), axis=1, keepdims=True), 1e-300)
-    before = np.linalg.svd(scales * _gradients(system, start.t, start.q), compute_uv=False)[-1]
-    U, sizes, _ = np.linalg.svd(scales * _gradients(system, t, q))
-    if not sizes[-1] < CLOSE * before:
+    scales, before = _measure(system, start)
+    if not _smallest(system, scales, t, q) < CLOSE * before:
         return None
-    weights, rows = np.abs(U[:, -1]), _independent(system)
-    tight = ", ".join(system.labels[k] for k in rows[weights > 0.5 * weights.max()])
-    return Status.SINGULAR, f"the constraints are about to lose rank, in {tight}: a singular position"
+    return Status.SINGULAR, f"the constraints are about to lose rank, in {_tight(system, scales, t, q)}: a singular position"
+
+
+def singular_ahead(system, start, t, q, v, span):
+    """`(Status, reason)` if the constraints lose rank within a step `span` from the state `(q, v)` at `t`, otherwise `None`.
+
+    A step that meets a singular position fails some way before it. The way on is taken to be straight.
+    """
+    if not 0 < system.nc <= MOST_ROWS or not (np.isfinite(q).all() and np.isfinite(v).all()):
+        return None
+    scales, before = _measure(system, start)
+    found = minimize_scalar(lambda s: _smallest(system, scales, t + s * span, system.retract(q, s * span * v)), bounds=(0.0, AHEAD),
+                            method="bounded", options={"xatol": 1e-6})
+    if not found.fun < APPARENT * before:
+        return None
+    at = t + found.x * span
+    tight = _tight(system, scales, at, system.retract(q, found.x * span * v))
+    return Status.SINGULAR, f"the constraints lose rank near t = {at:.6g}, in {tight}: a singular position"
+
+
+def _measure(system, start):
+    """Scales of the rows of `Phi_q`, and its smallest singular value, at a state that is taken to be regular."""
+    rows = _gradients(system, start.t, start.q)
+    scales = 1.0 / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+    return scales, np.linalg.svd(scales * rows, compute_uv=False)[-1]
+
+
+def _smallest(system, scales, t, q):
+    return np.linalg.svd(scales * _gradients(system, t, q), compute_uv=False)[-1]
+
+
+def _tight(system, scales, t, q):
+    """The constraints that are about to depend on each other."""
+    weights = np.abs(np.linalg.svd(scales * _gradients(system, t, q))[0][:, -1])
+    return ", ".join(system.labels[k] for k in _independent(system)[weights > 0.5 * weights.max()])
 
 
 def _independent(system):

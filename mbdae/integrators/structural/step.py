@@ -219,13 +219,15 @@ def _nearest_position(t, first, q0, ideal, d, q, defect, G, nearness, model, wor
 
 @compiled
 def _nearest_velocity(t, q, v, defect, G, nearness, model, work):
-    """The velocities with `Phi_q v = nu` that are nearest to those of the formula; twice, against rounding."""
+    """The velocities with `Phi_q v = nu` that are nearest to those of the formula; twice, if rounding asks for it."""
     nu = nearness[2]
     for _ in range(2):
         kernels.nu(t, q, model, work, nu)
         sparse.times(G, v, model, defect)
         for k in range(defect.shape[0]):
             defect[k] -= nu[k]
+        if largest(defect) <= ROUNDING * (1.0 + largest(v)):
+            return
         correct(defect, G, model, nearness, v)
 
 
