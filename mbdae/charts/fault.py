@@ -8,7 +8,7 @@ from ..system import layout as lay
 from .configuration import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 
 MOST_ROWS = 400  # of constraints that are looked through for what is wrong
-AHEAD = 1.5  # steps that are looked ahead
+AHEAD = 2.5  # steps that are looked ahead: to a dead point the straight way is twice as long
 APPARENT = 1e-2  # as the next, on a way that is not quite that of the motion
 CLOSE = 1e-4  # share of its first value at which the smallest singular value of the constraints tells a singular position
 
