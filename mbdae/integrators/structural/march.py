@@ -51,39 +51,22 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
     """
     adaptive, tol, max_iter = options
     direction, done, n = 1.0 if t_end > t else -1.0, 0, matrix[1].shape[0]
-    smallest, freedom = 1e-14 * max(abs(t), abs(t_end)), start[1].shape[0] - start[4].shape[0]
+    smallest = 1e-14 * max(abs(t), abs(t_end))
     counts[STORED] = 0
     while done < most:
+        if control[WISHED] > 0.0:
+            control[FAULT] = CHART_LOST if n == 0 else _renew(t, start, matrix, chart, model, work, derive, control, counts)
+            if control[FAULT] != GOOD:
+                return (NEEDS_CHART if control[FAULT] == CHART_LOST else FAILED), t
         if control[DIRTY] > 0.0:
             anchor(t, start[0], scratch, model, work)
             control[DIRTY] = 0.0
         rest = t_end - t
         last = control[H] * STRETCH >= abs(rest) if adaptive else control[H] * (1.0 + 1e-9) >= abs(rest)
         h = rest if last and (adaptive or abs(rest) < control[H] * (1.0 - 1e-9)) else direction * control[H]
-        if control[WISHED] > 0.0 and n == 0:
-            return NEEDS_CHART, t
-        if control[WISHED] > 0.0:
-            status = refresh(t, start, control[WORST], matrix, chart, model, work, derive)
-            counts[JACOBIANS] += 1
-            control[WISHED], control[AGE], control[DIRTY], control[FORMED] = 0.0, 0.0, 1.0, 0.0
-            if status == CHART_LOST:
-                return NEEDS_CHART, t
-            if status != GOOD:
-                control[FAULT] = status
-                return FAILED, t
-            continue
-        if matrix[0][0] != UNUSED and control[FORMED] != h:
-            share = (1.0 - coefficients[3]) / (1.0 - coefficients[2])
-            form((share * coefficients[0] * h * h, share * coefficients[1] * h), matrix)
-            control[FORMED] = h
-        if control[LAG] != 0.0 and abs(h - control[LAG]) > SAME * abs(h):
-            _scale_lag(h / control[LAG], start)
-            if kind == POSITION:
-                restore(t, start, scratch, model, work)
-        control[LAG] = h
-        _guess(h, control[BACK], start, back, new, matrix)
+        _begin(kind, t, h, coefficients, start, back, new, scratch, matrix, model, work, control)
         renewal = n > 0 and control[AGE] == 0.0 and control[REJECTED] > 0.0, chart, derive
-        spent = -counts[ITERATIONS]
+        before = counts[ITERATIONS]
         status, rate = step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, renewal, model, work, counts)
         factor = 1.0
         if status == CONVERGED and adaptive:
@@ -93,31 +76,67 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
             if _give_up(adaptive, status, factor, h, smallest, control, counts):
                 return FAILED, t
             continue
-        # steps of one size are counted from the start, lest rounding add up to a tiny one at the end
-        t = t_end if last else t + h if adaptive else control[ORIGIN] + (counts[STEPS] + 1) * h
         done += 1
         counts[STEPS] += 1
-        back[:] = start[2]
-        control[BACK] = h
-        for k in range(len(start)):
-            start[k][:] = new[k]
-        control[AGE] += 1.0
-        spent += counts[ITERATIONS]
-        worth = rate > SLOW and PATIENCE * (spent - FEW) > freedom  # derivatives cost about as much as that many iterations
-        control[WISHED] = 1.0 if worth and (control[AGE] > PATIENCE or matrix[0][0] == UNUSED) else 0.0
-        if adaptive:
-            grown = abs(h) * (min(factor, 1.0) if control[REJECTED] > 0.0 or factor < WORTH else factor)
-            control[H] = max(grown, control[H]) if last else grown
-        if renewal[0]:
-            control[FORMED], control[AGE] = 0.0, PATIENCE  # the derivatives are those of a state on the way
-        control[REJECTED] = 0.0
-        control[PHASE] += 1.0
+        # steps of one size are counted from the start, lest rounding add up to a tiny one at the end
+        t = t_end if last else t + h if adaptive else control[ORIGIN] + counts[STEPS] * h
+        _accept(h, start, new, back, control)
+        _plan(h, factor, rate, counts[ITERATIONS] - before, adaptive, last, renewal[0], start, matrix, control)
         if last or control[PHASE] >= every:
             _keep(t, start, out, counts)
             control[PHASE] = 0.0
         if last:
             return ARRIVED, t
     return PAUSED, t
+
+
+@compiled
+def _renew(t, start, matrix, chart, model, work, derive, control, counts):
+    """Derivatives at the start of a step; what is wrong if it is not `GOOD`."""
+    status = refresh(t, start, control[WORST], matrix, chart, model, work, derive)
+    counts[JACOBIANS] += 1
+    control[WISHED], control[AGE], control[DIRTY], control[FORMED] = 0.0, 0.0, 1.0, 0.0
+    return status
+
+
+@compiled
+def _begin(kind, t, h, coefficients, start, back, new, scratch, matrix, model, work, control):
+    """What a step of this size needs: Newton's matrix, auxiliary accelerations of the right time, a guess."""
+    if matrix[0][0] != UNUSED and control[FORMED] != h:
+        share = (1.0 - coefficients[3]) / (1.0 - coefficients[2])
+        form((share * coefficients[0] * h * h, share * coefficients[1] * h), matrix)
+        control[FORMED] = h
+    if control[LAG] != 0.0 and abs(h - control[LAG]) > SAME * abs(h):
+        _scale_lag(h / control[LAG], start)
+        if kind == POSITION:
+            restore(t, start, scratch, model, work)
+    control[LAG] = h
+    _guess(h, control[BACK], start, back, new, matrix)
+
+
+@compiled
+def _accept(h, start, new, back, control):
+    """The end of the step is the start of the next."""
+    back[:] = start[2]
+    control[BACK] = h
+    for k in range(len(start)):
+        start[k][:] = new[k]
+    control[PHASE] += 1.0
+
+
+@compiled
+def _plan(h, factor, rate, iterations, adaptive, last, renewed, start, matrix, control):
+    """The size of the next step, and whether it is to get derivatives: they cost about as much as `freedom` iterations."""
+    freedom = start[1].shape[0] - start[4].shape[0]
+    control[AGE] += 1.0
+    worth = rate > SLOW and PATIENCE * (iterations - FEW) > freedom
+    control[WISHED] = 1.0 if worth and (control[AGE] > PATIENCE or matrix[0][0] == UNUSED) else 0.0
+    if adaptive:
+        grown = abs(h) * (min(factor, 1.0) if control[REJECTED] > 0.0 or factor < WORTH else factor)
+        control[H] = max(grown, control[H]) if last else grown
+    if renewed:
+        control[FORMED], control[AGE] = 0.0, PATIENCE  # the derivatives are those of a state on the way
+    control[REJECTED] = 0.0
 
 
 @compiled
