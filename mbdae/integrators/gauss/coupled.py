@@ -21,7 +21,7 @@ from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.layout import DEPENDENT_T, SEGMENT_T, header, part, table
 from ...system.sparse import fill
-from ..state_space.dense import factorise
+from ..dense import factorise
 from .stages import evaluate, put
 
 SINGULAR_MATRIX, NEEDED = 31, 32  # beside the codes of charts

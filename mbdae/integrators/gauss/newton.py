@@ -18,7 +18,7 @@ from ...system import kkt
 from ...system import layout as lay
 from ...system.layout import DEPENDENT_T, table
 from ...system.sparse import fill
-from ..state_space.dense import solve
+from ..dense import solve
 from .stages import follow, put, put_rows
 
 DIVERGED = 30  # beside the codes of charts

@@ -12,7 +12,7 @@ from ...compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.layout import header, part
-from .dense import solve
+from ..dense import solve
 from .step import DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
 
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from ...charts.configuration import GOOD
 from ...compiled import compiled
+from ..dense import solve
 from . import increments
 from .accelerations import stage
-from .dense import solve
 from .increments import correct
 from .step import CONVERGED, EVALUATIONS, FACTORISATIONS, SINGULAR_MATRIX, SOLVES, add_rows, forecast, form
 

@@ -19,7 +19,7 @@ from ...compiled import compiled
 from ...system import layout as lay
 from ...system import sparse
 from ...system.layout import part
-from ..state_space.dense import factorise, solve
+from ..dense import factorise, solve
 
 UNUSED, USED, STIFF = range(3)
 FAR = 1.0  # distance of the matrix from that without derivatives beyond which a step cannot be guessed from those before
