@@ -10,7 +10,7 @@ from .state_space_cases import FORMS, METHODS, ORDER_FOUR, TRAPEZOIDAL, exact, o
 
 # mechanism -> time span, numbers of steps: multiples of five, as errors are taken at five times
 CASES = {"double-pendulum": (0.5, (40, 80, 160)), "andrews": (0.01, (40, 80, 160)), "double-spherical-pendulum": (0.5, (40, 80, 160)),
-         "driven pendulum": (0.2, (20, 40, 80))}
+         "driven pendulum": (0.2, (10, 20, 40))}
 SLOW = {"spatial-four-bar": (0.15, (15, 30, 60)), "car-axis": (0.5, (160, 320, 640)), "bricard": (0.5, (15, 30, 60))}
 
 
