@@ -213,11 +213,9 @@ def test_a_jacobian_beyond_the_chart_does_not_end_the_run(form):
     system = parallelogram(1.0)
     s, exact = (mbdae.solve(system, method, (0.0, 0.6), formulation=name, rtol=1e-8, atol=1e-10, t_eval=[0.0, 0.5, 0.6])
                 for method, name in ((Cvode(), form), (SolveIvp(), "ode")))
+    assert s.success, s.message
     np.testing.assert_allclose(s.q[1], exact.q[1], atol=1e-5)
-    if s.success:  # beyond the singular position at 0.561 s, where rounding may end the run
-        np.testing.assert_allclose(s.q[2], exact.q[2], atol=1e-4)
-    else:
-        assert s.status in (Status.SINGULAR, Status.CHART_LOST) and "t = 0.56" in s.message
+    np.testing.assert_allclose(s.q[2], exact.q[2], atol=1e-4)  # the singular position at 0.561 s costs digits
 
 
 # --- scripts of users: one chart, as far as it reaches --------------------------------------------------------------------------
