@@ -29,6 +29,14 @@ def system():
     return mbdae.System(double_pendulum())
 
 
+@pytest.fixture
+def python_interrupts():
+    """Ctrl-C as Python treats it by itself: a process in the background is started with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def fragile():
     return with_law(torn)
@@ -54,6 +62,7 @@ def test_exceptions_of_users_arrive_unchanged(throwing, capfd, name, form, jacob
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("python_interrupts")
 @pytest.mark.parametrize("name", WORKING)
 def test_interrupts_arrive(system, name):
     """Trap: CVode and RungeKutta34 swallow Ctrl-C, also if it comes in the first instruction of a callback.
@@ -74,6 +83,7 @@ def test_interrupts_arrive(system, name):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("python_interrupts")
 def test_interrupts_end_user_functions_that_hang():
     """While a callback keeps exceptions, Ctrl-C is not held back."""
     armed = []
