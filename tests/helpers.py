@@ -1,9 +1,12 @@
-"""Random vectors, difference quotients, and small mechanisms that several tests share."""
+"""What several tests share: random vectors, difference quotients, small mechanisms, events, scripts of examples and their pictures."""
 
+import importlib
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import mbdae
 from mbdae.model import rotations
@@ -216,3 +219,63 @@ def with_law(law):
 def torn(length, rate, t):
     """A law that gives no number any more after some time."""
     return float("nan") if t > BREAKS_AT else 0.1 * length
+
+
+def loud(length, rate, t):
+    """The same, and it prints."""
+    print("law")
+    return torn(length, rate, t)
+
+
+# --- starts and events -------------------------------------------------------------------------------------------------------
+
+
+def mass_start(system, level=3):
+    """The equations with a mass matrix, and their unknowns at the start."""
+    problem = mbdae.MassMatrix(system, level)
+    return problem, problem.pack(mbdae.assemble(system))[0]
+
+
+def falls_below(t, q, v):
+    """Event that ends a run of the double pendulum: its lower link passes 0.6 m below the ground, downwards."""
+    return q[4] + 0.6
+
+
+falls_below.terminal, falls_below.direction = True, -1
+
+
+def event(f, **attributes):
+    """A copy of an event with `terminal`, `direction` of its own."""
+    def g(t, q, v):
+        return f(t, q, v)
+
+    g.__dict__.update(attributes)
+    return g
+
+
+def angle(t, q, v):
+    """Event: the bar of the fixture `swing` hangs straight down."""
+    return q[2] + np.pi / 2
+
+
+# --- scripts and pictures ----------------------------------------------------------------------------------------------------
+
+
+def scripts_in(folder, scope="function"):
+    """A fixture that imports scripts of a folder by name and forgets them in the end, for other folders have modules of the same names."""
+    @pytest.fixture(scope=scope)
+    def script():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(str(folder))
+            yield importlib.import_module
+        for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(folder))]:
+            del sys.modules[name]
+
+    return script
+
+
+def assert_picture(path):
+    """A PNG that shows something."""
+    with Image.open(path) as image:
+        assert image.format == "PNG" and min(image.size) > 300
+        assert len(image.convert("RGB").getcolors(1 << 24)) > 20

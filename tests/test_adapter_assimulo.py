@@ -23,17 +23,6 @@ from .helpers import double_pendulum, with_law
 pytest.importorskip("assimulo.solvers", reason=MISSING)
 
 
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
-
-
-@pytest.fixture(scope="module")
-def reference(system):
-    """Dense output from very small tolerances and short steps."""
-    return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
-
-
 # --- forms -------------------------------------------------------------------------------------------------------------------------------
 
 

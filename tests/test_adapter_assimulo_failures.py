@@ -25,8 +25,8 @@ pytest.importorskip("assimulo.solvers", reason=MISSING)
 
 
 @pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
+def throwing():
+    return throwing_system()
 
 
 @pytest.fixture
@@ -35,16 +35,6 @@ def python_interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    return with_law(torn)
-
-
-@pytest.fixture(scope="module")
-def throwing():
-    return throwing_system()
 
 
 # --- failures ----------------------------------------------------------------------------------------------------------------------------

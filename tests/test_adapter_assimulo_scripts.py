@@ -22,28 +22,12 @@ from .assimulo_cases import (
     solver_for,
     throwing_system,
 )
-from .helpers import BREAKS_AT, double_pendulum, torn, with_law
+from .helpers import BREAKS_AT, angle, event
 
 solvers = pytest.importorskip("assimulo.solvers", reason=MISSING)
 
 # CVode asks SciPy for a name that is going to vanish; the method object sees to it by itself, as one of the tests shows
 pytestmark = pytest.mark.filterwarnings("ignore:Please (use|import) `csc_matrix`:DeprecationWarning")
-
-
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
-
-
-@pytest.fixture(scope="module")
-def reference(system):
-    """Dense output from very small tolerances and short steps."""
-    return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    return with_law(torn)
 
 
 @pytest.fixture(scope="module")
@@ -118,25 +102,6 @@ def test_the_jacobian_is_the_derivative_of_the_residual(system, rng):
     d, h = rng.normal(size=20), 1e-6
     slope = (p.res(0.0, y + h * d, yd + 7.0 * h * d) - p.res(0.0, y - h * d, yd - 7.0 * h * d)) / (2 * h)
     np.testing.assert_allclose(p.jac(7.0, 0.0, y, yd) @ d, slope, rtol=1e-6, atol=1e-6)
-
-
-def event(f, **attributes):
-    def g(t, q, v):
-        return f(t, q, v)
-
-    g.__dict__.update(attributes)
-    return g
-
-
-@pytest.fixture(scope="module")
-def swing():
-    """A pendulum with small amplitude: angle `cos(pi t)/100` from below."""
-    return mbdae.System(mbdae.Mechanism("swing", [mbdae.PlanarBody("b", 1.0, 1e-9, (1e-2, -1), -np.pi / 2 + 1e-2)],
-                                        [mbdae.PlanarRevolute("pin", "ground", "b", s_j=(-1.0, 0.0))], gravity=(0, -np.pi**2, 0)))
-
-
-def angle(t, q, v):
-    return q[2] + np.pi / 2
 
 
 @pytest.mark.parametrize(("name", "form"), WITH_EVENTS)

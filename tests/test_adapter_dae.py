@@ -12,7 +12,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.problems import FORMULATIONS
 from mbdae.support import FORMS, supported
 
-from .helpers import BREAKS_AT, chain, double_pendulum, torn, with_law
+from .helpers import BREAKS_AT, chain, falls_below, loud, with_law
 
 package = pytest.importorskip("solve_dae.integrate", reason="solve-dae is not installed: pip install solve-dae")
 
@@ -20,22 +20,6 @@ METHODS = tuple(SUPPORT)
 CELLS = [(method, form) for method in METHODS for form in supported(SUPPORT[method])]
 REFUSED = [(method, form) for method in METHODS for form in FORMS if isinstance(SUPPORT[method][form], str)]
 TOL = 1e-6
-
-
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
-
-
-@pytest.fixture(scope="module")
-def reference(system):
-    """Dense output from very small tolerances and short steps."""
-    return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    return with_law(torn)
 
 
 # --- forms -------------------------------------------------------------------------------------------------------------------------------
@@ -117,13 +101,6 @@ def test_first_step(system):
 
 
 # --- events, progress, limits ------------------------------------------------------------------------------------------------------------
-
-
-def falls_below(t, q, v):
-    return q[4] + 0.6
-
-
-falls_below.terminal, falls_below.direction = True, -1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -219,11 +196,6 @@ def test_a_singular_position_is_reported():
         s = mbdae.solve(m, SolveDae(method), (0.0, 1.0))
         assert s.status == Status.STEP_TOO_SMALL
         assert s.t[-1] == pytest.approx(0.4, abs=1e-3)
-
-
-def loud(length, rate, t):
-    print("law")
-    return torn(length, rate, t)
 
 
 def test_nothing_is_printed_but_by_the_user(capfd):

@@ -11,20 +11,10 @@ from mbdae.adapters.dae import SolveDae, solve_dae_arguments
 from mbdae.boundary import Crossing, SolverFailure
 from mbdae.problems import FORMULATIONS
 
-from .helpers import BREAKS_AT, double_pendulum, torn, with_law
+from .helpers import BREAKS_AT
 
 package = pytest.importorskip("solve_dae.integrate", reason="solve-dae is not installed: pip install solve-dae")
 TOL = 1e-6
-
-
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    return with_law(torn)
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from mbdae.boundary import Crossing
 from mbdae.problems import FORMULATIONS
 from mbdae.support import FORMS, supported
 
-from .helpers import BREAKS_AT, chain, double_pendulum, torn, with_law
+from .helpers import BREAKS_AT, chain, falls_below, torn, with_law
 
 package = pytest.importorskip("scikits_odes", reason="scikits.odes is not installed: make setup-all")
 for part in ("scikits_odes_sundials.ida", "scikits_odes_daepack.ddaspkint"):
@@ -46,17 +46,6 @@ ARGUMENTS = {"ida": ida_arguments, "ddaspk": daspk_arguments, "lsodi": lsodi_arg
 TOL = 1e-6
 
 
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
-
-
-@pytest.fixture(scope="module")
-def reference(system):
-    """Dense output from very small tolerances and short steps."""
-    return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
-
-
 @pytest.fixture(params=METHODS)
 def method(request):
     return METHODS[request.param]
@@ -65,11 +54,6 @@ def method(request):
 @pytest.fixture(params=PLAIN)
 def plain(request):
     return METHODS[request.param]
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    return with_law(torn)
 
 
 def made(solver, system):
@@ -196,13 +180,6 @@ def test_first_step_and_order(system, name):
 
 
 # --- events, progress, limits ------------------------------------------------------------------------------------------------------------
-
-
-def falls_below(t, q, v):
-    return q[4] + 0.6
-
-
-falls_below.terminal, falls_below.direction = True, -1
 
 
 def test_terminal_events_end_the_run(system, reference, plain):

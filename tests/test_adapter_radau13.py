@@ -11,34 +11,13 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.problems import FORMULATIONS
 from mbdae.support import FORMS
 
-from .helpers import BREAKS_AT, double_pendulum, torn, with_law
+from .helpers import BREAKS_AT, falls_below, loud, mass_start, with_law
 
 package = pytest.importorskip("pyradau13", reason="pyradau13 is not installed: pip install ./solvers/pyradau13")
 
 CELLS = [(None, 3), (5, 3), (None, 2), (5, 2), (9, 2), (13, 2), (None, 1), (5, 1), (9, 1), (13, 1)]  # order, level
 REFUSED = [form for form in FORMS if isinstance(SUPPORT[form], str)]
 TOL = 1e-6
-
-
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
-
-
-@pytest.fixture(scope="module")
-def reference(system):
-    """Dense output from very small tolerances and short steps."""
-    return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    return with_law(torn)
-
-
-def start_of(system, level=3):
-    problem = MassMatrix(system, level)
-    return problem, problem.pack(mbdae.assemble(system))[0]
 
 
 # --- forms -------------------------------------------------------------------------------------------------------------------------------
@@ -142,13 +121,6 @@ def test_first_step(system):
 # --- events, progress, limits ------------------------------------------------------------------------------------------------------------
 
 
-def falls_below(t, q, v):
-    return q[4] + 0.6
-
-
-falls_below.terminal, falls_below.direction = True, -1
-
-
 def test_terminal_events_end_the_run(system, reference):
     s = mbdae.solve(system, Radau13(max_step=0.02), (0.0, 0.5), events=falls_below)
     assert s.success
@@ -204,7 +176,7 @@ def test_exceptions_of_the_user_arrive_unchanged(error, t):
     with pytest.raises(type(error)) as caught:
         mbdae.solve(broken, Radau13(), (0.0, 0.2))
     assert caught.value is error
-    problem, y0 = start_of(broken)
+    problem, y0 = mass_start(broken)
     raised.clear()
     with pytest.raises(type(error)) as caught:
         package.radau13(**radau13_arguments(problem, events=[falls_below]), y0=y0, t=0.2)
@@ -224,7 +196,7 @@ def test_exceptions_of_other_functions_arrive_unchanged(system):
     with pytest.raises(ValueError) as caught:
         mbdae.solve(system, Radau13(), (0.0, 0.2), progress=stop)
     assert caught.value is error
-    problem, y0 = start_of(system)
+    problem, y0 = mass_start(system)
     raised.clear()
     with pytest.raises(ValueError) as caught:
         package.radau13(**radau13_arguments(problem, events=[stop]), y0=y0, t=0.2)
@@ -252,7 +224,7 @@ def test_values_that_are_never_finite_keep_the_start():
 
 def test_nothing_not_finite_gets_into_scripts(fragile):
     """Trap: NaN at the start of a step crashes the interpreter."""
-    problem, y0 = start_of(fragile)
+    problem, y0 = mass_start(fragile)
     with pytest.raises((RuntimeError, mbdae.boundary.SolverFailure)):
         package.radau13(**radau13_arguments(problem), y0=y0, t=0.2)
 
@@ -265,11 +237,6 @@ def test_a_singular_position_is_reported():
     assert s.status == Status.STEP_TOO_SMALL
     assert "RADAU: radau failed with idid = -3 (STEP SIZE BECOMES TOO SMALL) (last step ended at t = 0." in s.message
     assert s.t[-1] == pytest.approx(0.4, abs=1e-2)
-
-
-def loud(length, rate, t):
-    print("law")
-    return torn(length, rate, t)
 
 
 def test_nothing_is_printed_but_by_the_user(capfd):
@@ -290,7 +257,7 @@ def test_the_exact_jacobian_is_used_and_saves_evaluations(system):
     assert exact.statistics.residuals_jacobian == 0
     assert difference.statistics.residuals is None  # RADAU does not tell which evaluations were for differences
     np.testing.assert_allclose(exact.q[-1], difference.q[-1], atol=TOL)
-    problem, y0 = start_of(system)
+    problem, y0 = mass_start(system)
     calls = {}
     for jacobian in ("exact", "difference"):
         crossing = mbdae.boundary.Crossing(problem)
@@ -302,7 +269,7 @@ def test_the_exact_jacobian_is_used_and_saves_evaluations(system):
 
 def test_jacobian_and_mass_matrix_are_those_of_the_equations():
     """The mass matrix of this mechanism is not diagonal, its Jacobian not symmetric; RADAU wants both by columns."""
-    problem, y0 = start_of(mbdae.System(library.mechanism("andrews")))
+    problem, y0 = mass_start(mbdae.System(library.mechanism("andrews")))
     arguments = radau13_arguments(problem)
     rhs, J = arguments["rhs_fn"], arguments["jacobian_fn"](0.0, y0).copy()
     np.testing.assert_allclose(rhs(0.0, y0), problem.rhs(0.0, y0), atol=1e-12)
@@ -316,7 +283,7 @@ def test_jacobian_and_mass_matrix_are_those_of_the_equations():
 
 @pytest.mark.parametrize(("order", "level"), [(None, 3), (13, 2)])
 def test_problems_drop_into_radau13(system, reference, order, level):
-    problem, y0 = start_of(system, level)
+    problem, y0 = mass_start(system, level)
     times = [0.1, 0.2, 0.3]
     rows = package.radau13(**radau13_arguments(problem, 1e-8, 1e-10, order=order), y0=y0, t=times)
     assert rows.shape == (3, problem.n)
@@ -329,7 +296,7 @@ def test_events_drop_into_radau13(system):
     def clock(t, q, v):
         return t - 0.123
 
-    problem, y0 = start_of(system)
+    problem, y0 = mass_start(system)
     arguments = radau13_arguments(problem, events=[falls_below, clock])
     last, log = package.radau13(**arguments, y0=y0, t=0.5), arguments["dense_callback"]
     assert [len(times) for times in log.times] == [1, 1]

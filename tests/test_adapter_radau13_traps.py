@@ -8,26 +8,9 @@ from mbdae import MassMatrix, Status
 from mbdae.adapters.radau13 import Radau13, radau13_arguments
 from mbdae.adapters.scipy import SolveIvp
 
-from .helpers import double_pendulum, slider_crank, with_law
+from .helpers import falls_below, mass_start, slider_crank, with_law
 
 package = pytest.importorskip("pyradau13", reason="pyradau13 is not installed: pip install ./solvers/pyradau13")
-
-
-def start_of(system, level=3):
-    problem = MassMatrix(system, level)
-    return problem, problem.pack(mbdae.assemble(system))[0]
-
-
-def falls_below(t, q, v):
-    return q[4] + 0.6
-
-
-falls_below.terminal, falls_below.direction = True, -1
-
-
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
 
 
 def test_unknowns_come_in_the_order_of_their_index(system):
@@ -37,7 +20,7 @@ def test_unknowns_come_in_the_order_of_their_index(system):
         assert (np.diff(problem.index) >= 0).all()
         arguments = radau13_arguments(problem)
         assert [arguments[f"dae_index_{k}_count"] for k in (1, 2, 3)] == [int((problem.index == k).sum()) for k in (1, 2, 3)]
-    problem, y0 = start_of(system)
+    problem, y0 = mass_start(system)
     wrong = radau13_arguments(problem) | {"dae_index_1_count": problem.n, "dae_index_2_count": 0, "dae_index_3_count": 0, "max_steps": 2000}
     with pytest.raises(RuntimeError, match="radau failed"):
         package.radau13(**wrong, y0=y0, t=0.3)
@@ -45,7 +28,7 @@ def test_unknowns_come_in_the_order_of_their_index(system):
 
 def test_both_tolerances_are_vectors(system):
     """Trap: the package refuses a vector of absolute tolerances together with one relative tolerance."""
-    problem, y0 = start_of(system)
+    problem, y0 = mass_start(system)
     arguments = radau13_arguments(problem)
     assert arguments["reltol"].shape == arguments["abstol"].shape == (problem.n,)
     with pytest.raises(ValueError, match="reltol/abstol"):
@@ -85,7 +68,7 @@ def test_what_has_been_raised_once_is_raised_again(system):
             raise error
         return 0.1 * length
 
-    problem, y0 = start_of(with_law(law))
+    problem, y0 = mass_start(with_law(law))
     arguments = radau13_arguments(problem, events=[falls_below])
     assert np.isfinite(arguments["rhs_fn"](0.0, y0)).all()
     for call in (lambda: arguments["rhs_fn"](0.2, y0), lambda: arguments["rhs_fn"](0.0, y0), lambda: arguments["jacobian_fn"](0.0, y0),

@@ -1,6 +1,5 @@
 """Every example runs, and the scripts of the paper find what they claim, here in reduced settings; the full ones are marked slow."""
 
-import importlib
 import os
 import runpy
 import subprocess
@@ -15,9 +14,12 @@ from scipy.integrate import solve_ivp
 import mbdae
 from mbdae import library
 
+from .helpers import scripts_in
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PAPER = EXAMPLES / "papers" / "half_implicit"
 STEPS = (1e-3, 2e-3, 4e-3)
+script = scripts_in(PAPER)
 
 # Newton iterations per step of this implementation at the published settings, steps 1e-4, 1e-3, 1e-2
 ITERATIONS = {("fig4_double_pendulum", "HI"): (1.00, 2.05, 3.68), ("fig4_double_pendulum", "FI"): (2.83, 4.02, 6.48),
@@ -25,16 +27,7 @@ ITERATIONS = {("fig4_double_pendulum", "HI"): (1.00, 2.05, 3.68), ("fig4_double_
               ("fig6_four_link", "HI"): (1.00, 2.93, 6.00), ("fig6_four_link", "FI"): (2.00, 3.81, 7.09)}
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """Imports a script of the paper by name."""
-    monkeypatch.syspath_prepend(str(PAPER))
-    yield importlib.import_module
-    for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(PAPER))]:
-        del sys.modules[name]
-
-
-def assert_picture(path):
+def assert_whole_picture(path):
     """The file is a picture of decent size that is neither empty nor cut at its edges."""
     pixels = matplotlib.image.imread(path)[:, :, :3]
     assert min(pixels.shape[:2]) > 400
@@ -225,7 +218,7 @@ def test_order(script, tmp_path):
             assert slope["q"] is None and max(r.q for r in table if r.mechanism == mechanism) < 1e-10
             assert slope["v"] == pytest.approx(1.0, abs=0.1)
     fig.draw(table, tmp_path / "order.png")
-    assert_picture(tmp_path / "order.png")
+    assert_whole_picture(tmp_path / "order.png")
 
 
 def test_order_in_motion(script):
@@ -241,7 +234,7 @@ def test_energy(script, tmp_path):
     assert half.largest < 3.0 and half.t[-1] == pytest.approx(10.0)
     assert full.drift == -full.largest and full.drift < -80.0 * half.largest
     fig.draw(table, tmp_path / "energy.png")
-    assert_picture(tmp_path / "energy.png")
+    assert_whole_picture(tmp_path / "energy.png")
 
 
 @pytest.mark.parametrize("name", ["fig4_double_pendulum", "fig5_slider_crank", "fig6_four_link"])
@@ -253,7 +246,7 @@ def test_iterations(script, name, tmp_path, capsys):
     fig.report(table)
     assert "published" in capsys.readouterr().out
     fig.draw(table, tmp_path / "iterations.png")
-    assert_picture(tmp_path / "iterations.png")
+    assert_whole_picture(tmp_path / "iterations.png")
 
 
 def test_iterations_of_the_pendulum_are_the_published_ones(script):
@@ -268,7 +261,7 @@ def test_scaling(script, tmp_path):
     assert [r.published for r in table] == [None, (3.17, 5.85), (39.71, 88.18)]
     assert table[-1].seconds[0] < 320 * table[0].seconds[0]  # far from quadratic growth
     fig.draw(table, tmp_path / "scaling.png")
-    assert_picture(tmp_path / "scaling.png")
+    assert_whole_picture(tmp_path / "scaling.png")
 
 
 def test_friction(script, tmp_path):
@@ -282,7 +275,7 @@ def test_friction(script, tmp_path):
         assert abs(r.bend) == pytest.approx(abs(r.jump) * 2.69 / (2 * np.pi), rel=0.1)
         assert r.fastest < 0.02 * r.swing
     fig.draw(table, tmp_path / "friction.png")
-    assert_picture(tmp_path / "friction.png")
+    assert_whole_picture(tmp_path / "friction.png")
 
 
 def test_script_from_the_command_line(tmp_path):
@@ -291,7 +284,7 @@ def test_script_from_the_command_line(tmp_path):
     assert run.returncode == 0, run.stderr
     assert "4 bars" in run.stdout
     assert [f.name for f in (tmp_path / "new").iterdir()] == ["fig7_setup.png"]
-    assert_picture(tmp_path / "new" / "fig7_setup.png")
+    assert_whole_picture(tmp_path / "new" / "fig7_setup.png")
 
 
 def test_all_runs_every_figure(script):
@@ -303,7 +296,7 @@ def test_all_in_full(script, tmp_path, capsys):
     script("all").main(tmp_path)
     assert len(list(tmp_path.glob("*.png"))) == 8
     for picture in tmp_path.glob("*.png"):
-        assert_picture(picture)
+        assert_whole_picture(picture)
     assert "slopes" in capsys.readouterr().out
     fig = script("fig2_order")
     for (mechanism, method), slope in fig.slopes(fig.run()).items():

@@ -1,37 +1,22 @@
 """Table 2 and figure 7 of the paper on corrector iteration: the scripts in small, and in full behind `slow`."""
 
 import csv
-import importlib
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from mbdae import library
 from mbdae.adapters.sundae import Ida
 from mbdae.jacobians.strategy import as_strategy
 from mbdae.methods import find
 
+from .helpers import assert_picture, scripts_in
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "corrector_iteration"
 SPAN = (0.0, 20.0)
+script = scripts_in(PAPER)
 RTOL, ATOL = 1e-4, 1e-6
-
-
-def assert_picture(path):
-    with Image.open(path) as image:
-        assert image.format == "PNG" and min(image.size) > 300
-        assert len(image.convert("RGB").getcolors(1 << 24)) > 20
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Imports a script of the paper by name."""
-    monkeypatch.syspath_prepend(str(PAPER))
-    yield importlib.import_module
-    for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(PAPER))]:
-        del sys.modules[name]
 
 
 def test_extended_updates_save_most_of_the_jacobians_of_the_chain(script):

@@ -2,27 +2,18 @@
 
 import csv
 import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from mbdae import library
 from mbdae.integrators.structural.formula import newmark
 
+from .helpers import assert_picture, scripts_in
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "null_space"
-
-
-@pytest.fixture(scope="module")
-def script():
-    """Imports a script of the paper by name."""
-    sys.path.insert(0, str(PAPER))
-    yield importlib.import_module
-    sys.path.remove(str(PAPER))
-    for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(PAPER))]:
-        del sys.modules[name]
+script = scripts_in(PAPER, "module")
 
 
 # --- stiff pendulum ----------------------------------------------------------------------------------------------------------------------
@@ -200,7 +191,6 @@ def test_null_space_paper_in_small(script, tmp_path, capsys):
     tables |= {"figures8_10_failures.csv", "table3.csv", "table4.csv", "table3_published.csv", "table4_published.csv"}
     assert {p.name for p in tmp_path.iterdir()} == pictures | tables
     for name in sorted(pictures):
-        with Image.open(tmp_path / name) as image:
-            assert image.format == "PNG" and min(image.size) > 300 and len(image.convert("RGB").getcolors(1 << 24)) > 20
+        assert_picture(tmp_path / name)
     with open(tmp_path / "table3.csv", encoding="utf-8", newline="") as file:
         assert [r["coordinates"] for r in csv.DictReader(file)] == ["Cartesian 3D"] * 2 + ["Cartesian 2D"] * 2

@@ -1,42 +1,27 @@
 """The paper on projected Runge-Kutta methods: what it states of its three examples, and all scripts in small."""
 
 import csv
-import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import mbdae
 from mbdae import Status
 
+from .helpers import assert_picture, scripts_in
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "projected_rk"
 PROJECTED = ("R-K-PV", "R-K-PVAE-n", "R-K-PVAE-0")
 ALL = ("R-K-PVAE-n", "R-K-PVAE-0")
-
-
-@pytest.fixture(scope="module")
-def script():
-    """Imports a script of the paper by name; runs are kept from test to test."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(PAPER))
-        yield importlib.import_module
-    for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(PAPER))]:
-        del sys.modules[name]
+script = scripts_in(PAPER, "module")
 
 
 @pytest.fixture(scope="module")
 def common(script):
     return script("common")
-
-
-def assert_picture(path):
-    with Image.open(path) as image:
-        assert image.format == "PNG" and min(image.size) > 300
-        assert len(image.convert("RGB").getcolors(1 << 24)) > 20
 
 
 # --- definitions -------------------------------------------------------------------------------------------------------------------

@@ -2,25 +2,17 @@
 
 import csv
 import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from mbdae import library
 
+from .helpers import assert_picture, scripts_in
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "thesis"
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Imports a script of the thesis by name."""
-    monkeypatch.syspath_prepend(str(PAPER))
-    yield importlib.import_module
-    for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(PAPER))]:
-        del sys.modules[name]
+script = scripts_in(PAPER)
 
 
 def test_the_reference_is_that_of_the_library(script):
@@ -101,5 +93,4 @@ def test_thesis_in_small(script, tmp_path, capsys):
     with open(tmp_path / "tables20_23.csv", encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == 3 * 3 * 2 * 2
     for name in ("figure12.png", "figure13.png"):
-        with Image.open(tmp_path / name) as image:
-            assert image.format == "PNG" and min(image.size) > 300 and len(image.convert("RGB").getcolors(1 << 24)) > 20
+        assert_picture(tmp_path / name)

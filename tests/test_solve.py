@@ -8,7 +8,7 @@ from mbdae import FullyImplicit, HalfImplicit, Status
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
 
-from .helpers import GROUND, double_pendulum
+from .helpers import angle, double_pendulum, event
 
 METHODS = {
     "half-implicit": HalfImplicit(h=1e-3), "fully implicit": FullyImplicit(h=1e-3), "IDA": Ida(),
@@ -18,17 +18,6 @@ METHODS = {
 }
 ONE_STEP = ("half-implicit", "fully implicit")
 FEW = ("half-implicit", "fully implicit", "IDA", "CVODE BDF", "DOP853")
-
-
-@pytest.fixture(scope="module")
-def system():
-    return mbdae.System(double_pendulum())
-
-
-@pytest.fixture(scope="module")
-def reference(system):
-    """Dense output from very small tolerances and short steps."""
-    return mbdae.solve(system, SolveIvp("DOP853", max_step=5e-4), (0.0, 0.5), rtol=1e-11, atol=1e-12, dense_output=True).sol
 
 
 @pytest.fixture(params=METHODS)
@@ -205,25 +194,6 @@ def test_dense_output_and_output_times_together(system, name):
 
 
 # --- events --------------------------------------------------------------------------------------------------------------
-
-
-def event(f, **attributes):
-    def g(t, q, v):
-        return f(t, q, v)
-
-    g.__dict__.update(attributes)
-    return g
-
-
-@pytest.fixture(scope="module")
-def swing():
-    """A pendulum with small amplitude: angle `cos(w t)/100` from below."""
-    return mbdae.System(mbdae.Mechanism("swing", [mbdae.PlanarBody("b", 1.0, 1e-9, (1e-2, -1), -np.pi / 2 + 1e-2)],
-                                        [mbdae.PlanarRevolute("pin", GROUND, "b", s_j=(-1.0, 0.0))], gravity=(0, -np.pi**2, 0)))
-
-
-def angle(t, q, v):
-    return q[2] + np.pi / 2
 
 
 @pytest.mark.parametrize("name", FEW)

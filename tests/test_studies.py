@@ -17,6 +17,8 @@ from mbdae.studies import drawing
 from mbdae.studies.figures import save
 from mbdae.studies.viewpoint import Magnified, followed, prefix
 
+from .helpers import assert_picture
+
 GROUND = "ground"
 film = sys.modules["mbdae.studies.animate"]  # the package has a function of this name
 
@@ -45,13 +47,6 @@ def slider_crank():
 @pytest.fixture(scope="module")
 def motion(system):
     return mbdae.solve(system, mbdae.HalfImplicit(1e-2), (0.0, 0.5))
-
-
-def assert_picture(path):
-    """A PNG that shows something."""
-    with Image.open(path) as image:
-        assert image.format == "PNG" and min(image.size) > 300
-        assert len(image.convert("RGB").getcolors(1 << 24)) > 20
 
 
 # --- references ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import mbdae
 from mbdae import library
@@ -22,7 +21,7 @@ from mbdae.studies import reference
 from mbdae.studies.jacobian import EndValues, JacobianRow, Motion, jacobian_facts, jacobian_study, output_times, strategies_for
 from mbdae.studies.jacobian_figures import excitation_curve, output_curve, plot_groups, plot_pattern, plot_timeline
 
-from .helpers import need
+from .helpers import assert_picture, need
 
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "corrector_iteration"
 SPAN = (0.0, 20.0)
@@ -31,12 +30,6 @@ RTOL, ATOL = 1e-4, 1e-6
 
 def chain(links=4, **parameters):
     return mbdae.GGL(library.system("pendulum-chain", links=links, coordinates="classical", **parameters), "explicit")
-
-
-def assert_picture(path):
-    with Image.open(path) as image:
-        assert image.format == "PNG" and min(image.size) > 300
-        assert len(image.convert("RGB").getcolors(1 << 24)) > 20
 
 
 @pytest.fixture(scope="module")

@@ -1,37 +1,20 @@
 """The study of numberings: their measures, solvers that agree, growth of the cost; the thesis' tables and figures in small."""
 
 import csv
-import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import mbdae
 from mbdae import library
 from mbdae.studies.topology import ChainCost, chain_costs, growth, interleaved, joint_graph, numberings, reduced_pattern, solver_times
 
-from .helpers import double_pendulum
+from .helpers import assert_picture, double_pendulum, scripts_in
 from .test_kkt import four_bar
 
 THESIS = Path(__file__).parents[1] / "examples" / "papers" / "thesis"
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Imports a script of the thesis by name."""
-    monkeypatch.syspath_prepend(str(THESIS))
-    yield importlib.import_module
-    for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(THESIS))]:
-        del sys.modules[name]
-
-
-def assert_picture(path):
-    with Image.open(path) as image:
-        assert image.format == "PNG" and min(image.size) > 300
-        assert len(image.convert("RGB").getcolors(1 << 24)) > 20
+script = scripts_in(THESIS)
 
 
 # --- numberings ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import csv
 import json
 import os
 import platform
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from importlib import metadata as packages
 from pathlib import Path
@@ -50,13 +50,22 @@ def write_csv(path, rows):
     Parameters
     ----------
     path : str or Path
-    rows : sequence of dataclass instances of one type, at least one
+    rows : sequence of dataclass instances of one type or of dictionaries with the same keys, at least one
+
+    Raises
+    ------
+    ValueError
+        If a row has other fields than the first one.
     """
+    table = [row if isinstance(row, dict) else asdict(row) for row in rows]
+    head = list(table[0])
+    for k, row in enumerate(table):
+        if row.keys() != table[0].keys():
+            raise ValueError(f"row {k} has the fields {', '.join(map(str, row))} where the first one has {', '.join(map(str, head))}")
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([f.name for f in fields(rows[0])])
-        for row in rows:
-            writer.writerow(["" if value is None else value for value in asdict(row).values()])
+        writer.writerow(head)
+        writer.writerows([row[name] for name in head] for row in table)
 
 
 def write_json(path, content):

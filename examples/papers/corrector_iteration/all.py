@@ -1,25 +1,16 @@
 """Tables and figures of the paper, one after the other, and a summary. `make papers` runs this; it takes some minutes."""
 
-import importlib
-import time
-
 import common
+
+from mbdae.cli.scripts import output_folder, run_all
 
 SCRIPTS = ("figure7", "table2")
 
 
 def main(output, settings=None):
-    """Run every script; prints its numbers, then one line per script. `settings` are those of each, by its name."""
-    lines = []
-    for name in SCRIPTS:
-        print(f"\n{name}")
-        begin = time.perf_counter()
-        line = importlib.import_module(name).main(output, **(settings or {}).get(name, {}))
-        lines.append((name, f"{time.perf_counter() - begin:.0f} s", line))
-    print(f"\nFiles are in {output}.\n")
-    for name, seconds, line in lines:
-        print(f"  {name:<10}{seconds:>6}  {line}")
+    """Run every script, or only those with `settings`; prints its numbers, then one line per script."""
+    run_all(settings or SCRIPTS, output, settings)
 
 
 if __name__ == "__main__":
-    main(common.output_folder(__doc__))
+    main(output_folder(__doc__, common.OUTPUT))

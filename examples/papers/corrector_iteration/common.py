@@ -5,17 +5,17 @@ Appl. Mech. Engrg. 195 (2006) 6958-6973. Its solver is DASSL; DASPK is DASSL's s
 is DASPK in C. "sparse" of the paper is "estimated" here: groups of columns in a pattern that is estimated and grows.
 """
 
-import argparse
 from dataclasses import dataclass, fields
-from pathlib import Path
 from statistics import median
 
 import mbdae
 from mbdae import library
+from mbdae.cli import scripts
 from mbdae.methods import find
 from mbdae.studies import reference
 from mbdae.studies.jacobian import JacobianRow, Motion, jacobian_study, output_times
 
+OUTPUT = "results/papers/corrector_iteration"  # default of --output
 SOLVERS = ("Odes:ddaspk:ggl", "Ida:ggl", "Bdf:ggl")
 FREQUENCIES = ("0.05 Hz", "0.05 rad/s")  # two readings of the paper's "0.05 Hz"
 NEARBY = tuple(1.02**k for k in range(-7, 8))  # factors on the tolerances
@@ -148,16 +148,14 @@ _HEAD = ("strategy", "cpu [s]", "publ.", "percent", "publ.", "#Je", "nearby", "p
 def show(lines):
     """Print a table: what was found, the median and the range of the runs nearby, what is published; columns without numbers left out."""
     cells = [_cells(line) for line in lines]
-    keep = [k for k in range(len(_HEAD)) if any(c[k] != "-" for c in cells)]
-    columns = [[text[k] for text in (_HEAD, *cells)] for k in keep]
-    for texts in zip(*([text.rjust(max(map(len, column))) for text in column] for column in columns)):
-        print("  " + "  ".join(texts))
+    keep = [k for k in range(len(_HEAD)) if any(row[k] is not None for row in cells)]
+    scripts.show([[row[k] for k in keep] for row in cells], [_HEAD[k] for k in keep])
 
 
 def _cells(line):
     r, p = line.row, line.published
     if not r.success:
-        return [r.strategy, r.status] + ["-"] * (len(_HEAD) - 2)
+        return [r.strategy, r.status] + [None] * (len(_HEAD) - 2)
 
     def theirs(name):
         return _text(getattr(p, name, None))
@@ -170,12 +168,12 @@ def _cells(line):
 
 
 def _text(x, form="g"):
-    return "-" if x is None else f"{x:{form}}"
+    return None if x is None else f"{x:{form}}"
 
 
 def _around(line, name):
     if line.span(name) is None:
-        return "-"
+        return None
     low, high = line.span(name)
     return f"{line.middle(name):.0f} ({low:.0f}-{high:.0f})"
 
@@ -185,13 +183,3 @@ def as_rows(lines, **more):
     return [{**more, **{f.name: getattr(line.row, f.name) for f in fields(line.row)},
              **{f"nearby_{name}": line.middle(name) for name in ("jacobians", "updates", "evaluations", "error_end", "error_late")},
              **{f"published_{f.name}": getattr(line.published, f.name, None) for f in fields(Published)[1:]}} for line in lines]
-
-
-def output_folder(description):
-    """The folder named on the command line, made if it is not there."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = Path("results/papers/corrector_iteration")
-    parser.add_argument("--output", type=Path, default=default, metavar="DIR", help="folder for the files")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

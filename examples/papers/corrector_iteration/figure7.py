@@ -7,6 +7,7 @@ each. Counts are those of single runs; table2.py tells how much they scatter.
 
 import common
 
+from mbdae.cli.scripts import output_folder
 from mbdae.studies.figures import save
 from mbdae.studies.jacobian import jacobian_study, output_times
 from mbdae.studies.jacobian_figures import excitation_curve, plot_timeline
@@ -46,4 +47,4 @@ def main(output, **settings):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

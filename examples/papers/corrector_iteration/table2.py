@@ -13,9 +13,10 @@ What differs, and what comes out:
 - The residual is compiled, a few microseconds per evaluation, so little time is saved by fewer of them.
 """
 
-import csv
-
 import common
+
+from mbdae.cli.scripts import output_folder
+from mbdae.studies import write_csv
 
 CASES = tuple((links, frequency) for links in common.TABLE_2 for frequency in common.FREQUENCIES)
 STRATEGIES = ("dense", "estimated", "dense:extended", "estimated:extended")
@@ -55,10 +56,7 @@ def write(table, path):
     """All lines as CSV."""
     rows = [row for (links, frequency, solver), lines in table.items()
             for row in common.as_rows(lines, links=links, frequency=frequency, solver=solver)]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(path, rows)
 
 
 def main(output, **settings):
@@ -72,4 +70,4 @@ def main(output, **settings):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

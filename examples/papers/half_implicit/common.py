@@ -4,9 +4,7 @@ The paper: L. Fang, A. Kissel, R. Zhang, D. Negrut, "On the use of half-implicit
 Nonlinear Dynam. 18 (2023) 014501. HI is its half-implicit, FI its fully implicit method.
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -16,6 +14,7 @@ from mbdae import library
 from mbdae.studies import ReferenceSolution, kinematic_reference
 from mbdae.studies.figures import COLOURS, GREY
 
+OUTPUT = "results/papers/half_implicit"  # default of --output
 METHODS = {"HI": mbdae.HalfImplicit, "FI": mbdae.FullyImplicit}
 LOOK = {"HI": {"color": COLOURS[0], "marker": "o", "markersize": 5.0}, "FI": {"color": COLOURS[1], "marker": "s", "markersize": 4.6}}
 TITLES = {"double-pendulum": "double pendulum", "slider-crank": "slider-crank", "four-link": "four-link mechanism"}
@@ -138,17 +137,11 @@ def pendulum_coordinates(y):
 # --- tables and pictures -----------------------------------------------------------------------------------------------------------------
 
 
-def show(rows, columns):
-    """Print a table; `columns` maps the head of each column to a function of the row that returns its text."""
-    cells = [list(columns)] + [[text(row) for text in columns.values()] for row in rows]
-    widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
-    for line in cells:
-        print("  " + "  ".join(text.rjust(width) for text, width in zip(line, widths)))
-
-
-def number(x, digits=3):
-    """A number as text, a dash for `None`."""
-    return "-" if x is None else f"{x:.{digits}g}"
+def present(table, report, draw, summary, path):
+    """Print rows by `report(table)`, draw them by `draw(table, path)`; returns the line for the summary, `summary(table)`."""
+    report(table)
+    draw(table, path)
+    return summary(table)
 
 
 def slope(h, errors):
@@ -167,12 +160,3 @@ def guide(axis, h, level, text="slope 1"):
 def letter(axis, text):
     """Title of one panel, at its left."""
     axis.set_title(text, loc="left", color="#222222", fontsize=9)
-
-
-def output_folder(description):
-    """The folder named on the command line, made if it is not there."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("results/papers/half_implicit"), metavar="DIR", help="folder for the picture")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

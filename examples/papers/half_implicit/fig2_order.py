@@ -25,6 +25,7 @@ import common
 import numpy as np
 
 import mbdae
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import errors
 from mbdae.studies.figures import GREY, new_figure, save, style
 
@@ -82,13 +83,13 @@ def slopes(table, largest=ASYMPTOTIC):
 
 def report(table, moving):
     """Print errors and slopes; `moving` belongs to the double pendulum started in motion."""
-    common.show(table, {"mechanism": lambda r: r.mechanism, "method": lambda r: r.method, "h [s]": lambda r: f"{r.h:g}",
-                        "measure": lambda r: f"{r.measure:.2e}", "q": lambda r: f"{r.q:.1e}", "v": lambda r: f"{r.v:.2e}"})
+    show([(r.mechanism, r.method, f"{r.h:g}", f"{r.measure:.2e}", f"{r.q:.1e}", f"{r.v:.2e}") for r in table],
+         ("mechanism", "method", "h [s]", "measure", "q", "v"))
     print("\n  fitted slopes (published: 1.0 in every case); a dash: exact to rounding and Newton's tolerance")
-    fitted = [(*key, s) for key, s in slopes(table).items()]
-    fitted += [(f"{name}, in motion", method, s) for (name, method), s in slopes(moving, {}).items()]
-    common.show(fitted, {"mechanism": lambda r: r[0], "method": lambda r: r[1], "steps up to": lambda r: f"{r[2]['largest']:g}",
-                         **{b: lambda r, b=b: "-" if r[2][b] is None else f"{r[2][b]:.2f}" for b in ("measure", "q", "v")}})
+    fitted = slopes(table) | {(f"{name}, in motion", method): s for (name, method), s in slopes(moving, {}).items()}
+    blocks = ("measure", "q", "v")
+    show([(*key, f"{s['largest']:g}", *(None if s[b] is None else f"{s[b]:.2f}" for b in blocks)) for key, s in fitted.items()],
+         ("mechanism", "method", "steps up to", *blocks))
 
 
 def draw(table, path):
@@ -147,4 +148,4 @@ def main(output):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import common
 import numpy as np
 
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies.figures import GREY, new_figure, save, style
 
 
@@ -43,8 +44,7 @@ def run(h=1e-3, t_end=10.0):
 
 def report(table):
     """Print the energies."""
-    common.show(table, {"method": lambda r: r.method, "drift at the end [J]": lambda r: f"{r.drift:.3g}",
-                        "largest departure [J]": lambda r: f"{r.largest:.3g}"})
+    show([(r.method, f"{r.drift:.3g}", f"{r.largest:.3g}") for r in table], ("method", "drift at the end [J]", "largest departure [J]"))
 
 
 def draw(table, path):
@@ -71,13 +71,10 @@ def summary(table):
     return "; ".join(f"{r.method} drifts by {r.drift:.3g} J, at most {r.largest:.3g} J" for r in table)
 
 
-def main(output):
+def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    table = run()
-    report(table)
-    draw(table, output / "fig3_energy.png")
-    return summary(table)
+    return common.present(run(**settings), report, draw, summary, output / "fig3_energy.png")
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

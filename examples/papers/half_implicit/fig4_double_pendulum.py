@@ -11,6 +11,8 @@ import common
 import performance
 from performance import draw, report, summary
 
+from mbdae.cli.scripts import output_folder
+
 MECHANISM = "double-pendulum"
 
 
@@ -19,13 +21,10 @@ def run(t_end=8.0, repeats=5):
     return performance.run(MECHANISM, t_end, repeats)
 
 
-def main(output):
+def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    table = run()
-    report(table)
-    draw(table, output / "fig4_double_pendulum.png")
-    return summary(table)
+    return common.present(run(**settings), report, draw, summary, output / "fig4_double_pendulum.png")
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

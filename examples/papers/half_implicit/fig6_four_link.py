@@ -12,6 +12,8 @@ import common
 import performance
 from performance import draw, report, summary
 
+from mbdae.cli.scripts import output_folder
+
 MECHANISM = "four-link"
 
 
@@ -20,13 +22,10 @@ def run(t_end=8.0, repeats=5):
     return performance.run(MECHANISM, t_end, repeats)
 
 
-def main(output):
+def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    table = run()
-    report(table)
-    draw(table, output / "fig6_four_link.png")
-    return summary(table)
+    return common.present(run(**settings), report, draw, summary, output / "fig6_four_link.png")
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

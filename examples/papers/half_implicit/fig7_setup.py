@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 import mbdae
+from mbdae.cli.scripts import output_folder, show
 from mbdae.model import rotations
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
@@ -43,8 +44,8 @@ def _points(q):
 
 def report(table):
     """Print where the free end goes."""
-    common.show(table, {"t [s]": lambda r: f"{r.t:.1f}", "end of the chain [m]": lambda r: np.array2string(r.points[-1], precision=3),
-                        "spins [rad/s]": lambda r: np.array2string(r.spins, precision=3)})
+    show([(f"{r.t:.1f}", np.array2string(r.points[-1], precision=3), np.array2string(r.spins, precision=3)) for r in table],
+         ("t [s]", "end of the chain [m]", "spins [rad/s]"))
 
 
 def draw(table, path):
@@ -114,13 +115,10 @@ def summary(table):
     return f"{len(table[0].spins)} bars, drawn up to {table[-1].t:g} s"
 
 
-def main(output):
+def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    table = run()
-    report(table)
-    draw(table, output / "fig7_setup.png")
-    return summary(table)
+    return common.present(run(**settings), report, draw, summary, output / "fig7_setup.png")
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import common
 
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies.figures import GREY, new_figure, save, style
 
 LINKS = (1, 2, 4, 6, 8, 16, 32)
@@ -43,13 +44,14 @@ def run(links=LINKS, h=1e-3, t_end=3.0, repeats=5):
 
 def report(table):
     """Print ours beside what is published."""
-    columns = {"links": lambda r: str(r.links)}
-    for k, method in enumerate(common.METHODS):
-        columns |= {f"{method} [s]": lambda r, k=k: f"{r.seconds[k]:.3g}",
-                    f"published {method} [s]": lambda r, k=k: common.number(r.published and r.published[k], 4),
-                    f"{method} iterations": lambda r, k=k: f"{r.iterations[k]:.2f}"}
-    columns |= {"FI/HI": lambda r: f"{r.ratio:.2f}", "published": lambda r: common.number(r.published and r.published[1] / r.published[0])}
-    common.show(table, columns)
+    head = [text for method in common.METHODS for text in (f"{method} [s]", f"published {method} [s]", f"{method} iterations")]
+    show([_cells(r) for r in table], ["links", *head, "FI/HI", "published"])
+
+
+def _cells(r):
+    there = r.published or (None, None)
+    found = [text for k in (0, 1) for text in (f"{r.seconds[k]:.3g}", there[k] and f"{there[k]:.4g}", f"{r.iterations[k]:.2f}")]
+    return [r.links, *found, f"{r.ratio:.2f}", there[0] and f"{there[1] / there[0]:.3g}"]
 
 
 def draw(table, path):
@@ -88,13 +90,10 @@ def summary(table):
             f"{table[-1].links} bars: HI {table[-1].seconds[0]:.2f} s")
 
 
-def main(output):
+def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    table = run()
-    report(table)
-    draw(table, output / "fig8_scaling.png")
-    return summary(table)
+    return common.present(run(**settings), report, draw, summary, output / "fig8_scaling.png")
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -16,6 +16,7 @@ import common
 import numpy as np
 
 from mbdae import library
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import observe
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
@@ -90,9 +91,8 @@ def _row(mu, h, t_end):
 
 def report(table):
     """Print swings and jumps."""
-    common.show(table, {"mu": lambda r: f"{r.mu:g}", "swing [N m]": lambda r: f"{r.swing:.3f}",
-                        "largest change in a step [N m]": lambda r: f"{r.fastest:.4f}", "bend [N m/s]": lambda r: f"{r.bend:.1f}",
-                        "jump of friction [N]": lambda r: f"{r.jump:.1f}", "error against the limit [N m]": lambda r: f"{r.error:.1e}"})
+    show([(f"{r.mu:g}", f"{r.swing:.3f}", f"{r.fastest:.4f}", f"{r.bend:.1f}", f"{r.jump:.1f}", f"{r.error:.1e}") for r in table],
+         ("mu", "swing [N m]", "largest change in a step [N m]", "bend [N m/s]", "jump of friction [N]", "error against the limit [N m]"))
     print("  slider reverses at", ", ".join(f"{t:.3f}" for t in table[0].reversals), "s")
 
 
@@ -125,13 +125,10 @@ def summary(table):
     return "; ".join(f"mu = {r.mu:g}: swing {r.swing:.3f} N m, bend {abs(r.bend):.1f} N m/s" for r in table)
 
 
-def main(output):
+def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    table = run()
-    report(table)
-    draw(table, output / "fig9_friction.png")
-    return summary(table)
+    return common.present(run(**settings), report, draw, summary, output / "fig9_friction.png")
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

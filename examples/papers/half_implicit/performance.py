@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import common
 
+from mbdae.cli.scripts import show
 from mbdae.studies.figures import GREY, new_figure, save, style
 
 
@@ -35,9 +36,9 @@ def ratios(table):
 
 def report(table):
     """Print ours beside what is published."""
-    common.show(table, {"method": lambda r: r.method, "h [s]": lambda r: f"{r.h:g}", "tolerance": lambda r: f"{r.tol:g}",
-                        "iterations": lambda r: f"{r.iterations:.2f}", "published": lambda r: f"{r.published_iterations:.2f}",
-                        "CPU time [s]": lambda r: f"{r.seconds:.3g}", "published [s]": lambda r: f"{r.published_seconds:.3g}"})
+    show([(r.method, f"{r.h:g}", f"{r.tol:g}", f"{r.iterations:.2f}", f"{r.published_iterations:.2f}", f"{r.seconds:.3g}",
+           f"{r.published_seconds:.3g}") for r in table],
+         ("method", "h [s]", "tolerance", "iterations", "published", "CPU time [s]", "published [s]"))
     for h, (here, there) in ratios(table).items():
         print(f"  h = {h:g}: HI takes {here:.2f} of the time of FI (published {there:.2f})")
 

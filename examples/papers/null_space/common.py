@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: methods, runs and whether they are stable, panels, printed tables, files.
+"""What the scripts of this folder share: methods, runs and whether they are stable, panels.
 
 The paper: I. Fernandez de Bustos, H. Uriarte, G. Urkullu, V. Garcia-Marina (2021), on Newmark's method in null-space coordinates. It calls
 `alpha` what others call `gamma`.
@@ -11,10 +11,8 @@ What it leaves open, and what is done here:
   the motion begins with accelerations of 3e5 rad/s^2.
 """
 
-import argparse
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -22,6 +20,7 @@ import mbdae
 from mbdae import library
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
+OUTPUT = "results/papers/null_space"  # default of --output
 DARK = "#222222"
 TRAPEZOIDAL, FOX_GOODWIN, CENTRAL = mbdae.TRAPEZOIDAL, mbdae.FOX_GOODWIN, mbdae.CENTRAL_DIFFERENCES
 GROWN = 2.0  # times the largest value of the exact motion: more is instability, for the paper's stable runs stay below 1.4
@@ -141,23 +140,3 @@ def _told(motion):
 def letter(axis, text):
     """Title of one panel, at its left."""
     axis.set_title(text, loc="left", color=DARK, fontsize=8.5)
-
-
-# --- tables and files --------------------------------------------------------------------------------------------------------------------
-
-
-def show(rows, columns):
-    """Print a table; `columns` maps the head of each column to a function of the row that returns its text."""
-    cells = [list(columns)] + [[text(row) for text in columns.values()] for row in rows]
-    widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
-    for line in cells:
-        print("  " + "  ".join(text.ljust(width) if k == 0 else text.rjust(width) for k, (text, width) in enumerate(zip(line, widths))))
-
-
-def output_folder(description):
-    """The folder named on the command line, made if it is not there."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("results/papers/null_space"), metavar="DIR", help="folder for the files")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

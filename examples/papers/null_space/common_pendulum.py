@@ -9,6 +9,7 @@ from functools import cache
 import common
 import numpy as np
 
+from mbdae.cli.scripts import show
 from mbdae.studies import write_csv
 
 T_END = 130.0
@@ -82,9 +83,8 @@ def rows(figure, motions):
 
 def report(table):
     """Print rows."""
-    common.show(table, {"figure": lambda r: str(r.figure), "step [s]": lambda r: f"{r.h:g}", "published": lambda r: r.published,
-                        "here": lambda r: r.here, "end [s]": lambda r: f"{r.t_end:.4g}",
-                        "largest angle [rad]": lambda r: f"{r.largest:.4f}", "error [rad]": lambda r: f"{r.error:.1e}"})
+    show([(r.figure, f"{r.h:g}", r.published, r.here, f"{r.t_end:.4g}", f"{r.largest:.4f}", f"{r.error:.1e}") for r in table],
+         ("figure", "step [s]", "published", "here", "end [s]", "largest angle [rad]", "error [rad]"))
 
 
 def redo(figures, output, name, t_end=T_END):

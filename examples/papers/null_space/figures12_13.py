@@ -7,6 +7,8 @@ that the iteration fails in the end.
 import common
 from common_pendulum import STABLE, T_END, UNSTABLE, Figure, redo
 
+from mbdae.cli.scripts import output_folder
+
 FIGURES = (
     Figure(12, "Fox-Goodwin, null-space coordinates", "null space", common.FOX_GOODWIN,
            {0.1: STABLE, 0.6: STABLE, 0.78: STABLE, 0.79: UNSTABLE}),
@@ -21,4 +23,4 @@ def main(output, t_end=T_END):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -11,6 +11,7 @@ import common
 import common_double as double
 import numpy as np
 
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
 from mbdae.studies.figures import COLOURS, new_figure, save, style
 
@@ -53,10 +54,9 @@ def row(rule, s, reference):
 
 def report(table):
     """Print the rows."""
-    common.show(table, {"method": lambda r: r.method, "alpha": lambda r: f"{r.alpha:.7g}", "beta": lambda r: f"{r.beta:.7g}",
-                        "published": lambda r: r.published, "here": lambda r: "ends" if r.success else f"fails at {r.t_end:.4g} s",
-                        "largest force [N]": lambda r: f"{r.largest:.3g}", "swings by [N]": lambda r: f"{r.swing:.2g}",
-                        "angle off by [rad]": lambda r: f"{r.error:.1e}"})
+    show([(r.method, f"{r.alpha:.7g}", f"{r.beta:.7g}", r.published, "ends" if r.success else f"fails at {r.t_end:.4g} s",
+           f"{r.largest:.3g}", f"{r.swing:.2g}", f"{r.error:.1e}") for r in table],
+         ("method", "alpha", "beta", "published", "here", "largest force [N]", "swings by [N]", "angle off by [rad]"))
 
 
 def draw_angle(runs, exact, path):
@@ -104,4 +104,4 @@ def main(output, t_end=T_END):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -10,6 +10,7 @@ import common
 import common_double as double
 import numpy as np
 
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
@@ -45,9 +46,8 @@ def rows(t, norms):
 
 def report(table):
     """Print the rows."""
-    common.show(table, {"figure": lambda r: str(r.figure), "constraints on": lambda r: r.level,
-                        "published below": lambda r: f"{r.published:.0e}", "first 0.05 s": lambda r: f"{r.start:.1e}",
-                        "later": lambda r: f"{r.later:.1e}"})
+    show([(r.figure, r.level, f"{r.published:.0e}", f"{r.start:.1e}", f"{r.later:.1e}") for r in table],
+         ("figure", "constraints on", "published below", "first 0.05 s", "later"))
 
 
 def draw_angles(s, path):
@@ -90,4 +90,4 @@ def main(output, t_end=T_END):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

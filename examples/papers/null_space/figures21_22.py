@@ -15,6 +15,7 @@ import common
 import common_double as double
 import numpy as np
 
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
 from mbdae.studies.figures import COLOURS, GREY, look, new_figure, save, style
 from mbdae.studies.stability import allowed_steps, largest_frequencies
@@ -65,8 +66,8 @@ def report(table, t, omega):
     late = omega[t >= double.BEGIN]
     print(f"  largest frequency {omega.max():.1f} rad/s, from {double.BEGIN:g} s on {late.min():.1f} to {late.max():.1f} rad/s; "
           f"Fox-Goodwin up to {LIMIT / omega.max():.3e} s")
-    common.show(table, {"step [s]": lambda r: f"{r.h:g}", "by the limit": lambda r: r.expected, "here": lambda r: r.here,
-                        "growth": lambda r: f"{r.growth:.2g}", "elbow bent by [rad]": lambda r: f"{r.bend:.1e}"})
+    show([(f"{r.h:g}", r.expected, r.here, f"{r.growth:.2g}", f"{r.bend:.1e}") for r in table],
+         ("step [s]", "by the limit", "here", "growth", "elbow bent by [rad]"))
 
 
 def draw_frequencies(t, omega, path):
@@ -124,4 +125,4 @@ def main(output, t_end=T_END, every=20):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -15,6 +15,7 @@ import common
 import numpy as np
 
 from mbdae import library
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import observe, write_csv
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies.stability import allowed_steps, largest_frequencies
@@ -109,10 +110,9 @@ def frequencies(t_end=T_END, small=SMALL, every=10):
 
 def report(table, omega):
     """Print rows and frequencies."""
-    common.show(table, {"method": lambda r: r.method, "step [s]": lambda r: f"{r.h:g}",
-                        "here": lambda r: "ends" if r.success else f"fails at {r.t_end:.3g} s",
-                        "error of F [m]": lambda r: f"{r.error_pin:.2e}",
-                        "of the crank [rad]": lambda r: f"{r.error_crank:.2e}", "largest multiplier": lambda r: f"{r.multiplier:.4g}"})
+    show([(r.method, f"{r.h:g}", "ends" if r.success else f"fails at {r.t_end:.3g} s", f"{r.error_pin:.2e}", f"{r.error_crank:.2e}",
+           f"{r.multiplier:.4g}") for r in table],
+         ("method", "step [s]", "here", "error of F [m]", "of the crank [rad]", "largest multiplier"))
     print(f"  published error {PUBLISHED['error']:.2e}; " + ", ".join(f"{name} {value:.2e}" for name, value in OTHERS.items()))
     limit = common.null_space(1.0).formula.limit()
     for name, published, values in (("without constraints", f"{PUBLISHED['frequency']}", omega[2]), ("reduced system", "-", omega[1])):
@@ -173,4 +173,4 @@ def main(output, t_end=T_END, small=SMALL, every=10):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -7,6 +7,8 @@ always.
 import common
 from common_pendulum import STABLE, T_END, UNSTABLE, Figure, redo
 
+from mbdae.cli.scripts import output_folder
+
 FIGURES = (
     Figure(3, "central differences, minimal coordinates", "minimal", common.CENTRAL,
            {0.01: STABLE, 0.1: STABLE, 0.6: STABLE, 0.7: UNSTABLE}),
@@ -23,4 +25,4 @@ def main(output, t_end=T_END):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

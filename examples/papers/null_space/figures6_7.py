@@ -7,6 +7,8 @@ multipliers grow like `((1/2 - beta)/beta)^n = 5^n`.
 import common
 from common_pendulum import FAILS, STABLE, T_END, Figure, redo
 
+from mbdae.cli.scripts import output_folder
+
 FIGURES = (
     Figure(6, "trapezoidal rule, constraints on positions", "classical", common.TRAPEZOIDAL,
            {0.1: STABLE, 0.7: STABLE, 0.79: STABLE, 6.0: STABLE}),
@@ -21,4 +23,4 @@ def main(output, t_end=T_END):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -16,6 +16,7 @@ import common_pendulum as pendulum
 import numpy as np
 
 from mbdae import library
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import observe, write_csv
 from mbdae.studies.figures import COLOURS, new_figure, save, style
 
@@ -96,16 +97,14 @@ def failures(torques=TORQUES, steps=STEPS, t_end=LONG):
 
 def report(table, failed, t_end=LONG):
     """Print both tables; the paper has a failure of the classical method at 9 N m only."""
-    common.show(table, {"coordinates": lambda r: r.way, "torque [N m]": lambda r: f"{r.torque:g}",
-                        "published": lambda r: "fails" if r.way == "classical" and r.torque == 9.0 else "works",
-                        "here": lambda r: "works" if r.success else f"fails at {r.t_end:.4g} s",
-                        "largest angle [rad]": lambda r: f"{r.largest:.4f}", "error [rad]": lambda r: f"{r.error:.1e}",
-                        "force swings by [N]": lambda r: f"{r.swing:.1e}"})
+    show([(r.way, f"{r.torque:g}", "fails" if r.way == "classical" and r.torque == 9.0 else "works",
+           "works" if r.success else f"fails at {r.t_end:.4g} s", f"{r.largest:.4f}", f"{r.error:.1e}", f"{r.swing:.1e}") for r in table],
+         ("coordinates", "torque [N m]", "published", "here", "largest angle [rad]", "error [rad]", "force swings by [N]"))
     steps = list(dict.fromkeys(f.h for f in failed))
-    when = {(f.torque, f.h): "-" if f.t is None else f"{f.t:.4g}" for f in failed}
+    when = {(f.torque, f.h): None if f.t is None else f"{f.t:.4g}" for f in failed}
     print(f"\n  the classical method fails at [s], by step, within {t_end:g} s")
-    common.show(list(dict.fromkeys(f.torque for f in failed)),
-                {"torque [N m]": lambda torque: f"{torque:g}", **{f"{h:g} s": lambda torque, h=h: when[torque, h] for h in steps}})
+    torques = dict.fromkeys(f.torque for f in failed)
+    show([(f"{torque:g}", *(when[torque, h] for h in steps)) for torque in torques], ("torque [N m]", *(f"{h:g} s" for h in steps)))
 
 
 def draw_pins(runs, path):
@@ -146,4 +145,4 @@ def main(output, torques=TORQUES, t_end=T_END, steps=STEPS, long=LONG):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -15,6 +15,7 @@ import common
 import numpy as np
 
 import mbdae
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
 from mbdae.studies.figures import GREY, look, new_figure, save, style
 
@@ -155,8 +156,7 @@ def report(benchmark, table):
               f"{p.drift:.2g}", f"{p.seconds:.4g}", "", p.processor) for p in benchmark.published]
     lines += [("NullSpaceNewmark", r.rule, r.coordinates, f"{r.step:g}", f"{r.drift:.3g}", f"{r.seconds:.4f}", f"{r.fastest:.4f}",
                "this machine") for r in table]
-    heads = ("method (* comparable)", "author, rule", "coordinates", "step [s]", "drift [J]", "CPU [s]", "fastest", "processor")
-    common.show(lines, {head: (lambda line, k=k: line[k]) for k, head in enumerate(heads)})
+    show(lines, ("method (* comparable)", "author, rule", "coordinates", "step [s]", "drift [J]", "CPU [s]", "fastest", "processor"))
 
 
 def draw(benchmark, path, t_end=T_END, steps=CURVE):
@@ -195,4 +195,4 @@ def main(output, t_end=T_END, repeats=REPEATS, rules=tuple(RULES), bracket=BRACK
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -1,26 +1,18 @@
 """All figures and tables of the paper in this folder, one after the other, and a summary. `make papers` runs this, for a minute or two."""
 
-import importlib
-import time
 from pathlib import Path
 
 import common
 
-SCRIPTS = tuple(sorted(f.stem for f in Path(__file__).parent.glob("*.py") if not f.stem.startswith(("all", "common"))))
+from mbdae.cli.scripts import output_folder, run_all, scripts_of
+
+SCRIPTS = scripts_of(Path(__file__).parent)
 
 
 def main(output, settings=None):
     """Run every script, or only those with `settings`; prints its numbers, then one line per script."""
-    lines = []
-    for name in settings or SCRIPTS:
-        print(f"\n{name}")
-        begin = time.perf_counter()
-        line = importlib.import_module(name).main(output, **(settings or {}).get(name, {}))
-        lines.append((name, f"{time.perf_counter() - begin:.0f} s", line))
-    print(f"\nFiles are in {output}.\n")
-    for name, seconds, line in lines:
-        print(f"  {name:<16}{seconds:>6}  {line}")
+    run_all(settings or SCRIPTS, output, settings)
 
 
 if __name__ == "__main__":
-    main(common.output_folder(__doc__))
+    main(output_folder(__doc__, common.OUTPUT))

@@ -9,6 +9,8 @@ import numpy as np
 
 import mbdae
 from mbdae.adapters.scipy import SolveIvp
+from mbdae.cli.scripts import output_folder, show
+from mbdae.studies import write_csv
 from mbdae.studies.figures import COLOURS, new_figure, save, style
 
 EXAMPLE, FLOOR, PARTS = common.PENDULUM, 1e-17, 30
@@ -64,13 +66,13 @@ def main(output, t_end=EXAMPLE.t_end):
     """Run, print, draw, write; returns the line for the summary."""
     runs = study(t_end)
     table = rows(runs)
-    common.show([[f"{r['method']}, {PROJECTIONS[r['project']][0]}", str(r["steps"]), *(f"{r[k]:.1e}" for k in common.QUANTITIES)]
+    show([[f"{r['method']}, {PROJECTIONS[r['project']][0]}", r["steps"], *(f"{r[k]:.1e}" for k in common.QUANTITIES)]
                  for r in table], ["", "steps", "position", "velocity", "acceleration", "energy [J]"])
     draw(runs, output / "around_others.png", t_end)
-    common.write(table, output / "around_others.csv")
+    write_csv(output / "around_others.csv", table)
     kept = ", ".join(f"{r['energy']:.1e}" for r in table if r["project"] == "PVAE-0")
     return f"energy errors with PVAE-0: {kept} J"
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: the three examples, the four methods, errors as they are defined here, tables, command line.
+"""What the scripts of this folder share: the three examples, the four methods, errors as they are defined here.
 
 The paper: Y. Wei, Z. Deng, Q. Li, B. Wang, "Projected Runge-Kutta methods for constrained Hamiltonian systems", Applied Mathematics and
 Mechanics 37 (2016) 1077-1094. Its methods are Gauss formulas of three stages with projections to what is nearest by the sum of squares.
@@ -15,12 +15,9 @@ Errors. Of a rod with `d = r_j - r_i`, its derivatives `d'`, `d''` from the velo
 In example 1, `l = 1 m`, the first three are the constraint errors themselves, and the energy error is `|H - H0|` [J].
 """
 
-import argparse
-import csv
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +28,7 @@ from mbdae.model.bodies import GROUND
 from mbdae.model.joints import Rod
 from mbdae.studies.figures import COLOURS
 
+OUTPUT = "results/papers/projected_rk"  # default of --output
 METHODS = {"R-K": "", "R-K-PV": "PV", "R-K-PVAE-n": "PVAE-n", "R-K-PVAE-0": "PVAE-0"}
 LOOK = {"R-K": {"color": COLOURS[6]}, "R-K-PV": {"color": COLOURS[1]}, "R-K-PVAE-n": {"color": COLOURS[2]},
         "R-K-PVAE-0": {"color": COLOURS[0], "linestyle": (0, (3.5, 1.2))}}
@@ -170,28 +168,3 @@ def envelope(t, values, t_end, parts=PARTS):
     np.maximum.at(upper, place, values)
     full = upper > -np.inf
     return (np.flatnonzero(full) + 0.5) * t_end / parts, upper[full]
-
-
-def write(rows, path):
-    """Dictionaries as a table in a file."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def show(rows, head):
-    """Print a table of texts, the first column to the left."""
-    lines = [head, *rows]
-    sizes = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    for line in lines:
-        print("  " + "  ".join(text.ljust(n) if k == 0 else text.rjust(n) for k, (text, n) in enumerate(zip(line, sizes))))
-
-
-def output_folder(description):
-    """The folder named on the command line, made if it is not there."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("results/papers/projected_rk"), metavar="DIR", help="folder for the files")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

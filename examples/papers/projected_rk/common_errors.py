@@ -3,6 +3,7 @@
 import common
 import numpy as np
 
+from mbdae.studies import write_csv
 from mbdae.studies.figures import new_figure, save, style
 
 FLOOR = 1e-19  # where zero is drawn
@@ -63,7 +64,7 @@ def figure(example, output, name, h=None, t_end=None):
     runs, t_end = common.runs(example, h, t_end), t_end or example.t_end
     lines = curves(example, runs, t_end)
     draw(example, runs, lines, output / f"{name}.png", t_end)
-    common.write(table(runs, lines), output / f"{name}.csv")
+    write_csv(output / f"{name}.csv", table(runs, lines))
     return runs
 
 

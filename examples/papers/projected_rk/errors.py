@@ -11,7 +11,10 @@ with a status.
 
 import common
 
-HEAD = ["", "end [s]", "position", "velocity [1/s]", "acceleration [1/s^2]", "energy", "coordinates [m]"]
+from mbdae.cli.scripts import output_folder, show
+from mbdae.studies import write_csv
+
+HEAD = ["", "end [s]", "position", "", "velocity [1/s]", "", "acceleration [1/s^2]", "", "energy", "", "coordinates [m]"]
 
 
 def rows(examples=common.EXAMPLES, t_end=None):
@@ -30,7 +33,7 @@ def cells(row):
     texts = [row["method"], f"{row['end']:.5g}"]
     for name in common.QUANTITIES:
         stated = row[f"published_{name}"]
-        texts.append(f"{row[name]:.1e} " + (f"({stated:.0e})" if stated else 7 * " "))
+        texts += [f"{row[name]:.1e}", f"({stated:.0e})" if stated else ""]
     return [*texts, "" if row["coordinates"] is None else f"{row['coordinates']:.1e}"]
 
 
@@ -39,11 +42,11 @@ def main(output, **settings):
     table = rows(**settings)
     for title in dict.fromkeys(row["example"] for row in table):
         print(f"\n  {title}")
-        common.show([cells(row) for row in table if row["example"] == title], HEAD)
-    common.write(table, output / "errors.csv")
+        show([cells(row) for row in table if row["example"] == title], HEAD)
+    write_csv(output / "errors.csv", table)
     best = [row for row in table if row["method"] == "R-K-PVAE-0"]
     return "energy errors of R-K-PVAE-0: " + ", ".join(f"{row['energy']:.1e} ({row['example'].lower()})" for row in best)
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -13,6 +13,7 @@ import common_errors as drawing
 import numpy as np
 from matplotlib.ticker import MultipleLocator
 
+from mbdae.cli.scripts import output_folder
 from mbdae.library.tethered_satellites import MU, ORBIT
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
@@ -67,4 +68,4 @@ def main(output, **settings):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -9,6 +9,8 @@ import common
 import common_errors as drawing
 import numpy as np
 
+from mbdae.cli.scripts import output_folder
+
 
 def rate(s):
     """Slope of the energy error over time, a straight line through the origin, and how far the errors of its second half leave it."""
@@ -25,4 +27,4 @@ def main(output, **settings):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -8,6 +8,7 @@ import common
 import common_errors as drawing
 import numpy as np
 
+from mbdae.cli.scripts import output_folder
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
 EXAMPLE = common.SPHERICAL
@@ -46,4 +47,4 @@ def main(output, **settings):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

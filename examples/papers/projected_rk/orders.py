@@ -12,6 +12,8 @@ import common
 import numpy as np
 
 import mbdae
+from mbdae.cli.scripts import output_folder, show
+from mbdae.studies import write_csv
 from mbdae.studies.figures import look, new_figure, save, style
 
 CASES = {common.PENDULUM: 1.0, common.SPHERICAL: 0.5}  # times at which values are known
@@ -94,12 +96,12 @@ def main(output, cases=None, steps=STEPS, projections=PROJECTIONS):
     for title in dict.fromkeys(r["example"] for r in rows):
         print(f"\n  {title}: orders observed")
         mine = [r for r in rows if r["example"] == title]
-        common.show([cells(mine, p, b) for p in projections for b in BLOCKS], ["project", "", *(f"s = {s}" for s in STAGES)])
+        show([cells(mine, p, b) for p in projections for b in BLOCKS], ["project", "", *(f"s = {s}" for s in STAGES)])
     drawn = [r for r in rows if r["project"] == DRAWN and r["example"] == rows[-1]["example"]]
     draw(drawn, steps, output / "orders.png")
-    common.write(rows, output / "orders.csv")
+    write_csv(output / "orders.csv", rows)
     return f'{drawn[0]["example"]}, "{DRAWN}", q: ' + ", ".join(f"s = {r['stages']}: {r['order']:.1f}" for r in drawn if r["block"] == "q")
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

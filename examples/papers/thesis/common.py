@@ -1,12 +1,9 @@
-"""What the scripts of this folder share: the two mechanisms, their bad numberings, published times, printed tables.
+"""What the scripts of this folder share: the two mechanisms, their bad numberings, published times, cells of printed tables.
 
 The thesis: D. Negrut, "On the implicit integration of differential-algebraic equations of multibody dynamics", The University of Iowa
 (1998), section 3.4.2. Its times are CPU seconds for 1000 solutions on an HP 9000 J210, so only ratios can be compared. Its solver
 for general sparse matrices is MA28; that of SciPy is SuperLU.
 """
-
-import argparse
-from pathlib import Path
 
 import _one_thread  # noqa: F401
 
@@ -14,6 +11,7 @@ import mbdae
 from mbdae import library
 from mbdae.studies.topology import interleaved, numberings
 
+OUTPUT = "results/papers/thesis"  # default of --output
 LINKS = 50
 TITLES = {"andrews": "Seven-body mechanism", "chain": "Chain of {links} pendulums"}
 
@@ -65,20 +63,3 @@ def time_cells(table, published):
 
 
 TIME_HEAD = ["", "us", "times ours", "less calls", "published", "error"]
-
-
-def show(rows, head):
-    """Print a table of texts, the first column to the left."""
-    lines = [head, *rows]
-    sizes = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    for line in lines:
-        print("  " + "  ".join(text.ljust(n) if k == 0 else text.rjust(n) for k, (text, n) in enumerate(zip(line, sizes))))
-
-
-def output_folder(description):
-    """The folder named on the command line, made if it is not there."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("results/papers/thesis"), metavar="DIR", help="folder for the files")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

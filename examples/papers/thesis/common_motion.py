@@ -1,14 +1,12 @@
-"""What the scripts on motions of the stiff double pendulum share: methods, published tables, the reference, errors, command line.
+"""What the scripts on motions of the stiff double pendulum share: methods, published tables, the reference, errors.
 
 The thesis: D. Negrut, "On the implicit integration of differential-algebraic equations of multibody dynamics", The University of Iowa
 (1998), section 5.1. Its code ForSDIRK is `SdirkFirstOrder(filter=True)` here, ForRosen is `RosenbrockNystrom(filter=False)`.
 """
 
-import argparse
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
@@ -17,6 +15,7 @@ import mbdae
 from mbdae import library
 from mbdae.charts import choice
 
+OUTPUT = "results/papers/thesis"  # default of --output
 T_END = 2.0
 THETA = 2  # column of the angle of body 1, and of its rate among the velocities
 METHODS = {"SDIRK": mbdae.SdirkFirstOrder(filter=True), "Rosenbrock": mbdae.RosenbrockNystrom(filter=False),
@@ -127,12 +126,3 @@ def error_line(s, exact, values):
 def error_lines(s, known):
     """`ErrorLine` of the angle and the rate of body 1."""
     return {"angle": error_line(s, known.angle, s.q[:, THETA]), "rate": error_line(s, known.rate, s.v[:, THETA])}
-
-
-def output_folder(description):
-    """The folder named on the command line, made if it is not there."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("results/papers/thesis"), metavar="DIR", help="folder for the files")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

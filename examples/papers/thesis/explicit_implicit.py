@@ -7,13 +7,13 @@ equations that are not stiff too, though their corrector is solved by Newton's m
 BDF formulas by themselves, CVODE with BDF formulas has them from the start.
 """
 
-import csv
-
 import common_motion as common
 import numpy as np
 
 import mbdae
+from mbdae.cli.scripts import output_folder, show
 from mbdae.methods import find
+from mbdae.studies import write_csv
 
 EXPLICIT = ("Cvode:Adams", "SolveIvp:DOP853")
 STIFF = ("Assimulo:LSODAR", "SolveIvp:LSODA", "Cvode:BDF")
@@ -62,24 +62,23 @@ def speedup(rows):
 
 def report(rows):
     """Print the table."""
-    print(f"  {'method':<24}{'k':>3}{'motion [s]':>11}{'steps':>9}{'evaluations':>13}{'cpu [ms/s of motion]':>22}{'error / 10^k':>14}")
-    for r in rows:
-        told = f"{1e3 * r['seconds'] / r['t_end']:>22.2f}{r['error'] / 10.0 ** r['k']:>14.3g}" if r["success"] else f"{'failed':>22}"
-        print(f"  {r['method']:<24}{r['k']:>3}{r['t_end']:>11g}{r['steps'] or 0:>9}{r['evaluations'] or 0:>13}{told}")
+    show([_cells(r) for r in rows], ("method", "k", "motion [s]", "steps", "evaluations", "cpu [ms/s of motion]", "error / 10^k"))
     told = "; ".join(f"{name} {', '.join(f'{x:.0f}' for x in times)}" for name, times in PUBLISHED.items())
     print(f"  published, vehicle [cpu s]: {told}")
+
+
+def _cells(r):
+    cost = (f"{1e3 * r['seconds'] / r['t_end']:.2f}", f"{r['error'] / 10.0 ** r['k']:.3g}") if r["success"] else ("failed", None)
+    return r["method"], r["k"], f"{r['t_end']:g}", r["steps"], r["evaluations"], *cost
 
 
 def main(output, **settings):
     """Run, print, write; returns the line for the summary."""
     rows = study(**settings)
     report(rows)
-    with open(output / "explicit_implicit.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(output / "explicit_implicit.csv", rows)
     return "explicit / implicit: " + ", ".join(f"{ratio:.0f} at 1e{k}" for k, ratio in speedup(rows).items())
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

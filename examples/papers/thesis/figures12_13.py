@@ -7,6 +7,7 @@ thesis says.
 import common_motion as common
 import numpy as np
 
+from mbdae.cli.scripts import output_folder
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
 LOOK = {"SDIRK": {"color": COLOURS[0], "marker": "o"}, "Rosenbrock, filtered": {"color": COLOURS[1], "marker": "s"}}
@@ -40,4 +41,4 @@ def main(output, tolerance=1e-3, t_end=common.T_END):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -8,6 +8,7 @@ import common
 import numpy as np
 
 import mbdae
+from mbdae.cli.scripts import output_folder
 from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies.topology import joint_graph, numberings, reduced_pattern
 
@@ -130,4 +131,4 @@ def main(output, links=common.LINKS):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -2,6 +2,7 @@
 
 import common
 
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
 from mbdae.studies.figures import GREY, look, new_figure, save, style
 from mbdae.studies.topology import chain_costs, growth
@@ -13,7 +14,7 @@ JOINTS = ("planar", "spherical", "revolute")
 def report(table):
     """Print microseconds per link, and the exponent of the growth."""
     rows = [[joints, *(f"{1e6 * c.seconds / c.links:.3f}" for c in costs), f"{growth(costs):.2f}"] for joints, costs in table.items()]
-    common.show(rows, ["us per link", *(str(c.links) for c in next(iter(table.values()))), "exponent"])
+    show(rows, ["us per link", *(str(c.links) for c in next(iter(table.values()))), "exponent"])
 
 
 def draw(table, path):
@@ -42,4 +43,4 @@ def main(output, links=LINKS, repeats=9, seconds=0.02):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

@@ -8,6 +8,7 @@ is timed is told by `mbdae.studies.topology.solver_times`.
 import common
 
 import mbdae
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
 from mbdae.studies.topology import solver_times
 
@@ -22,7 +23,7 @@ def report(name, table, links=common.LINKS):
     """Print times and their ratios to ours beside what is published."""
     there = f"{common.TABLE_2[name]['augmented, MA28'] / common.TABLE_2[name]['algorithm 3']:.1f} (MA28)"
     print(f"\n  {common.title(name, links)}: {table[0].size} equations")
-    common.show(common.time_cells(table, lambda solver: there if "SuperLU" in solver else ""), common.TIME_HEAD)
+    show(common.time_cells(table, lambda solver: there if "SuperLU" in solver else ""), common.TIME_HEAD)
 
 
 def main(output, links=common.LINKS, repeats=9, seconds=0.02):
@@ -38,4 +39,4 @@ def main(output, links=common.LINKS, repeats=9, seconds=0.02):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

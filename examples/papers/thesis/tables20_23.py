@@ -13,10 +13,12 @@ out:
   for stiff components, not to infinity, and these components are nearly zero in this motion.
 """
 
-import csv
 from dataclasses import asdict
 
 import common_motion as common
+
+from mbdae.cli.scripts import output_folder, show
+from mbdae.studies import write_csv
 
 COORDINATES = ("angles", "pivots", "tangent")
 
@@ -46,19 +48,19 @@ def report(table):
     for chosen in dict.fromkeys(key[0] for key in table):
         for quantity in ("angle", "rate"):
             print(f"\n  coordinates: {chosen}; {quantity} of body 1")
-            print(f"  {'method':<22}{'k':>3}{'steps':>7}{'t*':>10}{'largest':>11}{'/expected':>10}{'thesis':>11}{'/expected':>10}{'%':>9}"
-                  f"{'average':>11}{'thesis':>11}")
-            for (_, method, k), lines in ((key, x) for key, x in table.items() if key[0] == chosen):
-                _print_line(method, quantity, k, lines[quantity])
+            show([_cells(method, quantity, k, x[quantity]) for (c, method, k), x in table.items() if c == chosen], _HEAD)
 
 
-def _print_line(method, quantity, k, line):
+_HEAD = ("method", "k", "steps", "t*", "largest", "/expected", "thesis", "/expected", "%", "average", "thesis")
+
+
+def _cells(method, quantity, k, line):
     theirs, scale = published(method, quantity, k), expected(quantity, k)
-    known = f"{'-':>11}{'-':>10}", ""
+    largest, ratio, average = None, None, None
     if theirs:
-        known = f"{theirs.largest:>11.3e}{theirs.largest / scale:>10.2f}", f"{theirs.average:>11.2e}"
-    print(f"  {method:<22}{k:>3}{line.steps:>7}{line.t:>10.6f}{line.largest:>11.3e}{line.largest / scale:>10.2f}{known[0]}"
-          f"{line.percent:>9.4f}{line.average:>11.2e}{known[1]}")
+        largest, ratio, average = f"{theirs.largest:.3e}", f"{theirs.largest / scale:.2f}", f"{theirs.average:.2e}"
+    return (method, k, line.steps, f"{line.t:.6f}", f"{line.largest:.3e}", f"{line.largest / scale:.2f}", largest, ratio,
+            f"{line.percent:.4f}", f"{line.average:.2e}", average)
 
 
 def rows(table):
@@ -78,13 +80,10 @@ def main(output, **settings):
     table = study(**settings)
     report(table)
     lines = rows(table)
-    with open(output / "tables20_23.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, lines[0])
-        writer.writeheader()
-        writer.writerows(lines)
+    write_csv(output / "tables20_23.csv", lines)
     ratios = {name: [x["ratio"] for x in lines if x["method"] == name and x["coordinates"] == COORDINATES[0]] for name in common.METHODS}
     return "error / expected: " + ", ".join(f"{name} {min(r):.2g} to {max(r):.2g}" for name, r in ratios.items())
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))

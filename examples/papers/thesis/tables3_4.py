@@ -8,6 +8,7 @@ are added, as they are the fastest that LAPACK has for such matrices.
 import common
 
 import mbdae
+from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
 from mbdae.studies.topology import numberings, solver_times
 
@@ -24,11 +25,11 @@ def run(name, links=common.LINKS, repeats=9, seconds=0.02):
 def report(name, table, kind, orders, links=common.LINKS):
     """Print the numberings, then times and their ratios to ours beside what is published."""
     print(f"\n  {common.title(name, links)}: {table[0].size} equations")
-    rows = [[label, str(n.bandwidth), str(n.envelope), f"{n.work:.0f}", f"{n.rows_work:.0f}"]
+    rows = [[label, n.bandwidth, n.envelope, f"{n.work:.0f}", f"{n.rows_work:.0f}"]
             for label, n in zip((*(n.name for n in orders[:-1]), f"bad: {kind}"), orders)]
-    common.show(rows, ["numbering", "bandwidth", "envelope", "work", "work by rows"])
+    show(rows, ["numbering", "bandwidth", "envelope", "work", "work by rows"])
     print()
-    common.show(common.time_cells(table, lambda solver: _published(solver, common.TABLES_3_4[name])), common.TIME_HEAD)
+    show(common.time_cells(table, lambda solver: _published(solver, common.TABLES_3_4[name])), common.TIME_HEAD)
 
 
 def _published(solver, there):
@@ -50,4 +51,4 @@ def main(output, links=common.LINKS, repeats=9, seconds=0.02):
 
 
 if __name__ == "__main__":
-    print(main(common.output_folder(__doc__)))
+    print(main(output_folder(__doc__, common.OUTPUT)))
