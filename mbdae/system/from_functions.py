@@ -13,6 +13,7 @@ _DIFFERENCE_ITERATIONS = 50
 _MIDPOINT_ITERATIONS = 50
 _PART, _PARTS = 0.1, 50  # share of its coordinates by which a retraction moves at once, and the most parts
 _CUBE_ROOT = 6e-6  # relative increment of central differences
+_OTHER_TIMES = (0.1, 1.7, 1e3)  # at which kinematics must be what it is at zero
 _INCREMENTS = (_CUBE_ROOT, _CUBE_ROOT / 10.0, _CUBE_ROOT / 100.0)  # of those that complex steps are compared with
 
 
@@ -49,6 +50,7 @@ class UserFunctions:
         self._phi = self._checked("phi", phi, (nc,))
         if kinematics is not None:
             self._kinematics = self._checked("kinematics", kinematics, (nq,), 2)
+            self._check_kinematics()
         self._phi_q = self._checked("phi_q", phi_q, (nc, nv)) if phi_q is not None else None
         self._nu = self._checked("nu", nu, (nc,)) if nu is not None else None
         self._gamma = self._checked("gamma", gamma, (nc,), 2) if gamma is not None else None
@@ -78,6 +80,20 @@ class UserFunctions:
         self._require(not np.iscomplexobj(value), f"{name} must be real")
         self._require(np.isfinite(value).all(), f"{name} is not finite at the initial guess")
         return function if _analytic(function, args) else _lifted(function)
+
+    def _check_kinematics(self):
+        """`T(q) v`: linear in `v`, the same at all times, for positions are moved along displacements `d` by `T(q) d`."""
+        d = np.cos(np.arange(self.nv) + 1.0)
+        move = self._at_guess(0.0, d)
+        scale = {"rtol": 1e-10, "atol": 1e-12 * np.abs(move).max(initial=0.0)}
+        self._require(not self._at_guess(0.0, 0.0 * d).any() and np.allclose(self._at_guess(0.0, -3.0 * d), -3.0 * move, **scale),
+                      "kinematics must be linear in v")
+        for t in _OTHER_TIMES:
+            self._require(np.allclose(self._at_guess(t, d), move, **scale), "kinematics must not depend on the time; choose velocity "
+                          f"coordinates with qdot = T(q) v, here it differs at t = 0 and t = {t:g}")
+
+    def _at_guess(self, t, v):
+        return np.asarray(self.user_kinematics(t, self.q0, v), dtype=float)
 
     def _check_mass(self):
         M = np.asarray(self._mass(0.0, self.q0), dtype=float)

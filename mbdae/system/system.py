@@ -86,7 +86,7 @@ class System:
         nu, gamma : callable, optional
             `nu(t, q) -> (nc,)`, `gamma(t, q, v) -> (nc,)`; by default derived from `phi_q` and `phi`.
         kinematics : callable, optional
-            `kinematics(t, q, v) -> (nq,)`, linear in `v`; by default `qdot = v`.
+            `kinematics(t, q, v) -> (nq,)`, linear in `v` and the same at all times, `qdot = T(q) v`; by default `qdot = v`.
         retract : callable, optional
             `retract(q, d) -> (nq,)`, `q` moved along `d`; by default `q + d` or, with `kinematics`, a step of the implicit midpoint rule
             for `q' = T(q) d`, which keeps the norms of quaternions.
@@ -111,7 +111,8 @@ class System:
         Raises
         ------
         ValueError
-            If a function returns the wrong shape or something that is not finite at `q0`; the message names it.
+            If a function returns the wrong shape or something that is not finite at `q0`, or if `kinematics` is not linear in `v` or
+            depends on the time; the message names it.
         """
         self = cls.__new__(cls)
         self.mechanism, self.numbering = None, "natural"
