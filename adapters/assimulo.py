@@ -18,6 +18,7 @@ from mbdae.method import installed
 from mbdae.problems import GGL
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.support import check_max_steps
 from mbdae.system import layout as lay
 from mbdae.system.layout import header
 
@@ -71,8 +72,7 @@ class Assimulo:
 
     def __post_init__(self):
         check_options("Assimulo", self.solver, self.jacobian, self.max_order, self.first_step, self.max_step)
-        if self.max_steps < 1:
-            raise ValueError(f"Assimulo: max_steps must be at least 1, got {self.max_steps}")
+        check_max_steps("Assimulo", self.max_steps)
 
     @property
     def support(self):

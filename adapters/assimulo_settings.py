@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbdae.support import tightened
+from mbdae.support import require, tightened
 
 from .assimulo_problems import Guarded, algvar
 from .assimulo_support import check_options, facts_of
@@ -49,7 +49,7 @@ def configure(solver, problem=None, rtol=1e-6, atol=1e-8, jacobian="exact", max_
     if source is None:
         raise ValueError("configure: the problem of the solver is not one of ours, so problem must be given")
     check_options("configure", name, jacobian, max_order, first_step, max_step)
-    _check_form(name, facts, source)
+    require(name, facts.support, source)
     _check_events(name, facts, native)
     rtol, atol = tightened(facts.support, source, rtol, atol)
     _set_tolerances(solver, rtol, source.tolerances(rtol, atol))
@@ -63,12 +63,6 @@ def configure(solver, problem=None, rtol=1e-6, atol=1e-8, jacobian="exact", max_
         native.crossing.use(jacobian)
         _prepare(solver, native, name, facts)
     return solver
-
-
-def _check_form(name, facts, source):
-    reason, possible = facts.support[source.formulation], ", ".join(facts.formulations) or "none"
-    if isinstance(reason, str):
-        raise ValueError(f"{name} cannot take the form {source.formulation!r}: {reason}; it takes {possible}")
 
 
 def _check_events(name, facts, native):

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.sparse import csc_matrix
 
 from mbdae.boundary import FATAL, Crossing, SolverFailure
+from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import Settings, implicit_support, supported, tightened
+from mbdae.support import Settings, check_max_step, check_max_steps, implicit_support, supported, tightened
 
 from . import storage
 
@@ -91,7 +92,7 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
         pattern = csc_matrix(problem.pattern, dtype=float)
         options["jac_sparsity"] = pattern, pattern
     if events is not None:
-        options["events"] = [_native_event(problem, event) for event in events]
+        options["events"] = [of_unknowns(problem, event) for event in events]
     return options
 
 
@@ -127,14 +128,6 @@ def _matrix(problem):
         return J
 
     return make
-
-
-def _native_event(problem, event):
-    def native(t, y, yp):
-        return event(t, *problem.motion(t, y))
-
-    native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
-    return native
 
 
 class _Stepper:
@@ -209,12 +202,10 @@ class SolveDae:
 
     def __post_init__(self):
         _check_choices("SolveDae", self.method, self.jacobian)
-        if not self.max_step > 0:
-            raise ValueError(f"SolveDae: max_step must be positive, got {self.max_step!r}")
+        check_max_step("SolveDae", self.max_step)
         if self.first_step is not None and not 0 < self.first_step < np.inf:
             raise ValueError(f"SolveDae: first_step must be positive and finite, got {self.first_step!r}")
-        if self.max_steps < 1:
-            raise ValueError(f"SolveDae: max_steps must be at least 1, got {self.max_steps}")
+        check_max_steps("SolveDae", self.max_steps)
 
     @property
     def support(self):

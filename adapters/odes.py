@@ -10,7 +10,7 @@ from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics
-from mbdae.support import supported
+from mbdae.support import check_max_steps, supported
 
 from .odes_arguments import (
     SOLVERS,
@@ -92,8 +92,7 @@ class Odes:
         for name in ("first_step", "max_step"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"Odes: {name} must be finite and not negative, got {getattr(self, name)!r}")
-        if self.max_steps < 1:
-            raise ValueError(f"Odes: max_steps must be at least 1, got {self.max_steps}")
+        check_max_steps("Odes", self.max_steps)
 
     @property
     def highest_order(self):

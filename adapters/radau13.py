@@ -13,7 +13,7 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, supported
+from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, check_max_step, check_max_steps, check_step, supported
 
 from . import storage
 
@@ -213,12 +213,9 @@ class Radau13:
 
     def __post_init__(self):
         _check_choices("Radau13", self.order, self.jacobian)
-        if not self.max_step > 0:
-            raise ValueError(f"Radau13: max_step must be positive, got {self.max_step!r}")
-        if not 0 <= self.first_step < np.inf:
-            raise ValueError(f"Radau13: first_step must be finite and not negative, got {self.first_step!r}")
-        if self.max_steps < 1:
-            raise ValueError(f"Radau13: max_steps must be at least 1, got {self.max_steps}")
+        check_max_step("Radau13", self.max_step)
+        check_step("Radau13", "first_step", self.first_step)
+        check_max_steps("Radau13", self.max_steps)
 
     @property
     def label(self):

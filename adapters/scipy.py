@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbdae.boundary import Crossing, SolverFailure
+from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import explicit_support, require, supported
+from mbdae.support import check_max_step, check_max_steps, check_step, explicit_support, require, supported
 
 from .terminal import FortranOutput
 
@@ -58,16 +59,8 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
     if jacobian != "difference" and method in _IMPLICIT:
         options["jac"] = crossing.rhs_jacobian()
     if events is not None:
-        options["events"] = [_native_event(problem, event) for event in events]
+        options["events"] = [of_unknowns(problem, event) for event in events]
     return options
-
-
-def _native_event(problem, event):
-    def native(t, y):
-        return event(t, *problem.motion(t, y))
-
-    native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
-    return native
 
 
 class _Stepper:
@@ -121,12 +114,9 @@ class SolveIvp:
         as_strategy(self.jacobian, "SolveIvp")
         if self.method not in _IMPLICIT and self.jacobian not in ("exact", "difference"):
             raise ValueError(f"SolveIvp: {self.method} needs no Jacobian, so jacobian={self.jacobian!r} cannot be had")
-        if self.max_steps < 1:
-            raise ValueError(f"SolveIvp: max_steps must be at least 1, got {self.max_steps}")
-        if not self.max_step > 0:
-            raise ValueError(f"SolveIvp: max_step must be positive, got {self.max_step!r}")
-        if not 0 <= self.first_step < np.inf:
-            raise ValueError(f"SolveIvp: first_step must be finite and not negative, got {self.first_step!r}")
+        check_max_steps("SolveIvp", self.max_steps)
+        check_max_step("SolveIvp", self.max_step)
+        check_step("SolveIvp", "first_step", self.first_step)
 
     @property
     def one_step(self):

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import supported
+from mbdae.support import check_max_steps, supported
 
 from .sundae_arguments import (
     CVODE_SUPPORT,
@@ -110,7 +111,7 @@ class _Sundials:
     package = "scikit-sundae"
     availability = staticmethod(availability)
 
-    linear_solvers = LINEAR
+    linear_solvers: ClassVar[tuple[str, ...]] = LINEAR
     highest_order = 5
 
     def __post_init__(self):
@@ -118,8 +119,7 @@ class _Sundials:
         check_choices(owner, self.linsolver, self.jacobian, self.linear_solvers)
         if not 1 <= self.max_order <= self.highest_order:
             raise ValueError(f"{owner}: max_order must be one of 1 to {self.highest_order}, got {self.max_order}")
-        if self.max_steps < 1:
-            raise ValueError(f"{owner}: max_steps must be at least 1, got {self.max_steps}")
+        check_max_steps(owner, self.max_steps)
         if self.first_step < 0 or self.max_step < 0:
             raise ValueError(f"{owner}: first_step and max_step must not be negative")
 

@@ -15,6 +15,15 @@ def as_events(events):
     return events
 
 
+def of_unknowns(problem, event):
+    """`event(t, q, v)` as a function of `(t, y)` or `(t, y, yd)`, with its attributes: for solvers that find zeros themselves."""
+    def native(t, y, yd=None):
+        return event(t, *problem.motion(t, y))
+
+    native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
+    return native
+
+
 def find_events(solution, events):
     """Times of the zeros of each event function; a terminal event ends the solution there.
 

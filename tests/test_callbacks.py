@@ -10,6 +10,7 @@ import pytest
 import mbdae
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
+from mbdae.system.callbacks import Callbacks, call_motion
 
 from .helpers import GROUND, drag, relative, rigid, stiffening
 
@@ -265,3 +266,36 @@ def test_an_exception_in_an_event_or_in_the_progress_function_arrives():
         for method in (mbdae.HalfImplicit(h=1e-2), Ida(), SolveIvp()):
             with pytest.raises(Trouble, match="from outside"):
                 mbdae.solve(fragile("law"), method, (0.0, 0.04), **options)
+
+
+@cache
+def two_that_raise():
+    """Two compiled functions of time that raise after one second, and the sum of what their addresses give."""
+    def after_a_second(name):
+        @numba.njit
+        def f(t):
+            if t > 1.0:
+                raise ValueError(name)
+            return t
+
+        return f
+
+    @numba.njit
+    def total(a, b, t):
+        return call_motion(a, t) + call_motion(b, t)
+
+    return after_a_second("first"), after_a_second("second"), total
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_exceptions_of_the_same_evaluation_do_not_come_up_later():
+    callbacks, (first, second, total) = Callbacks(), two_that_raise()
+    addresses = callbacks.motion(first), callbacks.motion(second)
+    assert np.isnan(total(*addresses, 2.0))
+    with pytest.raises(ValueError, match="first"):
+        callbacks.check()
+    assert total(*addresses, 0.5) == 1.0
+    callbacks.check()
+    total(*addresses, 2.0)
+    callbacks.forget()
+    callbacks.check()

@@ -45,7 +45,7 @@ def by_steps(chart, point):
     t, _, zd, q, _, _, lam = point
     s, out = chart.system, empty(chart)
     stores = new_store(s, chart.P, complex), s.workspace(complex)
-    assert by_complex_step(t, q, zd, lam, chart.n, chart.store, s.model, chart.work, *stores, COMPLEX_STEP * 1j, out)
+    assert by_complex_step(t, q, zd, lam, chart.n, chart.store, s.model, *stores, COMPLEX_STEP * 1j, out)
     return dict(zip(NAMES, out))
 
 

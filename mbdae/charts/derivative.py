@@ -46,8 +46,8 @@ def linearise(t, q, v, a, lam, n, store, model, work, other, step, jacobians):
     kernels.mass(t, x, model, other)
     for k in range(n):
         s = step * ((1.0 + largest(v)) / (1e-300 + largest(N[k])))
-        _shift(t, q, x, v, N[k], a, lam, base, model, work, other, s, A2[k], L2[k])
-        _second_shift(t, q, x, v, N[k], a, A2[k], P, base, model, s, J2[k])
+        _shift(t, x, v, N[k], a, lam, base, model, work, other, s, A2[k], L2[k])
+        _second_shift(t, x, v, N[k], a, A2[k], P, base, model, s, J2[k])
         good = good and np.isfinite(largest(J2[k]))
     return good
 
@@ -132,12 +132,12 @@ def _by_position(t, q, v, a, lam, direction, P, base, store, model, work, other,
     for k in range(n):
         d[k] = -slope(dot(P[k], moving), base[3][k], s)
     solve_chart(c, d, n, store, model, work, dv)
-    _shift(t, q, x, v, dv, a, lam, base, model, work, other, s, da, dlam)
-    _second_shift(t, q, x, v, dv, a, da, P, base, model, s, dzdd)
+    _shift(t, x, v, dv, a, lam, base, model, work, other, s, da, dlam)
+    _second_shift(t, x, v, dv, a, da, P, base, model, s, dzdd)
 
 
 @compiled
-def _shift(t, q, x, v, dv, a, lam, base, model, work, other, step, da, dlam):
+def _shift(t, x, v, dv, a, lam, base, model, work, other, step, da, dlam):
     """`da`, `dlam` for the positions `x` that have been placed in `other` and the velocities that move along `dv`."""
     y = moved(v, dv, step)
     r, c = np.empty_like(y), np.empty(lam.shape[0], other.dtype)
@@ -165,7 +165,7 @@ def _same(x, old):
 
 
 @compiled
-def _second_shift(t, q, x, v, dv, a, da, P, base, model, step, dzdd):
+def _second_shift(t, x, v, dv, a, da, P, base, model, step, dzdd):
     """`dz'' = P dq''`."""
     if header(model)[lay.IDENTITY_MAP]:
         for k in range(P.shape[0]):
@@ -177,7 +177,7 @@ def _second_shift(t, q, x, v, dv, a, da, P, base, model, step, dzdd):
 
 
 @compiled
-def by_complex_step(t, q, zd, lam, n, store, model, work, cstore, cwork, step, jacobians):
+def by_complex_step(t, q, zd, lam, n, store, model, cstore, cwork, step, jacobians):
     """The same derivatives by the complex step through velocities, factorisation and accelerations: no formula is differentiated."""
     V, A1, L1, J1, A2, L2, J2 = jacobians
     _, N, _ = bases(n, model, store)
@@ -240,4 +240,4 @@ def differences(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):
 @compiled
 def throughout(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):
     """`by_complex_step` in the same manner."""
-    return by_complex_step(t, q, zd, lam, n, store, model, work, scratch[0], scratch[1], 1j * COMPLEX_STEP, jacobians)
+    return by_complex_step(t, q, zd, lam, n, store, model, scratch[0], scratch[1], 1j * COMPLEX_STEP, jacobians)

@@ -2,11 +2,9 @@
 
 import argparse
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from rich import box
-from rich.measure import Measurement
-from rich.table import Table
 
 from ..methods import find
 from ..studies.figures import save
@@ -17,6 +15,7 @@ from ..studies.work_precision import Series, plot_work_precision, work_precision
 from ..system.assembly import assemble
 from .console import complain, output, progress_bar
 from .options import build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
+from .tables import add_numbers, fitting, new_table_of_runs
 
 LONGEST = 2.0  # seconds of motion or, if that is slow, of a film of it, if nothing else is said
 POINTS = 101
@@ -128,14 +127,15 @@ _COLUMNS = (
     ("Phi''", "residual_acceleration"), ("energy", "energy_drift"), ("steps", "steps"), ("evals", "evaluations"),
     ("Newton", "newton_iterations"),
 )
-_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations", "")
+_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations")
 
 
 def _show(entry, system, t_end, exact, rows):
     console = output()
     console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {_bodies(system)}nq = {system.nq}, "
                   f"nv = {system.nv}, nc = {system.nc}")
-    console.print(_fitting(console, rows))
+    columns = [c for c in _COLUMNS if c[1] != "energy_drift" or any(r.energy_drift is not None for r in rows)]
+    console.print(fitting(console, partial(_table, rows), columns, _DISPENSABLE))
     for r in rows:
         if not r.success:
             console.print(f"[red]{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}[/red]", soft_wrap=True)
@@ -158,24 +158,9 @@ def _bodies(system):
     return f"{n} body, " if n == 1 else f"{n} bodies, "
 
 
-def _fitting(console, rows):
-    """The table, without its least important columns where the terminal is narrow."""
-    columns = [c for c in _COLUMNS if c[1] != "energy_drift" or any(r.energy_drift is not None for r in rows)]
-    for dispensable in _DISPENSABLE:
-        table = _table(rows, columns)
-        if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
-            break
-        columns = [c for c in columns if c[1] != dispensable]
-    return table
-
-
 def _table(rows, columns):
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
-    table.add_column("method", no_wrap=True)
-    table.add_column("h / rtol", justify="right", no_wrap=True)
-    for title, _ in columns:
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("ms", justify="right", no_wrap=True)
+    table = new_table_of_runs("method")
+    add_numbers(table, ("h / rtol", *(title for title, _ in columns), "ms"))
     for k, r in enumerate(rows):
         first = k == 0 or rows[k - 1].method != r.method
         last = k + 1 < len(rows) and rows[k + 1].method != r.method

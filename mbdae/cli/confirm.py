@@ -3,13 +3,11 @@
 import argparse
 from pathlib import Path
 
-from rich import box
-from rich.table import Table
-
 from .. import library
 from ..studies.confirm import confirm_all, confirmation_page
 from .console import output, progress_bar
 from .options import output_file
+from .tables import new_table
 
 _DESCRIPTION = """\
 Compare the reference values of the library with what two routes find: a Runge-Kutta
@@ -51,7 +49,7 @@ def run(arguments):
 
 
 def _table(found):
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = new_table()
     for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "route"):
         table.add_column(name, justify="right" if name in ("instants", "to t [s]", "digits", "found") else "left", no_wrap=name != "values")
     for c in found:

@@ -4,11 +4,9 @@ import argparse
 import platform
 from importlib import metadata
 
-from rich import box
-from rich.table import Table
-
 from ..methods import FAMILIES
 from .console import output
+from .tables import new_table
 
 _EPILOG = """\
 In a checkout of mbdae, 'make setup-all' installs all of them.
@@ -33,7 +31,7 @@ def run(arguments):
 
 
 def _table():
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = new_table()
     for name in ("solver", "package", "version", "state", "how to install it"):
         table.add_column(name, overflow="fold", no_wrap=name != "how to install it")
     for family in FAMILIES:

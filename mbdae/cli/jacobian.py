@@ -2,10 +2,7 @@
 
 import argparse
 from dataclasses import asdict, replace
-
-from rich import box
-from rich.measure import Measurement
-from rich.table import Table
+from functools import partial
 
 from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
 from ..methods import FAMILIES, MethodSpec, find
@@ -20,6 +17,7 @@ from ..system.assembly import assemble
 from .compare import milliseconds, number
 from .console import complain, output, progress_bar
 from .options import Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
+from .tables import add_numbers, fitting, new_table_of_runs
 
 METHOD = "Ida:ggl"
 
@@ -147,7 +145,7 @@ def _form(problem):
 
 _COLUMNS = (("#fc", "evaluations"), ("#fcw", "evaluations_corrector"), ("#Je", "jacobians"), ("#updates", "updates"),
             ("growths", "growths"), ("steps", "steps"))
-_DISPENSABLE = ("steps", "growths", "evaluations_corrector", "")
+_DISPENSABLE = ("steps", "growths", "evaluations_corrector")
 
 
 def _show(study, title, method, t_end, tolerances, source):
@@ -156,7 +154,7 @@ def _show(study, title, method, t_end, tolerances, source):
                   soft_wrap=True)
     console.print(f"n = {f.n}, nnz = {f.nnz} ({f.known} known), {f.groups} groups{_bound(f)}; evaluations per Jacobian: {f.dense} dense, "
                   f"{f.grouped} grouped", soft_wrap=True)
-    console.print(_fitting(console, study.rows))
+    console.print(fitting(console, partial(_table, study.rows), _COLUMNS, _DISPENSABLE))
     for r in study.rows:
         if not r.success:
             console.print(f"{r.strategy}: {r.message}", style="red", soft_wrap=True, markup=False)
@@ -177,23 +175,10 @@ def _notes(study, source):
     return notes
 
 
-def _fitting(console, rows):
-    """The table, without its least important columns where the terminal is narrow."""
-    columns = _COLUMNS
-    for dispensable in _DISPENSABLE:
-        table = _table(rows, columns)
-        if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
-            break
-        columns = [c for c in columns if c[1] != dispensable]
-    return table
-
-
 def _table(rows, columns):
     late = any(r.error_late is not None for r in rows)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
-    table.add_column("strategy", no_wrap=True)
-    for name in ("cpu ms", *(title for title, _ in columns), "percent", "error", *(["late"] if late else [])):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table_of_runs("strategy")
+    add_numbers(table, ("cpu ms", *(title for title, _ in columns), "percent", "error", *(["late"] if late else [])))
     for r in rows:
         errors = [_digits(r.error_end) if r.success else f"[red]{r.status}[/red]", *([_digits(r.error_late)] if late else [])]
         table.add_row(r.strategy, milliseconds(r.cpu), *(number(getattr(r, field)) for _, field in columns),

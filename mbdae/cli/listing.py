@@ -2,15 +2,14 @@
 
 import argparse
 
-from rich import box
 from rich.markup import escape
-from rich.table import Table
 
 from .. import library
 from ..methods import FAMILIES
 from ..problems import FORMULATIONS
 from ..studies import facts
 from .console import output, progress_bar
+from .tables import new_table
 
 _EPILOG = """\
 examples:
@@ -43,7 +42,7 @@ def run(arguments):
 
 
 def _new(title, *columns):
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = new_table(title)
     for name in columns:
         folded = name in ("summary", "methods", "forms", "refused")
         table.add_column(name, justify="right" if name in _NUMBERS else "left", no_wrap=not folded)

@@ -3,15 +3,13 @@
 import argparse
 from pathlib import Path
 
-from rich import box
-from rich.table import Table
-
 from ..methods import find
 from ..studies.matrix import ALLOWED, SPANS, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
 from ..support import FORMS
 from .console import complain, output, progress_bar
 from .options import Refusal, output_file, positive
+from .tables import add_numbers, new_table
 
 _DESCRIPTION = f"""\
 Run every installed solver in every formulation on {len(SPANS)} mechanisms and print the
@@ -81,7 +79,7 @@ def run(arguments):
         cells = matrix(arguments.mechanisms, specs, arguments.rtol, progress=bar)
     console = output()
     for name in arguments.mechanisms:
-        console.print(_table(name, [c for c in cells if c.mechanism == name], arguments.rtol))
+        console.print(_table(name, [c for c in cells if c.mechanism == name]))
     bad = [c for c in cells if c.outcome in ("failed", "inaccurate")]
     counts = ", ".join(f"{sum(c.outcome == o for c in cells)} {o}" for o in ("ok", "refused", "inaccurate", "failed"))
     console.print(f"{len(cells)} cells: {counts}; numbers are errors in tolerances (rtol = {arguments.rtol:g}), '-' is refused by name")
@@ -92,12 +90,10 @@ def run(arguments):
     return 1 if bad else 0
 
 
-def _table(name, cells, rtol):
-    table = Table(title=f"{name}   t = 0 ... {SPANS[name]:g} s", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
-                  padding=(0, 1, 0, 0), pad_edge=False)
+def _table(name, cells):
+    table = new_table(f"{name}   t = 0 ... {SPANS[name]:g} s")
     table.add_column("solver", no_wrap=True)
-    for form in FORMS:
-        table.add_column(form, justify="right", no_wrap=True)
+    add_numbers(table, FORMS)
     for method in dict.fromkeys(c.method for c in cells):
         row = {c.formulation: c for c in cells if c.method == method}
         table.add_row(method, *(_mark(row[form]) for form in FORMS))
@@ -121,7 +117,7 @@ def _settings(path):
     if path:
         Path(path).write_text(support_page(), encoding="utf-8")
         return 0
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = new_table()
     for name in ("solver", "form", "mask", "exclude", "loose", "tighten", "scaling", "jacobian", "linear solver", "refused because"):
         table.add_column(name, no_wrap=name in ("solver", "form"))
     for r in support():

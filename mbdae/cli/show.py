@@ -2,15 +2,14 @@
 
 import argparse
 
-from rich import box
 from rich.padding import Padding
-from rich.table import Table as Grid
 from rich.text import Text
 
 from .. import library
 from ..studies.pages import Listing, Table, sections
 from .console import output, progress_bar
 from .options import assignment, parameters_of
+from .tables import new_table
 
 _EPILOG = """\
 examples:
@@ -54,7 +53,7 @@ def _rendered(block):
         return Padding(Text(block.text), (0, 0, 0, 2))
     if not isinstance(block, Table):
         return Text(block.replace("`", ""))
-    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    grid = new_table()
     for name in block.columns:
         number = name in block.numbers
         width = max(len(word) for word in name.split()) if number else None  # no word over numbers is broken

@@ -3,8 +3,6 @@
 import argparse
 
 import numpy as np
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from ..integrators.structural.formula import RULES, newmark
@@ -13,6 +11,7 @@ from ..studies.stability import allowed_steps, largest_frequencies, plot_frequen
 from .console import complain, output, progress_bar
 from .options import Refusal, build, natural, output_file, parser_of_mechanism
 from .solve import PICTURES, add_method_options, moved
+from .tables import new_table
 
 POINTS = 501
 
@@ -62,7 +61,7 @@ def _report(t, omega, picture):
     console = output()
     console.print(f"largest natural frequency: {omega[0]:.6g} rad/s at the start, {omega.min():.6g} to {omega.max():.6g} rad/s "
                   f"up to {t[-1]:g} s, most at t = {t[omega.argmax()]:.4g} s")
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = new_table()
     for name in ("Newmark's method", "omega h", "stable at the start [s]", "stable throughout [s]"):
         table.add_column(Text(name), justify="left" if name == "Newmark's method" else "right")
     for name, rule in RULES.items():

@@ -12,7 +12,7 @@ from ..jacobians.differences import FoldedDifference, NotFinite
 from ..jacobians.strategy import Strategy, as_strategy, labelled
 from ..run import Run
 from ..status import Statistics, Status
-from ..support import Settings, implicit_support, supported, tightened
+from ..support import Settings, check_max_steps, check_step, implicit_support, supported, tightened
 from .bdf_formulas import EXCLUDED, HIGHEST
 from .bdf_stepper import BdfStepper, FixedBdfStepper, Tolerance
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling
@@ -160,12 +160,10 @@ class Bdf:
             if getattr(self, name) not in range(1, HIGHEST + 1) and (name, self.order) != ("order", None):
                 raise ValueError(f"Bdf: {name} must be one of 1 to {HIGHEST}, got {getattr(self, name)!r}")
         for name in ("first_step", "max_step", "fixed_step"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"Bdf: {name} must be finite and not negative, got {getattr(self, name)!r}")
+            check_step("Bdf", name, getattr(self, name))
         if not 0.0 < self.newton < 1.0:
             raise ValueError(f"Bdf: newton must lie between 0 and 1, got {self.newton!r}")
-        if self.max_steps < 1:
-            raise ValueError(f"Bdf: max_steps must be at least 1, got {self.max_steps}")
+        check_max_steps("Bdf", self.max_steps)
         if (self.order is None) != (self.fixed_step == 0.0):
             raise ValueError(f"Bdf: give order and fixed_step or none of them, got order={self.order} and fixed_step={self.fixed_step:g}")
 

@@ -260,6 +260,22 @@ class Problem:
         return y, yd
 
 
+class WithMultipliers(Problem):
+    """What the forms with `y = (q, v, lam)` share."""
+
+    unknowns = (("q", "nq"), ("v", "nv"), ("lam", "nc"))
+    algebraic_blocks = ("lam",)
+    loose_blocks: tuple[str, ...] = ("lam",)
+
+    def pack(self, state):
+        return self._pack(state, lam=(self.basic(state), 0.0))
+
+    def _pattern_blocks(self, s):
+        """Kinematics and dynamics; constraints come on top."""
+        return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
+                ("dynamics", "v"): s.dyn_v + s.mass, ("dynamics", "lam"): s.dyn_c}
+
+
 def with_diagonal(block):
     """The pattern with its diagonal filled: where `yd` enters."""
     return block + eye_array(*block.shape)

@@ -7,37 +7,33 @@ from ..jacobians.complex_step import directional
 from ..system import kernels
 from ..system import layout as lay
 from ..system.layout import part
-from .base import Problem, with_diagonal
-from .pieces import acceleration, begin, dynamics, finite, kinematics, release, sizes, split, velocity
+from .base import WithMultipliers
+from .pieces import acceleration, equations_of_motion, finite, release, velocity
 
 
 @compiled
 def _residual(t, y, yd, out, model, work, baumgarte):
-    nq, nv, nc = sizes(model)
-    q, v, lam, F = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(out, nq + nv, nc)
-    a = split(yd, nq, nv)
-    G = begin(t, q, v, model, work)
-    kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
-    dynamics(t, q, v, a, lam, G, model, work, split(out, nq, nv))
+    q, v, a, lam, G, F = equations_of_motion(t, y, yd, out, model, work)
     acceleration(t, q, v, a, G, model, work, F)
     alpha, beta = baumgarte
     if alpha != 0.0 or beta != 0.0:
         x = part(model, work, lay.W_C2)
         velocity(t, q, v, G, model, work, x)
-        for k in range(nc):
+        for k in range(F.shape[0]):
             F[k] += 2.0 * alpha * x[k]
         kernels.phi(t, q, model, work, x)
-        for k in range(nc):
+        for k in range(F.shape[0]):
             F[k] += beta * beta * x[k]
     release(model, F, lam)
     return finite(out)
+
 
 @compiled
 def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work, baumgarte):
     directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work, baumgarte))
 
 
-class Index1(Problem):
+class Index1(WithMultipliers):
     """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi_q vd - gamma + 2 alpha (Phi_q v - nu) + beta^2 Phi = 0`, `y = (q, v, lam)`.
 
     Parameters
@@ -49,10 +45,8 @@ class Index1(Problem):
 
     formulation = "index1"
     title = "index 1"
-    unknowns = (("q", "nq"), ("v", "nv"), ("lam", "nc"))
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("acceleration", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 1}
-    algebraic_blocks = ("lam",)
     loose_blocks = ("lam",)  # friction makes them jump, and rounding in large ones would keep the steps tiny
     released = (("acceleration", "lam"),)
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "acceleration", "v", "G"),
@@ -66,13 +60,8 @@ class Index1(Problem):
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
-    def pack(self, state):
-        return self._pack(state, lam=(self.basic(state), 0.0))
-
     def _pattern_blocks(self, s):
-        return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
-                ("dynamics", "v"): s.dyn_v + s.mass, ("dynamics", "lam"): s.dyn_c,
-                ("acceleration", "q"): s.vel_q + s.phi_q, ("acceleration", "v"): s.vel_v + s.acc_v}
+        return super()._pattern_blocks(s) | {("acceleration", "q"): s.vel_q + s.phi_q, ("acceleration", "v"): s.vel_v + s.acc_v}
 
 
 def check_baumgarte(alpha, beta, owner):

@@ -2,36 +2,30 @@
 
 from ..compiled import compiled
 from ..jacobians.complex_step import directional
-from .base import Problem, with_diagonal
-from .pieces import begin, dynamics, finite, kinematics, release, sizes, split, velocity
+from .base import WithMultipliers
+from .pieces import equations_of_motion, finite, release, velocity
 
 
 @compiled
 def _residual(t, y, yd, out, model, work):
-    nq, nv, nc = sizes(model)
-    q, v, lam = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc)
-    G = begin(t, q, v, model, work)
-    kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
-    dynamics(t, q, v, split(yd, nq, nv), lam, G, model, work, split(out, nq, nv))
-    velocity(t, q, v, G, model, work, split(out, nq + nv, nc))
-    release(model, split(out, nq + nv, nc), lam)
+    q, v, _, lam, G, F = equations_of_motion(t, y, yd, out, model, work)
+    velocity(t, q, v, G, model, work, F)
+    release(model, F, lam)
     return finite(out)
+
 
 @compiled
 def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
     directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
 
 
-class Index2(Problem):
+class Index2(WithMultipliers):
     """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi_q v = nu` with `y = (q, v, lam)`. Positions drift off `Phi = 0` linearly in time."""
 
     formulation = "index2"
     title = "index 2"
-    unknowns = (("q", "nq"), ("v", "nv"), ("lam", "nc"))
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("velocity", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 2}
-    algebraic_blocks = ("lam",)
-    loose_blocks = ("lam",)
     released = (("velocity", "lam"),)
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
                     ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
@@ -39,9 +33,5 @@ class Index2(Problem):
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
-    def pack(self, state):
-        return self._pack(state, lam=(self.basic(state), 0.0))
-
     def _pattern_blocks(self, s):
-        return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
-                ("dynamics", "v"): s.dyn_v + s.mass, ("dynamics", "lam"): s.dyn_c, ("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v}
+        return super()._pattern_blocks(s) | {("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v}

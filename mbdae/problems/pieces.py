@@ -1,6 +1,6 @@
 """The equations that all formulations are made of. `q` and `v` must have been placed and `G` evaluated."""
 
-from ..compiled import compiled, window
+from ..compiled import compiled, generic, window
 from ..system import kernels, sparse
 from ..system import layout as lay
 from ..system.layout import DEPENDENT_T, header, part, table
@@ -47,6 +47,20 @@ def _inertia_minus_force(t, q, v, a, lam, model, work, out):
     sparse.mass_times(kernels.mass_values(model, work), a, model, out)
     for k in range(v.shape[0]):
         out[k] -= force[k]
+
+
+@generic
+def equations_of_motion(t, y, yd, out, model, work):
+    """Kinematics and dynamics of the forms with `y = (q, v, lam)`, written to the first rows of `out`.
+
+    Returns `q, v, a, lam`, the values of `Phi_q`, and the `nc` rows that follow, for the constraints.
+    """
+    nq, nv, nc = sizes(model)
+    q, v, lam, a = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(yd, nq, nv)
+    G = begin(t, q, v, model, work)
+    kinematics(t, q, split(yd, 0, nq), v, model, split(out, 0, nq))
+    dynamics(t, q, v, a, lam, G, model, work, split(out, nq, nv))
+    return q, v, a, lam, G, split(out, nq + nv, nc)
 
 
 @compiled

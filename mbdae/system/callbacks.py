@@ -9,7 +9,7 @@ central differences otherwise (see `c_functions`).
 """
 
 import ctypes
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 import numpy as np
@@ -133,18 +133,22 @@ class Callbacks:
 
     def raise_pending(self):
         """Re-raise what a user function raised inside a kernel, unchanged."""
-        for replay in self._replays:
-            replay()
+        try:
+            for replay in self._replays:
+                replay()
+        except BaseException:
+            self.forget()  # one is told; what others have raised in the same evaluations must not come up in later ones
+            raise
         if self.pending is not None:
             error, self.pending = self.pending, None
             raise error
 
     def forget(self):
-        """Drop what a user function has raised."""
-        try:
-            self.raise_pending()
-        except Exception:
-            self.pending = None
+        """Drop what user functions have raised."""
+        for replay in self._replays:
+            with suppress(Exception):
+                replay()
+        self.pending = None
 
     def motion(self, function):
         """Address of a user's function of time."""

@@ -69,7 +69,7 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
             if control[MODE] == SIMPLIFIED:
                 _simplified(h, R, P, Y, Z, x, tableau, stages, model, work)
             else:
-                _coupled(h, R, P, Y, Z, x, stages, model, matrix, pivots)
+                _coupled(h, R, P, Y, x, stages, model, matrix, pivots)
             before, (size, shift) = size, _sizes(h, Y, stages, start, tableau, control[MODE] == COUPLED)
             rate = size / before if before < np.inf else 0.0
             good = np.isfinite(size)
@@ -184,7 +184,7 @@ def _right(h, R, P, model, x):
 
 
 @compiled
-def _coupled(h, R, P, Y, Z, x, stages, model, matrix, pivots):
+def _coupled(h, R, P, Y, x, stages, model, matrix, pivots):
     """The correction; afterwards `Y = dW`."""
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
     _right(h, R, P, model, x)

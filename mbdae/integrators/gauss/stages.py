@@ -46,7 +46,7 @@ def evaluate(t, q, v, w, lam, model, work, r, p):
     return good
 
 
-_F, _I, _M, _B = types.float64, types.int64, types.uint8[::1], types.boolean
+_F, _M, _B = types.float64, types.uint8[::1], types.boolean
 _X = types.float64[::1]
 EVALUATE = by_address(evaluate, _B(_F, _X, _X, _X, _X, _M, _X, _X, _X))
 

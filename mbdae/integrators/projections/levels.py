@@ -100,43 +100,46 @@ def positions(t, q, vectors, identity, metric, model, work):
 @compiled
 def velocities(t, q, v, vectors, metric, model, work):
     """`v` moves to the nearest velocities with `Phi_q v = nu` at `q`."""
-    _, _, rest, _, d, r, mu = vectors
-    G, nu = part(model, work, lay.W_G), mu
+    nu = vectors[6]
     kernels.place(q, model, work)
-    kernels.phi_q(t, q, model, work, G)
-    sparse.fill(rest, 0.0)
+    kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
+    sparse.fill(vectors[2], 0.0)
     best = np.inf
     for _ in range(REFINEMENTS):
         kernels.nu(t, q, model, work, nu)
-        sparse.times(G, v, model, r)
-        for k in range(r.shape[0]):
-            r[k] = nu[k] - r[k]
-        size = largest(r)
-        if size >= 0.5 * best or size <= EPS * largest(v):
+        best = _refined(v, nu, best, vectors, metric, model, work)
+        if best == 0.0:
             break
-        best = size
-        kkt.solve(model, metric, rest, r, d, mu)
-        for k in range(v.shape[0]):
-            v[k] += d[k]
 
 
 @compiled
 def accelerations(t, q, v, a, vectors, metric, model, work):
     """`a` moves to the nearest accelerations with `Phi_q a = gamma` at `(q, v)`, for which `velocities` has been called or `prepare`."""
-    _, _, rest, _, d, r, gamma = vectors
-    G = part(model, work, lay.W_G)
+    gamma = vectors[6]
     kernels.place_velocity(v, model, work)
-    sparse.fill(rest, 0.0)
+    sparse.fill(vectors[2], 0.0)
     best = np.inf
     for _ in range(REFINEMENTS):
         kernels.gamma(t, q, v, model, work, gamma)
-        sparse.times(G, a, model, r)
-        for k in range(r.shape[0]):
-            r[k] = gamma[k] - r[k]
-        size = largest(r)
-        if size >= 0.5 * best or size <= EPS * largest(a):
+        best = _refined(a, gamma, best, vectors, metric, model, work)
+        if best == 0.0:
             break
-        best = size
-        kkt.solve(model, metric, rest, r, d, gamma)
-        for k in range(a.shape[0]):
-            a[k] += d[k]
+
+
+@compiled
+def _refined(x, right, best, vectors, metric, model, work):
+    """Move `x` towards `Phi_q x = right`; `right` is lost. Returns what was open before, or 0 if a move gains nothing any more.
+
+    `best` is what was open before the last move: one that does not halve it is the last.
+    """
+    _, _, rest, _, d, r, _ = vectors
+    sparse.times(part(model, work, lay.W_G), x, model, r)
+    for k in range(r.shape[0]):
+        r[k] = right[k] - r[k]
+    size = largest(r)
+    if size >= 0.5 * best or size <= EPS * largest(x):
+        return 0.0
+    kkt.solve(model, metric, rest, r, d, right)
+    for k in range(x.shape[0]):
+        x[k] += d[k]
+    return size

@@ -12,7 +12,7 @@ from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
 from ...status import Statistics, Status
-from ...support import FORMS, Settings, supported
+from ...support import FORMS, Settings, check_max_step, check_max_steps, check_step, supported
 from ...system.assembly import least
 from ...trajectory import Trajectory
 from . import march as m
@@ -72,12 +72,9 @@ class Charted:
         if self.jacobian not in DERIVATIVES:
             raise ValueError(f"{name}: jacobian must be one of {', '.join(DERIVATIVES)}, got {self.jacobian!r}")
         for field in ("first_step", "fixed_step"):
-            if not 0.0 <= getattr(self, field) < np.inf:
-                raise ValueError(f"{name}: {field} must be finite and not negative, got {getattr(self, field)!r}")
-        if not self.max_step > 0.0:
-            raise ValueError(f"{name}: max_step must be positive, got {self.max_step!r}")
-        if self.max_steps < 1:
-            raise ValueError(f"{name}: max_steps must be at least 1, got {self.max_steps}")
+            check_step(name, field, getattr(self, field))
+        check_max_step(name, self.max_step)
+        check_max_steps(name, self.max_steps)
 
     @property
     def label(self):

@@ -30,12 +30,12 @@ FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "the iteration for the accelerations 
 class Structural:
     """Base of the integrators that take positions and velocities from accelerations by Newmark's formulas; they work on a `System`."""
 
-    h: float
+    h: float = 1e-3
     _: KW_ONLY
-    adaptive: bool
-    tol: float
-    max_iter: int
-    max_steps: int
+    adaptive: bool = False
+    tol: float = 1e-10
+    max_iter: int = 30
+    max_steps: int = 10_000_000
     _bounds: ClassVar[tuple] = ()  # of the coefficients: name, least and largest value
 
     formulations: ClassVar[tuple] = ()  # works on the system itself

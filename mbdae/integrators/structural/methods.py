@@ -1,6 +1,7 @@
 """The methods: Newmark, HHT and generalised-alpha, on constraints of one level and in null-space coordinates."""
 
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 from . import step
 from .base import Structural
@@ -14,13 +15,8 @@ BASES = {"orthonormal": "tangent", "fundamental": "partition"}
 class Classical(Structural):
     """What the methods on constraints of one level share."""
 
-    h: float = 1e-3
     _: KW_ONLY
     level: str = "position"
-    adaptive: bool = False
-    tol: float = 1e-10
-    max_iter: int = 30
-    max_steps: int = 10_000_000
 
     def __post_init__(self):
         super().__post_init__()
@@ -40,13 +36,8 @@ class Classical(Structural):
 class NullSpace(Structural):
     """What the methods in null-space coordinates share."""
 
-    h: float = 1e-3
     _: KW_ONLY
     basis: str = "orthonormal"
-    adaptive: bool = False
-    tol: float = 1e-10
-    max_iter: int = 30
-    max_steps: int = 10_000_000
 
     kind = step.NULL_SPACE
 
@@ -61,8 +52,51 @@ class NullSpace(Structural):
         return BASES[self.basis]
 
 
+# formulas with their coefficients, whatever is done about the constraints; they come first among the bases, so that their fields are last
+
+
 @dataclass(frozen=True)
-class Newmark(Classical):
+class _NewmarkFormula:
+    alpha: float = 0.5
+    beta: float = 0.25
+
+    _bounds: ClassVar[tuple] = (("alpha", 0.0, 1.0), ("beta", 0.0, 1.0))
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return newmark(self.alpha, self.beta)
+
+
+@dataclass(frozen=True)
+class _HHTFormula:
+    h: float = 0.0
+    alpha: float = -0.05
+    _: KW_ONLY
+    adaptive: bool = True
+
+    _bounds: ClassVar[tuple] = (("alpha", -1.0 / 3.0, 0.0),)
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return hht(self.alpha)
+
+
+@dataclass(frozen=True)
+class _GeneralizedAlphaFormula:
+    rho_inf: float = 0.8
+
+    _bounds: ClassVar[tuple] = (("rho_inf", 0.0, 1.0),)
+
+    @property
+    def formula(self):
+        """See `Formula`."""
+        return generalized_alpha(self.rho_inf)
+
+
+@dataclass(frozen=True)
+class Newmark(_NewmarkFormula, Classical):
     """Newmark's method with multipliers for the constraints of one level: the classical way [Bustos, section 2].
 
     `q1 = q0 (+) (h v0 + h^2 ((1/2 - beta) a0 + beta a1))`, `v1 = v0 + h ((1 - alpha) a0 + alpha a1)`, `M a1 + Phi_q^T lam1 = Q` at the end
@@ -93,19 +127,9 @@ class Newmark(Classical):
         For parameters out of bounds, and for `beta = 0` on positions.
     """
 
-    alpha: float = 0.5
-    beta: float = 0.25
-
-    _bounds = (("alpha", 0.0, 1.0), ("beta", 0.0, 1.0))
-
-    @property
-    def formula(self):
-        """See `Formula`."""
-        return newmark(self.alpha, self.beta)
-
 
 @dataclass(frozen=True)
-class HHT(Classical):
+class HHT(_HHTFormula, Classical):
     """The method of Hilber, Hughes and Taylor [Hilber] with multipliers for the constraints of one level, and control of the step.
 
     Newmark's formulas with `beta = (1 - alpha)^2/4`, `gamma = 1/2 - alpha` in accelerations `w1 = (1 + alpha) a1 - alpha a0`. Of order 2.
@@ -118,21 +142,9 @@ class HHT(Classical):
         In [-1/3, 0]; infinitely fast vibrations lose most with -1/3, nothing with 0.
     """
 
-    h: float = 0.0
-    alpha: float = -0.05
-    _: KW_ONLY
-    adaptive: bool = True
-
-    _bounds = (("alpha", -1.0 / 3.0, 0.0),)
-
-    @property
-    def formula(self):
-        """See `Formula`."""
-        return hht(self.alpha)
-
 
 @dataclass(frozen=True)
-class GeneralizedAlpha(Classical):
+class GeneralizedAlpha(_GeneralizedAlphaFormula, Classical):
     """Generalised-alpha of Chung and Hulbert [Chung] on Lie groups, with multipliers for the constraints of one level.
 
     Newmark's formulas in accelerations `w` with `(1 - alpha_m) w1 + alpha_m w0 = (1 - alpha_f) a1 + alpha_f a0`, in the notation of Arnold
@@ -146,18 +158,9 @@ class GeneralizedAlpha(Classical):
         In [0, 1]: the factor by which a step multiplies infinitely fast vibrations.
     """
 
-    rho_inf: float = 0.8
-
-    _bounds = (("rho_inf", 0.0, 1.0),)
-
-    @property
-    def formula(self):
-        """See `Formula`."""
-        return generalized_alpha(self.rho_inf)
-
 
 @dataclass(frozen=True)
-class NullSpaceNewmark(NullSpace):
+class NullSpaceNewmark(_NewmarkFormula, NullSpace):
     """Newmark's method in the coordinates of the tangent space at the end of each step [Bustos, section 5].
 
     With a basis `N` of the null space of `Phi_q(q1)` the coordinates of old and new values are `alpha = N^+ (x - x_p)`, where the
@@ -184,19 +187,9 @@ class NullSpaceNewmark(NullSpace):
         As for `Newmark`. Central differences, `beta = 0`, are possible.
     """
 
-    alpha: float = 0.5
-    beta: float = 0.25
-
-    _bounds = (("alpha", 0.0, 1.0), ("beta", 0.0, 1.0))
-
-    @property
-    def formula(self):
-        """See `Formula`."""
-        return newmark(self.alpha, self.beta)
-
 
 @dataclass(frozen=True)
-class NullSpaceHHT(NullSpace):
+class NullSpaceHHT(_HHTFormula, NullSpace):
     """The method of Hilber, Hughes and Taylor in null-space coordinates, with control of the step; see `NullSpaceNewmark` and `HHT`.
 
     Parameters
@@ -207,21 +200,9 @@ class NullSpaceHHT(NullSpace):
         In [-1/3, 0].
     """
 
-    h: float = 0.0
-    alpha: float = -0.05
-    _: KW_ONLY
-    adaptive: bool = True
-
-    _bounds = (("alpha", -1.0 / 3.0, 0.0),)
-
-    @property
-    def formula(self):
-        """See `Formula`."""
-        return hht(self.alpha)
-
 
 @dataclass(frozen=True)
-class NullSpaceGeneralizedAlpha(NullSpace):
+class NullSpaceGeneralizedAlpha(_GeneralizedAlphaFormula, NullSpace):
     """Generalised-alpha in null-space coordinates; see `NullSpaceNewmark` and `GeneralizedAlpha`.
 
     Parameters
@@ -231,12 +212,3 @@ class NullSpaceGeneralizedAlpha(NullSpace):
     rho_inf : float
         In [0, 1].
     """
-
-    rho_inf: float = 0.8
-
-    _bounds = (("rho_inf", 0.0, 1.0),)
-
-    @property
-    def formula(self):
-        """See `Formula`."""
-        return generalized_alpha(self.rho_inf)
