@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from scipy.interpolate import CubicHermiteSpline
 
+from mbdae.arguments import check_max_steps
 from mbdae.boundary import Crossing, SolverFailure
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.problems import GGL
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import check_max_steps
 from mbdae.system import layout as lay
 from mbdae.system.layout import header
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csc_matrix
 
+from mbdae.arguments import check_max_step, check_max_steps
 from mbdae.boundary import FATAL, Crossing, SolverFailure
 from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import Settings, check_max_step, check_max_steps, implicit_support, supported, tightened
+from mbdae.support import Settings, implicit_support, supported, tightened
 
 from . import storage
 

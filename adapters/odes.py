@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbdae.arguments import check_max_steps
 from mbdae.boundary import Crossing
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics
-from mbdae.support import check_max_steps, supported
+from mbdae.support import supported
 
 from .odes_arguments import (
     SOLVERS,

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from mbdae.arguments import check_max_step, check_max_steps, check_step
 from mbdae.boundary import FATAL, Crossing, SolverFailure
 from mbdae.events import passed
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, check_max_step, check_max_steps, check_step, supported
+from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, supported
 
 from . import storage
 

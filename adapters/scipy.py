@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbdae.arguments import check_max_step, check_max_steps, check_step
 from mbdae.boundary import Crossing, SolverFailure
 from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import check_max_step, check_max_steps, check_step, explicit_support, require, supported
+from mbdae.support import explicit_support, require, supported
 
 from .terminal import FortranOutput
 

@@ -15,12 +15,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from mbdae.arguments import check_max_steps
 from mbdae.boundary import Crossing, SolverFailure
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.support import check_max_steps, supported
+from mbdae.support import supported
 
 from .sundae_arguments import (
     CVODE_SUPPORT,

@@ -1,6 +1,7 @@
 """Methods by name: `"HalfImplicit"`, `"Ida:ggl"`, `"SolveIvp:DOP853"`, `"Cvode:Adams:partition"`, `"RosenbrockNystrom:tangent"`.
 
-Behind the name of the class stand, in any order and as far as needed, one of its variants and a formulation. Modules of foreign
+Behind the name of the class stand, in any order and as far as needed, its variants and a formulation. Of variants that set the same field
+there can be one, so several only where a class has variants for several fields, as in `"ProjectedGauss:2:PVAE-0"`. Modules of foreign
 solvers are imported when they are asked for.
 """
 
@@ -33,7 +34,7 @@ class Family:
     variants : dict of str to str
         Its values with their titles; the first is the default. Empty if there are none.
     presets : dict of str to dict
-        Instead of `sets`: the fields that each variant sets.
+        Instead of `sets`: the fields that each variant sets. Variants that set different ones go together, joined by colons.
     """
 
     name: str
@@ -57,8 +58,13 @@ class Family:
         return self.method_class(**self.chosen(variant or next(iter(self.variants), None))).formulations
 
     def chosen(self, variant):
-        """The fields that a variant sets."""
-        return {} if variant is None else self.presets.get(variant) or {self.sets: variant}
+        """The fields that a variant sets, or several that are joined by colons."""
+        names = variant.split(":") if variant else ()
+        return {field: value for name in names for field, value in (self.presets.get(name) or {self.sets: name}).items()}
+
+    def agree(self, variant, other):
+        """Whether two variants can be had together: they set different fields."""
+        return not variant or not set(self.chosen(variant)) & set(self.chosen(other))
 
     def availability(self):
         """`Availability` of the package behind a foreign solver; `None` for what belongs to mbdae."""
@@ -75,11 +81,15 @@ _STRUCTURAL = "mbdae.integrators.structural.methods"
 _RULES = {"trapezoidal": "trapezoidal", "linear-acceleration": "linear acceleration", "fox-goodwin": "Fox-Goodwin",
           "central-differences": "central differences"}
 _COEFFICIENTS = {name: dict(zip(("alpha", "beta"), RULES[name])) for name in _RULES}
+_PROJECTIONS = {"PVA": "PVA", "none": "without projections", **_same("P", "V", "PV", "PVAE-n", "PVAE-0")}
+_STAGES = {"1": "1 stage", "2": "2 stages", "3": "3 stages", "4": "4 stages"}
+_GAUSS = {name: {"project": "" if name == "none" else name} for name in _PROJECTIONS} | {name: {"stages": int(name)} for name in _STAGES}
 
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
-    Family("ProjectedGauss", "mbdae.integrators.gauss.methods", "Projected Gauss", "h", "Gauss formulas with projections, fixed step"),
+    Family("ProjectedGauss", "mbdae.integrators.gauss.methods", "Projected Gauss", "h",
+           "Gauss formulas with projections, fixed step, as in ProjectedGauss:2:PVAE-0", "", _PROJECTIONS | _STAGES, _GAUSS),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("Newmark", _STRUCTURAL, "Newmark", "h", "Newmark with multipliers, constraints on positions", "",
            {name: title for name, title in _RULES.items() if name != "central-differences"}, _COEFFICIENTS),
@@ -117,7 +127,7 @@ class MethodSpec:
     ----------
     family : Family
     variant : str or None
-        `None` if the family has none.
+        `None` if the family has none; several are joined by colons.
     formulation : str or None
         The formulation that the name prescribes; `None` leaves it to the method.
     """
@@ -131,7 +141,7 @@ class MethodSpec:
         """For tables and legends: it names the formulation where there is a choice."""
         parts, forms = [self.family.title], self.family.forms(self.variant)
         if self.variant:
-            parts.append(self.family.variants[self.variant])
+            parts += [self.family.variants[name] for name in self.variant.split(":")]
         if len(forms) > 1 or self.formulation not in (None, *forms):
             parts.append(FORM_TITLES[self.formulation or forms[0]])
         return " ".join(parts)
@@ -185,8 +195,8 @@ def find(text):
     variant = formulation = None
     for part in parts:
         as_variant, as_form = _match(part, family.variants), _match(part, (*FORMULATIONS, *ALIASES)) if family.forms() else None
-        if as_variant and variant is None:
-            variant = as_variant
+        if as_variant and family.agree(variant, as_variant):
+            variant = f"{variant}:{as_variant}" if variant else as_variant
         elif as_form and formulation is None:
             formulation = ALIASES.get(as_form, as_form)
         else:
@@ -200,6 +210,9 @@ def _match(text, names):
 
 def _possible(family):
     variants, forms = ", ".join(f"{family.name}:{v}" for v in family.variants), family.forms()
+    kinds = {tuple(family.chosen(v)): v for v in reversed(family.variants)}  # the first one that sets these fields
+    if len(kinds) > 1:
+        variants += f", or of each kind one, {':'.join([family.name, *reversed(kinds.values())])}"
     if variants:
         return f"it can be {variants}" + (f"; a formulation may follow, {', '.join(FORMULATIONS)}" if forms else "")
     return f"it can be {', '.join(f'{family.name}:{form}' for form in FORMULATIONS)}" if forms else f"write {family.name} alone"

@@ -1,6 +1,5 @@
 """Which solver takes which formulation, how it is then run, and what limits a user can set to its steps."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,21 +81,3 @@ def tightened(support, problem, rtol, atol):
     how = support.get(problem.formulation)
     factor = how.tighten if isinstance(how, Settings) else 1.0
     return rtol * factor, atol * factor if np.ndim(atol) == 0 else atol
-
-
-def check_max_steps(owner, value):
-    """Refuse less than one step; `owner` is whose limit it is, for the message."""
-    if value < 1:
-        raise ValueError(f"{owner}: max_steps must be at least 1, got {value}")
-
-
-def check_max_step(owner, value):
-    """Refuse what is not positive; infinity is no limit."""
-    if not value > 0:
-        raise ValueError(f"{owner}: max_step must be positive, got {value!r}")
-
-
-def check_step(owner, name, value):
-    """Refuse what is neither the length of a step nor zero, for one that is chosen."""
-    if not 0.0 <= value < math.inf:
-        raise ValueError(f"{owner}: {name} must be finite and not negative, got {value!r}")

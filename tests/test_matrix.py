@@ -140,16 +140,29 @@ def test_names_carry_variant_and_formulation():
              ("cvode:adams:partition", "Cvode:Adams:partition", "CVODE Adams partitioned"),
              ("assimulo:lsodar:tangent", "Assimulo:LSODAR:tangent", "Assimulo LSODAR tangent plane"),
              ("RosenbrockNystrom", "RosenbrockNystrom", "Rosenbrock-Nystrom partitioned"),
-             ("sdirkfirstorder:tangent", "SdirkFirstOrder:tangent", "SDIRK first order tangent plane"))
+             ("sdirkfirstorder:tangent", "SdirkFirstOrder:tangent", "SDIRK first order tangent plane"),
+             ("projectedgauss", "ProjectedGauss:PVA", "Projected Gauss PVA"),
+             ("ProjectedGauss:2", "ProjectedGauss:2", "Projected Gauss 2 stages"),
+             ("ProjectedGauss:2:pvae-0", "ProjectedGauss:2:PVAE-0", "Projected Gauss 2 stages PVAE-0"))
     for text, name, label in known:
         spec = find(text)
         assert (spec.name, spec.label) == (name, label)
         assert find(spec.name) == spec
     unknown = (("Ida:foo", "it can be Ida:index3, Ida:ggl"), ("Ida:ggl:gear", "there is no method"), ("", "there is no method"),
-               ("Cvode:x", "it can be Cvode:BDF, Cvode:Adams; a formulation may follow"), ("HalfImplicit:ggl", "write HalfImplicit alone"))
+               ("Cvode:x", "it can be Cvode:BDF, Cvode:Adams; a formulation may follow"), ("HalfImplicit:ggl", "write HalfImplicit alone"),
+               ("Cvode:BDF:Adams", "there is no method"), ("ProjectedGauss:2:3", "or of each kind one, ProjectedGauss:PVA:1$"),
+               ("ProjectedGauss:PV:P", "there is no method"), ("ProjectedGauss:2:ggl", "there is no method"))
     for text, words in unknown:
         with pytest.raises(ValueError, match=words):
             find(text)
+
+
+def test_variants_of_different_kinds_go_together():
+    for text in ("ProjectedGauss:2:PVAE-0", "ProjectedGauss:PVAE-0:2"):
+        method = find(text).make(h=0.5)
+        assert (method.stages, method.project, method.h) == (2, "PVAE-0", 0.5)
+    bare = find("ProjectedGauss:none:4").make()
+    assert (bare.stages, bare.project) == (4, "") and find("ProjectedGauss").make() == mbdae.ProjectedGauss()
 
 
 def test_every_variant_makes_a_method():

@@ -161,3 +161,51 @@ def test_bad_calls():
         SolveIvp(first_step=-1.0)
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         Projected(HalfImplicit()).colour  # noqa: B018
+
+
+def test_projected_methods_are_not_projected_again():
+    with pytest.raises(ValueError, match=r"method is projected already; give the method inside it, Projected\(HalfImplicit\(h=0.5"):
+        Projected(Projected(HalfImplicit(h=0.5), "P"), "PVA")
+
+
+@pytest.mark.parametrize("make", [lambda n: mbdae.NullSpaceNewmark(1e-2, max_steps=n), lambda n: mbdae.RosenbrockNystrom(max_steps=n)],
+                         ids=["fixed", "adaptive"])
+def test_the_last_state_of_a_failed_run_is_kept(system, make):
+    """Whatever `every` says."""
+    x, y = (mbdae.solve(system, Projected(make(10), "PVA"), SPAN, every=k) for k in (7, 1))
+    assert x.status == Status.TOO_MANY_STEPS and len(x.t) == 3 and len(y.t) == 11
+    for name in ("t", "q", "v", "a", "lam"):
+        np.testing.assert_array_equal(getattr(x, name), getattr(y, name)[[0, 7, 10]])
+    at_wanted = mbdae.solve(system, Projected(make(10), "PVA"), SPAN, every=7, t_eval=[0.0, 1.0])
+    np.testing.assert_array_equal(at_wanted.t, [0.0])
+
+
+def straightened():
+    """Two rods of sqrt(1/2) m whose end is pulled away: straight at t = 0.828."""
+    bodies = [mbdae.Particle("a", 1.0, (0.5, 0.5, 0.0)), mbdae.Particle("b", 1.0, (1.0, 0.0, 0.0))]
+    rods = [mbdae.Rod("r1", "ground", "a", length=0.5**0.5), mbdae.Rod("r2", "a", "b", length=0.5**0.5)]
+    drivers = [mbdae.CoordinateDriver("x", "ground", "b", mbdae.Polynomial((1.0, 0.5)), (1.0, 0.0, 0.0)),
+               mbdae.CoordinateDriver("y", "ground", "b", 0.0, (0.0, 1.0, 0.0)),
+               mbdae.CoordinateDriver("z", "ground", "b", 0.0, (0.0, 0.0, 1.0)),
+               mbdae.CoordinateDriver("za", "ground", "a", 0.0, (0.0, 0.0, 1.0))]
+    return mbdae.Mechanism("straightened", bodies, rods, drivers, gravity=(0.0, -9.81, 0.0))
+
+
+def test_singular_positions_are_named():
+    x = mbdae.solve(straightened(), Projected(HalfImplicit(7e-3), "PVA"), (0.0, 2.0))
+    assert x.status == Status.SINGULAR and 0.8 < x.t[-1] < 0.83
+    assert "lose rank near t = 0.83" in x.message and "r1, r2" in x.message and f"in the step from t = {x.t[-1]:.9g}" in x.message
+
+
+def test_projections_and_new_starts_are_counted(system):
+    inner, bare, outer = (mbdae.solve(system, m, (0.0, 0.1)).statistics
+                          for m in (HalfImplicit(1e-3), Projected(HalfImplicit(1e-3), ""), Projected(HalfImplicit(1e-3), "PVAE-0")))
+    assert (bare.steps, bare.restarts, bare.factorisations, bare.solves) == (100, 99, inner.factorisations, bare.newton_iterations)
+    assert outer.restarts == 99 and outer.factorisations >= 300 and outer.solves >= outer.newton_iterations + 500
+    adaptive = mbdae.solve(system, Projected(mbdae.RosenbrockNystrom(), "PV"), (0.0, 0.5)).statistics
+    assert adaptive.restarts >= adaptive.steps - 1
+    other, alone = (mbdae.solve(system, m, (0.0, 0.1), formulation="ggl").statistics for m in (Projected(mbdae.Bdf(), "PV"), mbdae.Bdf()))
+    assert other.restarts == alone.restarts and other.factorisations >= alone.factorisations + other.steps + 1
+    assert other.solves > alone.solves + other.steps
+    explicit = mbdae.solve(system, Projected(SolveIvp("RK45"), "PV"), (0.0, 0.1)).statistics
+    assert explicit.factorisations is None or explicit.factorisations > 0

@@ -1,5 +1,6 @@
 """Projected Gauss methods: orders, long runs, reference values, stiff forces, failures."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -298,10 +299,48 @@ def folding():
     return mbdae.Mechanism("folding", bars, joints, [driver], gravity=(0.0, -9.81, 0.0))
 
 
-def test_a_singular_position_names_the_constraints():
-    x = mbdae.solve(folding(), ProjectedGauss(h=0.01), (0.0, 2.0))
-    assert not x.success and 0.9 < x.t[-1] <= 1.0 and x.constraint_residuals[:, 0].max() < 1e-12
-    assert x.status in (Status.SINGULAR, Status.NEWTON_FAILED, Status.PROJECTION_FAILED) and f"t = {x.t[-1]:.9g}" in x.message
+@pytest.mark.parametrize("method", [ProjectedGauss(h=0.01), ProjectedGauss(h=0.007, stages=2, project="PV"),
+                                    ProjectedGauss(h=0.01, project="")])
+def test_a_singular_position_names_the_constraints(method):
+    """Straight bars at t = 1, and a crank longer than its rod, whose slider cannot follow."""
+    for mechanism, at, culprit in ((folding(), 1.0, "knee"), (locked(), np.arcsin(0.7) - 0.2, "S.normal")):
+        x = mbdae.solve(mechanism, method, (0.0, 2.0))
+        assert x.status == Status.SINGULAR and at - 2.0 * method.h < x.t[-1] <= at
+        assert "the constraints lose rank near t = " in x.message and culprit in x.message and f"t = {x.t[-1]:.9g}" in x.message
+
+
+def test_divergence_is_told_from_slow_convergence():
+    """With the iterations that there were."""
+    s = library.system("slider-crank-free")
+    found = mbdae.solve(s, ProjectedGauss(h=1.0), (0.0, 1.0))
+    tried = int(re.search(r"Newton's method diverged after (\d+) iterations in the step from t = 0;", found.message).group(1))
+    assert found.status == Status.NEWTON_FAILED and 0 < tried < 50 and tried <= found.statistics.newton_iterations
+    early = mbdae.solve(s, ProjectedGauss(h=1.0, max_iter=tried - 1), (0.0, 1.0))
+    assert f"did not converge in {tried - 1} iterations" in early.message
+
+
+@pytest.mark.parametrize("every, times", [(1, [0.0, 0.1, 0.2, 0.3, 0.4]), (2, [0.0, 0.2, 0.4]), (3, [0.0, 0.3, 0.4]), (100, [0.0, 0.4])])
+def test_the_last_state_of_a_failed_run_is_kept(every, times):
+    """Whatever `every` says; but times that are wanted are what is stored if there are any."""
+    s = mbdae.System.from_functions(nq=2, nc=0, mass=lambda t, q: np.eye(2), force=blowing_up, phi=lambda t, q: q[:0])
+    x, y = (mbdae.solve(s, ProjectedGauss(h=0.1), (0.0, 1.0), every=k) for k in (every, 1))
+    np.testing.assert_allclose(x.t, times)
+    for name in ("t", "q", "v", "a"):
+        np.testing.assert_array_equal(getattr(x, name)[-1], getattr(y, name)[-1])
+    at_wanted = mbdae.solve(s, ProjectedGauss(h=0.1), (0.0, 1.0), t_eval=[0.0, 0.2, 0.9])
+    np.testing.assert_allclose(at_wanted.t, [0.0, 0.2])
+
+
+def locked():
+    """A crank of 1 m that is turned, and a rod of 0.7 m: the slider stops it at sin(angle) = 0.7."""
+    crank = mbdae.PlanarBody("crank", 1.0, 0.05, (0.5 * np.cos(0.2), 0.5 * np.sin(0.2)), 0.2)
+    bodies = [crank, mbdae.PlanarBody("rod", 1.0, 0.1, (1.3, 0.1), -0.3), mbdae.PlanarBody("slider", 1.0, 0.1, (1.6, 0.0), 0.0)]
+    joints = [mbdae.PlanarRevolute("A", GROUND, "crank", (0.0, 0.0), (-0.5, 0.0)),
+              mbdae.PlanarRevolute("B", "crank", "rod", (0.5, 0.0), (-0.35, 0.0)),
+              mbdae.PlanarRevolute("C", "rod", "slider", (0.35, 0.0), (0.0, 0.0)),
+              mbdae.PlanarTranslational("S", GROUND, "slider", (0.0, 0.0), (0.0, 0.0), (1.0, 0.0))]
+    driver = mbdae.PlanarAngleDriver("turn", GROUND, "crank", mbdae.Polynomial((0.2, 1.0)))
+    return mbdae.Mechanism("locked", bodies, joints, [driver], gravity=(0.0, -9.81, 0.0))
 
 
 def test_an_energy_out_of_reach():
@@ -313,3 +352,38 @@ def test_an_energy_out_of_reach():
     assert x.message.startswith("the energy projection has no solution in the step from t = 0;")
     still = mbdae.solve(m, ProjectedGauss(h=0.1, project="PVAE-0"), (0.0, 1.0))
     assert still.success and np.abs(still.v).max() < 1e-15
+
+
+# --- arguments and counters -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"h": "1"}, "ProjectedGauss: h must be positive and finite, got '1'"), ({"h": None}, "h must be positive and finite, got"),
+    ({"h": True}, "h must be positive and finite, got True"), ({"h": np.nan}, "h must be positive"),
+    ({"tol": "x"}, "tol must be positive and finite, got 'x'"),
+    ({"max_iter": "5"}, "max_iter must be at least 1 and an integer, got '5'"),
+    ({"max_iter": 2.5}, "max_iter must be .* an integer, got 2.5"),
+    ({"max_iter": True}, "max_iter must be .* got True"), ({"project": ["PV"]}, r"project must be one of '', .* got \['PV'\]"),
+    ({"norm": ["mass"]}, "norm must be 'mass' or 'identity'"), ({"stages": 2.0}, "1 to 4 stages, got 2.0"),
+    ({"stages": True}, "stages, got True"),
+    ({"stages": 5}, "1 to 4 stages, got 5"), ({"stages": "2"}, "1 to 4 stages, got '2'"),
+    ({"energy": 3.0}, "energy must be a function of")])
+def test_arguments_that_make_no_sense(given, message):
+    with pytest.raises(ValueError, match=message):
+        ProjectedGauss(**given)
+
+
+def test_numbers_of_numpy_are_numbers():
+    method = ProjectedGauss(h=np.float64(0.01), stages=np.int64(2), max_iter=np.int32(9))
+    assert mbdae.solve(library.system("particle-pendulum"), method, (0.0, 0.1)).success
+
+
+def test_projections_are_counted():
+    """Without them each step has one factorisation and each iteration a solve for each stage."""
+    s = library.system("double-spherical-pendulum")
+    bare, pva, exact, identity = (mbdae.solve(s, ProjectedGauss(h=1e-3, project=p, norm=n), (0.0, 0.1)).statistics
+                                  for p, n in (("", "mass"), ("PVA", "mass"), ("PVAE-0", "mass"), ("PVA", "identity")))
+    assert bare.factorisations == 100 and bare.solves == 3 * bare.newton_iterations
+    assert 200 <= pva.factorisations < exact.factorisations < 600 and identity.factorisations >= 300
+    # velocities, accelerations, multipliers; and two for the direction of the energy
+    assert pva.solves >= 3 * pva.newton_iterations + 300 and exact.solves >= pva.solves + 200

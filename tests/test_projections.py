@@ -1,5 +1,7 @@
 """Projections of a state: nearest, on the constraints, at the energy asked for."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.linalg import null_space
@@ -121,7 +123,10 @@ def test_the_energy_is_reached_within_the_constraints(name, norm):
 
 @NORMS
 def test_the_correction_points_along_the_gradient_of_the_energy(norm):
-    """Of a consistent state: what is not taken up by the constraints is proportional to the gradient, in positions and velocities alike."""
+    """Of a consistent state: by the same multiple of the gradient within the constraints for positions and velocities.
+
+    Velocities then go along with the constraints as the forces of these would make them, without a change of their kinetic energy.
+    """
     s, x = library.system("double-spherical-pendulum"), library.system("double-spherical-pendulum").start
     state = [np.array(y) for y in (x.q, x.v, x.a, x.lam)]
     state[0] = mbdae.assemble(s, 0.0, x.q + [0.0, 0.1, 0.2, 0.1, 0.0, 0.3]).q
@@ -129,11 +134,16 @@ def test_the_correction_points_along_the_gradient_of_the_energy(norm):
     old = [y.copy() for y in state]
     assert projected(s, state, "PVAE-0", norm, s.energy(0.0, *old[:2]) + 1e-7)[0] == GOOD
     N, Z = metric(s, norm, old[0]), null_space(s.phi_q(0.0, old[0]).toarray())
-    slope = np.concatenate([Z.T @ -s.force(0.0, old[0], 0.0 * old[1]), Z.T @ s.mass_times(0.0, old[0], old[1])])
-    moved = np.concatenate([Z.T @ N @ (state[k] - old[k]) for k in range(2)])
+    slope, moved = Z.T @ -s.force(0.0, old[0], 0.0 * old[1]), Z.T @ N @ (state[0] - old[0])
     eta = moved @ slope / (slope @ slope)
     assert eta > 1e-10
     np.testing.assert_allclose(moved, eta * slope, rtol=0.0, atol=1e-5 * eta * np.abs(slope).max())
+    dv = Z @ np.linalg.solve(Z.T @ N @ Z, Z.T @ s.mass_times(0.0, old[0], old[1]))
+    aim, G = old[1] + eta * dv, s.phi_q(0.0, state[0]).toarray()
+    back = np.linalg.solve(s.mass(0.0, state[0]), G.T)
+    aim -= back @ np.linalg.solve(G @ back, G @ aim)
+    assert np.abs(aim - old[1] - eta * dv).max() > 1e-2 * eta * np.abs(dv).max()
+    np.testing.assert_allclose(state[1], aim, rtol=0.0, atol=1e-5 * eta * np.abs(dv).max())
 
 
 def hanging():
@@ -159,6 +169,30 @@ def test_a_function_of_the_user_takes_the_place_of_the_energy():
     assert projected(s, states[1], "PVAE-0", target=target, energy=s.energy)[0] == GOOD
     for a, b in zip(*states):
         np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-11 * (1.0 + np.abs(a).max()))
+
+
+@pytest.mark.parametrize("value, message", [(np.nan, "a finite number, got nan at the start, t = 0"), (None, "a number, got None at t = 0"),
+                                            (np.ones(2), r"a number, got array\(\[1., 1.\]\)"), ("1.0", "a number, got '1.0'")])
+def test_an_energy_that_is_no_number(value, message):
+    s = library.system("double-spherical-pendulum")
+    for method in (mbdae.ProjectedGauss(project="PVAE-0", energy=lambda t, q, v: value),
+                   mbdae.Projected(mbdae.HalfImplicit(), "PVAE-0", energy=lambda t, q, v: value)):
+        with pytest.raises(ValueError, match=f"{type(method).__name__}: energy must return {message}"):
+            mbdae.solve(s, method, (0.0, 0.1))
+
+
+def test_an_energy_that_is_no_number_later():
+    """Then the energy is to blame, not the equations."""
+    s = library.system("double-spherical-pendulum")
+    for wrong, name in ((np.nan, "gauss"), (np.inf, "projected")):
+        def energy(t, q, v, wrong=wrong):
+            return s.energy(t, q, v) if t < 0.045 else wrong
+
+        method = mbdae.ProjectedGauss(h=0.01, project="PVAE-0", energy=energy)
+        method = method if name == "gauss" else mbdae.Projected(mbdae.HalfImplicit(h=0.01), "PVAE-0", energy=energy)
+        x = mbdae.solve(s, method, (0.0, 0.1))
+        assert x.status == Status.NOT_FINITE and x.t[-1] == pytest.approx(0.04)
+        assert x.message.startswith("the energy, not the equations, is not finite at t = 0.05")
 
 
 def test_an_exception_in_the_energy_reaches_the_user():
@@ -238,3 +272,115 @@ def test_fields_that_make_no_sense(make):
         make(project="VP")
     with pytest.raises(ValueError, match="norm must be 'mass' or 'identity', got 'euclid'"):
         make(norm="euclid")
+
+
+# --- energies that are not conserved -------------------------------------------------------------------------------------------
+
+
+def swing(damping, energy):
+    """A pendulum from functions, let go at rest."""
+    return mbdae.System.from_functions(
+        nq=2, nc=1, mass=lambda t, q: np.eye(2), force=lambda t, q, v: np.array([0.0, -9.81]) - damping * v,
+        phi=lambda t, q: np.array([q @ q - 1.0]), q0=[1.0, 0.0], energy=energy)
+
+
+AROUND = {"gauss": lambda p, h=1e-2, **more: mbdae.ProjectedGauss(h=h, project=p, **more),
+          "half-implicit": lambda p, h=1e-2, **more: mbdae.Projected(mbdae.HalfImplicit(h=h), p, **more),
+          "Rosenbrock": lambda p, h=1e-2, **more: mbdae.Projected(mbdae.RosenbrockNystrom(), p, **more)}
+METHODS = pytest.mark.parametrize("make", AROUND.values(), ids=AROUND)
+WHOSE = pytest.mark.parametrize("project", ["PVAE-0", "PVAE-n"])
+
+
+@METHODS
+@WHOSE
+def test_losses_are_noticed_though_the_function_hides_them(make, project):
+    """The rate told is the power of the damping."""
+    s = swing(2.0, lambda t, q, v: 0.5 * v @ v + 9.81 * q[1])
+    x = mbdae.solve(s, make(project), (0.0, 2.0))
+    assert x.status == Status.PROJECTION_FAILED and x.t[-1] < 0.05
+    told = re.search(r"energy is not conserved, dH/dt = (\S+) at t = (\S+) \(project with 'PVA', or give what is conserved\)", x.message)
+    rate, t = float(told.group(1)), float(told.group(2))
+    assert rate == pytest.approx(-2.0 * (9.81 * t) ** 2, rel=0.05) and t > x.t[-1]
+
+
+@METHODS
+def test_a_damper_is_noticed_though_an_energy_is_given(make):
+    """A weak one, before it has taken a ten-thousandth."""
+    rod = mbdae.Rod("rod", GROUND, "mass", length=1.0)
+    m = mbdae.Mechanism("m", [mbdae.Particle("mass", 1.0, (1.0, 0.0, 0.0))], [rod], forces=[spring(c=1e-3)], gravity=(0.0, 0.0, -10.0))
+    s = mbdae.System(m)
+    x = mbdae.solve(s, make("PVAE-0", energy=s.energy), (0.0, 2.0))
+    assert x.status == Status.PROJECTION_FAILED and "the energy is not conserved, dH/dt = -" in x.message
+    free = mbdae.solve(s, mbdae.ProjectedGauss(h=1e-2), (0.0, max(x.t[-1], 1e-2)))
+    assert abs(free.energy[-1] - free.energy[0]) < 1e-3
+
+
+def trap(k, speed):
+    """A spring whose end moves: what is conserved is the energy in its frame, which depends on time."""
+    return mbdae.System.from_functions(
+        nq=1, nc=0, mass=lambda t, q: np.eye(1), force=lambda t, q, v: -k * (q - speed * t), phi=lambda t, q: q[:0], q0=[0.3], v0=[0.0],
+        energy=lambda t, q, v: 0.5 * (v[0] - speed) ** 2 + 0.5 * k * (q[0] - speed * t) ** 2)
+
+
+def shaken(rate):
+    """A quick force on a particle; what is conserved depends on time alone but for the velocity."""
+    return mbdae.System.from_functions(
+        nq=1, nc=0, mass=lambda t, q: np.eye(1), force=lambda t, q, v: np.array([np.cos(rate * t)]), phi=lambda t, q: q[:0],
+        q0=[0.3], v0=[0.5], energy=lambda t, q, v: 0.5 * (v[0] - np.sin(rate * t) / rate) ** 2)
+
+
+def hoop(turn):
+    """A bead on a hoop that is turned about its vertical diameter: Jacobi's integral is conserved, the energy is not."""
+    return mbdae.System.from_functions(
+        nq=3, nc=2, mass=lambda t, q: np.eye(3), force=lambda t, q, v: np.array([0.0, 0.0, -9.81]), q0=[1.0, 0.0, 0.0], v0=[0.0, turn, 0.3],
+        phi=lambda t, q: np.array([q @ q - 1.0, np.cos(turn * t) * q[1] - np.sin(turn * t) * q[0]]),
+        energy=lambda t, q, v: 0.5 * v @ v + 9.81 * q[2] - turn * (q[0] * v[1] - q[1] * v[0]))
+
+
+CONSERVED = {"trap": lambda: trap(10.0, 1.0), "shaken": lambda: shaken(200.0), "hoop": lambda: hoop(3.0),
+             "at rest": lambda: swing_at_rest(0.0), "high above": lambda: swing_at_rest(1e6),
+             "rigid body": lambda: with_function("heavy-top"), "redundant": lambda: with_function("bricard"),
+             "spatial": lambda: with_function("spatial-four-bar")}
+
+
+def swing_at_rest(level):
+    return mbdae.System.from_functions(
+        nq=2, nc=1, mass=lambda t, q: np.eye(2), force=lambda t, q, v: np.array([0.0, -9.81]), phi=lambda t, q: np.array([q @ q - 1.0]),
+        q0=[0.0, -1.0], v0=[0.0 if level == 0.0 else 1e-4, 0.0], energy=lambda t, q, v: level + 0.5 * v @ v + 9.81 * q[1])
+
+
+def with_function(name):
+    """A mechanism whose energy comes from Python."""
+    s = library.system(name)
+    return s, lambda t, q, v: s.energy(t, q, v)
+
+
+@pytest.mark.parametrize("case", CONSERVED)
+@WHOSE
+def test_energies_that_are_conserved_are_taken(case, project):
+    """At rest, beside a large constant, with a time that enters, with rotations and redundant constraints."""
+    made = CONSERVED[case]()
+    s, function = made if isinstance(made, tuple) else (made, None)
+    for make in AROUND.values():
+        x = mbdae.solve(s, make(project, h=2e-3, energy=function), (0.0, 0.5))
+        assert x.success and np.ptp([s.energy(*row) for row in zip(x.t, x.q, x.v)]) < 1e-12 * (1.0 + np.abs(x.energy[0])), x.message
+
+
+def test_another_energy_for_the_hoop_is_refused():
+    s = hoop(3.0)
+    x = mbdae.solve(s, mbdae.ProjectedGauss(h=2e-3, project="PVAE-0", energy=lambda t, q, v: 0.5 * v @ v + 9.81 * q[2]), (0.0, 0.5))
+    assert x.status == Status.PROJECTION_FAILED and "the energy is not conserved" in x.message
+
+
+# --- the metric ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, h, t_end", [("spatial-four-bar", 2e-3, 1.0), ("slider-crank-free", 1e-2, 5.0), ("heavy-top", 1e-2, 2.0),
+                                            ("precessing-top", 1e-2, 1.0)])
+@WHOSE
+@pytest.mark.parametrize("stages", [2, 3])
+def test_the_energy_can_be_kept_in_the_identity_metric(name, h, t_end, project, stages):
+    x, y = (mbdae.solve(library.system(name), mbdae.ProjectedGauss(h=h, stages=stages, project=project, norm=n), (0.0, t_end))
+            for n in ("identity", "mass"))
+    assert x.success and np.ptp(x.energy) < 1e-11 * (1.0 + np.abs(x.energy[0])) and x.constraint_residuals[:, :2].max() < 1e-10, x.message
+    assert y.success and np.abs(x.q - y.q).max() > 0.0

@@ -1,5 +1,6 @@
 """The state-space integrators as a user meets them: output, events, options, failures, friction, systems of one's own, names."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_output_times_do_not_change_the_steps(swing, method):
     plain, s = solve(swing, METHODS[method]()), solve(swing, METHODS[method](), t_eval=times)
     np.testing.assert_array_equal(s.t, times)
     assert s.statistics.steps == plain.statistics.steps
-    np.testing.assert_allclose(s.q[-1], plain.q[-1], rtol=0.0, atol=1e-12)
+    np.testing.assert_array_equal(s.q[-1], plain.q[-1])
     accurate = solve(swing, METHODS["SdirkFirstOrder"](), t_eval=times, rtol=1e-10, atol=1e-10)
     assert np.abs(s.q - accurate.q).max() < 300 * TOLERANCE
     for k, t in enumerate(s.t):
@@ -131,16 +132,24 @@ def test_fixed_steps_stay_fixed_though_newton_gives_up():
         assert s.success or s.status in (Status.NEWTON_FAILED, Status.SINGULAR, Status.CHART_LOST)
 
 
-BAD = {"first_step": (-1.0, np.inf, np.nan), "fixed_step": (-1.0, np.inf), "max_step": (0.0, -1.0, np.nan), "max_steps": (0, -3),
-       "jacobian": ("analytic", None)}
+BAD = {"first_step": (-1.0, np.inf, np.nan, "x", None, True, [0.1]), "fixed_step": (-1.0, np.inf, np.nan, "x", None, 1j),
+       "max_step": (0.0, -1.0, np.nan, -np.inf, "x", None, True, [0.1]), "max_steps": (0, -3, 2.5, np.nan, np.inf, "x", None, True),
+       "jacobian": ("analytic", None, [], 1), "filter": ("no", None, 2, [])}
 
 
 @EVERY
 @pytest.mark.parametrize("field", BAD)
 def test_bad_options_are_named(method, field):
     for value in BAD[field]:
-        with pytest.raises(ValueError, match=f"{method}: {field}"):
+        with pytest.raises(ValueError, match=f"{method}: {field} must be.*{re.escape(repr(value))}"):
             METHODS[method](**{field: value})
+
+
+@EVERY
+def test_numbers_of_numpy_are_options_too(swing, method):
+    options = {"first_step": np.float32(0.01), "max_step": np.int64(1), "max_steps": np.int64(5), "filter": np.True_}
+    assert solve(swing, METHODS[method](**options)).statistics.steps == 5
+    assert METHODS[method](max_step=np.float64(np.inf), fixed_step=1) == METHODS[method](fixed_step=1.0)
 
 
 @EVERY
@@ -194,7 +203,7 @@ def test_joint_friction(method, form):
     accurate = mbdae.solve(problem.system, mbdae.adapters.scipy.SolveIvp("DOP853"), (0.0, 0.2), formulation="ode", rtol=1e-10, atol=1e-11,
                            t_eval=times)
     s = mbdae.solve(problem, METHODS[method](), (0.0, 0.2), rtol=1e-5, atol=1e-5, t_eval=times)
-    assert s.success and np.abs(s.q - accurate.q).max() < 2e-3
+    assert s.success and np.abs(s.q - accurate.q).max() < 50 * 1e-5
     without = mbdae.solve(mbdae.System(slider_crank(friction=False)), METHODS[method](), (0.0, 0.2), rtol=1e-5, atol=1e-5, t_eval=times)
     assert np.abs(without.q[-1] - s.q[-1]).max() > 100 * np.abs(s.q[-1] - accurate.q[-1]).max()
 

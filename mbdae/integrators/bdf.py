@@ -7,12 +7,13 @@ from functools import cache
 import numpy as np
 from scipy.sparse import csc_array
 
+from ..arguments import check_max_steps, check_step
 from ..boundary import GOOD, RECOVERABLE, Crossing
 from ..jacobians.differences import FoldedDifference, NotFinite
 from ..jacobians.strategy import Strategy, as_strategy, labelled
 from ..run import Run
 from ..status import Statistics, Status
-from ..support import Settings, check_max_steps, check_step, implicit_support, supported, tightened
+from ..support import Settings, implicit_support, supported, tightened
 from .bdf_formulas import EXCLUDED, HIGHEST
 from .bdf_stepper import BdfStepper, FixedBdfStepper, Tolerance
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..arguments import is_finite, is_integer
 from ..compiled import compiled
 from ..status import Statistics, Status
 from ..trajectory import DenseOutput, Trajectory
@@ -50,10 +51,10 @@ class FixedStep:
     def __post_init__(self):
         for field in ("h", "tol"):
             x = getattr(self, field)
-            if not (np.isfinite(x) and x > 0):
+            if not (is_finite(x) and x > 0):
                 raise ValueError(f"{type(self).__name__}: {field} must be positive and finite, got {x!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"{type(self).__name__}: max_iter must be at least 1, got {self.max_iter}")
+        if not (is_integer(self.max_iter) and self.max_iter >= 1):
+            raise ValueError(f"{type(self).__name__}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
 
     @property
     def label(self):

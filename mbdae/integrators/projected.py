@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from ..charts.configuration import GOOD
+from ..charts.fault import near_singular, singular_ahead
 from ..status import Statistics, Status
 from ..system.assembly import AssemblyError, State, accelerations, least
 from ..system.system import System
@@ -16,6 +17,7 @@ from .projections.project import INITIAL, NOTHING, Projector, check, project
 STRETCH = 1.25  # of the step size after a step that needed no shortening
 WHOLE = 0.99  # share of the step proposed below which it has been shortened
 CLOSE = 1e-9  # share of a step within which two times are the same
+AHEAD = 2.0  # steps ahead in which a singular position is looked for: methods of low order fail early
 _OF_THE_METHOD = ("formulations", "support", "package", "availability", "keeps_charts", "max_steps")
 
 
@@ -33,17 +35,20 @@ class Projected:
     project : {"", "P", "V", "PV", "PVA", "PVAE-n", "PVAE-0"}
         What is projected, as in `ProjectedGauss`. Without accelerations those of the method are given out, with its multipliers.
     norm : {"mass", "identity"}
+        See `ProjectedGauss`.
     energy : callable, optional
-        `energy(t, q, v) -> float`, what is conserved; by default the energy of the system.
+        `energy(t, q, v) -> float`, what is conserved, which is checked as in `ProjectedGauss`; by default the energy of the system.
 
     Raises
     ------
     ValueError
-        If a field makes no sense; by `integrate`, if the energy is not conserved or not known.
+        If a field makes no sense, or the method is projected already; by `integrate`, if the energy is not known, is no number, or a
+        force is known to change it.
 
     Notes
     -----
-    A run ends with `PROJECTION_FAILED` where there is nothing to project onto. Statistics are those of the method, summed.
+    A run ends with `PROJECTION_FAILED` where there is nothing to project onto. Statistics are those of the method, summed; factorisations
+    and solves of the projections are added where the method counts its own, and `restarts` are the new starts, with those of the method.
     """
 
     method: object
@@ -54,7 +59,10 @@ class Projected:
     def __post_init__(self):
         if isinstance(self.method, type) or not hasattr(self.method, "integrate"):
             raise ValueError(f"Projected: method must be a method object such as HalfImplicit(h=1e-3) or Ida(), got {self.method!r}")
-        check("Projected", self.project, self.norm)
+        if isinstance(self.method, Projected):
+            raise ValueError(f"Projected: method is projected already; give the method inside it, Projected({self.method.method!r}, "
+                             f"{self.project!r})")
+        check("Projected", self.project, self.norm, self.energy)
 
     def __getattr__(self, name):
         if name in _OF_THE_METHOD:
@@ -130,7 +138,12 @@ class _Projection:
             T = replace(T, t=T.t[:len(rows)], status=status, message=message)
         sizes = self.system.nq, self.system.nv, self.system.nv, self.system.nc
         columns = (np.array([row[k] for row in rows]).reshape(len(rows), n) for k, n in enumerate(sizes))
-        return replace(T, **dict(zip(("q", "v", "a", "lam"), columns)))
+        return replace(T, statistics=self.counted(T.statistics), **dict(zip(("q", "v", "a", "lam"), columns)))
+
+    def counted(self, statistics):
+        """These, with what the projections have cost if that is counted."""
+        known = {name: getattr(statistics, name) for name in ("factorisations", "solves")}
+        return replace(statistics, **{name: x + getattr(self.projector, name) for name, x in known.items() if x is not None})
 
 
 class _Run:
@@ -143,7 +156,7 @@ class _Run:
         self.projection = _Projection(outer, problem, state)
         self.t0, self.step, self.steps = state.t, 0.0, 0
         self.forward = 1.0 if t_end > state.t else -1.0
-        self.rows, self.counted = [], []
+        self.begin, self.rows, self.counted, self.last = state, [], [], None
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
 
     def to_end(self):
@@ -178,6 +191,8 @@ class _Run:
 
     def _fail(self, status, message):
         self.status, self.message = status, message
+        if self.wanted is None and self.last is not None and self.rows[-1][0] != self.last[0]:
+            self.rows.append(self.last)  # whatever `every` says
 
     # one step ------------------------------------------------------------------------------------------------------------
 
@@ -225,9 +240,20 @@ class _Run:
         piece = method.integrate(self.problem, self.state, t_end, **self.tolerances, **options)
         self.counted.append(piece.statistics)
         if piece.status != Status.SUCCESS:
-            self._fail(piece.status, piece.message)
+            self._fail(*self._reason(piece, getattr(self.inner, "h", self.step)))
             return None
         return piece
+
+    def _reason(self, piece, step):
+        """Status and message of a run that has failed, or those of a singular position ahead if there is one."""
+        s, system = self.state, self.projection.system
+        told = None
+        if piece.status in (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL):
+            span = AHEAD * self.forward * step
+            told = near_singular(system, self.begin, s.t, s.q) or singular_ahead(system, self.begin, s.t, s.q, s.v, span)
+        if told is None:
+            return piece.status, piece.message
+        return told[0], f"{told[1]}, in the step from t = {s.t:.9g}; the solution up to there is kept"
 
     def _accept(self, t, q, v, a, lam, known=True):
         """Go on from the projection of this state; `known` if its accelerations and multipliers are."""
@@ -236,9 +262,9 @@ class _Run:
         found, reached = self.projection.of(t, q, v, a, lam)
         self.projection.keep(reached)
         self.steps += 1
-        is_last = self.forward * (self.t_end - t) <= 0.0
+        self.last, is_last = (t, *found), self.forward * (self.t_end - t) <= 0.0
         if self.wanted is None and (self.steps % self.every == 0 or is_last):
-            self.rows.append((t, *found))
+            self.rows.append(self.last)
         elif self.wanted is not None and len(self.wanted) and abs(self.wanted[0] - t) <= CLOSE * abs(t - self.state.t):
             self.rows.append((self.wanted[0], *found))
             self.wanted = self.wanted[1:]
@@ -260,6 +286,8 @@ class _Run:
         counted = {f.name: [getattr(s, f.name) for s in self.counted] for f in fields(Statistics)}
         statistics = Statistics(**{name: None if None in values else sum(values) for name, values in counted.items()})
         statistics.steps, statistics.seconds = self.steps, seconds
+        statistics.restarts = (statistics.restarts or 0) + max(len(self.counted) - 1, 0)
+        statistics = self.projection.counted(statistics)
         sizes = (), (len(self.state.q),), (len(self.state.v),), (len(self.state.v),), (len(self.state.lam),)
         columns = (np.array([row[k] for row in self.rows]).reshape(len(self.rows), *size) for k, size in enumerate(sizes))
         return Trajectory(*columns, statistics, self.status, self.message)

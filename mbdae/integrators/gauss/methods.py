@@ -31,10 +31,12 @@ class ProjectedGauss(FixedStep):
         What is projected after every step: positions, velocities, accelerations, and the energy onto that of the step before (`n`) or of
         the start (`0`) [Wei, eqs. (28)-(30)]. With accelerations the multipliers are set to those of the equations of motion.
     norm : {"mass", "identity"}
-        What is nearest: in the metric of the mass matrix, or by the sum of squares, metres and radians alike.
+        What is nearest: in the metric of the mass matrix, or by the sum of squares, metres and radians alike. Together with the energy
+        velocities are projected in the metric of the mass matrix in any case: others change the kinetic energy.
     energy : callable, optional
         `energy(t, q, v) -> float`, what is conserved, for mechanisms whose forces do not tell, such as user forces; by default the energy
-        of the system.
+        of the system. Energies that are functions are checked: where one is found to change along the motion the run ends with
+        `PROJECTION_FAILED`.
     tol : float
         Newton stops when what is left of the velocities, relative to the largest or 1, is shorter than this or than rounding.
     max_iter : int
@@ -43,10 +45,11 @@ class ProjectedGauss(FixedStep):
     Raises
     ------
     ValueError
-        If a field makes no sense; by `integrate`, if the energy is not conserved or not known.
+        If a field makes no sense; by `integrate`, if the energy is not known, is no number, or a force is known to change it.
 
     Notes
     -----
+    Where Newton's method fails before a singular position the run ends with `SINGULAR`, and the message names the constraints.
     Output at `t_eval` between two steps comes from a shorter step to that time, with all of the accuracy and all projections.
     """
 
@@ -61,7 +64,7 @@ class ProjectedGauss(FixedStep):
     def __post_init__(self):
         super().__post_init__()
         gauss(self.stages)
-        check("ProjectedGauss", self.project, self.norm)
+        check("ProjectedGauss", self.project, self.norm, self.energy)
 
     @property
     def label(self):

@@ -21,12 +21,12 @@ from ...system.sparse import fill
 from ..dense import solve
 from .stages import follow, put, put_rows
 
-DIVERGED = 30  # beside the codes of charts
+DIVERGED, UNSETTLED = 30, 33  # beside the codes of charts and those of the coupled matrix
 
 # what is remembered from step to step
 MODE, AGE, RATIO, CONTROL = range(4)
 SIMPLIFIED, COUPLED = 0.0, 1.0
-ITERATIONS, MATRICES, FACTORISATIONS, COUNTERS = range(4)
+ITERATIONS, MATRICES, FACTORISATIONS, SOLVES, BEGUN, COUNTERS = range(6)
 
 QUICK = 0.3  # rate of convergence up to which a matrix is kept anyway
 PATIENCE = 12.0  # further iterations that it may ask for if it is slower
@@ -45,11 +45,13 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
     begins once more without accelerations: those of stiff vibrations lead far away if they are taken to last for the step.
 
     `first` are the guesses again, for another attempt; `options` `(tol, max_iter)`; `tools` `(model, work, other, prepare, evaluate, form,
-    matrix, pivots)`, three of them kernels. `counts` counts iterations, coupled matrices and factorisations.
+    matrix, pivots)`, three of them kernels. `counts` counts iterations, coupled matrices, factorisations and solves, and keeps
+    the iterations before the step.
     """
     (rates, R, P, Y, Z, x), (tol, max_iter) = buffers, options
     model, work, other, prepare, evaluate, form, matrix, pivots = tools
     c, s = tableau[2], tableau[2].shape[0]
+    counts[BEGUN] = counts[ITERATIONS]
     if control[MODE] == COUPLED:
         control[AGE] += 1.0
         control[MODE] = SIMPLIFIED if control[AGE] > RETRY else COUPLED
@@ -68,8 +70,10 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
         if good:
             if control[MODE] == SIMPLIFIED:
                 _simplified(h, R, P, Y, Z, x, tableau, stages, model, work)
+                counts[SOLVES] += s
             else:
                 _coupled(h, R, P, Y, x, stages, model, matrix, pivots)
+                counts[SOLVES] += 1
             before, (size, shift) = size, _sizes(h, Y, stages, start, tableau, control[MODE] == COUPLED)
             rate = size / before if before < np.inf else 0.0
             good = np.isfinite(size)
@@ -97,7 +101,7 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
             control[MODE] = SIMPLIFIED
             return status
         counts[MATRICES] += 1
-    return DIVERGED
+    return UNSETTLED
 
 
 @compiled

@@ -6,14 +6,14 @@ import numpy as np
 from numba.core import config
 
 from ...charts.configuration import GOOD, NOT_FINITE
-from ...charts.fault import near_singular
+from ...charts.fault import near_singular, singular_ahead
 from ...status import Statistics, Status
 from ...system.assembly import least
 from ...trajectory import Trajectory
-from ..projections.project import INITIAL, PREPARE, PROJECT, Projector
+from ..projections.project import INITIAL, NO_ENERGY, NO_VALUE, NOT_CONSERVED, PREPARE, PROJECT, Projector
 from .coupled import ABSENT, FORM, NEEDED, SINGULAR_MATRIX
 from .march import march
-from .newton import CONTROL, COUNTERS, DIVERGED, FACTORISATIONS, ITERATIONS, MATRICES
+from .newton import BEGUN, CONTROL, COUNTERS, DIVERGED, FACTORISATIONS, ITERATIONS, MATRICES, SOLVES, UNSETTLED
 from .stages import EVALUATE
 from .tableau import gauss
 
@@ -36,6 +36,7 @@ class Run:
         self.target = self.projector.value(state.t, *self.state[:2])
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
         self.done, self.steps, self.chunk, self.stopped, self.rows, self.idle = 0, 0, FIRST_CHUNK, False, [], 0.0
+        self.at_wanted = False  # whether only times that are wanted are stored
         self._allocate()
 
     def _allocate(self):
@@ -57,7 +58,7 @@ class Run:
     def to_end(self, t_eval):
         """Integrate, and return the trajectory."""
         self._march(self.t0, self.h, 0, 0, NEVER, False)  # compiles, if it must, before the clock starts
-        begin = time.perf_counter()
+        begin, self.at_wanted = time.perf_counter(), t_eval is not None
         if t_eval is None:
             self._keep(self.t0, self.state)
             if self._advance(self.whole, self.every, self._rest() == 0.0):
@@ -152,6 +153,8 @@ class Run:
 
     def _fail(self, code, t, h):
         self.status, reason = self._reason(code, t, h)
+        if not self.at_wanted and self.rows[-1][0][-1] != t:
+            self._keep(t, self.state)  # the last one, whatever `every` says
         self.message = f"{reason} in the step from t = {t:.9g}; the solution up to there is kept"
 
     def _reason(self, code, t, h):
@@ -159,19 +162,27 @@ class Run:
         q = self.state[0]
         if code == NOT_FINITE:
             return Status.NOT_FINITE, "the equations are not finite"
+        tried = int(self.counts[ITERATIONS] - self.counts[BEGUN])
         if code == DIVERGED:
-            told = Status.NEWTON_FAILED, f"Newton's method did not converge in {self.method.max_iter} iterations"
+            told = Status.NEWTON_FAILED, f"Newton's method diverged after {tried} iterations"
+        elif code == UNSETTLED:
+            told = Status.NEWTON_FAILED, f"Newton's method did not converge in {tried} iterations"
         elif code == SINGULAR_MATRIX:
             told = Status.NEWTON_FAILED, "the matrix of Newton's method is singular"
         else:
             told = self.projector.explain(code, t + h, q)
-        return near_singular(self.system, self.start, t, q) or told
+        if code in (NOT_CONSERVED, NO_VALUE):
+            return told
+        ahead = code != NO_ENERGY and singular_ahead(self.system, self.start, t, q, self.state[1], h)
+        return near_singular(self.system, self.start, t, q) or ahead or told
 
     def _trajectory(self, seconds):
         iterations, matrices, factorisations = (int(self.counts[k]) for k in (ITERATIONS, MATRICES, FACTORISATIONS))
+        p, solves = self.projector, int(self.counts[SOLVES])
         statistics = Statistics(
             steps=self.steps, rejected_error=0, rejected_newton=0, residuals=iterations * self.method.stages, residuals_jacobian=0,
-            jacobians=matrices, factorisations=factorisations + matrices, solves=iterations, newton_iterations=iterations, seconds=seconds)
+            jacobians=matrices, factorisations=factorisations + matrices + p.factorisations, solves=solves + p.solves,
+            newton_iterations=iterations, seconds=seconds)
         empty = tuple(np.zeros((0, *np.shape(x))) for x in (0.0, *self.state))
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
         if len(self.system.dependent):

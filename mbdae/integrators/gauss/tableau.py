@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import legendre
 
+from ...arguments import is_integer
+
 STAGES = 1, 2, 3, 4
 
 # Nodes are data of the Legendre polynomials; all else follows from them. It is computed with extended precision and rounded once.
@@ -84,7 +86,7 @@ def gauss(stages):
     ValueError
         If there is none.
     """
-    if stages not in STAGES:
+    if not is_integer(stages) or stages not in STAGES:
         raise ValueError(f"a Gauss formula has {STAGES[0]} to {STAGES[-1]} stages, got {stages!r}")
     c, b = _nodes(stages)
     # the formula itself integrates the cardinal polynomials exactly, from 0 to c_i as well

@@ -10,8 +10,9 @@ from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.callbacks import call_force, view
 
-VALUE, DERIVATIVES = 0, 1
+VALUE, DERIVATIVES, RATE = range(3)
 INCREMENT = 6e-6  # of central differences, relative
+LONGEST = 1e-3  # time that a difference quotient along the motion may span [s]
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -44,6 +45,18 @@ def gradient(t, q, v, own, zero, model, work, by_position, by_velocity):
 
 
 @compiled
+def rate(t, q, v, a, own):
+    """`dH/dt` along the motion with accelerations `a`, of a function in Python; how far two difference quotients for it are apart, and
+    the time that they span.
+    """
+    _, state, out = own
+    for k in range(a.shape[0]):
+        state[q.shape[0] + v.shape[0] + k] = a[k]
+    _call(RATE, t, q, v, own)
+    return out[0], out[1], out[2]
+
+
+@compiled
 def _call(what, t, q, v, own):
     address, state, out = own
     for k in range(q.shape[0]):
@@ -72,28 +85,50 @@ class EnergyFunction:
         What kernels get: its address, 0 where the energy of `mbdae.system.evaluate` serves, and room for its arguments and results.
     """
 
-    def __init__(self, system, function):
-        self._system, self._function = system, function
+    def __init__(self, owner, system, function):
+        self._owner, self._system, self._function = owner, system, function
         self._keep = _FUNCTION(self._guarded)
         address = 0 if function is None else ctypes.cast(self._keep, ctypes.c_void_p).value
-        self.own = np.int64(address), np.zeros(system.nq + system.nv), np.zeros(1 + 2 * system.nv)
+        self.own = np.int64(address), np.zeros(system.nq + 2 * system.nv), np.zeros(3 + 2 * system.nv)
 
     def _guarded(self, t, state, what, out, _):
-        s, out = self._system, view(out, 1 + 2 * self._system.nv)
-        q, v = np.split(view(state, s.nq + s.nv), [s.nq])
+        s, out = self._system, view(out, 3 + 2 * self._system.nv)
+        q, v, a = np.split(view(state, s.nq + 2 * s.nv), [s.nq, s.nq + s.nv])
         try:
             out[:] = np.nan
-            out[0] = self._function(t, q, v)
+            if what == RATE:
+                out[:3] = self._rate(t, q, v, a)
+                return
+            out[0] = self._value(t, q, v)
             if what == DERIVATIVES:
                 out[1:1 + s.nv] = [self._slope(t, q, v, s.qdot(q, e, t), 0.0 * v) for e in np.eye(s.nv)]
-                out[1 + s.nv:] = [self._slope(t, q, v, 0.0 * q, e) for e in np.eye(s.nv)]
+                out[1 + s.nv:1 + 2 * s.nv] = [self._slope(t, q, v, 0.0 * q, e) for e in np.eye(s.nv)]
         except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
             s.callbacks.pending = s.callbacks.pending or error
+
+    def _value(self, t, q, v):
+        value = self._function(t, q, v)
+        if not isinstance(value, (float, int)) and not (isinstance(value, (np.generic, np.ndarray)) and value.shape == ()
+                                                       and value.dtype.kind in "iuf"):
+            raise ValueError(f"{self._owner}: energy must return a number, got {value!r} at t = {t:.9g}")
+        return float(value)
+
+    def _rate(self, t, q, v, a):
+        """See `rate`; positions and velocities change by `INCREMENT`, relative, at most."""
+        qd = self._system.qdot(q, v, t)
+        quickest = max(np.abs(qd).max() / (1.0 + np.abs(q).max()), np.abs(a).max() / (1.0 + np.abs(v).max()))
+        step = min(INCREMENT / quickest, LONGEST) if quickest > 0.0 else LONGEST
+        long, short = (self._quotient(t, q, v, qd, a, h) for h in (step, 0.5 * step))
+        return short, abs(long - short), step
+
+    def _quotient(self, t, q, v, along_q, along_v, h):
+        ends = [self._value(t + x, q + x * along_q, v + x * along_v) for x in (h, -h)]
+        return (ends[0] - ends[1]) / (2.0 * h)
 
     def _slope(self, t, q, v, along_q, along_v):
         """By a central difference."""
         h = INCREMENT * (1.0 + np.abs(q if along_q.any() else v).max())
-        ends = [float(self._function(t, q + s * h * along_q, v + s * h * along_v)) for s in (1, -1)]
+        ends = [self._value(t, q + s * h * along_q, v + s * h * along_v) for s in (1, -1)]
         return (ends[0] - ends[1]) / (2.0 * h)
 
 
@@ -114,16 +149,14 @@ def energy_function(owner, system, function):
         If the system has none, or a mechanism has forces or drivers that do work which its energy does not know.
     """
     if function is not None:
-        if not callable(function):
-            raise ValueError(f"{owner}: energy must be a function of (t, q, v), got {function!r}")
-        return EnergyFunction(system, function)
+        return EnergyFunction(owner, system, function)
     if system.mechanism is not None:
         _refuse_work(owner, system)
-        return EnergyFunction(system, None)
+        return EnergyFunction(owner, system, None)
     if not np.isfinite(system.energy(system.start.t, system.start.q, system.start.v)):
         raise ValueError(f"{owner}: {system.name} has no energy function; give one to System.from_functions, or as energy=, "
                          "or project with 'PVA'")
-    return EnergyFunction(system, system.energy)
+    return EnergyFunction(owner, system, system.energy)
 
 
 def _refuse_work(owner, system):

@@ -19,6 +19,7 @@ EPS = 2.3e-16
 OPEN = 1e3  # times rounding: what a projection may leave of the positions
 RENEWED = 1e-12  # move, relative to the coordinates, beyond which the factors are renewed
 REFINEMENTS = 4
+FACTORISATIONS, SOLVES, COUNTERS = range(3)
 
 
 def identity_metric(system):
@@ -56,13 +57,20 @@ def prepare(t, q, identity, metric, model, work):
 
 
 @compiled
+def renew(t, q, identity, metric, model, work, counts):
+    """`prepare`, counted."""
+    counts[FACTORISATIONS] += 2 if identity else 1
+    return prepare(t, q, identity, metric, model, work)
+
+
+@compiled
 def rounding(q, G):
     """What rounding of `q` leaves of `Phi`."""
     return EPS * (1.0 + largest(q)) * max(1.0, largest(G))
 
 
 @compiled
-def positions(t, q, vectors, identity, metric, model, work):
+def positions(t, q, vectors, identity, metric, model, work, counts):
     """`q` moves to the nearest positions with `Phi(t, q) = 0`, as far as rounding allows; factors belong to `q` or positions near it.
 
     Newton's method on `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`: of each correction the part along the constraints undoes what earlier
@@ -70,7 +78,7 @@ def positions(t, q, vectors, identity, metric, model, work):
     """
     hat, trial, x, pull, d, r, mu = vectors
     put(q, hat)
-    status = prepare(t, q, identity, metric, model, work)
+    status = renew(t, q, identity, metric, model, work, counts)
     G, best = part(model, work, lay.W_G), np.inf
     for _ in range(ITERATIONS):
         if status != GOOD:
@@ -90,15 +98,16 @@ def positions(t, q, vectors, identity, metric, model, work):
         for k in range(r.shape[0]):
             r[k] = -r[k]
         kkt.solve(model, metric, pull, r, d, mu)
+        counts[SOLVES] += 1
         kernels.retract(q, d, model, trial)
         put(trial, q)
         if largest(d) > RENEWED * (1.0 + largest(q)):
-            status = prepare(t, q, identity, metric, model, work)
+            status = renew(t, q, identity, metric, model, work, counts)
     return GOOD if size <= OPEN * rounding(q, G) else NO_POSITION
 
 
 @compiled
-def velocities(t, q, v, vectors, metric, model, work):
+def velocities(t, q, v, vectors, metric, model, work, counts):
     """`v` moves to the nearest velocities with `Phi_q v = nu` at `q`."""
     nu = vectors[6]
     kernels.place(q, model, work)
@@ -107,13 +116,13 @@ def velocities(t, q, v, vectors, metric, model, work):
     best = np.inf
     for _ in range(REFINEMENTS):
         kernels.nu(t, q, model, work, nu)
-        best = _refined(v, nu, best, vectors, metric, model, work)
+        best = _refined(v, nu, best, vectors, metric, model, work, counts)
         if best == 0.0:
             break
 
 
 @compiled
-def accelerations(t, q, v, a, vectors, metric, model, work):
+def accelerations(t, q, v, a, vectors, metric, model, work, counts):
     """`a` moves to the nearest accelerations with `Phi_q a = gamma` at `(q, v)`, for which `velocities` has been called or `prepare`."""
     gamma = vectors[6]
     kernels.place_velocity(v, model, work)
@@ -121,13 +130,13 @@ def accelerations(t, q, v, a, vectors, metric, model, work):
     best = np.inf
     for _ in range(REFINEMENTS):
         kernels.gamma(t, q, v, model, work, gamma)
-        best = _refined(a, gamma, best, vectors, metric, model, work)
+        best = _refined(a, gamma, best, vectors, metric, model, work, counts)
         if best == 0.0:
             break
 
 
 @compiled
-def _refined(x, right, best, vectors, metric, model, work):
+def _refined(x, right, best, vectors, metric, model, work, counts):
     """Move `x` towards `Phi_q x = right`; `right` is lost. Returns what was open before, or 0 if a move gains nothing any more.
 
     `best` is what was open before the last move: one that does not halve it is the last.
@@ -140,6 +149,7 @@ def _refined(x, right, best, vectors, metric, model, work):
     if size >= 0.5 * best or size <= EPS * largest(x):
         return 0.0
     kkt.solve(model, metric, rest, r, d, right)
+    counts[SOLVES] += 1
     for k in range(x.shape[0]):
         x[k] += d[k]
     return size

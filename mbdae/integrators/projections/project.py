@@ -12,8 +12,8 @@ from ...status import Status
 from ...system import kernels, kkt
 from ...system import layout as lay
 from ...system.sparse import fill
-from .energy import energy, energy_function, gradient, kinetic
-from .levels import accelerations, identity_metric, positions, prepare, put, velocities
+from .energy import energy, energy_function, gradient, kinetic, rate
+from .levels import COUNTERS, FACTORISATIONS, SOLVES, accelerations, identity_metric, positions, prepare, put, renew, velocities
 
 # what `project` can be: the levels, and whose energy is kept
 NOTHING, PREVIOUS, INITIAL = 0, 1, 2
@@ -21,12 +21,15 @@ PROJECTIONS = {"": ("", NOTHING), "P": ("P", NOTHING), "V": ("V", NOTHING), "PV"
                "PVAE-n": ("PVAE", PREVIOUS), "PVAE-0": ("PVAE", INITIAL)}
 NORMS = "mass", "identity"
 
-NO_ENERGY = 20  # beside the codes of charts
+NO_ENERGY, NOT_CONSERVED, NO_VALUE = 20, 21, 22  # beside the codes of charts
 ENERGY_ITERATIONS = 30
 REACHED = 2.3e-16  # of an energy, relative to its kinetic and potential parts
 NEAR = 1e-6  # the same, for a gradient that serves until the end
 CLOSE = 1e-12  # an energy that gets no nearer than this is a failure
 LONGEST = 0.5  # correction for the energy, relative to what is corrected
+LEAK = 1e-6  # power that is gained or lost, relative to the powers of which it is the sum, with which the energy is not conserved
+SPREAD = 10.0  # times the difference between two difference quotients: the error that they may have
+NOISE = 1e3  # times rounding: the error that the energy may have
 
 
 @compiled
@@ -34,20 +37,21 @@ def project(levels, t, q, v, a, lam, target, own, metrics, model, work, room):
     """The state moves onto what `levels = (positions, velocities, accelerations, energy)` ask for, `target` is the energy.
 
     Returns `(code, H)`, `GOOD` or what is wrong, and the energy reached. `metrics` are `(identity, metric)`, see `levels`; `room` is
-    scratch from `room_for`.
+    scratch from `room_for`. With the energy velocities are projected in the metric of the mass matrix, whatever the other is: only then is
+    the kinetic energy changed in second order only, and the slope of the energy left as it was found.
     """
     by_position, by_velocity, by_acceleration, by_energy = levels
-    vectors, directions = room
-    before, reached, slope, ratio, status = np.inf, target, 0.0, 1.0, GOOD
+    vectors, directions, counts = room
+    before, reached, slope, ratio, parts, status = np.inf, target, 0.0, 1.0, 0.0, GOOD
     for k in range(ENERGY_ITERATIONS):
         if by_position:
-            status = positions(t, q, vectors, metrics[0], metrics[1], model, work)
+            status = positions(t, q, vectors, metrics[0], metrics[1], model, work, counts)
         elif k == 0:
-            status = prepare(t, q, metrics[0], metrics[1], model, work)
+            status = renew(t, q, metrics[0], metrics[1], model, work, counts)
         if status != GOOD:
             return status, reached
         if by_velocity:
-            velocities(t, q, v, vectors, metrics[1], model, work)
+            velocities(t, q, v, vectors, work if by_energy else metrics[1], model, work, counts)
         if not by_energy:
             break
         last, reached = reached, energy(t, q, v, own, model, work)
@@ -57,19 +61,23 @@ def project(levels, t, q, v, a, lam, target, own, metrics, model, work, room):
         parts = kinetic(v, model, work, vectors[4])
         parts += abs(reached - parts)
         if not np.isfinite(reached):
-            return NOT_FINITE, reached
+            return NO_VALUE if np.isfinite(largest(v)) else NOT_FINITE, reached
         if open_energy <= REACHED * parts or (open_energy >= 0.5 * before and open_energy <= CLOSE * parts):
             break
         if (k > 2 and open_energy >= 0.9 * before) or k == ENERGY_ITERATIONS - 1:
             return NO_ENERGY, reached
         before = open_energy
         if k == 0 or open_energy > NEAR * parts:
-            slope = _directions(t, q, v, own, metrics[1], model, work, vectors, directions)
+            slope = _directions(t, q, v, own, metrics[1], model, work, vectors, directions, counts)
         if not _approach(q, v, (target - reached) / (ratio * slope) if slope > 0.0 else np.inf, model, vectors, directions):
+            if open_energy <= CLOSE * parts:
+                break
             return NO_ENERGY, reached
     if by_acceleration:
-        accelerations(t, q, v, a, vectors, metrics[1], model, work)
-        status = _multipliers(t, q, v, lam, vectors, model, work)
+        accelerations(t, q, v, a, vectors, metrics[1], model, work, counts)
+        status = _multipliers(t, q, v, lam, vectors, model, work, counts)
+    if by_energy and own[0] != 0 and slope > 0.0 and status == GOOD:
+        status = _conserved(t, q, v, vectors[2], own, parts, directions)
     return status, reached
 
 
@@ -80,7 +88,7 @@ def _gained(expected, found):
 
 
 @compiled
-def _directions(t, q, v, own, metric, model, work, vectors, directions):
+def _directions(t, q, v, own, metric, model, work, vectors, directions, counts):
     """The gradient of the energy within the constraints, as displacement and velocity, and the slope of the energy along it."""
     by_position, by_velocity, dq, dv = directions
     _, _, zero, _, _, none, mu = vectors
@@ -89,6 +97,7 @@ def _directions(t, q, v, own, metric, model, work, vectors, directions):
     gradient(t, q, v, own, zero, model, work, by_position, by_velocity)
     kkt.solve(model, metric, by_position, none, dq, mu)
     kkt.solve(model, metric, by_velocity, none, dv, mu)
+    counts[SOLVES] += 2
     slope = 0.0
     for k in range(v.shape[0]):
         slope += by_position[k] * dq[k] + by_velocity[k] * dv[k]
@@ -111,37 +120,57 @@ def _approach(q, v, eta, model, vectors, directions):
 
 
 @compiled
-def _multipliers(t, q, v, lam, vectors, model, work):
+def _multipliers(t, q, v, lam, vectors, model, work, counts):
     """The multipliers of the equations of motion at `(q, v)`, for factors that belong to `q` up to rounding."""
     a = vectors[2]
+    counts[SOLVES] += 1
     return motion.accelerations(t, q, v, a, lam, model, work)
+
+
+@compiled
+def _conserved(t, q, v, a, own, parts, directions):
+    """`GOOD` if an energy from a function in Python stays as it is in a motion with accelerations `a`, otherwise `NOT_CONSERVED`.
+
+    `dH/dt` is the sum of the powers `dH/dq_k v_k` and `dH/dv_k a_k` and of `dH/dt` at rest. It is not zero if it is more than a small part
+    of them, and more than rounding and difference quotients can make of it.
+    """
+    by_position, by_velocity, _, _ = directions
+    leak, apart, step = rate(t, q, v, a, own)
+    powers = 0.0
+    for k in range(v.shape[0]):
+        powers += abs(by_position[k] * v[k]) + abs(by_velocity[k] * a[k])
+    bound = LEAK * powers + SPREAD * apart + NOISE * REACHED * parts / step
+    return NOT_CONSERVED if abs(leak) > bound else GOOD
 
 
 _F, _X, _M, _B = types.float64, types.float64[::1], types.uint8[::1], types.boolean
 OWN = types.Tuple((types.int64, _X, _X))
 METRICS = types.Tuple((_B, _X))
-ROOM = types.Tuple((types.UniTuple(_X, 7), types.UniTuple(_X, 4)))
+ROOM = types.Tuple((types.UniTuple(_X, 7), types.UniTuple(_X, 4), types.int64[::1]))
 PROJECT = by_address(project, types.Tuple((types.int64, _F))(types.UniTuple(_B, 4), _F, _X, _X, _X, _X, _F, OWN, METRICS, _M, _X, ROOM))
 PREPARE = by_address(prepare, types.int64(_F, _X, _B, _X, _M, _X))
 
 
 def room_for(system):
-    """Scratch: `(hat, trial, x, pull, d, r, mu)` and four vectors of directions."""
+    """Scratch: `(hat, trial, x, pull, d, r, mu)`, four vectors of directions, and the counters of `levels`."""
     nq, nv, nc = system.nq, system.nv, system.nc
-    return tuple(np.zeros(n) for n in (nq, nq, nv, nv, nv, nc, nc)), tuple(np.zeros(nv) for _ in range(4))
+    vectors, directions = tuple(np.zeros(n) for n in (nq, nq, nv, nv, nv, nc, nc)), tuple(np.zeros(nv) for _ in range(4))
+    return vectors, directions, np.zeros(COUNTERS, dtype=np.int64)
 
 
-def check(owner, project, norm):
-    """Whether there is such a projection.
+def check(owner, project, norm, function):
+    """Whether there is such a projection; `function` is the energy or `None`.
 
     Raises
     ------
     ValueError
     """
-    if project not in PROJECTIONS:
+    if project not in tuple(PROJECTIONS):
         raise ValueError(f"{owner}: project must be one of {', '.join(map(repr, PROJECTIONS))}, got {project!r}")
     if norm not in NORMS:
         raise ValueError(f"{owner}: norm must be 'mass' or 'identity', got {norm!r}")
+    if function is not None and not callable(function):
+        raise ValueError(f"{owner}: energy must be a function of (t, q, v), got {function!r}")
 
 
 class Projector:
@@ -166,7 +195,7 @@ class Projector:
     """
 
     def __init__(self, owner, system, project, norm, function=None):
-        letters, self.keeps = PROJECTIONS[project]
+        self.owner, (letters, self.keeps) = owner, PROJECTIONS[project]
         self.system, self.work, self.room = system, system.workspace(), room_for(system)
         self.levels = tuple(letter in letters for letter in "PVAE")
         identity = norm == "identity"
@@ -176,17 +205,34 @@ class Projector:
         self.own = self.energy.own if self.energy else unused
 
     def value(self, t, q, v):
-        """The energy that is to be kept, 0 if none is."""
+        """The energy that is to be kept, 0 if none is; a ValueError if it is not finite."""
         if not self.keeps:
             return 0.0
         value = energy(t, q, v, self.own, self.system.model, self.work)
         self.system.callbacks.check()
+        if not np.isfinite(value):
+            raise ValueError(f"{self.owner}: energy must return a finite number, got {value!r} at the start, t = {t:.9g}")
         return value
+
+    @property
+    def factorisations(self):
+        """How many there were, for all projections."""
+        return int(self.room[2][FACTORISATIONS])
+
+    @property
+    def solves(self):
+        """How many there were, for all projections."""
+        return int(self.room[2][SOLVES])
 
     def explain(self, code, t, q):
         """`(Status, reason)` for a code other than `GOOD`."""
         if code == NO_ENERGY:
             return Status.PROJECTION_FAILED, "the energy projection has no solution"
+        if code == NOT_CONSERVED:
+            leak = f"dH/dt = {self.own[2][0]:.3g} at t = {t:.9g}"
+            return Status.PROJECTION_FAILED, f"the energy is not conserved, {leak} (project with 'PVA', or give what is conserved),"
+        if code == NO_VALUE:
+            return Status.NOT_FINITE, f"the energy, not the equations, is not finite at t = {t:.9g}"
         if code == NO_POSITION:
             worst = np.argsort(-np.abs(self.system.phi(t, q)))[:2] if np.isfinite(q).all() else []
             names = ", ".join(self.system.labels[k] for k in worst)

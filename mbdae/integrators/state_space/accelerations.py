@@ -5,8 +5,8 @@ A stage has positions `z = z~ + beta h^2 x` and velocities `z' = z'~ + gamma h x
 
 import numpy as np
 
-from ...charts.configuration import GOOD, dot, solve_chart
-from ...charts.motion import open_equations, second_rates
+from ...charts.configuration import GOOD, NO_FRICTION, NOT_FINITE, dot, solve_chart
+from ...charts.motion import FRICTION_ITERATIONS, accelerations, largest, polish, second_rates, settled
 from ...charts.store import bases
 from ...compiled import compiled
 from ...system import kernels, kkt, sparse
@@ -35,9 +35,11 @@ def stage(descriptor, t, gh, bhh, eta, start, trial, near, base, based, x, tools
         if status != GOOD:
             return status, eta, rate
         if descriptor:
-            _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx)
+            status = _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx)
         else:
-            _independent_correction(t, trial, near, x, tools, dx)
+            status = _independent_correction(t, trial, near, x, tools, dx)
+        if status != GOOD:
+            return status, eta, rate
         counts[SOLVES] += 1
         counts[ITERATIONS] += 1
         for k in range(n):
@@ -55,32 +57,24 @@ def stage(descriptor, t, gh, bhh, eta, start, trial, near, base, based, x, tools
 def _independent_correction(t, trial, near, x, tools, dx):
     """`dx = -(M^ W)^-1 Psi` with `Psi = N^T (M a - Q)`, the independent equations of motion [Negrut, eqs. (3.30), (3.47)].
 
-    The accelerations `a` that belong to `x` follow from the constraints; the multipliers drop out, since `N^T Phi_q^T = 0`.
+    The accelerations `a` that belong to `x` follow from the constraints; the multipliers drop out, since `N^T Phi_q^T = 0`. Returns
+    `GOOD`, or what is wrong.
     """
     store, model, work, _, _ = tools
     _, _, _, q, v, a, lam = trial
     n = x.shape[0]
     _, N, S = bases(n, model, store)
     _, _, _, W, pivots, _ = near
-    gamma, force, inertia, rest = np.empty_like(lam), np.empty_like(v), np.empty_like(v), np.zeros(n)
+    gamma, excess, rest = np.empty_like(lam), np.empty_like(v), np.zeros(n)
     kernels.gamma(t, q, v, model, work, gamma)
     sparse.fill(a, 0.0)
     second_rates(t, q, v, a, n, store, model, rest)
     for k in range(n):
         rest[k] = x[k] - rest[k]
     solve_chart(gamma, rest, n, store, model, work, a)
-    kernels.force(t, q, v, lam, model, work, force)
-    sparse.mass_times(kernels.mass_values(model, work), a, model, inertia)
-    for k in range(v.shape[0]):
-        inertia[k] -= force[k]
-    if header(model)[lay.COUPLED]:  # friction needs the multipliers: from the dependent equations [Negrut, eq. (3.11)]
-        sparse.mass_solve(part(model, work, lay.W_MINV), inertia, model, force)
-        sparse.times(part(model, work, lay.W_G), force, model, gamma)
-        kkt.solve_reduced(model, work, gamma, lam)
-        for k in range(lam.shape[0]):
-            lam[k] = -lam[k]
+    status = _excess(t, q, v, a, lam, model, work, excess)
     for k in range(n):
-        rest[k] = -dot(N[k], inertia)
+        rest[k] = -dot(N[k], excess)
     for k in range(n):  # M^^-1 = S = L L^T
         dx[k] = 0.0
         for i in range(k, n):
@@ -91,6 +85,42 @@ def _independent_correction(t, trial, near, x, tools, dx):
             s += S[k, i] * dx[i]
         dx[k] = s
     solve(W, pivots, dx)
+    return status
+
+
+@compiled
+def _excess(t, q, v, a, lam, model, work, out):
+    """`out = M a - Q`, with joint friction at the multipliers that belong to `a`, for which `lam` is a guess on entry."""
+    force, status = np.empty_like(v), GOOD
+    sparse.mass_times(kernels.mass_values(model, work), a, model, out)
+    if header(model)[lay.COUPLED]:
+        status = _settle(t, q, v, out, lam, model, work)
+    kernels.force(t, q, v, lam, model, work, force)
+    for k in range(v.shape[0]):
+        out[k] -= force[k]
+    return status
+
+
+@compiled
+def _settle(t, q, v, inertia, lam, model, work):
+    """Multipliers of the dependent equations, `B lam = Phi_q M^-1 (Q - M a)` [Negrut, eq. (3.11)], with friction forces that follow them.
+
+    Forces of the multipliers before would make a correction of Newton's method look small while they are still on their way.
+    """
+    rest, free, old, rows = np.empty_like(v), np.empty_like(v), np.empty_like(lam), np.empty_like(lam)
+    for _ in range(FRICTION_ITERATIONS):
+        old[:] = lam
+        kernels.force(t, q, v, old, model, work, rest)
+        for k in range(v.shape[0]):
+            rest[k] -= inertia[k]
+        sparse.mass_solve(part(model, work, lay.W_MINV), rest, model, free)
+        sparse.times(part(model, work, lay.W_G), free, model, rows)
+        kkt.solve_reduced(model, work, rows, lam)
+        if not np.isfinite(largest(lam)):
+            return NOT_FINITE
+        if settled(lam, old):
+            return GOOD
+    return NO_FRICTION
 
 
 @compiled
@@ -98,25 +128,29 @@ def _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx):
     """Newton correction of `(a, lam)` for the equations (3.76) of [Negrut]; `dx` is its part in the independent accelerations.
 
     The matrix is that of the accelerations, which has been factorised here, plus `n` columns by which the positions and velocities
-    depend on `x`. Its inverse is therefore had from that of the former and the small matrix `W` (Sherman, Morrison, Woodbury).
+    depend on `x`. Its inverse is therefore had from that of the former and the small matrix `W` (Sherman, Morrison, Woodbury). Returns
+    `GOOD`, or what is wrong.
     """
     store, model, work, _, _ = tools
     _, _, _, q, v, a, lam = trial
     (_, A1, L1, _, A2, L2, _), _, _, W, pivots, _ = near
     n = x.shape[0]
-    PT, _, _ = bases(n, model, store)
-    r, c, y, m = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
-    open_equations(t, q, v, a, lam, lam, model, work, r, c)
+    status = _solved(t, q, v, a, lam, model, work)
     second_rates(t, q, v, a, n, store, model, dx)
-    kkt.solve(model, work, r, c, y, m)
     for k in range(n):
-        dx[k] += dot(PT[k], y) - x[k]
+        dx[k] -= x[k]
     solve(W, pivots, dx)
-    for k in range(y.shape[0]):
-        a[k] += y[k]
-    for k in range(m.shape[0]):
-        lam[k] += m[k]
     add_rows(bhh, A1, dx, a)
     add_rows(gh, A2, dx, a)
     add_rows(bhh, L1, dx, lam)
     add_rows(gh, L2, dx, lam)
+    return status
+
+
+@compiled
+def _solved(t, q, v, a, lam, model, work):
+    """The part of the correction at fixed positions and velocities: afterwards `(a, lam)` satisfy the equations there."""
+    if header(model)[lay.COUPLED]:  # friction makes them nonlinear, and its derivatives by the multipliers are not in the matrix
+        return accelerations(t, q, v, a, lam, model, work)
+    polish(t, q, v, a, lam, model, work)
+    return GOOD

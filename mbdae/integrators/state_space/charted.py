@@ -6,13 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...arguments import check_max_step, check_max_steps, check_step
 from ...charts.configuration import CHART_LOST, GOOD, NO_POSITION
-from ...charts.fault import ChartError, explain
+from ...charts.fault import ChartError, explain, near_singular
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
 from ...status import Statistics, Status
-from ...support import FORMS, Settings, check_max_step, check_max_steps, check_step, supported
+from ...support import FORMS, Settings, supported
 from ...system.assembly import least
 from ...trajectory import Trajectory
 from . import march as m
@@ -69,12 +70,14 @@ class Charted:
 
     def __post_init__(self):
         name = type(self).__name__
-        if self.jacobian not in DERIVATIVES:
+        if not isinstance(self.jacobian, str) or self.jacobian not in DERIVATIVES:
             raise ValueError(f"{name}: jacobian must be one of {', '.join(DERIVATIVES)}, got {self.jacobian!r}")
         for field in ("first_step", "fixed_step"):
             check_step(name, field, getattr(self, field))
         check_max_step(name, self.max_step)
         check_max_steps(name, self.max_steps)
+        if not isinstance(self.filter, (bool, np.bool_)):
+            raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
 
     @property
     def label(self):
@@ -96,7 +99,7 @@ class _Run:
 
     def __init__(self, method, problem, state, t_end, rtol, atol, t_eval, every, progress, until):
         self.method, self.problem, self.system, self.chart = method, problem, problem.system, problem.chart
-        self.t, self.t_end, self.rtol, self.atol = state.t, t_end, float(rtol), float(atol)
+        self.begin, self.t, self.t_end, self.rtol, self.atol = state, state.t, t_end, float(rtol), float(atol)
         self.every, self.progress, self.until = every, progress, until
         never = np.copysign(np.inf, t_end - state.t)  # no times at all is not the same as no wish
         self.wanted = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
@@ -136,7 +139,7 @@ class _Run:
             begin = time.perf_counter()
             self._carry_out()
         except ChartError as error:
-            self._fail(error.status, error.reason)
+            self._fail(*self._named(error.status, error.reason))
         return self._trajectory(time.perf_counter() - begin)
 
     def _centre(self):
@@ -191,7 +194,7 @@ class _Run:
             if code == m.WORN_OUT and self.chart.outdone(self.t, self.start[3], self.control[m.FIRST]):
                 self.restarts += 1
                 self._centre()
-            elif code == m.FAILED and int(self.control[m.FAULT]) in (CHART_LOST, NO_POSITION) and healed != self.t:
+            elif code == m.FAILED and self._curable() and healed != self.t:
                 healed = self.t
                 self.restarts += 1
                 self._centre()
@@ -202,6 +205,11 @@ class _Run:
             elif self.counts[STEPS] >= self.method.max_steps:
                 self._fail(Status.TOO_MANY_STEPS, f"{self.method.max_steps} steps were not enough")
                 return
+
+    def _curable(self):
+        """Whether another chart may help: one has come to its end, or a fixed step reaches beyond it, which a shorter step would not."""
+        fault = int(self.control[m.FAULT])
+        return fault in (CHART_LOST, NO_POSITION) or (self.method.fixed_step > 0.0 and fault != BAD_DERIVATIVES)
 
     def _advance(self, most):
         """At most so many steps; why they ended."""
@@ -225,12 +233,19 @@ class _Run:
     def _reason(self):
         fault, h = int(self.control[m.FAULT]), self.control[m.H]
         if fault == BAD_DERIVATIVES:
-            return Status.NOT_FINITE, "the derivatives of the equations are not finite"
-        if fault < DIVERGED:
-            status, reason = explain(self.system, fault, self.chart.work, self.t, self.trial[3])
-        else:
+            return self._named(Status.NOT_FINITE, "the derivatives of the equations are not finite")
+        if fault in FAULTS:
             status, reason = FAULTS[fault]
-        return status, f"{reason}, though the step has been cut to {h:.3g}"
+        else:
+            status, reason = explain(self.system, fault, self.chart.work, self.t, self.trial[3])
+        what = f"; the step is fixed at {h:.3g}, and coordinates chosen anew were no help" if self.method.fixed_step else (
+            f", though the step has been cut to {h:.3g}")
+        return self._named(status, reason + what)
+
+    def _named(self, status, reason):
+        """`(status, reason)`, with the constraints behind it if they are about to lose rank: steps shrink to nothing there."""
+        met = None if "lose rank" in reason else near_singular(self.system, self.begin, self.t, self.start[3])
+        return (met[0], f"{met[1]} ({reason})") if met else (status, reason)
 
     def _fail(self, status, reason):
         self.status = status

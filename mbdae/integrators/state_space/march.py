@@ -58,6 +58,7 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
             h = rest
         end = t_end if last else t + h
         weigh(start, start, rtol, atol, near[5])
+        _go_back(t, start, tools, control)
         if control[JACOBIAN_AGE] < 0.0:
             counts[EXTRA] += extra
             status = _derive(rheonomic and method == ROSENBROCK, t, h, control, start, near, tools, derive, scratch, counts)
@@ -66,7 +67,7 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
                     return FAILED, t
                 continue
         status, eta, rate = attempt(method, t, h, control[ETA], filtered, start, trial, near, stages, error, tableaus, tools, counts)
-        control[ETA], control[DIRTY], factor = eta, 1.0, 1.0
+        control[DIRTY], factor = 1.0, 1.0
         if status == CONVERGED and not fixed:
             status, factor = _test(start, trial, near, error, tolerances, tools[1])
         if status == CONVERGED:
@@ -88,7 +89,7 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
         if not fixed:
             grown = abs(h) * (min(factor, 1.0) if control[AFTER_REJECTION] > 0.0 else factor)
             control[H] = max(grown, control[H]) if last else grown
-        control[AFTER_REJECTION] = 0.0
+        control[ETA], control[AFTER_REJECTION] = eta, 0.0
         control[JACOBIAN_AGE] = -1.0 if method == ROSENBROCK or rate > SLOW else control[JACOBIAN_AGE] + 1.0
         if last:
             return ARRIVED, t
@@ -111,17 +112,30 @@ def _test(start, trial, near, error, tolerances, model):
 
 @compiled
 def _give_up(fixed, factor, h, smallest, status, control, counts):
-    """After a step that has failed: shorten it, with derivatives of its own if those it had were old; whether it has become too short."""
+    """After a step that has failed: shorten it, with derivatives of its own if those it had were old; whether that is all in vain.
+
+    Nothing else of the attempt is kept. A fixed step is repeated with new derivatives or not at all.
+    """
     counts[REJECTED_ERROR if status == ERROR_TEST else REJECTED_NEWTON] += 1
+    old = status != ERROR_TEST and control[JACOBIAN_AGE] > 0.0
     if status != ERROR_TEST:
         factor = 0.5 if status >= DIVERGED else 0.25
-        if control[JACOBIAN_AGE] > 0.0:
-            control[JACOBIAN_AGE] = -1.0
-            factor = 1.0 if status == DIVERGED or fixed else factor
-        elif fixed:
-            factor = 0.0
-    control[FAULT], control[H], control[AFTER_REJECTION] = status, abs(h) * factor, 1.0
+    if old:
+        control[JACOBIAN_AGE] = -1.0
+        factor = 1.0 if status == DIVERGED else factor
+    control[FAULT], control[AFTER_REJECTION], control[ETA] = status, 1.0, 1.0
+    if fixed:
+        return not old
+    control[H] = abs(h) * factor
     return control[H] < smallest
+
+
+@compiled
+def _go_back(t, start, tools, control):
+    """The factors of the start of the step, from which positions are looked for: an attempt that has failed leaves those of anywhere."""
+    if control[DIRTY] > 0.0:
+        prepare(t, start[3], start[0].shape[0], tools[0], tools[1], tools[2])
+        control[DIRTY] = 0.0
 
 
 @compiled
@@ -137,9 +151,7 @@ def _derive(by_clock, t, h, control, start, near, tools, derive, scratch, counts
         status = by_time(evaluate, t, h, z, zd, x, q, v, a, lam, store, model, work, explicit)
         if status != GOOD:
             return status
-    if control[DIRTY] > 0.0:
-        prepare(t, q, n, store, model, work)
-        control[DIRTY] = 0.0
+    _go_back(t, start, tools, control)
     basis[:] = bases(n, model, store)[1]
     counts[JACOBIANS] += 1
     if not derive(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):

@@ -21,7 +21,8 @@ _PARAMETERS = """
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     fixed_step : float
-        A step without error control, for studies of the order; `rtol` and `atol` then hold for Newton's method only.
+        A step without error control, for studies of the order; `rtol` and `atol` then hold for Newton's method only. A step that fails is
+        repeated once in a new chart.
     filter : bool
         Multiply the error estimate by `(I - gamma h J)^-1`, which damps it where the equations are stiff [Negrut, eq. (5.6)].
 """
@@ -74,7 +75,8 @@ class SdirkFirstOrder(Charted):
 class RosenbrockNystrom(Charted):
     __doc__ = f"""Rosenbrock-Nystrom method: four stages, order 4, L-stable, no iteration; derivatives are evaluated in every step.
 
-    Two new evaluations of the accelerations a step. The embedded formula has order 3 [Negrut, section 4.4].
+    Two new evaluations of the accelerations a step. The embedded formula has order 3 [Negrut, section 4.4]. Where stiff directions turn
+    with the bodies rates may be off by more than ten times the tolerance.
     {_PARAMETERS}"""
 
     filter: bool = True
