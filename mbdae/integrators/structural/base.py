@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...arguments import is_finite, is_integer
 from ...charts.chart import Chart
 from ...charts.condition import WORN
 from ...charts.fault import ChartError, explain, near_singular, singular_ahead
@@ -44,17 +45,17 @@ class Structural:
         name = type(self).__name__
         if not isinstance(self.adaptive, (bool, np.bool_)):
             raise ValueError(f"{name}: adaptive must be True or False, got {self.adaptive!r}")
-        if not (_finite(self.h) and self.h >= 0.0) or (self.h == 0.0 and not self.adaptive):
+        if not (is_finite(self.h) and self.h >= 0.0) or (self.h == 0.0 and not self.adaptive):
             raise ValueError(f"{name}: h must be positive and finite, or 0 with adaptive=True for a first step of its own, got {self.h!r}")
-        if not (_finite(self.tol) and self.tol > 0.0):
+        if not (is_finite(self.tol) and self.tol > 0.0):
             raise ValueError(f"{name}: tol must be positive and finite, got {self.tol!r}")
         for field in ("max_iter", "max_steps"):
             given = getattr(self, field)
-            if not isinstance(given, (int, np.integer)) or isinstance(given, bool) or given < 1:
+            if not (is_integer(given) and given >= 1):
                 raise ValueError(f"{name}: {field} must be an integer of at least 1, got {given!r}")
         for field, low, high in self._bounds:
             given = getattr(self, field)
-            if not (_finite(given) and low <= given <= high):
+            if not (is_finite(given) and low <= given <= high):
                 raise ValueError(f"{name}: {field} must be a number from {low:.4g} to {high:.4g}, got {given!r}")
 
     @property
@@ -93,11 +94,6 @@ class Structural:
         return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
 
 
-def _finite(value):
-    """Whether it is a finite real number, and not a truth value."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
 def _shown(value):
     return value if isinstance(value, str) else f"{value:.7g}"
 
@@ -111,7 +107,7 @@ class _Run:
         self.start, self.new = (tuple(np.zeros(k) for k in sizes) for _ in range(2))
         for place, value in zip(self.start, (state.q, state.v, state.a, state.a, state.lam)):
             place[:] = value
-        self.back, self.work, self.scratch = np.zeros(system.nv), system.workspace(), scratch_for(system)
+        self.back, self.work, self.scratch = self.start[2].copy(), system.workspace(), scratch_for(system)
         self.control, self.counts = np.zeros(m.CONTROL), np.zeros(m.COUNTERS, dtype=np.int64)
         self.tolerances = (float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
         self.control[m.H] = method.h or self._first_step()
@@ -163,6 +159,8 @@ class _Run:
             self._carry_out(progress, until)
         except ChartError as error:
             self._fail(error.status, error.reason)
+        if self.control[m.PHASE] > 0.0:  # ended between two states that `every` asks for
+            self.rows.append(tuple(np.array([x]) for x in (self.t, *self.start[:3], self.start[4])))
         return self._trajectory(time.perf_counter() - begin)
 
     def _carry_out(self, progress, until):

@@ -9,33 +9,36 @@ from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.layout import part
 from .nearest import correct
-from .newton import STIFF, UNUSED, forecast, form, refresh
+from .newton import STIFF, UNUSED, forecast, form, refresh, smoothed
+from .settle import restore, settle
 from .step import (
     ACCELERATION,
     CONVERGED,
     ERROR_TEST,
+    EVALUATIONS,
     ITERATIONS,
     JACOBIANS,
     NULL_SPACE,
     POSITION,
     SLOW,
+    SOLVES,
     STABILISED,
+    VELOCITY,
     anchor,
+    auxiliary,
     comply,
-    restore,
     step,
 )
 
 ARRIVED, PAUSED, FAILED, NEEDS_CHART = range(4)
 # what is kept between two calls
-H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN, CONTROL = range(13)
+H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN, STEPWISE, CONTROL = range(14)
 STEPS, REJECTED_ERROR, REJECTED_NEWTON, STORED, COUNTERS = range(5, 10)  # the first five are those of a step
 
 FEW = 4  # iterations that a step takes with derivatives
 PATIENCE = 5  # steps that derivatives serve at least, lest they be computed in vain
 JUMP = 0.2  # change of the accelerations in a step, relative, that does not go on
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
-CAUTION = 0.8  # instead of the first where multipliers for positions take a change of the step amiss
 WORTH = 1.2  # growth of the step that is worth the disturbance
 SAME = 1e-6  # relative difference of steps that rounding makes, at the end of the time span
 STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
@@ -46,8 +49,8 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
           every, most, out):
     """Steps until the end, until `most` of them are done, until a chart is needed or a step fails.
 
-    `options` are `(adaptive, tol, max_iter)`, `back` the accelerations before those of `start`, which are `control[BACK]` old, `chart`
-    `(store, scratch of the derivatives, their rows)`. Returns `(code, t)`; `start` is then the state at `t`.
+    `options` are `(adaptive, tol, max_iter)`, `back` the accelerations before those of `start`, which are `control[BACK]` old (at first the
+    same), `chart` `(store, scratch of the derivatives, their rows)`. Returns `(code, t)`; `start` is then the state at `t`.
     """
     adaptive, tol, max_iter = options
     direction, done, n = 1.0 if t_end > t else -1.0, 0, matrix[1].shape[0]
@@ -64,13 +67,18 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
         rest = t_end - t
         last = control[H] * STRETCH >= abs(rest) if adaptive else control[H] * (1.0 + 1e-9) >= abs(rest)
         h = rest if last and (adaptive or abs(rest) < control[H] * (1.0 - 1e-9)) else direction * control[H]
-        _begin(kind, t, h, coefficients, start, back, new, scratch, matrix, model, work, control)
-        renewal = n > 0 and control[AGE] == 0.0 and control[REJECTED] > 0.0, chart, derive
+        shortened = abs(h) < control[H] * (1.0 - SAME) and not adaptive
+        _begin(h, coefficients, counts[STEPS] == 0 and not adaptive, start, back, new, matrix, control)
+        if shortened and kind == POSITION:
+            restore(kind, t, start, scratch, model, work)
+        renewal = n > 0 and (control[STEPWISE] > 0.0 or (control[AGE] == 0.0 and control[REJECTED] > 0.0)), chart, derive
         before = counts[ITERATIONS]
         status, rate = step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, renewal, model, work, counts)
         factor = 1.0
+        if status == CONVERGED and (adaptive or shortened):
+            status = _settle(kind, t + h, coefficients, start, new, scratch, model, work, counts)
         if status == CONVERGED and adaptive:
-            status, factor = _test(kind, h, coefficients, start, new, back, control[BACK], tolerances, scratch, model, work)
+            status, factor = _test(kind, t, h, coefficients, start, new, back, control[BACK], tolerances, scratch, model, work)
         if status != CONVERGED:
             control[DIRTY] = 1.0
             if _give_up(adaptive, status, factor, h, smallest, control, counts):
@@ -100,18 +108,31 @@ def _renew(t, start, matrix, chart, model, work, derive, control, counts):
 
 
 @compiled
-def _begin(kind, t, h, coefficients, start, back, new, scratch, matrix, model, work, control):
+def _begin(h, coefficients, first, start, back, new, matrix, control):
     """What a step of this size needs: Newton's matrix, auxiliary accelerations of the right time, a guess."""
     if matrix[0][0] != UNUSED and control[FORMED] != h:
         share = (1.0 - coefficients[3]) / (1.0 - coefficients[2])
         form((share * coefficients[0] * h * h, share * coefficients[1] * h), matrix)
         control[FORMED] = h
+        if first and (coefficients[2] != 0.0 or coefficients[3] != 0.0):  # Newmark's method has no choice
+            smoothed(share * coefficients[1] * h, back, matrix, start[2])
+            start[3][:] = start[2]
     if control[LAG] != 0.0 and abs(h - control[LAG]) > SAME * abs(h):
         _scale_lag(h / control[LAG], start)
-        if kind == POSITION:
-            restore(t, start, scratch, model, work)
     control[LAG] = h
-    _guess(h, control[BACK], start, back, new, matrix)
+    _guess(h, coefficients, control[BACK], start, back, new, matrix)
+
+
+@compiled
+def _settle(kind, t, coefficients, start, new, scratch, model, work, counts):
+    """An end of the step that does not depend on its size, and the auxiliary accelerations that follow; what is wrong."""
+    if kind in (NULL_SPACE, ACCELERATION):
+        return CONVERGED
+    status = settle(kind, t, new, scratch, model, work)
+    auxiliary(coefficients, start, new[2], new[3])
+    counts[EVALUATIONS] += 1
+    counts[SOLVES] += 2 if kind == POSITION else 1
+    return status
 
 
 @compiled
@@ -136,6 +157,7 @@ def _plan(h, factor, rate, iterations, adaptive, last, renewed, start, matrix, c
         control[H] = max(grown, control[H]) if last else grown
     if renewed:
         control[FORMED], control[AGE] = 0.0, PATIENCE  # the derivatives are those of a state on the way
+        control[STEPWISE] = PATIENCE if control[REJECTED] > 0.0 and matrix[0][0] == STIFF else control[STEPWISE] - 1.0
     control[REJECTED] = 0.0
 
 
@@ -148,21 +170,21 @@ def _scale_lag(ratio, start):
 
 
 @compiled
-def _guess(h, before, start, back, new, matrix):
+def _guess(h, coefficients, before, start, back, new, matrix):
     """The accelerations and multipliers to begin with: the former go on as they did, or where they jump as the linearised ones do."""
     slope = h / before if before != 0.0 else 0.0
     for k in range(back.shape[0]):
         new[2][k] = slope * (start[2][k] - back[k])
     if matrix[0][0] == STIFF and (slope == 0.0 or largest(new[2]) > JUMP * largest(start[2])):
         sparse.fill(new[2], 0.0)
-        forecast(h, start[1], start[3], matrix, new[2])
+        forecast(h, coefficients, start, matrix, new[2])
     for k in range(back.shape[0]):
         new[2][k] += start[2][k]
     new[4][:] = start[4]
 
 
 @compiled
-def _test(kind, h, coefficients, start, new, back, before, tolerances, scratch, model, work):
+def _test(kind, t, h, coefficients, start, new, back, before, tolerances, scratch, model, work):
     """The error test: `(status, factor for the next step)`.
 
     What the formula makes of the accelerations is compared with the integral of the polynomial through those of this step and the one
@@ -178,31 +200,54 @@ def _test(kind, h, coefficients, start, new, back, before, tolerances, scratch, 
         rate -= 0.5 * h * bend
         e[k] = h * h * ((0.5 - beta) * w[k] + beta * w1[k] - 0.5 * a[k] - h * (rate / 6.0 + h * bend / 24.0))
         ev[k] = h * ((1.0 - gamma) * w[k] + gamma * w1[k] - a[k] - h * (rate / 2.0 + h * bend / 6.0))
-    _within(kind, e, ev, scratch, model, work)
+    _within(kind, t, h, e, ev, start, new, scratch, model, work)
     estimate = _size(e, ev, start, new, tolerances, model)
     if not np.isfinite(estimate):
         return ERROR_TEST, SHRINK
-    safety = CAUTION if kind == POSITION else SAFETY
-    factor = min(GROW, max(SHRINK, safety * estimate ** (-1.0 / 3.0) if estimate > 0.0 else GROW))
+    factor = min(GROW, max(SHRINK, SAFETY * estimate ** (-1.0 / 3.0) if estimate > 0.0 else GROW))
     return (CONVERGED if estimate <= 1.0 else ERROR_TEST), factor
 
 
 @compiled
-def _within(kind, e, ev, scratch, model, work):
+def _within(kind, t, h, e, ev, start, new, scratch, model, work):
     """What is left of errors of positions and velocities when the constraints have been seen to, in the way of the method.
 
-    Moving to the nearest takes away what is normal to the constraints, multipliers what their forces can do: the accelerations that these
-    make are normal to the constraints in the metric of the mass matrix only, and where they oscillate any other projection shows it.
+    Moving to the nearest takes away what is normal to the constraints, multipliers what their forces can do. With multipliers for
+    velocities positions drift, by what the constraints have changed in the step.
     """
-    b = scratch[9]
+    if kind == ACCELERATION:
+        return
+    if kind <= STABILISED:
+        _tangential(e, scratch, model, work)
+    else:
+        _drift(kind, t, h, start[0], new[0], scratch, model, work)
+        comply(e, scratch[9], scratch, model, work)
+    if kind == NULL_SPACE:
+        _tangential(ev, scratch, model, work)
+    else:
+        sparse.fill(scratch[9], 0.0)
+        comply(ev, scratch[9], scratch, model, work)
+
+
+@compiled
+def _tangential(x, scratch, model, work):
+    G = part(model, work, lay.W_G)
+    sparse.times(G, x, model, scratch[2])
+    correct(scratch[2], G, model, scratch[7:], x)
+
+
+@compiled
+def _drift(kind, t, h, q0, q1, scratch, model, work):
+    """The change of `Phi` over the step; none with multipliers for positions, whatever rounding says."""
+    b, before = scratch[9], scratch[2]
     sparse.fill(b, 0.0)
-    for x, level in ((e, STABILISED), (ev, NULL_SPACE)):
-        if kind <= level:
-            G = part(model, work, lay.W_G)
-            sparse.times(G, x, model, scratch[2])
-            correct(scratch[2], G, model, scratch[7:], x)
-        elif kind != ACCELERATION:
-            comply(x, b, scratch, model, work)
+    if kind == VELOCITY:
+        kernels.place(q0, model, work)
+        kernels.phi(t, q0, model, work, before)
+        kernels.place(q1, model, work)
+        kernels.phi(t + h, q1, model, work, b)
+        for k in range(b.shape[0]):
+            b[k] -= before[k]
 
 
 @compiled

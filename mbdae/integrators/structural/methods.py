@@ -29,7 +29,7 @@ class Classical(Structural):
     @property
     def kind(self):
         """What is done about the constraints, see `step`."""
-        return LEVELS[self.level]
+        return step.CORRECTED if self.adaptive and self.level == "position" else LEVELS[self.level]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ class Newmark(_NewmarkFormula, Classical):
     level : {"position", "velocity", "acceleration", "stabilised"}
         Index 3, 2 or 1; or index 2 with positions moved to the nearest with `Phi = 0`, as in the formulation of Gear, Gupta and Leimkuhler.
     adaptive : bool
-        Control of the step by `rtol` and `atol` of `solve`; the error is estimated with the accelerations of two steps.
+        Control of the step by `rtol` and `atol` of `solve`; the error is estimated with the accelerations of two steps. Every step then
+        ends with velocities on `Phi_q v = nu`, if `level` is "position", and but for "acceleration" with accelerations and multipliers of
+        the equations of motion: their errors follow the tolerance as those of positions do.
     tol : float
         The iteration stops when its error is below this, relative to the largest acceleration.
     max_iter : int

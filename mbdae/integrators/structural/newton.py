@@ -66,19 +66,45 @@ def form(weights, matrix):
 
 
 @compiled
-def forecast(h, v, w, matrix, a):
+def smoothed(weight, a, matrix, w):
+    """Accelerations `w = a + N ((I - s gamma h J2)^-1 - I) P T a` to start with, where damping is stiff at the step; otherwise `w = a`.
+
+    Those of a motion that dies away within a small part of a step would be taken for those of all of it: the formula would go far beyond
+    the point where that motion ends, and swing about it for long. Either is right to order `h`, which is enough for order 2.
+    """
+    _, PT, N, _, J2, _, _, _, _ = matrix
+    w[:] = a
+    if weight * largest(J2.ravel()) <= FAR:
+        return
+    n = J2.shape[0]
+    damped, pivots, xi, before = np.eye(n) - weight * J2, np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
+    for k in range(n):
+        before[k] = dot(PT[k], a)
+    xi[:] = before
+    if factorise(damped, pivots):
+        solve(damped, pivots, xi)
+        xi -= before
+        combine(N, xi, w)
+
+
+@compiled
+def forecast(h, coefficients, start, matrix, a):
     """The accelerations at the end of the step by the linearised equations: stiff forces far from it throw Newton's method off.
 
-    `(I - s gamma h J2 - s beta h^2 J1) xi = J1 dz + J2 dz'`, `a += N xi`, where `dz`, `dz'` belong to accelerations that stay as they are.
+    `(I - s gamma h J2 - s beta h^2 J1) xi = J1 dz + J2 dz'`, `a += N xi`, where `dz`, `dz'` are what the formula makes of accelerations
+    that stay as they are; auxiliary ones do not even then.
     """
+    beta, gamma, alpha_m, _ = coefficients
+    _, v, a0, w, _ = start
     _, PT, N, J1, J2, W, pivots, _, xi = matrix
     n = xi.shape[0]
     sparse.fill(xi, 0.0)
     for k in range(n):
         dz, dzd = 0.0, 0.0
         for i in range(v.shape[0]):
-            dz += PT[k, i] * h * (v[i] + 0.5 * h * w[i])
-            dzd += PT[k, i] * h * w[i]
+            w1 = (a0[i] - alpha_m * w[i]) / (1.0 - alpha_m)
+            dz += PT[k, i] * h * (v[i] + h * ((0.5 - beta) * w[i] + beta * w1))
+            dzd += PT[k, i] * h * ((1.0 - gamma) * w[i] + gamma * w1)
         for i in range(n):
             xi[i] += J1[i, k] * dz + J2[i, k] * dzd
     solve(W, pivots, xi)

@@ -8,6 +8,7 @@ kinds of method:
     NULL_SPACE     nearest     nearest      accelerations    [Bustos, section 5]
     STABILISED     nearest     formula      velocities       index 2 with a multiplier for the positions, as in GGL
     POSITION       formula     formula      positions        index 3, the classical way [Bustos, section 2]
+    CORRECTED      formula     multipliers  positions        the same with control of the step; further multipliers for the velocities
     VELOCITY       formula     formula      velocities       index 2
     ACCELERATION   formula     formula      accelerations    index 1
 
@@ -29,15 +30,16 @@ from ...system import layout as lay
 from ...system.layout import header, part
 from ..one_step import ROUNDING, at_rounding
 from .nearest import correct
-from .newton import filtered, form, refresh
+from .newton import STIFF, filtered, form, refresh
 
-NULL_SPACE, STABILISED, POSITION, VELOCITY, ACCELERATION = range(5)
+NULL_SPACE, STABILISED, POSITION, VELOCITY, ACCELERATION, CORRECTED = range(6)
 CONVERGED, DIVERGED, ERROR_TEST = 0, 101, 102  # beside what the evaluation of constraints returns
 OPENINGS = 8  # corrections of positions in an iteration
 OPEN = 1e-9  # constraints that are open by more than this, relative to coordinates, after so many are not met
 GROWN = 1e3  # growth of a correction beyond which the iteration is given up
 UNSEEN = 1e2  # positions and velocities do not see the last correction: what it may exceed the tolerance by
 SLOW = 0.3  # rate of convergence beyond which derivatives are asked for
+QUICK = 0.1  # rate of convergence with which a renewed matrix serves once more
 ITERATIONS, EVALUATIONS, FACTORISATIONS, SOLVES, JACOBIANS = range(5)  # counters
 
 
@@ -63,8 +65,11 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
     r, c, da, dlam = scratch[3:7]
     before, rate, worst = np.inf, 0.0, 0.0
     for iteration in range(max_iter):
-        _auxiliary(coefficients, start, a, w)
+        auxiliary(coefficients, start, a, w)
         status = _place(kind, t + h, h, coefficients, iteration == 0, start, new, scratch, model, work)
+        if renewal[0] and status == CONVERGED and (iteration == 0 or rate > QUICK):
+            _renew(t + h, weights, new, matrix, renewal, model, work, counts)
+            status = _place(kind, t + h, h, coefficients, iteration == 0, start, new, scratch, model, work)
         counts[FACTORISATIONS] += 1
         counts[EVALUATIONS] += 1
         counts[ITERATIONS] += 1
@@ -80,24 +85,35 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
             a[k] += da[k]
         for k in range(lam.shape[0]):
             lam[k] += dlam[k]
-        rate, counts[SOLVES] = size / before, counts[SOLVES] + 1
+        rate, counts[SOLVES] = size / before if before > 0.0 else 0.0, counts[SOLVES] + 1  # a forecast may be exact
         if iteration > 0:
             worst = max(worst, rate) if size > 1e2 * tol * scale else worst
             left = max(rate * size / max(1.0 - rate, 0.1), size / UNSEEN)
             if left <= tol * scale or (rate > 0.5 and _at_rounding(kind, size, weights, q, v)):
-                _auxiliary(coefficients, start, a, w)
+                auxiliary(coefficients, start, a, w)
                 return CONVERGED, worst
-            if rate > GROWN or (iteration > 3 and rate > 2.0 and not renewal[0]):
+            if rate > GROWN or (iteration > 3 and not renewal[0] and _hopeless(rate, size / (tol * scale), max_iter - iteration, matrix)):
                 return DIVERGED, worst
         before = size
-        if renewal[0] and rate > SLOW and refresh(t + h, new, np.inf, matrix, renewal[1], model, work, renewal[2]) == CONVERGED:
-            form(weights, matrix)
-            counts[JACOBIANS] += 1
     return DIVERGED, worst
 
 
 @compiled
-def _auxiliary(coefficients, start, a, w):
+def _hopeless(rate, size, remaining, matrix):
+    """Whether the remaining iterations will not bring a correction below the tolerance, which is 1; another matrix might."""
+    return rate > 2.0 or (matrix[0][0] == STIFF and size * rate**remaining > 1.0)
+
+
+@compiled
+def _renew(t, weights, new, matrix, renewal, model, work, counts):
+    """Newton's matrix where the iteration is: stiff forces turn with the mechanism, so that one from elsewhere leads astray."""
+    if refresh(t, new, np.inf, matrix, renewal[1], model, work, renewal[2]) == CONVERGED:
+        form(weights, matrix)
+    counts[JACOBIANS] += 1
+
+
+@compiled
+def auxiliary(coefficients, start, a, w):
     """`w1` from `a1`."""
     _, _, alpha_m, alpha_f = coefficients
     for k in range(a.shape[0]):
@@ -111,7 +127,7 @@ def _at_rounding(kind, size, weights, q, v):
     Multipliers for positions make accelerations of the rounding of these divided by `h^2`, whatever that does to the velocities.
     """
     move = size * weights[0] / (1.0 + largest(q))
-    return (move <= 1e-13 and size * weights[1] <= 1e-10 * (1.0 + largest(v))) or (kind == POSITION and move <= ROUNDING)
+    return (move <= 1e-13 and size * weights[1] <= 1e-10 * (1.0 + largest(v))) or (kind in (POSITION, CORRECTED) and move <= ROUNDING)
 
 
 @compiled
@@ -141,6 +157,8 @@ def _place(kind, t, h, coefficients, first, start, new, scratch, model, work):
         kkt.factor_rows(G, model, nearness[0], nearness[1])
     if kind == NULL_SPACE:
         _nearest_velocity(t, q, v, defect, G, nearness, model, work)
+    elif kind == CORRECTED:
+        correct_velocity(t, q, v, scratch, model, work)
     kernels.place_velocity(v, model, work)
     return CONVERGED
 
@@ -152,40 +170,6 @@ def anchor(t, q, scratch, model, work):
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, G)
     kkt.factor_rows(G, model, scratch[7], scratch[8])
-
-
-@compiled
-def restore(t, state, scratch, model, work):
-    """Velocities and accelerations that satisfy their constraints, by multipliers for these: the motion within the constraints stays.
-
-    Multipliers for positions leave an error of order `h^2` in the velocities, of which a step `h'` makes accelerations that are wrong by
-    `h^2/h'`: steps of one size after the other are used to it, those of another size are thrown off.
-    """
-    q, v, a, w, _ = state
-    b, G = scratch[9], part(model, work, lay.W_G)
-    kernels.place(q, model, work)
-    kernels.phi_q(t, q, model, work, G)
-    kernels.mass(t, q, model, work)
-    kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
-    kernels.nu(t, q, model, work, b)
-    comply(v, b, scratch, model, work)
-    kernels.place_velocity(v, model, work)
-    kernels.gamma(t, q, v, model, work, b)
-    comply(a, b, scratch, model, work)
-    comply(w, b, scratch, model, work)
-
-
-@compiled
-def comply(x, b, scratch, model, work):
-    """`x -= M^-1 Phi_q^T y` with `Phi_q x = b` after `kkt.factor`: what multipliers have done wrong is taken back, and nothing else."""
-    rest, c, dx, y = scratch[3:7]
-    sparse.times(part(model, work, lay.W_G), x, model, c)
-    for k in range(c.shape[0]):
-        c[k] = b[k] - c[k]
-    sparse.fill(rest, 0.0)
-    kkt.solve(model, work, rest, c, dx, y)
-    for k in range(x.shape[0]):
-        x[k] += dx[k]
 
 
 @compiled
@@ -232,6 +216,26 @@ def _nearest_velocity(t, q, v, defect, G, nearness, model, work):
 
 
 @compiled
+def correct_velocity(t, q, v, scratch, model, work):
+    """Velocities on `Phi_q v = nu`, by multipliers: forces that depend on velocities are to see those that the step ends with."""
+    kernels.nu(t, q, model, work, scratch[9])
+    comply(v, scratch[9], scratch, model, work)
+
+
+@compiled
+def comply(x, b, scratch, model, work):
+    """`x -= M^-1 Phi_q^T y` with `Phi_q x = b` after `kkt.factor`: what multipliers have done wrong is taken back, and nothing else."""
+    rest, c, dx, y = scratch[3:7]
+    sparse.times(part(model, work, lay.W_G), x, model, c)
+    for k in range(c.shape[0]):
+        c[k] = b[k] - c[k]
+    sparse.fill(rest, 0.0)
+    kkt.solve(model, work, rest, c, dx, y)
+    for k in range(x.shape[0]):
+        x[k] += dx[k]
+
+
+@compiled
 def _open(kind, t, weights, new, scratch, model, work):
     """What is open of the equations of motion, and of the constraints that the multipliers serve."""
     q, v, a, _, lam = new
@@ -242,7 +246,7 @@ def _open(kind, t, weights, new, scratch, model, work):
     sparse.add_transposed(G, lam, model, y)
     for k in range(r.shape[0]):
         r[k] -= y[k]
-    if kind == POSITION:
+    if kind in (POSITION, CORRECTED):
         kernels.phi(t, q, model, work, c)
         for k in range(c.shape[0]):
             c[k] /= -weights[0]
