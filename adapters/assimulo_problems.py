@@ -141,6 +141,8 @@ class Guarded:
         Whether the solver stops after a step if it is asked to. Exceptions must not pass through such a one: CVode and RungeKutta34
         swallow all of them, Radau5ODE some, IDA prints them, and Fortran leaves its tolerances scaled. It gets harmless values
         instead, is stopped, and then the exception is raised. It is raised through the others.
+    frank : bool
+        Whether the solver sees what is not finite: relative to states that have become huge, an error may pass the test of Dopri5.
     strict : bool
         Whether the first values that are not finite end the run: RungeKutta34 never repeats a step.
     hush : callable
@@ -151,7 +153,7 @@ class Guarded:
     """
 
     crossing = listener = offset = _last = None
-    stoppable, strict = False, False
+    stoppable, frank, strict = False, False, False
     events, t_events, interrupts = (), (), Interrupts()
 
     @property
@@ -167,7 +169,7 @@ class Guarded:
         name = type(solver).__name__
         self.crossing.error = None
         self.stoppable = name in SOLVERS and SOLVERS[name].stops and solver.problem_info["step_events"]
-        self.strict = name == "RungeKutta34"
+        self.frank, self.strict = name == "Dopri5", name == "RungeKutta34"
         offset = solver.y0 - self.y0
         self.offset = offset if offset.any() else None
 
@@ -305,6 +307,8 @@ def _rhs(native):
         flag = native.flag(evaluate, t, y, out)
         if flag == FATAL:
             return native.fail(out, np.zeros(n))
+        if flag != GOOD and native.frank:
+            out[:] = np.nan
         if flag != GOOD and native.strict:
             crossing.error = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {crossing.time(t):.9g}")
         return out

@@ -181,12 +181,12 @@ class Crossing:
 
         Where they are not finite the last ones that were serve again: Newton's method then fails, and the solver cuts its step.
         """
-        last = []
+        nothing = [np.zeros(self.problem.pattern.nnz)] * 2
+        last = nothing.copy()
 
         def jacobian(s, y, yd):
             try:
-                parts = self._parts(s, y, self.rate(yd), bool(last))
-                last[:] = parts or last
+                last[:] = self._parts(s, y, self.rate(yd), last[0] is not nothing[0]) or last
                 return make(last[0]), make(self.direction * last[1])
             except BaseException as error:
                 self._keep(error)
@@ -199,13 +199,14 @@ class Crossing:
 
         Where it is not finite the last one that was serves again, as for `jacobian_parts`.
         """
-        nothing, last = np.zeros((self.problem.n, self.problem.n)), []
+        nothing = np.zeros((self.problem.n, self.problem.n))
+        last = [nothing]
 
         def jacobian(s, y):
             if self.error is not None:
                 return nothing
             try:
-                parts = self._parts(s, y, nothing[0], bool(last))
+                parts = self._parts(s, y, nothing[0], last[0] is not nothing)
                 last[:] = last if parts is None else [-self.direction * parts[0].reshape(nothing.shape, order="F")]
                 return last[0].copy()
             except BaseException as error:
@@ -279,11 +280,14 @@ class Crossing:
             raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}")
         return values
 
-    def _parts(self, s, y, yd, otherwise):
-        """The parts, or `None` if they are not finite and there is something that can be used instead."""
+    def _parts(self, s, y, yd, replaceable):
+        """The parts, or `None` if they are not finite, but can be replaced or could not be expected to be.
+
+        CVODE asks for the Jacobian where the equations have just turned out to have no values.
+        """
         try:
             return self._evaluated(s, lambda t: self.evaluator.parts(t, y, yd))
         except SolverFailure:
-            if not otherwise:
+            if not replaceable and not (self.bad and self._last_bad == self.calls):
                 raise
             return None

@@ -11,7 +11,8 @@ from .trajectory import Trajectory
 
 COLUMNS = ("t", "q", "v", "a", "lam")
 REST = 1e-9  # share of the time span for which no solver is started anew: some refuse, and the old chart still reaches as far
-VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED)  # what a solver says that knows no better
+VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # what is said that knows no better
+LOST = (Status.CHART_LOST, Status.SINGULAR)  # what the end of a chart looks like
 
 
 class _Watch:
@@ -22,6 +23,8 @@ class _Watch:
         self._rest = REST * abs(t_end - t0)
         self.steps = 0
         self.last = self.left = None  # (t, q, v) after the last step, and where the chart is left
+        self.asking = False  # whether the chart itself is in trouble at the end of the last step
+        self._healed = t0
 
     def __call__(self, t, q, v):
         self.steps, self.last = self.steps + 1, (t, q, v)
@@ -29,9 +32,18 @@ class _Watch:
             return True
         if self.steps == self._max_steps and t != self._t_end:
             raise SolverFailure(Status.TOO_MANY_STEPS, f"{self._max_steps} steps were not enough")
+        self.asking = True
         if abs(self._t_end - t) > self._rest and self._problem.leave(t, q):
             self.left = t, q, v
+        self.asking = False
         return self.left is not None
+
+    def heal(self, status):
+        """Whether a run that has ended with `status` is to be taken up after its last step in a new chart: once for every time."""
+        if status not in LOST or self.asking or self.last is None or abs(self.last[0] - self._healed) <= self._rest:
+            return False
+        self._healed, self.left = self.last[0], self.last
+        return True
 
 
 def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, until, **options):
@@ -41,9 +53,12 @@ def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, until, 
         watch.left, begun = None, watch.steps
         try:
             piece = method.integrate(problem, state, t_end, t_eval=wanted, every=1, until=watch, **options)
+            healed = watch.heal(piece.status)
+            if healed:
+                _shorten(piece, watch, begun, t_end)
             wanted = None if t_eval is None else wanted[len(piece.t):]
             pieces.append(piece if t_eval is not None else _thinned(piece, begun, every, t_end))
-            if watch.left is None or piece.status != Status.SUCCESS or watch.left[0] == t_end:
+            if not healed and (watch.left is None or piece.status != Status.SUCCESS or watch.left[0] == t_end):
                 return _explained(_joined(pieces), problem.system, start, watch)
             state = problem.full_state(*watch.left)
         except ChartError as error:
@@ -58,6 +73,14 @@ def _explained(trajectory, system, start, watch):
     if met is not None:
         trajectory.status, trajectory.message = met[0], f"{met[1]} ({trajectory.message})"
     return trajectory
+
+
+def _shorten(piece, watch, begun, t_end):
+    """Only what belongs to steps that were completed."""
+    keep = (piece.t <= watch.last[0]) if t_end > watch.last[0] else (piece.t >= watch.last[0])
+    for name in COLUMNS:
+        setattr(piece, name, getattr(piece, name)[keep])
+    piece.statistics.steps = watch.steps - begun
 
 
 def _thinned(piece, begun, every, t_end):

@@ -79,6 +79,10 @@ class Chart:
         self.first = now
         return False
 
+    def choose(self, t, q):
+        """The `P` that would be chosen at `q`."""
+        return self._choose(self.system, t, q)
+
     def coordinates(self, t, q, v):
         """`(z, z')` of a state."""
         return self.P @ q, self.P @ self.system.qdot(q, v, t)

@@ -11,7 +11,7 @@ MOST_ROWS = 400  # of constraints that are looked through for what is wrong
 AHEAD = 2.5  # steps that are looked ahead: to a dead point the straight way is twice as long
 APPARENT = 1e-2  # as the next, on a way that is not quite that of the motion
 CLOSE = 1e-4  # share of its first value at which the smallest singular value of the constraints tells a singular position
-
+BOUNDS = 1e6  # positions, relative to the largest at the start, beyond which residuals say nothing
 CLOSED = 1e-9  # residual, relative to the coordinates, below which constraints are not what is wrong
 
 
@@ -103,8 +103,8 @@ def _lost_rows(system, work):
 def _without_position(system, t, q):
     none = "no positions satisfy the constraints for these independent coordinates; "
     residual = system.phi(t, q) if np.isfinite(q).all() else np.full(system.nc, np.nan)
-    if not system.nc or not np.isfinite(residual).all():
-        return none + "the iteration has left all bounds"
+    if not system.nc or not np.isfinite(residual).all() or np.abs(q).max() > BOUNDS * (1.0 + np.abs(system.start.q).max()):
+        return none + "they are out of all bounds"
     worst = np.argsort(-np.abs(residual))[:2]
     if np.abs(residual[worst[0]]) < CLOSED * (1.0 + np.abs(q).max()):
         return "the constraints hold, but the positions do not settle for these independent coordinates: a singular position is close"

@@ -10,9 +10,9 @@ import numpy as np
 from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
-from ..system.layout import BODY_T, RIGID, header, part, table
+from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, table
 from .configuration import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE, combine, dot, prepare, solve_chart
-from .store import bases, chart, scratch
+from .store import bases, chart, course, scratch
 
 ITERATIONS = 30  # of the positions
 FRICTION_ITERATIONS = 100
@@ -20,7 +20,11 @@ PRECISION = 1e-14  # of positions, relative to the largest
 ROUNDING = 1e-11  # corrections below this that do not shrink any more are rounding
 SLOW = 0.2  # rate of convergence beyond which the factors are renewed
 REFINEMENTS = 3  # of the velocities, if rounding has not been reached before
-TIRED = 0.7  # rate with renewed factors beyond which it is given up
+TIRED = 0.7  # rate beyond which corrections of the size of rounding are rounding
+APART = 0.5  # rate beyond which an iteration may end at positions that are not connected with its guess
+TURN = 2.0  # of a body, in radians, beyond which tangents say nothing: what turns comes back, and so its iteration seems to contract
+SHORTEST = 1.0 / 64.0  # share of the way to new positions that is tried
+CLOSED = 1e-8  # what the constraints may leave open, relative to their terms
 
 
 @compiled
@@ -41,15 +45,29 @@ def place(t, z, zd, q, v, store, model, work):
     """Positions and velocities at `(z, z')`, and the factors there; what is wrong if it is not `GOOD`."""
     status = positions(t, z, q, store, model, work)
     if status == GOOD:
-        status = prepare(t, q, z.shape[0], store, model, work)
-    if status == GOOD:
         velocities(t, q, zd, v, store, model, work)
     return status
 
 
 @compiled
 def positions(t, z, q, store, model, work):
-    """`q` with `Phi(t, q) = 0` and `P q = z`, from a guess."""
+    """`q` with `Phi(t, q) = 0` and `P q = z` on the branch of the guess `q`, and the factors there; what is wrong if it is not `GOOD`.
+
+    The same coordinates may belong to several positions of a mechanism. An iteration that contracts from its beginning leads to those
+    which are reached from the guess without a singular matrix on the way, by the theorem of Newton and Kantorovich; one that does not is
+    given up, and the way is made in parts that do. That the matrix is the right one is not taken for granted: the constraints must hold.
+    """
+    guess, _, opened, _, _ = course(z.shape[0], model, store)
+    guess[:] = q
+    status = _settle(t, z, 0.0, opened, q, store, model, work)
+    if status == GOOD:
+        status = _arrive(t, z, q, store, model, work)
+    return GOOD if status == GOOD else _in_parts(t, z, q, store, model, work)
+
+
+@compiled
+def _settle(t, z, rest, opened, q, store, model, work):
+    """Quasi-Newton iteration for `Phi(t, q) = rest opened` and `P q = z`, with `opened` unused where nothing is to rest."""
     n = z.shape[0]
     move, _, r, _, trial, _, d, _ = scratch(n, model, store)
     P, before, renewed = chart(n, model, store), np.inf, False
@@ -57,7 +75,7 @@ def positions(t, z, q, store, model, work):
         kernels.place(q, model, work)
         kernels.phi(t, q, model, work, r)
         for k in range(r.shape[0]):
-            r[k] = -r[k]
+            r[k] = -r[k] if rest == 0.0 else rest * opened[k] - r[k]
         for k in range(n):
             d[k] = z[k] - dot(P[k], q)
         solve_chart(r, d, n, store, model, work, move)
@@ -67,7 +85,7 @@ def positions(t, z, q, store, model, work):
         rate = size / before
         if rate > TIRED and size <= ROUNDING * scale:
             return GOOD
-        if rate > TIRED and renewed:
+        if (rate > APART and size > ROUNDING * scale) or (before == np.inf and size > TURN and _turn(move, model) > TURN):
             return NO_POSITION
         kernels.retract(q, move, model, trial)
         q[:] = trial
@@ -80,6 +98,105 @@ def positions(t, z, q, store, model, work):
             if status != GOOD:
                 return status
     return NO_POSITION
+
+
+@compiled
+def _turn(move, model):
+    """The largest angle by which `move` turns a body if it is finite."""
+    angle = 0.0
+    if header(model)[lay.KIND] == lay.MULTIBODY:
+        bodies = table(model, lay.BODY, BODY_T)
+        for b in range(bodies.shape[0]):
+            at = bodies[b]["v"]
+            if bodies[b]["kind"] == PLANAR:
+                angle = max(angle, abs(move[at + 2]))
+            elif bodies[b]["kind"] == RIGID:
+                angle = max(angle, abs(move[at + 3]), abs(move[at + 4]), abs(move[at + 5]))
+    return angle
+
+
+@compiled
+def _arrive(t, z, q, store, model, work):
+    """Factorise at positions that `_settle` has found, if the equations hold there."""
+    n = z.shape[0]
+    P, scale = chart(n, model, store), 1.0 + largest(q)
+    for k in range(n):
+        if not abs(z[k] - dot(P[k], q)) <= CLOSED * scale:
+            return NO_POSITION
+    _, _, r, terms, _, _, _, _ = scratch(n, model, store)
+    _terms(model, work, terms)
+    if not _closed(r, terms, scale):  # before the last correction, which mostly tells enough
+        kernels.place(q, model, work)
+        kernels.phi(t, q, model, work, r)
+        if not _closed(r, terms, scale):
+            return NO_POSITION
+    return prepare(t, q, n, store, model, work)
+
+
+@compiled
+def _terms(model, work, out):
+    """Sums of the absolute values of the rows of `Phi_q`, as it was factorised."""
+    G, segments = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T)
+    sparse.fill(out, 0.0)
+    for i in range(segments.shape[0]):
+        s = segments[i]
+        for k in range(s["n"]):
+            out[s["row"]] += abs(G[s["at"] + k])
+
+
+@compiled
+def _closed(r, terms, scale):
+    """Whether residuals are no more than the rounding of the terms that they are the sums of."""
+    for k in range(r.shape[0]):
+        if not abs(r[k]) <= CLOSED * scale * terms[k]:
+            return False
+    return True
+
+
+@compiled
+def _in_parts(t, z, q, store, model, work):
+    """The way from the guess to `z` in parts, each with the factors of where it begins, and as long as its iteration contracts.
+
+    Along it, what the guess leaves open of the constraints closes as well.
+    """
+    n = z.shape[0]
+    P, status, share, done = chart(n, model, store), NO_POSITION, 0.5, 0.0  # of the way
+    guess, reached, opened, way, goal = course(n, model, store)
+    q[:], reached[:] = guess, guess
+    kernels.place(guess, model, work)
+    kernels.phi(t, guess, model, work, opened)
+    for k in range(n):
+        way[k] = z[k] - dot(P[k], guess)
+    while share >= SHORTEST:
+        rest = 1.0 - done - min(share, 1.0 - done)
+        for k in range(n):
+            goal[k] = z[k] - rest * way[k]
+        status = prepare(t, q, n, store, model, work)
+        if status == GOOD:
+            status = _settle(t, goal, rest, opened, q, store, model, work)
+        if status == GOOD and rest == 0.0:
+            status = _arrive(t, z, q, store, model, work)
+            if status == GOOD:
+                return GOOD
+        if status == GOOD:
+            reached[:], done = q, 1.0 - rest
+        else:
+            q[:], share = reached, 0.5 * share
+    if status == NO_POSITION:
+        _look_ahead(t, q, n, store, model, work)
+    return status
+
+
+@compiled
+def _look_ahead(t, q, n, store, model, work):
+    """`q` after the first correction of the whole way: what is open there stands against it."""
+    guess, _, opened, way, _ = course(n, model, store)
+    move, _, _, _, _, _, _, _ = scratch(n, model, store)
+    if prepare(t, guess, n, store, model, work) == GOOD:
+        for k in range(opened.shape[0]):
+            opened[k] = -opened[k]
+        solve_chart(opened, way, n, store, model, work, move)
+        kernels.retract(guess, move, model, q)
 
 
 @compiled

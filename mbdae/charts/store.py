@@ -42,9 +42,18 @@ def scratch(n, model, store):
             window(store, at + 2 * (nv + nc + nq), n), window(store, at + 2 * (nv + nc + nq) + n, n))
 
 
+@compiled
+def course(n, model, store):
+    """Vectors of the lengths `nq nq nc n n` for the way to new positions."""
+    nq, nv, nc = _sizes(model)
+    at = n * nq + 2 * n * nv + n * n + 2 * (nv + nc + nq + n)
+    return (window(store, at, nq), window(store, at + nq, nq), window(store, at + 2 * nq, nc), window(store, at + 2 * nq + nc, n),
+            window(store, at + 2 * nq + nc + n, n))
+
+
 def new_store(system, P, dtype=float):
     """A store for the chart `z = P q`."""
     n, (nq, nv, nc) = len(P), (system.nq, system.nv, system.nc)
-    store = np.zeros(n * nq + 2 * n * nv + n * n + 2 * (nv + nc + nq + n), dtype=dtype)
+    store = np.zeros(n * nq + 2 * n * nv + n * n + 2 * (nv + nc + nq + n) + 2 * nq + nc + 2 * n, dtype=dtype)
     store[:P.size] = P.ravel()
     return store

@@ -17,10 +17,19 @@ class Explicit(Problem):
     rhs_jacobian: Callable
 
     def rhs(self, t, y, out=None):
-        """`f(t, y)`, shape (n,), written to `out` if given."""
+        """`f(t, y)`, shape (n,), written to `out` if given.
+
+        Raises
+        ------
+        ValueError
+            If `y` has another length.
+        """
+        y = np.ascontiguousarray(y, dtype=float)
+        if y.shape != (self.n,):
+            raise ValueError(f"{type(self).__name__}: y must have the shape ({self.n},), got {y.shape}")
         if out is None:
             out = np.empty(self.n)
-        self.kernel(t, y, out, *self.arguments)
+        self.kernel(float(t), y, out, *self.arguments)
         self.system.callbacks.check()
         return out
 

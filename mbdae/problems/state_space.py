@@ -7,9 +7,9 @@ import numpy as np
 
 from ..charts import derivative
 from ..charts.chart import Chart
-from ..charts.configuration import CHART_LOST, GOOD, NOT_FINITE, prepare
+from ..charts.configuration import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE, prepare
 from ..charts.fault import ChartError, explain
-from ..charts.motion import evaluate, polish, positions
+from ..charts.motion import evaluate, polish
 from ..charts.store import bases
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
@@ -18,7 +18,7 @@ from .explicit import Explicit
 from .pieces import finite, split
 
 REACH = 4.0  # growth of the sensitivity to an independent coordinate within a step beyond which nothing is evaluated
-PARTS = 8  # of the way from the anchor, where positions are not found at once
+SPENT = 100.0  # the same since the chart was chosen, beyond which any other coordinates are better
 MEMORY = 100  # states that are remembered: more than the search for a zero visits
 
 
@@ -27,47 +27,33 @@ def _rhs(t, y, out, model, work, store, last, anchor, values, code, floor):
     """`out = (z', z'')`; returns whether all of it is finite.
 
     Positions are looked for from those found last, or from the anchor, the state at which the chart was chosen or which was accepted
-    last, whichever is nearer: an iteration that starts far away might find another position of the mechanism. For the same reason long
-    steps must not come near the end of the chart: beyond it the same coordinates belong to other positions.
+    last, whichever is nearer: they are on the same branch (see `positions`). An evaluation that fails leaves nothing behind: the next one
+    begins at the anchor. Long steps must not come near the end of the chart: beyond it the same coordinates belong to other positions.
     """
     n = y.shape[0] // 2
     z, zd, zdd = split(y, 0, n), split(y, n, n), split(out, n, n)
     q, z_last = last
-    q_anchor, z_anchor = anchor
+    q_anchor, z_anchor, lam_anchor = anchor
     v, a, lam = values
     if _distance(z, z_anchor) < _distance(z, z_last):
         q[:] = q_anchor
-    status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
-    if status != GOOD:
-        q[:] = q_anchor
-        status = _approach(t, z, z_anchor, q, floor, store, model, work)
-        if status == GOOD:
+    known, status = np.isfinite(z_last[0]), NO_POSITION
+    for again in range(0 if known else 1, 2):
+        if again:
+            q[:], lam[:] = q_anchor, lam_anchor
+            status = prepare(t, q, n, store, model, work)
+        if status == GOOD or not again:
             status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
+        if status == GOOD:
+            break
     if status == GOOD and _beyond(n, floor, store, model):
         status = CHART_LOST
     code[0] = status
     if status != GOOD:
-        z_last[:], out[:] = np.inf, np.nan  # where the search has ended is no place to begin another one
+        z_last[:], lam[:], out[:] = np.inf, lam_anchor, np.nan  # where the search has ended is no place to begin another one
         return False
     z_last[:], out[:n] = z, zd
     return finite(out)
-
-
-@compiled
-def _approach(t, z, z_anchor, q, floor, store, model, work):
-    """From the positions `q` of the anchor towards those of `z`, in small parts of the way that stay within the chart."""
-    n = z.shape[0]
-    status = prepare(t, q, n, store, model, work)
-    part = z_anchor.copy()
-    for k in range(1, PARTS):
-        part[:] = z_anchor + (z - z_anchor) * (k / PARTS)
-        if status == GOOD:
-            status = positions(t, part, q, store, model, work)
-        if status == GOOD:
-            status = prepare(t, q, n, store, model, work)
-        if status == GOOD and _beyond(n, floor, store, model):
-            status = CHART_LOST
-    return status
 
 
 @compiled
@@ -130,13 +116,13 @@ class StateSpace(Explicit):
             self.formulation, self.title = TangentStateSpace.formulation, TangentStateSpace.title
         self.chart = Chart(system, parametrisation)
         nq, nv, nc, n = system.nq, system.nv, system.nc, system.freedom
-        self._last, self._anchor, self._code = (np.zeros(nq), np.zeros(n)), (np.zeros(nq), np.zeros(n)), np.zeros(1, dtype=np.int64)
-        self._values = np.zeros(nv), np.zeros(nv), system.multiplier_guess()
+        self._last, self._anchor = (np.zeros(nq), np.zeros(n)), (np.zeros(nq), np.zeros(n), system.multiplier_guess())
+        self._values, self._code = (np.zeros(nv), np.zeros(nv), system.multiplier_guess()), np.zeros(1, dtype=np.int64)
         self._jacobians = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
-        self._floor = np.zeros(n)  # of the diagonal of `S`
+        self._floor, self._first = np.zeros(n), np.zeros(n)  # of the diagonal of `S`, and what it was at the choice of the chart
         self._states = {}  # those asked for in this chart, by (t, y)
         with suppress(AssemblyError, ChartError):  # the start may be another one, that of `pack`
-            self._centre(0.0, system.start.q)
+            self._centre(system.start)
 
     @property
     def parametrisation(self):
@@ -191,25 +177,33 @@ class StateSpace(Explicit):
         ChartError
             At a singular position.
         """
-        self._centre(state.t, state.q)
+        self._centre(state)
         y = np.concatenate(self.chart.coordinates(state.t, state.q, state.v))
         return y, self.rhs(state.t, y)
 
-    def _centre(self, t, q):
+    def _centre(self, state):
         self._states.clear()
-        self.chart.centre(t, q)
-        self._anchor_at(q)
+        self.chart.centre(state.t, state.q)
+        self._values[2][:] = state.lam if np.isfinite(state.lam).all() else self.system.multiplier_guess()
+        self._anchor_at(state.q)
+        self._first[:] = REACH * self._floor
 
     def _anchor_at(self, q):
-        for place, coordinates in (self._anchor, self._last):
+        for place, coordinates, *_ in (self._anchor, self._last):
             place[:], coordinates[:] = q, self.chart.P @ q
+        self._anchor[2][:] = self._values[2]
         self._floor[:] = np.diag(bases(self.dof, self.model, self.chart.store)[2]) / REACH
 
     def leave(self, t, q):
         """To be asked after a step to the positions `q`: whether another chart would serve much better from there on."""
-        worn = self.chart.worn(t, q)
+        worn = self.chart.worn(t, q) or self._spent(t, q)
         self._anchor_at(q)
         return worn
+
+    def _spent(self, t, q):
+        """Whether a coordinate is about to turn back, though others would not: where constraints lose rank, conditions do not tell."""
+        spent = (np.diag(bases(self.dof, self.model, self.chart.store)[2]) < self._first / SPENT).any()
+        return spent and not np.array_equal(self.chart.choose(t, q), self.chart.P)
 
     def full_state(self, t, q, v):
         """The `State` at positions and velocities, in the present chart."""
