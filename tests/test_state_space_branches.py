@@ -44,7 +44,7 @@ mechanisms = pytest.mark.parametrize("name", MECHANISMS)
 
 def motion_of(system, name, times):
     state = mbdae.assemble(system, v=SPIN if name == "bodies" else None)
-    return state, mbdae.solve(system, SolveIvp(), (0.0, 1.0), formulation="ode", rtol=1e-11, atol=1e-12, t_eval=times, state=state)
+    return state, mbdae.solve(system, SolveIvp(), (0.0, times[-1]), formulation="ode", rtol=1e-11, atol=1e-12, t_eval=times, state=state)
 
 
 @both
@@ -106,14 +106,14 @@ def test_an_angle_far_away_has_no_position():
                          ids=["RK45", "Dopri5"])
 def test_loose_tolerances_neither_fail_nor_jump(make, name, form):
     """Traps: of a state that has become huge an error is a small part; a search that has failed far away spoils the next one."""
-    system, times = MECHANISMS[name](), np.linspace(0.0, 1.0, 11)
+    system, times = MECHANISMS[name](), np.linspace(0.0, 0.5, 6)
     state, exact = motion_of(system, name, times)
     problem = mbdae.StateSpace(system, form)
     for first_step in (0.0, 0.1, 0.2, 0.3, 0.4):
         for tolerance in (1e-2, 1e-3):
-            s = mbdae.solve(problem, need(make(first_step)), (0.0, 1.0), rtol=tolerance, atol=tolerance, t_eval=times, state=state)
+            s = mbdae.solve(problem, need(make(first_step)), (0.0, 0.5), rtol=tolerance, atol=tolerance, t_eval=times, state=state)
             assert s.success, s.message
-            assert np.abs(s.q - exact.q).max() < 0.95, (first_step, tolerance)  # found: 0.9 for particles; a jump is of order one
+            assert np.abs(s.q - exact.q).max() < 15.0 * tolerance + 0.05, (first_step, tolerance)  # a jump is of order one
 
 
 @pytest.mark.parametrize("make", [lambda: Cvode(first_step=0.5), lambda: Assimulo("CVode", first_step=0.5)],

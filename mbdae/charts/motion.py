@@ -117,38 +117,29 @@ def _turn(move, model):
 
 @compiled
 def _arrive(t, z, q, store, model, work):
-    """Factorise at positions that `_settle` has found, if the equations hold there."""
-    n = z.shape[0]
-    P, scale = chart(n, model, store), 1.0 + largest(q)
-    for k in range(n):
-        if not abs(z[k] - dot(P[k], q)) <= CLOSED * scale:
-            return NO_POSITION
-    _, _, r, terms, _, _, _, _ = scratch(n, model, store)
-    _terms(model, work, terms)
-    if not _closed(r, terms, scale):  # before the last correction, which mostly tells enough
-        kernels.place(q, model, work)
-        kernels.phi(t, q, model, work, r)
-        if not _closed(r, terms, scale):
-            return NO_POSITION
-    return prepare(t, q, n, store, model, work)
+    """Factorise at positions that have been found; whether the equations hold there."""
+    status = prepare(t, q, z.shape[0], store, model, work)
+    return NO_POSITION if status == GOOD and not _closed(t, z, q, store, model, work) else status
 
 
 @compiled
-def _terms(model, work, out):
-    """Sums of the absolute values of the rows of `Phi_q`, as it was factorised."""
-    G, segments = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T)
-    sparse.fill(out, 0.0)
+def _closed(t, z, q, store, model, work):
+    """Whether `P q = z` and the constraints hold at what was prepared, but for the rounding of the terms `Phi_q q` of each."""
+    n = z.shape[0]
+    P = chart(n, model, store)
+    _, _, r, terms, _, _, _, _ = scratch(n, model, store)
+    G, segments, scale = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T), 1.0 + largest(q)
+    kernels.phi(t, q, model, work, r)
+    sparse.fill(terms, 0.0)
     for i in range(segments.shape[0]):
         s = segments[i]
         for k in range(s["n"]):
-            out[s["row"]] += abs(G[s["at"] + k])
-
-
-@compiled
-def _closed(r, terms, scale):
-    """Whether residuals are no more than the rounding of the terms that they are the sums of."""
+            terms[s["row"]] += abs(G[s["at"] + k])
     for k in range(r.shape[0]):
         if not abs(r[k]) <= CLOSED * scale * terms[k]:
+            return False
+    for k in range(n):
+        if not abs(z[k] - dot(P[k], q)) <= CLOSED * scale:
             return False
     return True
 
