@@ -20,6 +20,7 @@ from .terminal import FortranOutput
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
+_TO_BEGIN = 2  # evaluations before the first step
 SUPPORT = explicit_support(jacobian="exact (Radau, BDF, LSODA)")
 
 
@@ -54,7 +55,8 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
     def rhs(t, y):
         out = np.empty(problem.n)
         flag = evaluate(t, np.ascontiguousarray(y, dtype=float), out)
-        if flag == RECOVERABLE and method != "LSODA":  # relative to states that have become huge, an error may pass the test of SciPy
+        # relative to states that have become huge an error may pass the test of SciPy; the choice of a first step wants numbers
+        if flag == RECOVERABLE and method != "LSODA" and crossing.calls > _TO_BEGIN:
             out[:] = np.nan
         return out
 

@@ -1,6 +1,7 @@
 """Newmark's formulas on a stiff pendulum: in null-space coordinates as stable as without constraints, with multipliers they are not.
 
-The slow torque would allow steps of seconds. The free swings, hardly excited, limit them, and `stable` says to how much.
+The slow torque would allow steps of seconds. The free swings, hardly excited, limit them, and `stable` says to how much. Just beyond, a
+swing grows until it is wide, and therefore slow, enough for the step; far beyond, the run fails.
 """
 
 import numpy as np

@@ -149,7 +149,12 @@ def check_null_space(found):
     stable, angles = found["stable"], found["angles"]
     assert stable["Fox-Goodwin"] == pytest.approx(0.78246, abs=1e-5) and stable["trapezoidal"] == np.inf
     for (name, h), angle in angles.items():
-        assert angle["null space"] < 0.02 if h < stable[name] else angle["null space"] > 1.0
+        if h < stable[name]:
+            assert angle["null space"] < 0.02
+        elif h < 1.0:  # a swing of that width is slower by its share 1/16 of the square, and stable again
+            assert 0.25 < angle["null space"] < 4.0 * np.sqrt(1.0 - stable[name] / h)
+        else:
+            assert angle["null space"] == np.inf
         assert angle["multipliers"] < 0.02 if name == "trapezoidal" else angle["multipliers"] == np.inf
 
 
