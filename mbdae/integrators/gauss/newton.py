@@ -87,13 +87,9 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
         leaving = not good or rate >= 1.0
         if leaving and from_rest:
             return DIVERGED if good else NOT_FINITE
-        if leaving and formed:
-            from_rest = True
-            _rest(start, stages)
-        elif leaving or control[MODE] == SIMPLIFIED:
-            put_rows(first[0], stages[2])
-            put_rows(first[1], stages[3])
         if leaving or control[MODE] == SIMPLIFIED:
+            from_rest = leaving and formed
+            _again(from_rest, start, first, stages)
             follow(t, h, start, stages, rates, tableau, True, model)
         control[MODE], control[AGE], formed, size, clean, rest = COUPLED, 0.0, True, np.inf, 0.0, np.inf
         status = form(t, h, stages, ((tableau[0], tableau[5]), c), model, other, matrix, pivots)
@@ -102,6 +98,16 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
             return status
         counts[MATRICES] += 1
     return UNSETTLED
+
+
+@compiled
+def _again(from_rest, start, first, stages):
+    """Another attempt: without accelerations, or with the guesses."""
+    if from_rest:
+        _rest(start, stages)
+    else:
+        put_rows(first[0], stages[2])
+        put_rows(first[1], stages[3])
 
 
 @compiled

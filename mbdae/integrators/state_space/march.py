@@ -81,21 +81,26 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
             if _give_up(fixed, factor, h, smallest, status, control, counts):
                 return FAILED, t
             continue
-        counts[STEPS] += 1
-        done += 1
-        t = end
-        for k in range(len(start)):
-            start[k][:] = trial[k]
-        if not fixed:
-            grown = abs(h) * (min(factor, 1.0) if control[AFTER_REJECTION] > 0.0 else factor)
-            control[H] = max(grown, control[H]) if last else grown
-        control[ETA], control[AFTER_REJECTION] = eta, 0.0
-        control[JACOBIAN_AGE] = -1.0 if method == ROSENBROCK or rate > SLOW else control[JACOBIAN_AGE] + 1.0
+        done, t = done + 1, end
+        _accept(h, factor, eta, method == ROSENBROCK or rate > SLOW, fixed, last, start, trial, control, counts)
         if last:
             return ARRIVED, t
         if wear > WORN * control[FIRST]:
             control[FIRST] = wear
             return WORN_OUT, t
+
+
+@compiled
+def _accept(h, factor, eta, spent, fixed, last, start, trial, control, counts):
+    """The end of the step is the start of the next, whose size is chosen; `spent` derivatives will not serve it."""
+    counts[STEPS] += 1
+    for k in range(len(start)):
+        start[k][:] = trial[k]
+    if not fixed:
+        grown = abs(h) * (min(factor, 1.0) if control[AFTER_REJECTION] > 0.0 else factor)
+        control[H] = max(grown, control[H]) if last else grown
+    control[ETA], control[AFTER_REJECTION] = eta, 0.0
+    control[JACOBIAN_AGE] = -1.0 if spent else control[JACOBIAN_AGE] + 1.0
 
 
 @compiled

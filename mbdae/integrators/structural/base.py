@@ -1,6 +1,7 @@
 """What all structural integrators share on the Python side: arrays for the compiled time loop, charts, output, failures."""
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import ClassVar
 
@@ -28,7 +29,7 @@ FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "the iteration for the accelerations 
 
 
 @dataclass(frozen=True)
-class Structural:
+class Structural(ABC):
     """Base of the integrators that take positions and velocities from accelerations by Newmark's formulas; they work on a `System`."""
 
     h: float = 1e-3
@@ -72,14 +73,14 @@ class Structural:
         return not self.adaptive and self.formula.alpha_m == 0.0 == self.formula.alpha_f
 
     @property
+    @abstractmethod
     def formula(self) -> Formula:
         """The `Formula` with its coefficients."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def kind(self):
         """What is done about the constraints, see `step`."""
-        raise NotImplementedError
 
     @property
     def parametrisation(self):
