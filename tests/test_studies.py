@@ -360,3 +360,14 @@ def test_methods_by_name():
 def test_save_refuses_unknown_endings(tmp_path):
     with pytest.raises(ValueError, match="the ending must be one of"):
         save(studies.plot_work_precision([]), tmp_path / "figure.xyz")
+
+
+@pytest.mark.parametrize("middle", [0.0, 1e-57, 0.3, -7e6])
+def test_rounding_errors_are_not_magnified(middle):
+    """The curve of a constant lies in the middle of its panel, and its rounding is not seen."""
+    t = np.linspace(0.0, 1.0, 50)
+    values = middle * (1.0 + 1e-14 * np.cos(40.0 * t)) if middle else 1e-57 * np.cos(40.0 * t)
+    (axis,) = (a for a in studies.plot_outputs(t, {"x": values}).axes if a.get_visible())
+    low, high = axis.get_ylim()
+    assert low < values.min() and values.max() < high
+    assert high - low > 1e6 * np.ptp(values) and 0.5 * (low + high) == pytest.approx(middle, rel=1e-12, abs=1e-30)

@@ -5,6 +5,7 @@ import numpy as np
 from .figures import COLOURS, new_figure, style
 
 MOST_PANELS = 12
+_FLAT = 1e-9  # relative spread of what counts as constant, and size of what counts as zero
 
 
 def observe(entry, solution):
@@ -67,6 +68,6 @@ def _chosen(names):
 def _calm(axis, values):
     """A constant is drawn as a line in the middle, not as magnified rounding errors."""
     middle, spread = float(np.mean(values)), float(np.ptp(values)) if len(values) else 0.0
-    if spread <= 1e-9 * max(abs(middle), 1e-9):
-        half = 0.1 * abs(middle) or 1.0
+    if spread <= _FLAT * max(abs(middle), _FLAT):
+        half = 0.1 * abs(middle) if abs(middle) > _FLAT else 1.0  # what is zero but for rounding has no scale of its own
         axis.set_ylim(middle - half, middle + half)
