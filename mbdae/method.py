@@ -19,6 +19,7 @@ An adapter adds
 `mbdae.solve` does the rest: it makes the system, the problem, the consistent start, and the `Solution`.
 """
 
+import warnings
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Protocol
@@ -66,7 +67,9 @@ def installed(package, module, remedy):
     except metadata.PackageNotFoundError:
         return Availability(package, None, remedy)
     try:
-        import_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the compiler about the package's own source, which users may have made errors
+            import_module(module)
     except Exception as error:  # a package built against other libraries may raise anything
         return Availability(package, version, remedy, f"{type(error).__name__}: {error}")
     return Availability(package, version, remedy)
