@@ -19,8 +19,6 @@ from mbdae.method import installed
 from mbdae.problems import GGL
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
-from mbdae.system import layout as lay
-from mbdae.system.layout import header
 
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
@@ -174,7 +172,7 @@ def _suited(problem, solver):
     if solver == "ODASSL" and problem.formulation == "overdetermined":
         return WithInvariants(problem)
     # Assimulo tells GLIMDA that the matrix before yd is constant; a mass matrix that is not must be divided out
-    if solver == "GLIMDA" and problem.formulation == "ggl" and header(problem.system.model)[lay.CONSTANT_MASS] == 0:
+    if solver == "GLIMDA" and problem.formulation == "ggl" and not problem.system.constant_mass:
         return GGL(problem.system, form="explicit")
     return problem
 

@@ -7,6 +7,7 @@ import numpy as np
 from mbdae.boundary import FATAL, GOOD, Crossing, SolverFailure
 from mbdae.problems import Overdetermined, UnderlyingODE
 from mbdae.status import Status
+from mbdae.system import layout as lay
 from mbdae.system.assembly import assemble
 
 from . import storage
@@ -111,9 +112,7 @@ class WithInvariants(UnderlyingODE):
         self._ode, self._whole = super().kernel, problem
         self._y, self._yd, self._F = np.zeros(problem.n), np.zeros(problem.n), np.empty(problem.m)
         self._y[problem.blocks["lam"]] = problem.system.multiplier_guess()  # unused but where a force must be a number
-        independent = np.setdiff1d(np.arange(problem.system.nc), problem.system.dependent)  # its matrix must have full rank
-        self._invariants = np.concatenate([problem.equations[name].start + independent for name in ("position", "velocity")])
-        self.m = self.n + len(self._invariants)
+        self.m = self.n + 2 * (problem.system.nc - len(problem.system.dependent))
 
     def kernel(self, t, y, yd, out, *arguments):
         """See `Problem.kernel`."""
@@ -122,8 +121,13 @@ class WithInvariants(UnderlyingODE):
         np.subtract(yd, out[:n], out=out[:n])
         self._y[:n], self._yd[:n] = y, yd
         good = whole.kernel(t, self._y, self._yd, self._F, *whole.arguments) and good
-        out[n:] = self._F[self._invariants]
+        out[n:] = self._F[self._invariants()]
         return good
+
+    def _invariants(self):
+        """Numbers of the constraint equations that `_ode` has kept: the matrix must have full rank."""
+        independent = np.delete(np.arange(self.system.nc), lay.records_of(self.model, lay.DEPENDENT, lay.DEPENDENT_T)["row"])
+        return np.concatenate([self._whole.equations[name].start + independent for name in ("position", "velocity")])
 
     def compile(self, t, y, yd):
         self.kernel(t, y, yd, np.empty(self.m), *self.arguments)

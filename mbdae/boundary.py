@@ -112,12 +112,15 @@ class Crossing:
     def residual(self):
         """`residual(s, y, yd, out) -> flag`; with the solver's clock in step with time there is nothing between it and the kernel."""
         kernel, arguments, callbacks = self.problem.kernel, self.problem.arguments, self.problem.system.callbacks
+        follow = self.problem.follow if self.problem.system.redundancy.rows.size else None
 
         def residual(t, y, yd, out):
             if self.error is not None:
                 return self._refuse(out)
             self.calls += 1
             try:
+                if follow is not None:
+                    follow(t, y)
                 if kernel(t, y, yd, out, *arguments) and callbacks.pending is None:
                     return GOOD
                 return self._bad(t, out)

@@ -54,7 +54,7 @@ def by_complex_step(problem, t, y, yd, c):
     """`F_y + c F_yd`, dense, one column at a time."""
     work, out, columns = problem.system.workspace(complex), np.empty(problem.m, complex), []
     for e in np.eye(problem.n):
-        problem.kernel(t, y + 1j * STEP * e, yd + 1j * STEP * c * e, out, problem.system.model, work, *problem.parameters)
+        problem.kernel(t, y + 1j * STEP * e, yd + 1j * STEP * c * e, out, problem.model, work, *problem.parameters)
         columns.append(out.imag / STEP)
     return np.array(columns).T
 

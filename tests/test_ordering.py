@@ -11,7 +11,7 @@ from mbdae import library
 from mbdae.studies.topology import interleaved
 from mbdae.system import layout as lay
 from mbdae.system.gibbs_king import gibbs_king
-from mbdae.system.layout import SEGMENT_T, table
+from mbdae.system.layout import SEGMENT_T
 from mbdae.system.ordering import NUMBERINGS, candidates, cheapest, factorisation_work, first_columns, order_rows, widths
 
 from .helpers import double_pendulum, relative
@@ -225,12 +225,12 @@ def test_numberings_that_do_not_fit_are_refused(numbering, message):
 def test_segments_cover_all_entries_that_can_differ_from_zero(name):
     s = library.system(name)
     covered = np.zeros(s.nnz, dtype=bool)
-    for segment in table(s.model, lay.SEGMENT, SEGMENT_T):
+    for segment in lay.records_of(s.model, lay.SEGMENT, SEGMENT_T):
         covered[segment["at"]:segment["at"] + segment["n"]] = True
         assert s.pattern.col[segment["at"]] == segment["v"]
     assert not s.pattern.nonzero[~covered].any()
 
 
 def test_segments_leave_out_the_translations_of_directions():
-    lengths = table(library.system("chain", links=2, joints="revolute").model, lay.SEGMENT, SEGMENT_T)["n"]
+    lengths = lay.records_of(library.system("chain", links=2, joints="revolute").model, lay.SEGMENT, SEGMENT_T)["n"]
     assert sorted(lengths) == [3] * 6 + [6] * 9  # three ends on bodies: two directions and three points

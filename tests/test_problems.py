@@ -136,7 +136,7 @@ def single_columns(p, t, y, yd, c, step=1e-100):
         z, zd = y.astype(complex), yd.astype(complex)
         z[k] += 1j * step
         zd[k] += 1j * step * c
-        p.kernel(t, z, zd, out, p.system.model, work, *p.parameters)
+        p.kernel(t, z, zd, out, p.model, work, *p.parameters)
         J[:, k] = out.imag / step
     return J
 

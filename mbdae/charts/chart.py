@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..system.assembly import State, least
+from ..system.assembly import State
 from . import choice
 from .condition import WORN, condition
 from .configuration import GOOD, prepare
@@ -29,7 +29,7 @@ class Chart:
     n : int
         Number of degrees of freedom.
     P : ndarray, shape (n, nq)
-    store, work : ndarray
+    model, store, work : ndarray
         For kernels, see `mbdae.charts.store`; prepared at some configuration.
     first : float
         Condition at which the chart was chosen, or found to be still the best.
@@ -49,6 +49,7 @@ class Chart:
                              "its index forms serve")
         self._choose = getattr(choice, parametrisation)
         self.P, self.work, self.first = np.zeros((self.n, system.nq)), system.workspace(), np.inf
+        self.model = system.model
         self.store = new_store(system, self.P)
 
     def centre(self, t, q):
@@ -96,10 +97,10 @@ class Chart:
         """
         s = self.system
         q, v, a, lam, zdd = guess.copy(), np.empty(s.nv), np.empty(s.nv), lam.copy(), np.empty(self.n)
-        code = evaluate(t, z, zd, q, v, a, lam, zdd, self.store, s.model, self.work)
+        code = evaluate(t, z, zd, q, v, a, lam, zdd, self.store, self.model, self.work)
         self.check(code, t, q)
-        polish(t, q, v, a, lam, s.model, self.work)
-        return State(float(t), q, v, a, least(s, t, q, lam) if len(s.dependent) else lam)
+        polish(t, q, v, a, lam, self.model, self.work)
+        return State(float(t), q, v, a, lam)
 
     def _adopt(self, P):
         self.P[:] = P
@@ -107,8 +108,8 @@ class Chart:
 
     def _prepared(self, t, q):
         """Prepare at `q`; the condition there."""
-        self.check(prepare(t, q, self.n, self.store, self.system.model, self.work), t, q)
-        return condition(t, q, self.n, self.store, self.system.model, self.work)
+        self.check(prepare(t, q, self.n, self.store, self.model, self.work), t, q)
+        return condition(t, q, self.n, self.store, self.model, self.work)
 
     def check(self, code, t, q):
         """Raise a `ChartError` that explains a code other than `GOOD`."""

@@ -26,7 +26,7 @@ class ChartError(ArithmeticError):
 def explain(system, code, work, t, q):
     """`(Status, reason)` for a code other than `GOOD`; `work` and `q` are those of the evaluation that has failed."""
     if code == RANK_LOST:
-        return Status.SINGULAR, f"the constraints lose rank, {_lost_rows(system, work)}: a singular position"
+        return Status.SINGULAR, f"the constraints lose rank, {_lost_rows(system, work, t, q)}: a singular position"
     if code == NO_POSITION:
         return Status.SINGULAR, _without_position(system, t, q)
     if code == NO_FRICTION:
@@ -71,32 +71,35 @@ def _measure(system, start):
     """Scales of the rows of `Phi_q`, and its smallest singular value, at a state that is taken to be regular."""
     rows = _gradients(system, start.t, start.q)
     scales = 1.0 / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-    return scales, np.linalg.svd(scales * rows, compute_uv=False)[-1]
+    return scales, np.linalg.svd(scales * rows, compute_uv=False)[_last(system)]
 
 
 def _smallest(system, scales, t, q):
-    return np.linalg.svd(scales * _gradients(system, t, q), compute_uv=False)[-1]
+    return np.linalg.svd(scales * _gradients(system, t, q), compute_uv=False)[_last(system)]
 
 
 def _tight(system, scales, t, q):
     """The constraints that are about to depend on each other."""
-    weights = np.abs(np.linalg.svd(scales * _gradients(system, t, q))[0][:, -1])
-    return ", ".join(system.labels[k] for k in _independent(system)[weights > 0.5 * weights.max()])
+    weights = np.abs(np.linalg.svd(scales * _gradients(system, t, q))[0][:, _last(system)])
+    return ", ".join(system.labels[k] for k in np.flatnonzero(weights > 0.5 * weights.max()))
 
 
-def _independent(system):
-    return np.setdiff1d(np.arange(system.nc), system.dependent)
+def _last(system):
+    """Number of the singular value of `Phi_q` that is the smallest but for those of redundant equations, which are zero."""
+    return system.nc - len(system.dependent) - 1
 
 
 def _gradients(system, t, q):
-    return system.phi_q(t, q).toarray()[_independent(system)]
+    return system.phi_q(t, q).toarray()
 
 
-def _lost_rows(system, work):
-    """Of the last factorisation the equations without a pivot, but those that are redundant anyway."""
-    head = system.model[:lay.HEADER_BYTES].view(np.int64)
+def _lost_rows(system, work, t, q):
+    """Of the last factorisation the equations without a pivot; where some are redundant anyway, those that the rank loss is about."""
+    if len(system.dependent):
+        return f"in {_tight(system, _measure(system, system.start)[0], t, q)}"
+    head = system._header
     pivots = work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]
-    rows = sorted(set(system.row_order[pivots == 0.0]) - set(system.dependent))
+    rows = sorted(system.row_order[pivots == 0.0])
     return ", ".join(system.labels[k] for k in rows) + (" follow" if len(rows) > 1 else " follows") + " from the others"
 
 

@@ -21,12 +21,13 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
     """
     d, v1, q1, G, r1, r2, da, dlam, old = s
     head = header(model)
-    old[:] = lam
     size = before = np.inf
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
     kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+    kkt.minimise(model, work, lam)
+    old[:] = lam
     for iteration in range(max_iter + 1):
         # state at t + h, eq. (14)
         for k in range(v.shape[0]):

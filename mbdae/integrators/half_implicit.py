@@ -66,6 +66,7 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
             size += r[k] * r[k]
             lam[k] += r[k] / (h * h)
         if size < tol * tol or (size > 0.25 * before and at_rounding(opening, q1, G)):
+            kkt.minimise(model, work, lam)
             return CONVERGED, iteration
         smallest = min(smallest, size)
         if frozen and iteration > 1 and not (size <= EXPLODED * smallest and 2 * iteration < max_iter):

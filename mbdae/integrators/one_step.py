@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import is_finite, is_integer
 from ..compiled import compiled
 from ..status import Statistics, Status
+from ..system.assembly import minimal_norm
 from ..trajectory import DenseOutput, Trajectory
 
 CONVERGED, DIVERGED, NOT_FINITE = 0, 1, 2
@@ -116,7 +117,7 @@ class _Run:
         self.legs = [(whole, self.h)] + ([(1, rest)] if abs(rest) > 1e-9 * method.h else [])
         self.done = self.iterations = 0
         self.stored = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
-        self.work = system.workspace()
+        self.model, self.work = system.model, system.workspace()
         self.chunk = 64
         self.stopped = False
 
@@ -155,7 +156,7 @@ class _Run:
         m = self.method
         status, done, iterations, stored = m.advance(
             t, h, n, self.every, self.done % self.every, last, self.q, self.v, self.a, self.lam, m.tol, m.max_iter,
-            self.system.model, self.work, *out)
+            self.model, self.work, *out)
         # the start stays as it was given: the accelerations of the first step lead from the exact velocity to that of the method
         skip = 1 if m.stores_start and self.done == 0 else 0
         self.stored.append([x[skip:stored].copy() for x in out])
@@ -168,6 +169,7 @@ class _Run:
 
     def _trajectory(self, status, seconds):
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.stored))
+        lam = minimal_norm(self.system, t, q, lam)
         statistics = Statistics(steps=self.done, rejected_error=0, rejected_newton=0, residuals=self.iterations, residuals_jacobian=0,
                                 jacobians=self.done, factorisations=self.done, solves=self.iterations, newton_iterations=self.iterations,
                                 seconds=seconds)

@@ -9,7 +9,7 @@ import numpy as np
 from ..charts.configuration import GOOD
 from ..charts.fault import near_singular, singular_ahead
 from ..status import Statistics, Status
-from ..system.assembly import AssemblyError, State, accelerations, least
+from ..system.assembly import AssemblyError, State, accelerations
 from ..system.system import System
 from ..trajectory import Trajectory
 from .projections.project import INITIAL, NOTHING, Projector, check, project
@@ -111,12 +111,10 @@ class _Projection:
         if not any(p.levels):
             return found, self.target
         target = self.target if target is None else target
-        code, reached = project(p.levels, float(t), *found, target, p.own, p.metrics, self.system.model, p.work, p.room)
+        code, reached = project(p.levels, float(t), *found, target, p.own, p.metrics, p.model, p.work, p.room)
         self.system.callbacks.check()
         if code != GOOD:
             raise _Failure(*p.explain(code, t, found[0]))
-        if p.levels[2] and len(self.system.dependent):
-            found = *found[:3], least(self.system, t, found[0], found[3])
         return found, reached
 
     def keep(self, reached):

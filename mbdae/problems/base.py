@@ -5,15 +5,21 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import null_space
 from scipy.sparse import coo_array, csc_array, eye_array
 
 from ..jacobians.complex_step import sweep_of
 from ..jacobians.grouping import column_groups
+from ..system import evaluate as ev
+from ..system import layout as lay
 from ..system.assembly import accelerations
+from ..system.null_space import vectors
 from ..system.system import System
 from .known import Known
 from .pattern import structure
+
+# change of a coordinate, relative to one and its size, with which the null space of redundant equations is renewed
+FAR = 0.3  # in any evaluation: to the solver the Jacobian then looks out of date
+NEAR = 0.02  # together with the Jacobian
 
 
 class Problem:
@@ -57,7 +63,7 @@ class Problem:
     block_index: dict[str, int] = {}
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
     known_blocks: tuple[tuple[str, str, str, str], ...] = ()  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
-    released: tuple[tuple[str, str], ...] = ()  # (equations, unknowns) of redundant constraints: there the unknown is put to zero
+    regularised: tuple[tuple[str, str, str], ...] = ()  # (matrix, equations, unknowns) of redundant constraints, see `pieces.regularise`
     loose_blocks: tuple[str, ...] = ()  # blocks that must not spoil the error test
     loose_tolerance: ClassVar[float] = 1e4
     first_step: ClassVar[float] = 0.0  # that a solver should try [s]; zero leaves it to the solver
@@ -75,8 +81,9 @@ class Problem:
         self.m = max(s.stop for s in self.equations.values())
         self.index = np.concatenate([np.full(_size(s), self.block_index[k]) for k, s in self.blocks.items()])
         self.algebraic = np.concatenate([np.full(_size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
-        self._redundant = system.dependent
         self.model = system.model
+        self._redundant = system.redundancy.candidates
+        self._null_space_at = np.full(system.nq, np.inf)  # positions at which it was computed last
         self._work = system.workspace()
         self._complex = None
 
@@ -92,6 +99,7 @@ class Problem:
         """
         if out is None:
             out = np.empty(self.m)
+        self.follow(t, y)
         self.kernel(t, y, yd, out, *self.arguments)
         self.system.callbacks.check()
         return out
@@ -118,6 +126,7 @@ class Problem:
 
     def jacobian_values(self, t, y, yd, c, a=1.0):
         """The values of `a F_y + c F_yd` in the order of `pattern`."""
+        self.follow(t, y, NEAR)
         z, zd, work, out = self._complex_buffers()
         values = np.empty(self.pattern.nnz)
         self.derivative(t, y, yd, float(a), float(c), self._sweep, z, zd, out, values, self.model, work, *self.parameters)
@@ -136,9 +145,9 @@ class Problem:
             coo = coo_array(block)
             rows.append(coo.row + self.equations[equation].start)
             columns.append(coo.col + self.blocks[unknown].start)
-        for equation, unknown in self.released:
-            rows.append(self._redundant + self.equations[equation].start)
-            columns.append(self._redundant + self.blocks[unknown].start)
+        for row, column in self.regularised_entries("y", "yd"):
+            rows.append(row)
+            columns.append(column)
         r, k = np.concatenate(rows), np.concatenate(columns)
         pattern = coo_array((np.ones(len(r)), (r, k)), shape=(self.m, self.n)).tocsc()
         pattern.sum_duplicates()
@@ -146,6 +155,12 @@ class Problem:
         pattern.data = np.ones(pattern.nnz, dtype=bool)
         pattern.indices, pattern.indptr = pattern.indices.astype(np.int32), pattern.indptr.astype(np.int32)
         return pattern
+
+    def regularised_entries(self, *matrices):
+        """Where `regularise` adds entries to the matrices named: pairs of rows and columns, arrays, one pair for each block."""
+        rows, columns = (x.ravel() for x in np.meshgrid(self._redundant, self._redundant, indexing="ij"))
+        return [(rows + self.equations[e].start, columns + self.blocks[u].start)
+                for matrix, e, u in self.regularised if matrix in matrices and len(rows)]
 
     @cached_property
     def known(self):
@@ -243,13 +258,31 @@ class Problem:
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
 
-    def basic(self, state):
-        """Multipliers of the same forces that are zero for redundant equations; `State.lam` has minimal norm instead."""
-        rows = self._redundant
-        if not len(rows):
-            return state.lam
-        N = null_space(self.system.phi_q(state.t, state.q).toarray().T, rcond=1e-7)
-        return state.lam - N @ np.linalg.lstsq(N[rows], state.lam[rows], rcond=None)[0]
+    @property
+    def _null_space(self):
+        """`N^T` as the equations contain it, shape (d, nc), see `regularise`."""
+        return lay.records_of(self.model, lay.NULL_SPACE, float).reshape(-1, self.system.nc)
+
+    def follow(self, t, y, turned=FAR):
+        """Renew the null space of `Phi_q^T` in the equations if a position coordinate has changed by more than `turned`.
+
+        To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Motion and constraint
+        forces do not depend on it, but the multipliers among the unknowns do a little, and so does the Jacobian.
+
+        Parameters
+        ----------
+        t : float
+        y : ndarray, shape (n,)
+        turned : float
+            Relative to one and the coordinate.
+        """
+        if self.regularised and len(self._redundant):
+            q = y[self.blocks["q"]]
+            if not (np.abs(q - self._null_space_at) <= turned * (1.0 + np.abs(q))).all():
+                self._null_space_at[:] = q
+                ev.factor(t, self._null_space_at, self.model, self._work)
+                kept = self._redundant  # the others are zero but for rounding and constraint violations
+                self._null_space[:, kept] = vectors(self.model, self._work)[:, kept]
 
     def _pack(self, state, **more):
         """`y` and `yd` from the blocks `q, v` and those in `more`, given as pairs (value, derivative)."""
@@ -257,6 +290,7 @@ class Problem:
         known = {"q": (state.q, self.system.qdot(state.q, state.v, state.t)), "v": (state.v, state.a), **more}
         for name, (value, rate) in known.items():
             y[self.blocks[name]], yd[self.blocks[name]] = value, rate
+        self.follow(state.t, y, 0.0)
         return y, yd
 
 
@@ -268,7 +302,7 @@ class WithMultipliers(Problem):
     loose_blocks: tuple[str, ...] = ("lam",)
 
     def pack(self, state):
-        return self._pack(state, lam=(self.basic(state), 0.0))
+        return self._pack(state, lam=(state.lam, 0.0))
 
     def _pattern_blocks(self, s):
         """Kinematics and dynamics; constraints come on top."""

@@ -6,7 +6,7 @@ from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
 from .base import Problem, with_diagonal
-from .pieces import begin, finite, release, sizes, split, stabilised
+from .pieces import begin, finite, regularise, sizes, split, stabilised
 
 
 @compiled
@@ -18,8 +18,8 @@ def _residual(t, y, yd, out, model, work):
     stabilised(t, q, split(yd, 0, nq), v, split(yd, nq, nv), lam, mu, G, model, work, split(out, 0, nq), split(out, nq, nv),
                split(out, nq + nv, nc))
     kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
-    release(model, split(out, nq + nv, nc), lam)
-    release(model, split(out, nq + nv + nc, nc), mu)
+    regularise(model, split(out, nq + nv, nc), lam)
+    regularise(model, split(out, nq + nv + nc, nc), mu)
     return finite(out)
 
 
@@ -64,7 +64,7 @@ class GGL(Problem):
     block_index = {"q": 1, "v": 1, "lam": 2, "mu": 2}
     algebraic_blocks = ("lam", "mu")
     loose_blocks = ("lam", "mu")
-    released = (("velocity", "lam"), ("position", "mu"))
+    regularised = (("y", "velocity", "lam"), ("y", "position", "mu"))
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
                     ("y", "kinematics", "mu", "TG"), ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
     known_of_explicit = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "I"), ("y", "kinematics", "v", "-T"),
@@ -80,7 +80,7 @@ class GGL(Problem):
         super().__init__(system)
 
     def pack(self, state):
-        return self._pack(state, lam=(self.basic(state), 0.0), mu=(0.0, 0.0))
+        return self._pack(state, lam=(state.lam, 0.0), mu=(0.0, 0.0))
 
     def _pattern_blocks(self, s):
         W = s.mass if self.form == "explicit" else with_diagonal(0 * s.mass)

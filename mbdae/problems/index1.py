@@ -8,7 +8,7 @@ from ..system import kernels
 from ..system import layout as lay
 from ..system.layout import part
 from .base import WithMultipliers
-from .pieces import acceleration, equations_of_motion, finite, release, velocity
+from .pieces import acceleration, equations_of_motion, finite, regularise, velocity
 
 
 @compiled
@@ -24,7 +24,7 @@ def _residual(t, y, yd, out, model, work, baumgarte):
         kernels.phi(t, q, model, work, x)
         for k in range(F.shape[0]):
             F[k] += beta * beta * x[k]
-    release(model, F, lam)
+    regularise(model, F, lam)
     return finite(out)
 
 
@@ -48,7 +48,7 @@ class Index1(WithMultipliers):
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("acceleration", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 1}
     loose_blocks = ("lam",)  # friction makes them jump, and rounding in large ones would keep the steps tiny
-    released = (("acceleration", "lam"),)
+    regularised = (("y", "acceleration", "lam"),)
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "acceleration", "v", "G"),
                     ("y", "kinematics", "v", "-T"), ("y", "dynamics", "lam", "G^T"))
 

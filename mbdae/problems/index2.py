@@ -3,14 +3,14 @@
 from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from .base import WithMultipliers
-from .pieces import equations_of_motion, finite, release, velocity
+from .pieces import equations_of_motion, finite, regularise, velocity
 
 
 @compiled
 def _residual(t, y, yd, out, model, work):
     q, v, _, lam, G, F = equations_of_motion(t, y, yd, out, model, work)
     velocity(t, q, v, G, model, work, F)
-    release(model, F, lam)
+    regularise(model, F, lam)
     return finite(out)
 
 
@@ -26,7 +26,7 @@ class Index2(WithMultipliers):
     title = "index 2"
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("velocity", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 2}
-    released = (("velocity", "lam"),)
+    regularised = (("y", "velocity", "lam"),)
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
                     ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
 

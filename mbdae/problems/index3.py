@@ -4,14 +4,14 @@ from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import WithMultipliers
-from .pieces import equations_of_motion, finite, release
+from .pieces import equations_of_motion, finite, regularise
 
 
 @compiled
 def _residual(t, y, yd, out, model, work):
     q, _, _, lam, _, F = equations_of_motion(t, y, yd, out, model, work)
     kernels.phi(t, q, model, work, F)
-    release(model, F, lam)
+    regularise(model, F, lam)
     return finite(out)
 
 
@@ -28,7 +28,7 @@ class Index3(WithMultipliers):
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("position", "nc"))
     block_index = {"q": 1, "v": 2, "lam": 3}
     loose_blocks = ("v", "lam")
-    released = (("position", "lam"),)
+    regularised = (("y", "position", "lam"),)
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
                     ("y", "dynamics", "lam", "G^T"))
     first_step = 1e-5  # the iteration matrix grows as 1/h^2: with the nanoseconds that solvers begin with it is singular to rounding

@@ -84,13 +84,14 @@ class Known:
         self._products = _triples(map_v, gradient, stab)
         self._work = system.workspace()
         mass = _positions_of_mass(system)
-        sizes = {"I": 1, "M": len(mass[0]), "G": system.nnz, "T": map_v.nnz, "TG": stab.nnz}
+        sizes = {"I": 1, "M": len(mass[0]), "G": system.nnz, "T": map_v.nnz, "TG": stab.nnz, "NN": len(system.redundancy.candidates) ** 2}
         self._at = dict(zip(sizes, np.cumsum([0, *sizes.values()])))
         self._pieces = np.zeros(sum(sizes.values()))
         self._pieces[0] = 1.0
         self._depends_on_state = any(piece.lstrip("-") not in ("I", "0") for *_, piece in problem.known_blocks)
         self._views = [self._pieces[self._at[k]:self._at[k] + sizes[k]] for k in ("M", "G", "T", "TG")]
         self._seed, self._rate = np.zeros(system.nv), np.zeros(system.nq)
+        self._projector = self._pieces[self._at["NN"]:]  # `N N^T` of redundant equations
         where = {"M": mass, "G": gradient, "T": _positions(map_v), "TG": _positions(stab)}
         self._y = self._scattering("y", where)
         self._yd = self._scattering("yd", where)
@@ -98,7 +99,6 @@ class Known:
         self._friction_by_rates = system.has_friction and any(b[0] == "yd" and b[3] == "G^T" for b in problem.known_blocks)
         self.mask = np.zeros(pattern.nnz, dtype=bool)
         self.mask[self._y[0]] = True
-        self.mask[np.isin(pattern.indices, self._released_rows())] = True
         column_of = np.repeat(np.arange(problem.n), np.diff(pattern.indptr))
         self.columns = np.bincount(column_of[~self.mask], minlength=problem.n) == 0
 
@@ -109,6 +109,9 @@ class Known:
             q = np.ascontiguousarray(y[p.blocks["q"]])
             _pieces(t, q, p.model, self._work, self._sweep, self._seed, self._rate, self._products, *self._views)
             p.system.callbacks.check()
+        if self._projector.size:
+            N = p._null_space[:, p.system.redundancy.candidates]
+            self._projector[:] = (N.T @ N).ravel()
         values = np.empty(p.pattern.nnz), np.empty(p.pattern.nnz)
         for scattering, out in zip((self._y, self._yd), values):
             _scatter(*scattering, self._pieces, out)
@@ -117,8 +120,8 @@ class Known:
         return values
 
     def _scattering(self, matrix, where):
-        """`(places, sources, signs)`: `values[places] = signs * pieces[sources]`, released rows left out or made `lam_r = 0`."""
-        p, released = self._problem, self._released_rows()
+        """`(places, sources, signs)`: `values[places] = signs * pieces[sources]`."""
+        p = self._problem
         lookup = _Lookup(p.pattern)
         places, sources, signs = [], [], []
         for kind, equation, unknown, piece in p.known_blocks:
@@ -126,15 +129,14 @@ class Known:
                 continue
             rows, columns, at = self._entries(piece.lstrip("-"), where, p.equations[equation], p.blocks[unknown])
             place = lookup(rows, columns)
-            keep = (place >= 0) & ~np.isin(rows, released)
+            keep = place >= 0
             places.append(place[keep])
             sources.append(at[keep])
             signs.append(np.full(keep.sum(), 0.0 if piece == "0" else -1.0 if piece.startswith("-") else 1.0))
-        if matrix == "y":
-            rows, columns = self._released_entries()
+        for rows, columns in p.regularised_entries(matrix):
             places.append(lookup(rows, columns))
-            sources.append(np.zeros(len(rows), dtype=np.int64))
-            signs.append(np.ones(len(rows)))
+            sources.append(self._at["NN"] + np.arange(len(rows)))
+            signs.append(-np.ones(len(rows)))
         return tuple(np.concatenate([np.zeros(0, kind), *parts]) for kind, parts in
                      ((np.int64, places), (np.int64, sources), (float, signs)))
 
@@ -152,14 +154,6 @@ class Known:
             at = at + self._at[name]
             i, j = (j, i) if piece in TRANSPOSED else (i, j)
         return i + equation.start, j + unknown.start, at
-
-    def _released_rows(self):
-        return self._released_entries()[0]
-
-    def _released_entries(self):
-        p = self._problem
-        pairs = [(p._redundant + p.equations[e].start, p._redundant + p.blocks[u].start) for e, u in p.released]
-        return tuple(np.concatenate([np.zeros(0, dtype=np.int64), *x]) for x in (zip(*pairs) if pairs else ((), ())))
 
 
 class _Lookup:
@@ -192,7 +186,7 @@ def _positions_of_gradient(system):
 
 def _positions_of_mass(system):
     rows, columns, at = [], [], []
-    for block in lay.table(system.model, lay.BLOCK, BLOCK_T):
+    for block in lay.records_of(system.model, lay.BLOCK, BLOCK_T):
         i, j = np.indices((block["n"], block["n"]))
         rows.append(block["v"] + i.ravel())
         columns.append(block["v"] + j.ravel())

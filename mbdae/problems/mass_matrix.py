@@ -6,10 +6,10 @@ from scipy.sparse import block_diag, csc_array, eye_array
 from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
-from ..system import layout as lay
+from ..system.system import System
 from . import index2, index3
 from .base import Problem, with_diagonal
-from .pieces import acceleration, begin, dynamics, finite, kinematics, release, sizes, split, velocity
+from .pieces import acceleration, begin, dynamics, finite, kinematics, regularise, sizes, split, velocity
 
 LEVELS = {3: "position", 2: "velocity", 1: "acceleration"}
 
@@ -31,7 +31,7 @@ def _residual(t, y, yd, out, model, work, level):
         velocity(t, q, v, G, model, work, F)
     else:
         acceleration(t, q, v, a, G, model, work, F)
-    release(model, F, lam)
+    regularise(model, F, lam)
     return finite(out)
 
 
@@ -71,7 +71,7 @@ class MassMatrix(Problem):
     def __init__(self, system, level=3, accelerations=None):
         if level not in LEVELS:
             raise ValueError(f"MassMatrix: level must be 3, 2 or 1, got {level!r}")
-        constant = bool(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.CONSTANT_MASS]) if hasattr(system, "model") else True
+        constant = system.constant_mass if isinstance(system, System) else True
         needed = level == 1 or not constant
         if accelerations is False and needed:
             raise ValueError("MassMatrix: the accelerations must be unknowns, as " + (
@@ -80,7 +80,7 @@ class MassMatrix(Problem):
         a = (("a", "nv"),) if self.accelerations else ()
         self.unknowns = ("q", "nq"), ("v", "nv"), *a, ("lam", "nc")
         self.rows = ("kinematics", "nq"), *((("rate", "nv"),) if a else ()), ("dynamics", "nv"), (LEVELS[level], "nc")
-        self.released = ((LEVELS[level], "lam"),)
+        self.regularised = (("y", LEVELS[level], "lam"),)
         self.loose_blocks = ("a", "lam") if self.accelerations else ("lam",)
         self.block_index = {"q": 1, "v": max(1, level - 1), "a": level, "lam": level}
         inertia = ((("yd", "rate", "v", "I"), ("y", "rate", "v", "0"), ("y", "rate", "a", "-I"), ("y", "dynamics", "a", "M")) if a
@@ -114,7 +114,7 @@ class MassMatrix(Problem):
 
     def pack(self, state):
         more = {"a": (state.a, 0.0)} if self.accelerations else {}
-        return self._pack(state, lam=(self.basic(state), 0.0), **more)
+        return self._pack(state, lam=(state.lam, 0.0), **more)
 
     def _pattern_blocks(self, s):
         out = {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

@@ -4,7 +4,7 @@ from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import WithMultipliers
-from .pieces import acceleration, equations_of_motion, finite, release, sizes, split, velocity
+from .pieces import acceleration, equations_of_motion, finite, regularise, sizes, split, velocity
 
 
 @compiled
@@ -15,7 +15,7 @@ def _residual(t, y, yd, out, model, work):
     velocity(t, q, v, G, model, work, split(out, nq + nv + nc, nc))
     accelerations = split(out, nq + nv + 2 * nc, nc)
     acceleration(t, q, v, a, G, model, work, accelerations)
-    release(model, accelerations, lam)
+    regularise(model, accelerations, lam)
     return finite(out)
 
 
@@ -34,7 +34,7 @@ class Overdetermined(WithMultipliers):
     title = "overdetermined"
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("position", "nc"), ("velocity", "nc"), ("acceleration", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 1}
-    released = (("acceleration", "lam"),)
+    regularised = (("y", "acceleration", "lam"),)
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "acceleration", "v", "G"),
                     ("y", "kinematics", "v", "-T"), ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
 

@@ -1,9 +1,11 @@
 """The equations that all formulations are made of. `q` and `v` must have been placed and `G` evaluated."""
 
+import numpy as np
+
 from ..compiled import compiled, generic, window
 from ..system import kernels, sparse
 from ..system import layout as lay
-from ..system.layout import DEPENDENT_T, header, part, table
+from ..system.layout import count, header, part, table
 
 
 @compiled
@@ -99,14 +101,21 @@ def acceleration(t, q, v, a, G, model, work, out):
 
 
 @compiled
-def release(model, out, unknown):
-    """Of constraint equations that follow from the others: instead of them, the unknown that belongs to each vanishes.
+def regularise(model, out, lam):
+    """`out -= N N^T lam` where constraint equations are redundant, with a basis `N` of the null space of `Phi_q^T` at positions nearby.
 
-    Without this every multiple of a vector in the null space of `Phi_q^T` could be added to the multipliers.
+    Without this every vector of the null space could be added to the multipliers. Multiplied by the null space at the present positions the
+    equations say that `N^T lam` vanishes, since the constraints drop out: all of them hold, and the multipliers have almost minimal norm.
+    `N` is constant until the problem renews it (see `Problem.follow`), so that derivatives have no part of it.
     """
-    rows = table(model, lay.DEPENDENT, DEPENDENT_T)
-    for k in range(rows.shape[0]):
-        out[rows[k]["row"]] = unknown[rows[k]["row"]]
+    nc = lam.shape[0]
+    for k in range(count(model, lay.DEPENDENT)):
+        n = window(table(model, lay.NULL_SPACE, np.float64), k * nc, nc)
+        s = 0.0 * lam[0]
+        for i in range(nc):
+            s += n[i] * lam[i]
+        for i in range(nc):
+            out[i] -= s * n[i]
 
 
 @compiled

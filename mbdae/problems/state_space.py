@@ -13,7 +13,7 @@ from ..charts.motion import evaluate, polish
 from ..charts.store import bases
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..system.assembly import AssemblyError, least
+from ..system.assembly import AssemblyError
 from .explicit import Explicit
 from .pieces import finite, split
 
@@ -253,7 +253,7 @@ class StateSpace(Explicit):
             raise ChartError(status, f"{self.system.name} at t = {t:.9g}: {reason}")
         q, v, a, lam = (x.copy() for x in (self._last[0], *self._values))
         polish(t, q, v, a, lam, self.model, self.chart.work)
-        return q, v, a, least(self.system, t, q, lam) if len(self._redundant) else lam
+        return q, v, a, lam
 
 
 class TangentStateSpace(StateSpace):

@@ -11,7 +11,6 @@ from ..model.forces import Friction, UserForce
 from ..model.joints import _Joint, _PlanarJoint
 from ..problems import FORMULATIONS
 from ..support import Settings
-from ..system import layout as lay
 from ..system.callbacks import interpreted
 from ..system.system import System
 
@@ -96,7 +95,7 @@ def counts(system):
 def sizes(system):
     """`Sizes` of a system."""
     ggl = FORMULATIONS["ggl"](system)
-    constant = bool(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.CONSTANT_MASS])
+    constant = system.constant_mass
     return Sizes(*counts(system), FORMULATIONS["index3"](system).n, ggl.n, 2 * system.freedom or None, ggl.pattern.nnz,
                  int(ggl.groups.max()) + 1, constant)
 

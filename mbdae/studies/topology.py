@@ -9,7 +9,7 @@ import numpy as np
 from .. import library
 from ..system import layout as lay
 from ..system.build import joint_of_rows
-from ..system.layout import SEGMENT_T, table
+from ..system.layout import SEGMENT_T
 from ..system.ordering import candidates, cheapest, factorisation_work, joint_edges, widths
 from ..system.reduced import meetings
 from ..system.system import System
@@ -47,7 +47,7 @@ def joint_graph(system):
     """
     if system.mechanism is None:
         raise ValueError(f"{system.name}: a system of user functions has no joints to be numbered; take one of a mechanism")
-    joint, segments = joint_of_rows(system.mechanism), table(system.model, lay.SEGMENT, SEGMENT_T)
+    joint, segments = joint_of_rows(system.mechanism), lay.records_of(system.model, lay.SEGMENT, SEGMENT_T)
     body = np.searchsorted(system._bodies["v"], segments["v"], side="right")
     order = joint[system.row_order]
     return JointGraph(tuple(c.name for c in system.mechanism.constraints), np.bincount(joint),

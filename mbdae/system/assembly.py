@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import null_space
 
+from . import evaluate as ev
 from . import layout as lay
 
 POSITION_TOLERANCE = 1e-13
@@ -62,7 +63,7 @@ def assemble(system, t=0.0, q=None, v=None):
     """
     q_guess, v_guess = system.initial_guess()
     _finite(t, (), "t")
-    system.dependent  # noqa: B018  # found once, before anything is factorised
+    system.redundancy  # noqa: B018  # found once, before anything is factorised
     q = positions(system, t, q_guess if q is None else _finite(q, (system.nq,), "q"))
     if v is None:
         _check_drivers(system, t, q, v_guess)
@@ -219,7 +220,7 @@ def accelerations(system, t, q, v):
     if not dependent:
         return a, lam, ()
     redundant = redundant_rows(system)  # before anything else is evaluated
-    return a, least(system, t, q, lam), redundant
+    return a, lam if dependent == lay.count(system._model, lay.DEPENDENT) else least(system, t, q, lam), redundant
 
 
 def least(system, t, q, lam):
@@ -228,9 +229,18 @@ def least(system, t, q, lam):
     return lam - N @ (N.T @ lam)
 
 
+def minimal_norm(system, t, q, lam):
+    """Rows of multipliers, shape (n, nc), without their parts in the null space of `Phi_q^T`; the same array if nothing is redundant."""
+    if not len(system.dependent):
+        return lam
+    lam = np.ascontiguousarray(lam)
+    ev.minimise(t, q, lam, system.model, system.workspace())
+    return lam
+
+
 def redundant_rows(system):
     """Labels of the equations that the last factorisation found to follow from the ones before them."""
-    head = system.model[:lay.HEADER_BYTES].view(np.int64)
+    head = system._header
     inverse_diagonal = system._work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]
     return tuple(system.labels[k] for k in sorted(system.row_order[inverse_diagonal == 0.0]))
 

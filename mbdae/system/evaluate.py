@@ -100,15 +100,29 @@ def difference(q, q0, model, out):
 
 
 @compiled
-def solve_kkt(t, q, b, c, model, work):
-    head = header(model)
-    x, lam = np.zeros(head[lay.NV], work.dtype), np.zeros(head[lay.NC], work.dtype)
+def factor(t, q, model, work):
+    """Factorise the KKT matrix at `q`; the number of equations without a pivot."""
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
-    dependent = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+    return kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
+
+
+@compiled
+def solve_kkt(t, q, b, c, model, work):
+    head = header(model)
+    x, lam = np.zeros(head[lay.NV], work.dtype), np.zeros(head[lay.NC], work.dtype)
+    dependent = factor(t, q, model, work)
     kkt.solve(model, work, b, c, x, lam)
     return x, lam, dependent
+
+
+@compiled
+def minimise(t, q, lam, model, work):
+    """Rows of `lam` become the multipliers of minimal norm of the same constraint forces, at the times `t` and positions `q`."""
+    for k in range(t.shape[0]):
+        factor(t[k], q[k], model, work)
+        kkt.minimise(model, work, lam[k])
 
 
 @compiled

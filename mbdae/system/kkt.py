@@ -2,7 +2,8 @@
 
 `B` is stored by rows in its envelope, the rows in the order of the renumbered joints (see `ordering`). Its factorisation (see
 `factorisation`) leaves out a row whose pivot vanishes to rounding: such an equation follows from the ones before it, and its multiplier
-is zero. Rows that are known to be redundant (see `redundancy`) are left out always.
+is zero. As many rows as are redundant (see `redundancy`) are left out always; which ones depends on the position (see `null_space`), and
+multipliers have minimal norm.
 
 With `M^-1 = L^T L` and `W = Phi_q L^T` it is `B = W W^T`, `lam = B^-1 (W L b - c)` and `x = L^T (L b - W^T lam)`.
 """
@@ -11,19 +12,37 @@ import numpy as np
 
 from ..compiled import compiled
 from . import layout as lay
+from . import null_space
 from .factorisation import factorise, solve_factorised
-from .layout import DEPENDENT_T, PAIR_T, part, table
+from .layout import DEPENDENT_T, PAIR_T, count, part, table
 from .sparse import add_times, add_transposed, dot, factor_mass, fill, half_solve, half_solve_transposed, scale_rows
 
 
 @compiled
 def factor(model, work, fresh_mass):
-    """Factorise for the values of `Phi_q` (and of `M`, if `fresh_mass`) in `work`; returns the number of dependent rows."""
+    """Factorise for the values of `Phi_q` (and of `M`, if `fresh_mass`) in `work`; returns the number of rows without a pivot.
+
+    Where equations are redundant the null space of `Phi_q^T` is formed, too, and other rows are left out if they have to be.
+    """
     G, W = part(model, work, lay.W_G), part(model, work, lay.W_W)
     if fresh_mass:
         factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
     scale_rows(G, part(model, work, lay.W_MINV), model, W)
-    return factor_rows(W, model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG))
+    lost = factor_rows(W, model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG))
+    return _with_null_space(lost, model, work) if count(model, lay.DEPENDENT) else lost
+
+
+@compiled
+def _with_null_space(lost, model, work):
+    """The null space of `Phi_q^T` after a factorisation that has found `lost` rows without a pivot; the same after a new choice of rows."""
+    redundant, bound = count(model, lay.DEPENDENT), table(model, lay.MAX_ENTRY, np.float64)
+    largest = null_space.form(model, work)
+    if (lost > redundant or largest > bound[0]) and null_space.choose(model, work):
+        lost = factor_rows(part(model, work, lay.W_W), model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG))
+        largest = null_space.form(model, work)
+        bound[0] = max(null_space.MAX_ENTRY, null_space.MARGIN * largest) if lost == redundant else null_space.MAX_ENTRY
+    null_space.orthonormalise(null_space.vectors(model, work))
+    return lost
 
 
 @compiled
@@ -46,15 +65,33 @@ def reduced_matrix(W, pairs, env):
 
 @compiled
 def _leave_out(dependent, ptr, env):
-    """Rows known to follow from the others lose their diagonal entry, and so will not find a pivot."""
+    """The rows that are left out lose their diagonal entry, and so will not find a pivot."""
     for k in range(dependent.shape[0]):
         env[ptr[dependent[k]["at"] + 1] - 1] = 0.0
 
 
 @compiled
+def minimise(model, work, lam):
+    """`lam` without its part in the null space of `Phi_q^T`: minimal norm for the same constraint forces; after `factor`."""
+    if count(model, lay.DEPENDENT):
+        null_space.remove(model, work, lam)
+
+
+@compiled
 def solve_reduced(model, work, rhs, out):
-    """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`."""
-    solve_rows(model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG), part(model, work, lay.W_C2), rhs, out)
+    """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`.
+
+    Where equations are redundant `B out` is the projection of `rhs` onto the range of `B`, so that all equations share what contradicts
+    itself in `rhs`; `out` is zero in rows that are left out.
+    """
+    env, inverse, y = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG), part(model, work, lay.W_C2)
+    if count(model, lay.DEPENDENT):
+        for k in range(out.shape[0]):
+            out[k] = rhs[k]
+        null_space.remove(model, work, out)
+        solve_rows(model, env, inverse, y, out, out)
+    else:
+        solve_rows(model, env, inverse, y, rhs, out)
 
 
 @compiled
@@ -71,7 +108,7 @@ def solve_rows(model, env, inverse, y, rhs, out):
 
 @compiled
 def solve(model, work, b, c, x, lam):
-    """`M x + Phi_q^T lam = b`, `Phi_q x = c`, after `factor`."""
+    """`M x + Phi_q^T lam = b`, `Phi_q x = c` with `lam` of minimal norm, after `factor`."""
     W, L = part(model, work, lay.W_W), part(model, work, lay.W_MINV)
     y, r = part(model, work, lay.W_V1), part(model, work, lay.W_C1)
     half_solve(L, b, model, y)
@@ -83,3 +120,4 @@ def solve(model, work, b, c, x, lam):
         r[k] = -lam[k]
     add_transposed(W, r, model, y)
     half_solve_transposed(L, y, model, x)
+    minimise(model, work, lam)

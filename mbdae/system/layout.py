@@ -18,13 +18,15 @@ USER_FUNCTIONS = ("mass", "force", "phi", "phi_q", "nu", "gamma", "friction")
 
 # header: sizes, then offsets into `work`, then start and length of each table
 KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP, COUPLED = range(12)
-W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, WORK_SIZE = range(12, 24)
+W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_NULL, WORK_SIZE = range(12, 25)
 TABLES = ("gravity", "body", "motion", "coincident", "pin", "dp1", "dp2", "distance", "cd", "turn", "angle",
           "tsda", "rsda", "load", "user_force", "user_ids", "friction",
-          "segment", "block", "block_of", "rows", "first", "env_ptr", "pair", "dependent")
-_FIRST_TABLE = 24
+          "segment", "block", "block_of", "rows", "first", "env_ptr", "pair",
+          "dependent", "candidate", "max_entry", "null_space")
+_FIRST_TABLE = 25
 (GRAVITY, BODY, MOTION, COINCIDENT, PIN, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
- SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR, DEPENDENT) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
+ SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR,
+ DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER
 
@@ -49,6 +51,7 @@ FRICTION_T = np.dtype([
 # the part of a row of Phi_q that belongs to one body: `n` values from `at`, of the columns from `v`
 SEGMENT_T = np.dtype([("row", "i4"), ("at", "i4"), ("v", "i4"), ("n", "i4")])
 BLOCK_T = np.dtype([("v", _i), ("n", _i), ("at", _i)])
+# a constraint equation that is left out of the factorisation, and its place in the order of elimination
 DEPENDENT_T = np.dtype([("row", _i), ("at", _i)])
 # the largest table of a long chain: small integers keep it in the cache
 PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])
@@ -67,6 +70,12 @@ def table(model, which, dtype):
     """One table as records."""
     head = header(model)
     return records(model, head[which], head[which + 1], dtype)
+
+
+def records_of(model, which, dtype):
+    """`table` for Python: a view that keeps the buffer alive."""
+    at, n = model[:HEADER_BYTES].view(np.int64)[which:which + 2]
+    return model[at:at + n * np.dtype(dtype).itemsize].view(dtype)
 
 
 @compiled
@@ -112,14 +121,36 @@ def pack(sizes, tables):
     return np.concatenate([c.reshape(-1).view(np.uint8) if c.size else np.zeros(0, np.uint8) for c in chunks])
 
 
-def with_dependent(model, rows, order):
-    """A buffer that knows which constraint equations follow from the others, and where they stand in the order of elimination."""
+def with_redundancy(model, rows, candidates, max_entry, order):
+    """A buffer that knows which constraint equations are left out, and room for the null space in the scratch.
+
+    Parameters
+    ----------
+    model : ndarray of uint8
+    rows : ndarray of int
+        The equations left out at first, as many as are redundant.
+    candidates : ndarray of int
+        All that can be left out.
+    max_entry : float
+        Bound of the null vectors for this choice, see `null_space`.
+    order : ndarray of int
+        The equations in the order of their elimination.
+    """
     if not len(rows):
         return model
-    table = np.zeros(len(rows), dtype=DEPENDENT_T)
-    table["row"], table["at"] = rows, np.argsort(order)[rows]
-    model, at = np.concatenate([model, table.view(np.uint8)]), len(model)
-    model[:HEADER_BYTES].view(np.int64)[DEPENDENT:DEPENDENT + 2] = at, len(rows)
+    dependent = np.zeros(len(rows), dtype=DEPENDENT_T)
+    dependent["row"], dependent["at"] = rows, np.argsort(order)[rows]
+    head = model[:HEADER_BYTES].view(np.int64).copy()
+    chunks, at = [model], len(model)
+    tables = {DEPENDENT: dependent, CANDIDATE: np.array(candidates, np.int64), MAX_ENTRY: np.array([max_entry]),
+              NULL_SPACE: np.zeros(len(rows) * head[NC])}
+    for which, data in tables.items():
+        head[which:which + 2] = at, len(data)
+        at += data.nbytes
+        chunks.append(data.view(np.uint8))
+    head[WORK_SIZE] += len(rows) * head[NC]
+    model = np.concatenate(chunks)
+    model[:HEADER_BYTES] = head.view(np.uint8)
     return model
 
 
@@ -127,7 +158,7 @@ def _lay_out_work(head, tables):
     blocks = tables["block"]
     mass = int((blocks["n"] ** 2).sum())
     sizes = {W_FRAMES: (head[NB] + 1) * FRAME, W_MASS: mass, W_MINV: mass, W_G: head[NNZ], W_W: head[NNZ], W_ENV: head[NENV],
-             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC]}
+             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_NULL: 0}
     at = 0
     for slot, n in sizes.items():
         head[slot] = at

@@ -5,6 +5,8 @@ the entries of `Phi_q`, and rounding hides a redundancy where inertias differ mu
 more carefully: by orthogonalisation of the rows of `Phi_q` at the start and at neighbouring states.
 """
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from . import layout as lay
@@ -15,10 +17,31 @@ DISTANCE = 0.02  # of a neighbour, relative to the size of the coordinates
 SUSPICIOUS = 1e-7  # pivots of the KKT matrix below this fraction of their diagonal entries
 DEPENDENT = 1e-7  # what is left of a row, relative to the row, when its part along the others is taken away
 MOST_ROWS = 1500  # that are orthogonalised; beyond, the factorisation itself decides
+NONZERO = 1e-7  # entries of a null vector of unit length
 
 
-def dependent_rows(system, start):
-    """Numbers of redundant constraint equations, as few as at any of some consistent neighbours of `start`.
+def _none():
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Redundancy:
+    """Redundant constraint equations.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        As many as are redundant, so that the others are independent at the start; in the user's order the first ones are kept.
+    candidates : ndarray of int64
+        All equations that follow from others. Which of them are left out may change with the position.
+    """
+
+    rows: np.ndarray = field(default_factory=_none)
+    candidates: np.ndarray = field(default_factory=_none)
+
+
+def find_redundancy(system, start):
+    """The redundant constraint equations, as few as at any of some consistent neighbours of `start`.
 
     Of equations that depend on each other the first ones, in the user's order, are kept. At a singular position more equations depend
     on each other than anywhere else; those are needed next to it and are not counted.
@@ -30,21 +53,32 @@ def dependent_rows(system, start):
 
     Returns
     -------
-    ndarray of int64
+    Redundancy
     """
     if not _suspicious(system, start):
-        return np.zeros(0, dtype=np.int64)
+        return Redundancy()
     if system.nc > MOST_ROWS:
-        return np.array(sorted(system.labels.index(label) for label in start.redundant), dtype=np.int64)
+        return Redundancy(np.array(sorted(system.labels.index(label) for label in start.redundant), dtype=np.int64), np.arange(system.nc))
     rng = np.random.default_rng(0)
     states = [start.q, *(_neighbour(system, start, rng) for _ in range(NEIGHBOURS))]
-    return min((_dependent(system.phi_q(start.t, q).toarray()) for q in states if q is not None), key=len)
+    gradients = [system.phi_q(start.t, q).toarray() for q in states if q is not None]
+    found = [_dependent(G) for G in gradients]
+    rows = min(found, key=len)
+    involved = [_involved(G, len(rows)) for G, other in zip(gradients, found) if len(other) == len(rows)]
+    return Redundancy(rows, np.flatnonzero(np.any(involved, axis=0)))
+
+
+def _involved(G, d):
+    """Which rows follow from others: those where some vector of the null space of `G^T`, of `d` dimensions, is not zero."""
+    lengths = np.maximum(np.linalg.norm(G, axis=1, keepdims=True), 1e-300)
+    N = np.linalg.svd(G / lengths)[0][:, len(G) - d:]
+    return (np.abs(N) > NONZERO).any(axis=1)
 
 
 def _suspicious(system, start):
     """Whether a pivot of the KKT matrix nearly vanishes."""
     accelerations(system, start.t, start.q, start.v)
-    head, work = system.model[:lay.HEADER_BYTES].view(np.int64), system._work
+    head, work = system._header, system._work
     W, inverse = (work[head[k]:head[k] + n] for k, n in ((lay.W_W, system.nnz), (lay.W_DIAG, system.nc)))
     row = np.repeat(np.arange(system.nc), np.diff(system.pattern.ptr))
     diagonal = np.bincount(row, W**2, system.nc)[system.row_order]

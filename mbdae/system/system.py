@@ -15,14 +15,15 @@ from .build import build
 from .callbacks import Callbacks
 from .excitations import Excitations, checked_excitation
 from .from_functions import tables_from_functions
-from .redundancy import dependent_rows
+from .null_space import MAX_ENTRY
+from .redundancy import Redundancy, find_redundancy
 
 
 class System:
     """`M(q) a + Phi_q^T lam = Q(t, q, v)`, `Phi(t, q) = 0`, `qdot = T(q) v`.
 
     `Phi_q` is always with respect to the velocity coordinates. A system is immutable; its methods allocate and are meant for people.
-    Compiled code receives `model` (all tables in one buffer) and a scratch array from `workspace()`.
+    Compiled code receives a copy of its own of `model` (all tables in one buffer) and a scratch array from `workspace()`.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class System:
     pattern : Pattern
         Fixed sparse pattern of `Phi_q`.
     model : ndarray of uint8
-        The tables, for kernels.
+        The tables, for kernels, a new copy each time: where constraints are redundant the factorisation notes in it which are left out.
     row_order : ndarray of int64
         The constraint equations in the order of their elimination.
     """
@@ -128,12 +129,11 @@ class System:
         return self
 
     def _adopt(self, tables):
-        self.model, self.pattern, self._bodies, self.row_order = tables.model, tables.pattern, tables.bodies, tables.order
-        head = self.model[:lay.HEADER_BYTES].view(np.int64)
+        self._model, self.pattern, self._bodies, self.row_order = tables.model, tables.pattern, tables.bodies, tables.order
+        head = self._header
         self.nq, self.nv, self.nc = (int(head[k]) for k in (lay.NQ, lay.NV, lay.NC))
         self.nnz = int(head[lay.NNZ])
-        self._work_size = int(head[lay.WORK_SIZE])
-        self._work = self.workspace()
+        self._work = self._scratch()
 
     def __repr__(self):
         return f"<System {self.name!r}: nq={self.nq}, nv={self.nv}, nc={self.nc}>"
@@ -148,19 +148,34 @@ class System:
         """The consistent state at `t = 0` nearest to the initial guess, see `mbdae.assemble`."""
         return assemble(self)
 
-    @cached_property
-    def dependent(self):
-        """Numbers of the constraint equations that follow from the others wherever the mechanism moves, an int64 array.
+    @property
+    def model(self):
+        self.redundancy  # noqa: B018  # found before anything is computed with the tables
+        return self._model.copy()
 
-        Found once, at the start; from then on the KKT matrix does without them. Empty where no consistent start can be found.
+    @property
+    def _header(self):
+        return self._model[:lay.HEADER_BYTES].view(np.int64)
+
+    @cached_property
+    def redundancy(self):
+        """`Redundancy`: which constraint equations follow from others wherever the mechanism moves, found once, at the start.
+
+        From then on the KKT matrix does without as many. Empty where no consistent start can be found.
         """
         try:
-            rows = dependent_rows(self, consistent(self, 0.0, *self.initial_guess()))
+            found = find_redundancy(self, consistent(self, 0.0, *self.initial_guess()))
         except Exception:  # of assembly or of a user function: whoever needs that state will meet it again
             self.callbacks.forget()
-            return np.zeros(0, dtype=np.int64)
-        self.model = lay.with_dependent(self.model, rows, self.row_order)
-        return rows
+            return Redundancy()
+        self._model = lay.with_redundancy(self._model, found.rows, found.candidates, MAX_ENTRY, self.row_order)
+        self._work = self._scratch()
+        return found
+
+    @property
+    def dependent(self):
+        """Numbers of constraint equations that follow from the others at the start, as many as are redundant, an int64 array."""
+        return self.redundancy.rows
 
     @cached_property
     def geometry(self):
@@ -189,20 +204,29 @@ class System:
     @property
     def rheonomic(self):
         """Whether the equations may depend on time explicitly: by a motion, or by a user's function that is told the time."""
-        head = self.model[:lay.HEADER_BYTES].view(np.int64)
-        springs = [lay.table(self.model, which, lay.SPRING_T) for which in (lay.TSDA, lay.RSDA)]
-        moving = (lay.table(self.model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any()
+        head = self._header
+        springs = [lay.records_of(self._model, which, lay.SPRING_T) for which in (lay.TSDA, lay.RSDA)]
+        moving = (lay.records_of(self._model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any()
         return bool(head[lay.KIND] == lay.USER or head[lay.USER_FORCE + 1] or moving or any((x["law"] != 0).any() for x in springs))
+
+    @property
+    def constant_mass(self):
+        """Whether the mass matrix is constant."""
+        return bool(self._header[lay.CONSTANT_MASS])
 
     @property
     def has_friction(self):
         """Whether the forces depend on the multipliers."""
-        return bool(self.model[:lay.HEADER_BYTES].view(np.int64)[lay.COUPLED])
+        return bool(self._header[lay.COUPLED])
 
     def workspace(self, dtype=float):
         """A scratch array for kernels, with the constant mass blocks in place."""
-        work = np.zeros(self._work_size, dtype=dtype)
-        ev.prepare(self.model, work)
+        self.redundancy  # noqa: B018  # the null space needs room
+        return self._scratch(dtype)
+
+    def _scratch(self, dtype=float):
+        work = np.zeros(int(self._header[lay.WORK_SIZE]), dtype=dtype)
+        ev.prepare(self._model, work)
         return work
 
     def initial_guess(self):
@@ -240,50 +264,51 @@ class System:
 
     def mass(self, t, q):
         """`M(q)`, shape (nv, nv)."""
-        return self._checked(ev.mass(t, self._q(q), self.model, self._work), "M")
+        return self._checked(ev.mass(t, self._q(q), self._model, self._work), "M")
 
     def mass_times(self, t, q, x):
         """`M(q) x`, shape (nv,), block by block."""
-        return self._checked(ev.mass_times(t, self._q(q), self._v(x), self.model, self._work), "M x")
+        return self._checked(ev.mass_times(t, self._q(q), self._v(x), self._model, self._work), "M x")
 
     def force(self, t, q, v, lam=None):
         """`Q(t, q, v)`, shape (nv,); `lam` matters only with joint friction."""
         lam = np.zeros(self.nc) if lam is None else _array(lam, self.nc, "lam")
-        return self._checked(ev.force(t, self._q(q), self._v(v), lam, self.model, self._work), "Q")
+        return self._checked(ev.force(t, self._q(q), self._v(v), lam, self._model, self._work), "Q")
 
     def phi(self, t, q):
         """`Phi(t, q)`, shape (nc,)."""
-        return self._checked(ev.phi(t, self._q(q), self.model, self._work), "Phi")
+        return self._checked(ev.phi(t, self._q(q), self._model, self._work), "Phi")
 
     def phi_q(self, t, q):
         """`Phi_q(t, q)` with respect to the velocity coordinates, a SciPy CSR array (nc, nv)."""
-        values = self._checked(ev.phi_q(t, self._q(q), self.model, self._work), "Phi_q")
+        values = self._checked(ev.phi_q(t, self._q(q), self._model, self._work), "Phi_q")
         return csr_array((values, self.pattern.col, self.pattern.ptr), shape=(self.nc, self.nv))
 
     def nu(self, t, q):
         """`nu(t, q) = -Phi_t`, shape (nc,)."""
-        return self._checked(ev.nu(t, self._q(q), self.model, self._work), "nu")
+        return self._checked(ev.nu(t, self._q(q), self._model, self._work), "nu")
 
     def gamma(self, t, q, v):
         """`gamma(t, q, v)`, right-hand side of `Phi_q a = gamma`, shape (nc,)."""
-        return self._checked(ev.gamma(t, self._q(q), self._v(v), self.model, self._work), "gamma")
+        return self._checked(ev.gamma(t, self._q(q), self._v(v), self._model, self._work), "gamma")
 
     def qdot(self, q, v, t=0.0):
         """`T(q) v`, shape (nq,)."""
-        return self._checked(ev.qdot(t, self._q(q), self._v(v), self.model, np.empty(self.nq)), "qdot")
+        return self._checked(ev.qdot(t, self._q(q), self._v(v), self._model, np.empty(self.nq)), "qdot")
 
     def retract(self, q, d):
         """`q (+) d`, shape (nq,): translations add, rotations multiply by the exponential of `d`."""
-        return self._checked(ev.retract(self._q(q), self._v(d), self.model, np.empty(self.nq)), "retract")
+        return self._checked(ev.retract(self._q(q), self._v(d), self._model, np.empty(self.nq)), "retract")
 
     def difference(self, q, q0):
         """`q (-) q0`, shape (nv,): the displacement that leads from `q0` to `q`."""
-        return self._checked(ev.difference(self._q(q), self._q(q0), self.model, np.empty(self.nv)), "difference")
+        return self._checked(ev.difference(self._q(q), self._q(q0), self._model, np.empty(self.nv)), "difference")
 
     def solve_kkt(self, t, q, b, c):
         """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, the last the number of dependent rows."""
         b, c = _array(b, self.nv, "b"), _array(c, self.nc, "c")
-        x, lam, dependent = ev.solve_kkt(t, self._q(q), b, c, self.model, self._work)
+        model = self._model.copy() if lay.count(self._model, lay.DEPENDENT) else self._model  # the same whatever has been asked before
+        x, lam, dependent = ev.solve_kkt(t, self._q(q), b, c, model, self._work)
         self._checked(x, "x")
         return x, lam, dependent
 
@@ -295,7 +320,7 @@ class System:
         """Kinetic energy plus the potentials of gravity and of linear springs; `nan` for user systems without an energy function."""
         if self.mechanism is None:
             return self._functions.total_energy(t, self._q(q), self._v(v))
-        return float(ev.energy(t, self._q(q), self._v(v), self.model, self._work))
+        return float(ev.energy(t, self._q(q), self._v(v), self._model, self._work))
 
     # ------------------------------------------------------------------------------------------------------------------
 

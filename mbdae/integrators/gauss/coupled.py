@@ -54,7 +54,7 @@ def form(t, h, stages, coefficients, model, other, matrix, pivots):
         for m in range(nc):
             for k in range(nv):
                 matrix[i * n + k, i * n + nv + m] = C[m, k]
-    _leave_out(s, nv, n, model, matrix)
+    _regularise(s, nv, n, model, matrix)
     return GOOD if factorise(matrix, pivots) else SINGULAR_MATRIX
 
 
@@ -71,14 +71,16 @@ FORM, ABSENT = by_address(form, _FORM), by_address(absent, _FORM)
 
 
 @compiled
-def _leave_out(s, nv, n, model, matrix):
-    """Rows that follow from others become equations for the multipliers that belong to them."""
+def _regularise(s, nv, n, model, matrix):
+    """Where constraint equations are redundant the matrix is regular with the multipliers of those left out subtracted from them.
+
+    These corrections vanish as the constraints do: multiplied by the null space of `Phi_q^T` the rows say so.
+    """
     dependent = table(model, lay.DEPENDENT, DEPENDENT_T)
     for i in range(s):
         for k in range(dependent.shape[0]):
             at = i * n + nv + dependent[k]["row"]
-            fill(matrix[at], 0.0)
-            matrix[at, at] = 1.0
+            matrix[at, at] -= 1.0
 
 
 @compiled

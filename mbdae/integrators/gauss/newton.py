@@ -15,8 +15,6 @@ from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.motion import largest
 from ...compiled import compiled, window
 from ...system import kkt
-from ...system import layout as lay
-from ...system.layout import DEPENDENT_T, table
 from ...system.sparse import fill
 from ..dense import solve
 from .stages import follow, put, put_rows
@@ -72,7 +70,7 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
                 _simplified(h, R, P, Y, Z, x, tableau, stages, model, work)
                 counts[SOLVES] += s
             else:
-                _coupled(h, R, P, Y, x, stages, model, matrix, pivots)
+                _coupled(h, R, P, Y, x, stages, matrix, pivots)
                 counts[SOLVES] += 1
             before, (size, shift) = size, _sizes(h, Y, stages, start, tableau, control[MODE] == COUPLED)
             rate = size / before if before < np.inf else 0.0
@@ -180,24 +178,22 @@ def _add(matrix, rows, out):
 
 
 @compiled
-def _right(h, R, P, model, x):
-    """The right-hand side of a correction: `r_i`, `-Phi_i/h^2`, and zero in rows that follow from others."""
+def _right(h, R, P, x):
+    """The right-hand side of a correction: `r_i`, `-Phi_i/h^2`."""
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
-    n, dependent = nv + nc, table(model, lay.DEPENDENT, DEPENDENT_T)
+    n = nv + nc
     for i in range(s):
         for k in range(nv):
             x[i * n + k] = R[i, k]
         for k in range(nc):
             x[i * n + nv + k] = -P[i, k] / (h * h)
-        for k in range(dependent.shape[0]):
-            x[i * n + nv + dependent[k]["row"]] = 0.0
 
 
 @compiled
-def _coupled(h, R, P, Y, x, stages, model, matrix, pivots):
+def _coupled(h, R, P, Y, x, stages, matrix, pivots):
     """The correction; afterwards `Y = dW`."""
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
-    _right(h, R, P, model, x)
+    _right(h, R, P, x)
     solve(matrix, pivots, x)
     n = nv + nc
     for i in range(s):

@@ -8,7 +8,7 @@ from numba.core import config
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.fault import near_singular, singular_ahead
 from ...status import Statistics, Status
-from ...system.assembly import least
+from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..projections.project import INITIAL, NO_ENERGY, NO_VALUE, NOT_CONSERVED, PREPARE, PROJECT, Projector
 from .coupled import ABSENT, FORM, NEEDED, SINGULAR_MATRIX
@@ -50,7 +50,7 @@ class Run:
         p = self.projector
         # the matrix of all stages is large and mostly not needed: pages that nothing is written to cost nothing
         matrix, pivots = np.zeros((size, size)), np.zeros(size, dtype=np.int64)
-        self.tools = s.model, p.work, s.workspace(complex), PREPARE, EVALUATE, ABSENT, matrix, pivots
+        self.tools = p.model, p.work, s.workspace(complex), PREPARE, EVALUATE, ABSENT, matrix, pivots
         self.projection = p.levels, PROJECT, p.own, p.metrics, p.room
 
     # the run -------------------------------------------------------------------------------------------------------------
@@ -185,6 +185,5 @@ class Run:
             newton_iterations=iterations, seconds=seconds)
         empty = tuple(np.zeros((0, *np.shape(x))) for x in (0.0, *self.state))
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
-        if len(self.system.dependent):
-            lam = np.array([least(self.system, *row) for row in zip(t, q, lam)]).reshape(lam.shape)
+        lam = minimal_norm(self.system, t, q, lam)
         return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)

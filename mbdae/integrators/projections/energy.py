@@ -168,7 +168,7 @@ def _refuse_work(owner, system):
         why = "damping" if getattr(culprit, "c", 0.0) else "a law of its own" if getattr(culprit, "law", None) else why
         raise ValueError(f"{owner}: {kind} {culprit.name!r} has {why}, so the energy of {system.name} is not conserved or not known; "
                          "project with 'PVA', or give the conserved quantity as energy=")
-    if (lay.table(system.model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any():
+    if (lay.records_of(system._model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any():
         names = ", ".join(repr(d.name) for d in system.mechanism.drivers) or "a constraint that depends on time"
         raise ValueError(f"{owner}: {names} may do work, so the energy of {system.name} is not conserved; project with 'PVA', "
                          "or give the conserved quantity as energy=")

@@ -25,7 +25,7 @@ FACTORISATIONS, SOLVES, COUNTERS = range(3)
 def identity_metric(system):
     """Scratch with the identity in the place of the mass matrix."""
     metric, head = system.workspace(), system.model[:lay.HEADER_BYTES].view(np.int64)
-    for block in lay.table(system.model, lay.BLOCK, BLOCK_T):
+    for block in lay.records_of(system.model, lay.BLOCK, BLOCK_T):
         unit = np.eye(block["n"]).ravel()
         for which in (lay.W_MASS, lay.W_MINV):
             at = head[which] + block["at"]

@@ -190,13 +190,13 @@ class Projector:
     levels : tuple of bool
     keeps : int
         `NOTHING`, `PREVIOUS` or `INITIAL`: whose energy.
-    own, metrics, room
+    model, own, metrics, room
         For the kernel `project`.
     """
 
     def __init__(self, owner, system, project, norm, function=None):
         self.owner, (letters, self.keeps) = owner, PROJECTIONS[project]
-        self.system, self.work, self.room = system, system.workspace(), room_for(system)
+        self.system, self.model, self.work, self.room = system, system.model, system.workspace(), room_for(system)
         self.levels = tuple(letter in letters for letter in "PVAE")
         identity = norm == "identity"
         self.metrics = identity, identity_metric(system) if identity else self.work
@@ -208,7 +208,7 @@ class Projector:
         """The energy that is to be kept, 0 if none is; a ValueError if it is not finite."""
         if not self.keeps:
             return 0.0
-        value = energy(t, q, v, self.own, self.system.model, self.work)
+        value = energy(t, q, v, self.own, self.model, self.work)
         self.system.callbacks.check()
         if not np.isfinite(value):
             raise ValueError(f"{self.owner}: energy must return a finite number, got {value!r} at the start, t = {t:.9g}")
@@ -243,6 +243,6 @@ class Projector:
 
     def _singular(self):
         """The scratch whose factorisation has found less rank than there should be."""
-        head = self.system.model[:lay.HEADER_BYTES].view(np.int64)
+        head = self.model[:lay.HEADER_BYTES].view(np.int64)
         pivots = slice(head[lay.W_DIAG], head[lay.W_DIAG] + self.system.nc)
         return max((self.work, self.metrics[1]), key=lambda x: np.count_nonzero(x[pivots] == 0.0))

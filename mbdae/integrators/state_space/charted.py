@@ -14,7 +14,7 @@ from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
 from ...status import Statistics, Status
 from ...support import FORMS, Settings, supported
-from ...system.assembly import least
+from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from . import march as m
 from .attempts import SDIRK_FIRST_ORDER
@@ -260,8 +260,7 @@ class _Run:
             seconds=seconds)
         empty = tuple(np.zeros((0, *np.shape(x))) for x in (0.0, *self.start[3:]))
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
-        if len(self.system.dependent):
-            lam = np.array([least(self.system, *row) for row in zip(t, q, lam)]).reshape(lam.shape)
+        lam = minimal_norm(self.system, t, q, lam)
         return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
 
 

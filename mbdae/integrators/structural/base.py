@@ -14,7 +14,7 @@ from ...charts.fault import ChartError, explain, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
 from ...status import Statistics, Status
-from ...system.assembly import least
+from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..one_step import interpolated
 from . import march as m
@@ -108,7 +108,8 @@ class _Run:
         self.start, self.new = (tuple(np.zeros(k) for k in sizes) for _ in range(2))
         for place, value in zip(self.start, (state.q, state.v, state.a, state.a, state.lam)):
             place[:] = value
-        self.back, self.work, self.scratch = self.start[2].copy(), system.workspace(), scratch_for(system)
+        self.back, self.scratch = self.start[2].copy(), scratch_for(system)
+        self.model, self.work = system.model, system.workspace()
         self.control, self.counts = np.zeros(m.CONTROL), np.zeros(m.COUNTERS, dtype=np.int64)
         self.tolerances = (float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
         self.control[m.H] = method.h or self._first_step()
@@ -191,7 +192,7 @@ class _Run:
         out = tuple(np.empty((most + 1, *np.shape(x))) for x in (0.0, *self.start[:3], self.start[4]))
         code, self.t = m.march(method.kind, (f.beta, f.gamma, f.alpha_m, f.alpha_f), (method.adaptive, method.tol, method.max_iter),
                                self.t, self.t_end, self.tolerances, self.control, self.counts, self.start, self.new, self.back,
-                               self.scratch, self.matrix, self.derivatives, self.system.model, self.work, DERIVATIVES["exact"],
+                               self.scratch, self.matrix, self.derivatives, self.model, self.work, DERIVATIVES["exact"],
                                self.every, most, out)
         stored = self.counts[m.STORED]
         if stored:
@@ -222,6 +223,5 @@ class _Run:
             residuals=int(c[EVALUATIONS]), residuals_jacobian=0, jacobians=int(c[JACOBIANS]), factorisations=int(c[FACTORISATIONS]),
             solves=int(c[SOLVES]), newton_iterations=int(c[ITERATIONS]), seconds=seconds)
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.rows))
-        if len(self.system.dependent):
-            lam = np.array([least(self.system, *row) for row in zip(t, q, lam)]).reshape(lam.shape)
+        lam = minimal_norm(self.system, t, q, lam)
         return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)

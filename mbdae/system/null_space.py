@@ -1,0 +1,189 @@
+"""The null space of `Phi_q^T` where constraint equations are redundant, and the choice of the equations that `B` is factorised without.
+
+With `d` redundant equations a set `r` of `d` rows of `B = Phi_q M^-1 Phi_q^T` is left out; the others, `k`, are kept. The null space
+of `Phi_q^T` follows from the factors of `B_kk`: one vector for each row left out, with a one in its place and `-B_kk^-1 B_kr` in the rows
+that are kept. Its largest entry tells how well conditioned the choice is at this position. The rows are relations between directions fixed
+in space or in bodies, so a choice that serves at the start may lose rank when the mechanism turns, though `Phi_q` does not. It is made anew
+then, by orthogonalisation of all rows with pivoting. The tables of the model keep the choice from one factorisation to the next; solutions
+`x` and multipliers of minimal norm do not depend on it, but for rounding.
+"""
+
+import numpy as np
+
+from ..compiled import compiled, matrix
+from . import layout as lay
+from .factorisation import solve_factorised
+from .layout import DEPENDENT_T, SEGMENT_T, count, header, part, table
+from .sparse import add_transposed, fill, times
+
+MAX_ENTRY = 10.0  # of a null vector, in multiples of the row left out, beyond which other rows are left out
+MARGIN = 4.0  # the same, relative to the largest entry right after the choice
+REFINEMENTS = 2  # the second solve removes the rounding that comes from the squares of the entries of `Phi_q`
+
+
+@compiled
+def vectors(model, work):
+    """The null vectors by rows, shape (d, nc), after `kkt.factor` orthonormal."""
+    head = header(model)
+    return matrix(work, head[lay.W_NULL], head[lay.DEPENDENT + 1], head[lay.NC])
+
+
+@compiled
+def form(model, work):
+    """Null vectors for the rows left out, from the factors of the others; returns their largest entry, see `_largest_entry`."""
+    N, dependent = vectors(model, work), table(model, lay.DEPENDENT, DEPENDENT_T)
+    W, v, r = part(model, work, lay.W_W), part(model, work, lay.W_V1), part(model, work, lay.W_C1)
+    for k in range(N.shape[0]):
+        n = N[k]
+        fill(n, 0.0)
+        n[dependent[k]["row"]] = 1.0
+        for _ in range(REFINEMENTS):
+            # n -= B_kk^-1 W (W^T n)
+            fill(v, 0.0)
+            add_transposed(W, n, model, v)
+            times(W, v, model, r)
+            _solve_kept(model, work, r)
+            for i in range(n.shape[0]):
+                n[i] -= r[i]
+    return _largest_entry(N, dependent, W, model, r)
+
+
+@compiled
+def _solve_kept(model, work, r):
+    """`r = B_kk^-1 r` in the user's order of the rows, zero in rows that are left out."""
+    rows, y = table(model, lay.ROWS, np.int64), part(model, work, lay.W_C2)
+    for k in range(rows.shape[0]):
+        y[k] = r[rows[k]]
+    solve_factorised(table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64), part(model, work, lay.W_ENV),
+                     part(model, work, lay.W_DIAG), y)
+    for k in range(rows.shape[0]):
+        r[rows[k]] = y[k]
+
+
+@compiled
+def _largest_entry(N, dependent, W, model, lengths):
+    """`max |N_ki| |W_i| / |W_r|`: entries of the null vectors for rows of `W` scaled to length one; `lengths` is overwritten."""
+    segments, largest = table(model, lay.SEGMENT, SEGMENT_T), 0.0
+    fill(lengths, 0.0)
+    for i in range(segments.shape[0]):
+        s = segments[i]
+        for k in range(s["n"]):
+            lengths[s["row"]] += W[s["at"] + k].real ** 2
+    for k in range(N.shape[0]):
+        own = lengths[dependent[k]["row"]].real
+        for i in range(N.shape[1]):
+            size = N[k, i].real ** 2 * lengths[i].real / own
+            if not size <= largest:
+                largest = size
+    return np.sqrt(largest)
+
+
+@compiled
+def orthonormalise(N):
+    """Gram-Schmidt, in place; no conjugation, so it serves the complex step."""
+    for k in range(N.shape[0]):
+        for j in range(k):
+            _subtract(N[j], N[k])
+        s = 0.0 * N[k, 0]
+        for i in range(N.shape[1]):
+            s += N[k, i] * N[k, i]
+        scale = 1.0 / np.sqrt(s)
+        for i in range(N.shape[1]):
+            N[k, i] *= scale
+
+
+@compiled
+def _subtract(unit, x):
+    """`x -= unit (unit . x)`."""
+    s = 0.0 * x[0]
+    for i in range(x.shape[0]):
+        s += unit[i] * x[i]
+    for i in range(x.shape[0]):
+        x[i] -= s * unit[i]
+
+
+@compiled
+def remove(model, work, lam):
+    """`lam -= N N^T lam`: of all multipliers of the same constraint forces those of minimal norm, after `kkt.factor`."""
+    N = vectors(model, work)
+    for k in range(N.shape[0]):
+        _subtract(N[k], lam)
+
+
+@compiled
+def choose(model, work):
+    """Leave out the rows of `W` that remain after as many as there is rank have been taken, each time the longest remainder.
+
+    Only rows that can follow from others take part in the choice. Returns whether all entries of `W` are finite; if not nothing is changed.
+    """
+    nc, d = header(model)[lay.NC], count(model, lay.DEPENDENT)
+    rows, finite = _unit_rows(model, work)
+    if not finite:
+        return False
+    possible, taken = np.zeros(nc, np.bool_), np.zeros(nc, np.bool_)
+    candidates = table(model, lay.CANDIDATE, np.int64)
+    for k in range(candidates.shape[0]):
+        possible[candidates[k]] = True
+    # rows that never follow from others first
+    for k in range(nc):
+        if not possible[k]:
+            _take(k, rows, taken)
+    for _ in range(candidates.shape[0] - d):
+        longest, best = -1.0, 0
+        for i in range(nc):
+            size = -1.0 if taken[i] else _square(rows[i])
+            if size > longest:
+                longest, best = size, i
+        _take(best, rows, taken)
+    _note(taken, model)
+    return True
+
+
+@compiled
+def _unit_rows(model, work):
+    """Rows of `W` (real parts) scaled to length one, dense, and whether they are finite."""
+    segments, W = table(model, lay.SEGMENT, SEGMENT_T), part(model, work, lay.W_W)
+    rows, finite = np.zeros((header(model)[lay.NC], header(model)[lay.NV])), True
+    for i in range(segments.shape[0]):
+        s = segments[i]
+        for k in range(s["n"]):
+            rows[s["row"], s["v"] + k] = W[s["at"] + k].real
+            finite = finite and np.isfinite(W[s["at"] + k].real)
+    for i in range(rows.shape[0]):
+        _scale_to_unit(rows[i])
+    return rows, finite
+
+
+@compiled
+def _square(x):
+    s = 0.0
+    for k in range(x.shape[0]):
+        s += x[k] * x[k]
+    return s
+
+
+@compiled
+def _scale_to_unit(x):
+    size = np.sqrt(_square(x))
+    for k in range(x.shape[0]):
+        x[k] = x[k] / size if size > 0.0 else 0.0
+
+
+@compiled
+def _take(k, rows, taken):
+    """Keep row `k`: take its direction out of the rows that have not been taken."""
+    taken[k] = True
+    _scale_to_unit(rows[k])
+    for i in range(rows.shape[0]):
+        if not taken[i]:
+            _subtract(rows[k], rows[i])
+
+
+@compiled
+def _note(taken, model):
+    """Write the rows that are left out into the tables of the model."""
+    dependent, order, k = table(model, lay.DEPENDENT, DEPENDENT_T), table(model, lay.ROWS, np.int64), 0
+    for at in range(order.shape[0]):
+        if not taken[order[at]]:
+            dependent[k]["row"], dependent[k]["at"] = order[at], at
+            k += 1
