@@ -263,7 +263,7 @@ class Problem:
         """`N^T` as the equations contain it, shape (d, nc), see `regularise`."""
         return lay.records_of(self.model, lay.NULL_SPACE, float).reshape(-1, self.system.nc)
 
-    def follow(self, t, y, turned=FAR):
+    def follow(self, t, y, turned=None):
         """Renew the null space of `Phi_q^T` in the equations if a position coordinate has changed by more than `turned`.
 
         To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Motion and constraint
@@ -273,11 +273,13 @@ class Problem:
         ----------
         t : float
         y : ndarray, shape (n,)
-        turned : float
-            Relative to one and the coordinate.
+        turned : float, optional
+            Relative to one and the coordinate; by default 0.3 or, as friction depends on the multipliers, 0 where there is any.
         """
         if self.regularised and len(self._redundant):
             q = y[self.blocks["q"]]
+            if turned is None:
+                turned = 0.0 if self.system.has_friction else FAR
             if not (np.abs(q - self._null_space_at) <= turned * (1.0 + np.abs(q))).all():
                 self._null_space_at[:] = q
                 ev.factor(t, self._null_space_at, self.model, self._work)

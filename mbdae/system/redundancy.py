@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import layout as lay
-from .assembly import AssemblyError, accelerations, positions, velocities
+from .assembly import AssemblyError, positions, velocities
 
 NEIGHBOURS = 3
 DISTANCE = 0.02  # of a neighbour, relative to the size of the coordinates
@@ -40,8 +40,8 @@ class Redundancy:
     candidates: np.ndarray = field(default_factory=_none)
 
 
-def find_redundancy(system, start):
-    """The redundant constraint equations, as few as at any of some consistent neighbours of `start`.
+def find_redundancy(system, t, q):
+    """The redundant constraint equations, as few as at any of some neighbours of `q` that satisfy the constraints.
 
     Of equations that depend on each other the first ones, in the user's order, are kept. At a singular position more equations depend
     on each other than anywhere else; those are needed next to it and are not counted.
@@ -49,19 +49,22 @@ def find_redundancy(system, start):
     Parameters
     ----------
     system : System
-    start : State
+    t : float
+    q : ndarray, shape (nq,)
+        Positions that satisfy the constraints.
 
     Returns
     -------
     Redundancy
     """
-    if not _suspicious(system, start):
+    pivots = _relative_pivots(system, t, q)
+    if not (pivots < SUSPICIOUS).any():
         return Redundancy()
     if system.nc > MOST_ROWS:
-        return Redundancy(np.array(sorted(system.labels.index(label) for label in start.redundant), dtype=np.int64), np.arange(system.nc))
+        return Redundancy(np.flatnonzero(pivots == 0.0), np.arange(system.nc))
     rng = np.random.default_rng(0)
-    states = [start.q, *(_neighbour(system, start, rng) for _ in range(NEIGHBOURS))]
-    gradients = [system.phi_q(start.t, q).toarray() for q in states if q is not None]
+    states = [q, *(_neighbour(system, t, q, rng) for _ in range(NEIGHBOURS))]
+    gradients = [system.phi_q(t, x).toarray() for x in states if x is not None]
     found = [_dependent(G) for G in gradients]
     rows = min(found, key=len)
     involved = [_involved(G, len(rows)) for G, other in zip(gradients, found) if len(other) == len(rows)]
@@ -75,14 +78,16 @@ def _involved(G, d):
     return (np.abs(N) > NONZERO).any(axis=1)
 
 
-def _suspicious(system, start):
-    """Whether a pivot of the KKT matrix nearly vanishes."""
-    accelerations(system, start.t, start.q, start.v)
+def _relative_pivots(system, t, q):
+    """The pivots of the KKT matrix relative to the diagonal entries, in the user's order of the equations; zero where there is none."""
+    system.solve_kkt(t, q, np.zeros(system.nv), np.zeros(system.nc))
     head, work = system._header, system._work
     W, inverse = (work[head[k]:head[k] + n] for k, n in ((lay.W_W, system.nnz), (lay.W_DIAG, system.nc)))
     row = np.repeat(np.arange(system.nc), np.diff(system.pattern.ptr))
-    diagonal = np.bincount(row, W**2, system.nc)[system.row_order]
-    return bool((SUSPICIOUS * diagonal * inverse > 1.0).any() or (inverse == 0.0).any())
+    scaled = np.bincount(row, W**2, system.nc)[system.row_order] * inverse
+    pivots = np.zeros(system.nc)
+    pivots[system.row_order] = np.divide(1.0, scaled, out=np.zeros(system.nc), where=scaled != 0.0)
+    return pivots
 
 
 def _dependent(G):
@@ -100,14 +105,16 @@ def _dependent(G):
     return np.array(found, dtype=np.int64)
 
 
-def _neighbour(system, start, rng):
+def _neighbour(system, t, q, rng):
     """Consistent positions a little further along a random motion; `None` where there are none."""
-    rest = velocities(system, start.t, start.q, np.zeros(system.nv))
-    v = velocities(system, start.t, start.q, rng.normal(size=system.nv)) - rest
+    try:
+        v = velocities(system, t, q, rng.normal(size=system.nv)) - velocities(system, t, q, np.zeros(system.nv))
+    except AssemblyError:
+        return None
     speed = np.abs(v).max()
     if speed <= 1e-9:
         return None
     try:
-        return positions(system, start.t, system.retract(start.q, v * (DISTANCE * (np.abs(start.q).max() or 1.0) / speed)))
+        return positions(system, t, system.retract(q, v * (DISTANCE * (np.abs(q).max() or 1.0) / speed)))
     except AssemblyError:
         return None

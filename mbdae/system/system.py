@@ -10,7 +10,7 @@ from ..model.geometry import Geometry, Sketch
 from ..model.mechanism import Mechanism
 from . import evaluate as ev
 from . import layout as lay
-from .assembly import assemble, consistent
+from .assembly import assemble, positions
 from .build import build
 from .callbacks import Callbacks
 from .excitations import Excitations, checked_excitation
@@ -164,7 +164,7 @@ class System:
         From then on the KKT matrix does without as many. Empty where no consistent start can be found.
         """
         try:
-            found = find_redundancy(self, consistent(self, 0.0, *self.initial_guess()))
+            found = find_redundancy(self, 0.0, positions(self, 0.0, self.initial_guess()[0]))
         except Exception:  # of assembly or of a user function: whoever needs that state will meet it again
             self.callbacks.forget()
             return Redundancy()

@@ -1,0 +1,180 @@
+"""Random mechanisms through several methods and forms: `python -m tests.random_mechanisms SEED COUNT [planar|spatial]`.
+
+Trees and closed loops of one to six bodies with springs, all constraints satisfied in the positions given. Loops of planar bodies are
+closed without counting degrees of freedom, so that some pieces are rigid and held by more equations than are independent. Each method is
+compared with one that leaves no row out: accelerations from NumPy's least squares of the whole KKT matrix.
+"""
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+import mbdae
+from mbdae.adapters.scipy import SolveIvp
+from mbdae.adapters.sundae import Ida
+from mbdae.status import Status
+
+from .linkages import GROUND, reference
+
+T_END = 0.4
+RTOL = ATOL = 1e-8
+METHODS = (("DOP853", SolveIvp("DOP853"), "ode"), ("Ida index 1", Ida(), "index1"), ("Ida GGL", Ida(), "ggl"),
+           ("Bdf Gear", mbdae.Bdf(), "gear"), ("Bdf index 2", mbdae.Bdf(), "index2"),
+           ("RosenbrockNystrom", mbdae.RosenbrockNystrom(), None),
+           ("NullSpaceNewmark", mbdae.NullSpaceNewmark(h=1e-3), None), ("ProjectedGauss", mbdae.ProjectedGauss(h=1e-3, stages=3), None))
+SECOND_ORDER = ("NullSpaceNewmark",)
+LOOSE = 2e-3  # error of these, relative to positions and velocities
+ROWS = {"Revolute": 5, "Spherical": 3, "Universal": 4, "Cylindrical": 4, "Translational": 5, "Rod": 1}
+
+
+def planar(rng):
+    """Planar bodies on pins and rods; some loops are rigid pieces with redundant equations, as long as something moves."""
+    n = int(rng.integers(2, 6))
+    places, angles = rng.normal(size=(n, 2)), rng.uniform(-np.pi, np.pi, n)
+    bodies = [mbdae.PlanarBody(f"b{k}", *(float(x) for x in 10 ** rng.uniform((-0.5, -1.5), (0.5, 0))), tuple(places[k]), angles[k])
+              for k in range(n)]
+
+    def local(name, point):
+        if name == GROUND:
+            return tuple(point)
+        k = int(name[1:])
+        c, s = np.cos(angles[k]), np.sin(angles[k])
+        return tuple(np.array([[c, s], [-s, c]]) @ (point - places[k]))
+
+    def pin(name, i, j):
+        point = 0.5 * rng.normal(size=2)
+        return mbdae.PlanarRevolute(name, i, j, local(i, point), local(j, point))
+
+    joints = [pin(f"j{k}", GROUND if k == 0 or rng.random() < 0.3 else f"b{rng.integers(k)}", f"b{k}") for k in range(n)]
+    for k in range(int(rng.integers(0, 3))):
+        i, j = rng.choice(n, 2, replace=False)
+        joints.append(pin(f"c{k}", f"b{i}", f"b{j}"))
+    springs = [mbdae.TSDA(f"s{k}", GROUND, f"b{rng.integers(n)}", s_i=(*rng.normal(size=2), 0), s_j=(*(0.2 * rng.normal(size=2)), 0),
+                          k=float(10 ** rng.uniform(0, 2)), c=0.1, l0=0.5) for k in range(int(rng.integers(0, 2)))]
+    return mbdae.Mechanism("planar", bodies, joints, forces=springs, gravity=(0, -9.81, 0))
+
+
+def spatial(rng):
+    """Rigid bodies in trees and loops; a loop is closed where degrees of freedom are left, and sometimes by one joint too many."""
+    n = int(rng.integers(1, 6))
+    places, turns = rng.normal(size=(n, 3)), [_quaternion(rng) for _ in range(n)]
+    bodies = []
+    for k in range(n):
+        mass, J = float(10 ** rng.uniform(-1, 1)), np.sort(rng.uniform(0.05, 0.3, 3))
+        J[2] = min(J[2], 0.95 * (J[0] + J[1]))
+        bodies.append(mbdae.RigidBody(f"b{k}", mass, tuple(mass * J), tuple(places[k]), tuple(turns[k])))
+
+    def local(name, x, point=True):
+        if name == GROUND:
+            return tuple(x)
+        k = int(name[1:])
+        return tuple(mbdae.model.rotations.to_matrix(turns[k]).T @ (x - places[k] if point else x))
+
+    def joint(name, i, j, kind):
+        p = rng.normal(size=3)
+        points = {"s_i": local(i, p), "s_j": local(j, p)}
+        a = _unit(rng)
+        if kind == "Rod":
+            end = p + 0.5 * a
+            return mbdae.Rod(name, i, j, s_i=local(i, p), s_j=local(j, end), length=float(np.linalg.norm(end - p)))
+        if kind == "Spherical":
+            return mbdae.Spherical(name, i, j, **points)
+        b = np.cross(a, _unit(rng)) if kind == "Universal" else a
+        b /= np.linalg.norm(b)
+        return getattr(mbdae, kind)(name, i, j, **points, a_i=local(i, a, False), a_j=local(j, b, False))
+
+    kinds = ("Revolute", "Revolute", "Spherical", "Universal", "Cylindrical", "Translational", "Rod")
+    joints = [joint(f"j{k}", GROUND if k == 0 or rng.random() < 0.2 else f"b{rng.integers(k)}", f"b{k}", kinds[rng.integers(len(kinds))])
+              for k in range(n)]
+    left = 6 * n - sum(ROWS[type(j).__name__] for j in joints)
+    for k in range(int(rng.integers(0, 3)) if n > 1 else 0):
+        i, j = rng.choice(n, 2, replace=False)
+        kind = ("Spherical", "Rod", "Revolute", "Universal")[rng.integers(4)]
+        if left - ROWS[kind] >= 1 or rng.random() < 0.2:
+            joints.append(joint(f"c{k}", f"b{i}", f"b{j}", kind))
+            left -= ROWS[kind]
+    springs = [mbdae.TSDA(f"s{k}", GROUND, f"b{rng.integers(n)}", s_i=tuple(rng.normal(size=3)), s_j=tuple(0.2 * rng.normal(size=3)),
+                          k=float(10 ** rng.uniform(0, 2)), c=0.1, l0=0.5) for k in range(int(rng.integers(0, 2)))]
+    return mbdae.Mechanism("spatial", bodies, joints, forces=springs, gravity=(0, 0, -9.81))
+
+
+def _unit(rng):
+    x = rng.normal(size=3)
+    return x / np.linalg.norm(x)
+
+
+def _quaternion(rng):
+    x = rng.normal(size=4)
+    return x / np.linalg.norm(x)
+
+
+MAKERS = {"planar": planar, "spatial": spatial}
+
+
+def thrown(mechanism, rng):
+    """The system and a start with a random velocity; `None` if nothing can move, or it starts too near a singular position."""
+    s = mbdae.System(mechanism)
+    q, _ = s.initial_guess()
+    if s.freedom == 0:
+        return None
+    sizes = np.linalg.svd(s.phi_q(0.0, q).toarray(), compute_uv=False)
+    rank = s.nc - len(s.dependent)
+    if rank and sizes[rank - 1] < 2e-2 * sizes[0]:
+        return None
+    return s, mbdae.assemble(s, q=q, v=rng.normal(size=s.nv))
+
+
+@dataclass
+class Verdict:
+    """What one method made of one mechanism; `error` relative to the error allowed."""
+
+    method: str
+    status: Status
+    error: float
+    message: str
+
+
+def judged(system, start, methods=METHODS):
+    """A `Verdict` for each method, and whether the motion is too sensitive to be judged: two tolerances of the reference differ."""
+    want, coarse = (reference(system, T_END, start, rtol) for rtol in (1e-11, 1e-9))
+    if np.abs(want - coarse).max() > 1e-7:
+        return [], True
+    verdicts = []
+    for name, method, form in methods:
+        found = mbdae.solve(system, method, (0.0, T_END), formulation=form, state=start, rtol=RTOL, atol=ATOL)
+        scale = 1.0 + np.abs(want).max()
+        allowed = LOOSE * (scale + np.abs(found.v).max()) if name in SECOND_ORDER else 100 * RTOL * scale
+        error = np.abs(system.difference(found.q[-1], want)).max() if found.success else np.nan
+        verdicts.append(Verdict(name, found.status, error / allowed, found.message))
+    return verdicts, False
+
+
+def cases(kind, seed, count):
+    """`(number, system, start)` of the random mechanisms that can be judged."""
+    for k in range(count):
+        rng = np.random.default_rng((seed, k))
+        found = thrown(MAKERS[kind](rng), rng)
+        if found is not None:
+            yield (k, *found)
+
+
+def main(seed, count, kind="spatial"):
+    """Print every case that is not right, and how many there were."""
+    tally = Counter()
+    for k, s, start in cases(kind, seed, count):
+        verdicts, sensitive = judged(s, start)
+        tally["sensitive" if sensitive else "judged"] += 1
+        tally["redundant"] += bool(len(s.dependent)) and not sensitive
+        for v in verdicts:
+            if v.status == Status.SUCCESS and v.error <= 1.0:
+                continue
+            tally["wrong" if v.status == Status.SUCCESS else "failed"] += 1
+            print(f"{kind} {seed}/{k}: {v.method} {v.status.name}, error {v.error:.1e} of what is allowed, "
+                  f"{len(s.dependent)} redundant; {v.message[:90]}", flush=True)
+    print(dict(tally))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

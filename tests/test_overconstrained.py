@@ -1,0 +1,124 @@
+"""Mechanisms with redundant constraints that turn: every method and form gives the motion, with multipliers of minimal norm."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+import mbdae
+from mbdae.methods import FAMILIES, find
+from mbdae.system import evaluate as ev
+from mbdae.system import layout as lay
+
+from .linkages import LINKAGES, door, reference
+
+T_END = {"door": 1.2, "bennett": 1.0, "sarrus": 0.4, "goldberg": 0.6, "myard": 0.6}
+STEP = {"HalfImplicit": 1e-4, "FullyImplicit": 1e-4}
+FIRST_ORDER = 2e-3  # error of the methods of order one with these steps, relative to the largest velocity
+RTOL, ATOL = 1e-7, 1e-9
+
+
+@cache
+def system(name):
+    return mbdae.System(LINKAGES[name]())
+
+
+@cache
+def exact(name):
+    return reference(system(name), T_END[name])
+
+
+def run(name, method, form, t_end=None):
+    found = find(method)
+    fixed = {"h": STEP.get(found.family.name, 5e-4)} if found.control == "h" else {}
+    return mbdae.solve(system(name), found.make(**fixed), (0.0, t_end or T_END[name]), formulation=form, rtol=RTOL, atol=ATOL)
+
+
+def check(name, method, form):
+    s, found = system(name), run(name, method, form)
+    assert found.success, found.message
+    error = np.abs(found.q[-1] - exact(name)).max()
+    fixed = find(method).control == "h"
+    assert error < (FIRST_ORDER * np.abs(found.v).max() if fixed else 100 * RTOL * (1.0 + np.abs(found.q[-1]).max())), error
+    G = s.phi_q(found.t[-1], found.q[-1])
+    N = null_space(G.toarray().T, rcond=1e-5)
+    assert N.shape[1] == len(s.dependent)
+    assert np.abs(N.T @ found.lam[-1]).max() < 1e-10 * np.abs(found.lam[-1]).max()
+
+
+FAST = [("Ida", "index1"), ("Ida", "ggl"), ("Ida", "gear"), ("Bdf", "index2"), ("SolveIvp:DOP853", "ode"), ("RosenbrockNystrom", None),
+        ("NullSpaceNewmark", None), ("ProjectedGauss:3", None), ("HalfImplicit", None)]
+
+
+@pytest.mark.parametrize(("method", "form"), FAST)
+@pytest.mark.parametrize("name", ["door", "bennett"])
+def test_linkages_that_turn(name, method, form):
+    check(name, method, form)
+
+
+def everything():
+    for family in FAMILIES:
+        for variant in family.variants or (None,):
+            name = f"{family.name}:{variant}" if variant else family.name
+            yield from ((name, form) for form in family.forms(variant) or (None,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "form"), everything())
+@pytest.mark.parametrize("name", LINKAGES)
+def test_linkages_that_turn_with_every_method(name, method, form):
+    check(name, method, form)
+
+
+def test_the_equations_left_out_change_on_the_way_and_the_rank_is_kept():
+    s = system("door")
+    model, work = s.model, s.workspace()
+    chosen = set()
+    for q in mbdae.solve(door("revolute"), find("SolveIvp:DOP853").make(), (0.0, 3.0), formulation="ode", every=5).q:
+        assert ev.factor(0.0, q, model, work) == 1
+        chosen.add(int(lay.records_of(model, lay.DEPENDENT, lay.DEPENDENT_T)["row"][0]))
+    assert len(chosen) > 1
+    assert lay.records_of(s.model, lay.DEPENDENT, lay.DEPENDENT_T)["row"][0] == s.dependent[0]  # the system's own tables stay as they are
+
+
+def test_solutions_do_not_depend_on_the_equations_left_out(rng):
+    """After a way on which other equations have been left out, and with a fresh copy of the tables."""
+    s = system("bennett")
+    q = exact("bennett")
+    used, fresh = s.model, s.model
+    for x in run("bennett", "SolveIvp:DOP853", "ode").q:
+        ev.factor(0.0, x, used, s.workspace())
+    b, c = rng.normal(size=s.nv), s.phi_q(0.0, q) @ rng.normal(size=s.nv)
+    (x, lam, lost), (y, mu, same) = (ev.solve_kkt(0.0, q, b, c, model, s.workspace()) for model in (used, fresh))
+    assert lost == same == 3
+    np.testing.assert_allclose(x, y, atol=1e-11 * np.abs(x).max())
+    np.testing.assert_allclose(lam, mu, atol=1e-11 * np.abs(lam).max())
+    N = null_space(s.phi_q(0.0, q).toarray().T, rcond=1e-7)
+    assert np.abs(N.T @ lam).max() < 1e-12 * np.abs(lam).max()
+
+
+def test_contradictory_right_hand_sides_are_shared_by_all_equations(rng):
+    """`x` satisfies `Phi_q x = c` but for the part of `c` in the null space of `Phi_q^T`."""
+    s = system("bennett")
+    q, b, c = s.start.q, rng.normal(size=s.nv), rng.normal(size=s.nc)
+    x, _, _ = s.solve_kkt(0.0, q, b, c)
+    G = s.phi_q(0.0, q)
+    N = null_space(G.toarray().T)
+    np.testing.assert_allclose(G @ x, c - N @ (N.T @ c), atol=1e-11)
+
+
+def test_a_singular_position_is_still_one():
+    """A flat Bennett's linkage would be one; here the door's leaf on three ball joints in a line, of which the last fixes nothing new."""
+    m = door()
+    more = mbdae.Spherical("hinge 3", "frame", "leaf", s_i=(0.2, 0, 0.1), s_j=(-0.3, 0, 0.1))
+    s = mbdae.System(mbdae.Mechanism("door", m.bodies, [*m.joints, more], gravity=m.gravity))
+    assert len(s.dependent) == 4 and s.freedom == 4
+    found = mbdae.solve(s, find("RosenbrockNystrom").make(), (0.0, T_END["door"]), rtol=RTOL, atol=ATOL)
+    assert found.success and np.abs(found.q[-1] - exact("door")).max() < 1e-5
+
+
+def test_the_tables_of_a_system_cannot_be_changed_from_outside():
+    s = system("door")
+    s.model[:] = 0
+    assert s.model.any()
