@@ -10,7 +10,8 @@ from .problems import ALIASES, FORMULATIONS, StateSpace
 from .problems.base import Problem
 from .restarts import integrate_in_charts
 from .solution import Solution
-from .system.assembly import State, assemble
+from .system.assembly import State
+from .system.start import check_state, start_at
 from .system.system import System
 from .trajectory import DenseOutput
 
@@ -180,7 +181,7 @@ def _start(system, t0, state, q0, v0):
     if state is None and q0 is None and v0 is None and t0 == 0.0:
         return system.start
     if state is None:
-        return assemble(system, t0, q0, v0)
+        return start_at(system, t0, q0, v0)
     if not isinstance(state, State):
         raise ValueError(f"state must be a State, as assemble returns it, got {type(state).__name__}")
     if q0 is not None or v0 is not None:
@@ -193,6 +194,7 @@ def _start(system, t0, state, q0, v0):
             raise ValueError(f"state.{name} must have shape ({n},), got {x.shape}")
         if not np.isfinite(x).all():
             raise ValueError(f"state.{name} must be finite, got {x}")
+    check_state(system, state)
     return state
 
 

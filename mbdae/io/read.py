@@ -17,6 +17,7 @@ from .description import (
     MOTION,
     MOTIONS,
     NUMBER,
+    RATES,
     SECTIONS,
     SWITCH,
     TEXT,
@@ -215,11 +216,11 @@ def _value(value, kind, place, wanted=""):
         if not isinstance(value, bool):
             raise DescriptionError(f"must be true or false, got {_seen(value)}", place)
         return value
-    if kind not in (VECTOR, MATRIX, TEXTS, MOTIONS):
+    if kind not in (VECTOR, MATRIX, TEXTS, MOTIONS, RATES):
         raise DescriptionError("is a Python function, which a file cannot hold; add it after loading", place)
     if not isinstance(value, list):
         raise DescriptionError(f"must be a list of {wanted}, got {_seen(value)}", place)
-    one = {TEXTS: _text, MOTIONS: _motion}.get(kind, _number)
+    one = {TEXTS: _text, MOTIONS: _motion, RATES: _rate}.get(kind, _number)
     if kind == MATRIX:
         if len(value) not in (3, 4):
             raise DescriptionError(f"must be a list of {wanted}, got {_seen(value)}", place)
@@ -240,6 +241,10 @@ def _number(value, place):
     if not math.isfinite(value):
         raise DescriptionError(f"must be a finite number, got {value}", place)
     return value
+
+
+def _rate(value, place):
+    return None if value is None else _number(value, place)
 
 
 def _text(value, place):
