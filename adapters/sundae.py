@@ -87,7 +87,7 @@ class _WithoutReports:
 
 
 def _crossing(problem, state, t_end):
-    """Time itself is the clock of a run forward; backward it would be, too, were it not for first steps, which the package wants positive."""
+    """Forward the clock of the solver is time itself; backward it runs from zero, as the package takes positive first steps only."""
     return Crossing(problem) if t_end > state.t else Crossing(problem, t0=state.t, direction=-1)
 
 

@@ -1,4 +1,4 @@
-"""Starts at any time: driven angles on the branch of their drivers, guesses that follow the drivers, mechanisms that go on as from t = 0."""
+"""Starts at any time: driven angles on the branch of their drivers, guesses that follow the drivers, runs that go on as from t = 0."""
 
 import math
 from dataclasses import replace
@@ -36,8 +36,8 @@ def assert_turned(x, wanted):
     assert abs(math.remainder(angle(x) - wanted, TURN)) < 1e-12
 
 
-def turning(f=mbdae.Polynomial((0.0, TURN))):
-    return mbdae.System(crank(f))
+def turning():
+    return mbdae.System(crank(mbdae.Polynomial((0.0, TURN))))
 
 
 # --- driven angles ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from .assembly import AssemblyError, velocities
 from .branches import joint_rows
 
 CONTRADICTION = 1e-3  # relative; published initial velocities are often printed with six digits
+AT_REST = 1e-7  # of the largest velocity of the mechanism: what is slower may be rounding
+NOTHING = 1e-10  # m/s or rad/s that are rest, whatever the others do
 DETERMINED = 1e-11  # share of a given component, in the mass metric, below which the constraints leave it no freedom
 DENSE = 500  # given components up to which their matrix is formed
 
@@ -98,8 +100,9 @@ def check_given(system, t, q, guess, v):
 
 
 def _sizes(G, speeds):
-    """The size of each row of `Phi_q v`: that of the row times the largest velocity of the bodies that it connects."""
+    """The size of each row of `Phi_q v`: that of the row times the largest velocity of the bodies that it connects, or `AT_REST` of all."""
     fastest = np.maximum.reduceat(np.append(speeds[G.indices], 0.0), G.indptr[:-1])
+    fastest = np.maximum(fastest, max(AT_REST * speeds.max(initial=0.0), NOTHING))
     return csr_array((np.abs(G.data), G.indices, G.indptr), shape=G.shape).sum(axis=1) * fastest
 
 
