@@ -47,5 +47,5 @@ def assemble(target: Mechanism | System, t: float = 0.0, q: np.ndarray | None = 
     if isinstance(target, Mechanism):
         target = System(target)
     if not isinstance(target, System):
-        raise ValueError(f"assemble: the target must be a Mechanism or System, got {type(target).__name__}")
+        raise ValueError(f"assemble: the target must be a Mechanism or System, got {type(target).__name__}; it is the first argument")
     return start_at(target, t, q, v)

@@ -4,9 +4,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .calls import check_order, warn_of_tolerance
 from .events import Watch, as_events, find_events
 from .model.mechanism import Mechanism
-from .problems import ALIASES, FORMULATIONS, StateSpace
+from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
 from .restarts import integrate_in_charts
 from .solution import Solution
@@ -62,6 +63,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     Exception
         Whatever a user function raises, unchanged.
     """
+    check_order(target, method, t_span)
     _check_method(method)
     problem = _problem(target, method, formulation)
     system = problem if isinstance(problem, System) else problem.system
@@ -70,6 +72,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ValueError(f"every must be a positive integer, got {every!r}")
     _check_tolerances(rtol, atol)
+    warn_of_tolerance(rtol)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
     events = None if events is None else as_events(events)
@@ -114,7 +117,7 @@ def _told_what_is_missing(method):
 
 def _problem(target, method, formulation):
     """The system, or the problem in the form that was asked for or that suits the method."""
-    formulation = ALIASES.get(formulation, formulation)
+    formulation = None if formulation is None else form_called(formulation)
     if isinstance(target, Problem):
         if formulation not in (None, target.formulation):
             raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} cannot be had")
@@ -128,8 +131,6 @@ def _problem(target, method, formulation):
     if formulation is None:
         _check_formulation(method, next(iter(method.formulations), "index3"))
         return FORMULATIONS[method.formulations[0]](target) if method.formulations else target
-    if formulation not in FORMULATIONS:
-        raise ValueError(f"unknown formulation {formulation!r}; there are {', '.join(FORMULATIONS)}")
     _check_formulation(method, formulation)
     return FORMULATIONS[formulation](target) if method.formulations else target
 

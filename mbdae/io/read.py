@@ -1,6 +1,5 @@
 """From a file to a `Mechanism`: every value is checked for its kind, the dataclasses check the rest."""
 
-import difflib
 import math
 import operator
 import re
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..model.bodies import GROUND
 from ..model.mechanism import Mechanism
+from ..spelling import guess
 from . import syntax
 from .description import (
     FORMAT,
@@ -135,7 +135,7 @@ def _typed(value, known, place, hint):
         raise DescriptionError(f"field 'type' is missing; known types are {', '.join(known)}", place)
     name = _value(value["type"], TEXT, f"{place}.type")
     if name not in known:
-        raise DescriptionError(f"unknown type {_short(name)}{hint(name) or _guess(name, known)}; known types are {', '.join(known)}",
+        raise DescriptionError(f"unknown type {_short(name)}{hint(name) or guess(name, known)}; known types are {', '.join(known)}",
                                f"{place}.type")
     cls = known[name]
     fields = fields_of(cls)
@@ -154,7 +154,7 @@ def _given(value, fields, place, others, owner):
         raise DescriptionError(f"{_short(value.twice)} appears twice; keep one of them", place)
     for key in value:
         if key not in fields and key not in others:
-            raise DescriptionError(f"unknown field {_short(key)}{_guess(key, fields)}; {owner} has {', '.join([*others, *fields])}", place)
+            raise DescriptionError(f"unknown field {_short(key)}{guess(key, fields)}; {owner} has {', '.join([*others, *fields])}", place)
     for field in fields.values():
         if field.required and field.name not in value:
             needed = ", ".join([*others, *(f.name for f in fields.values() if f.required)])
@@ -284,7 +284,7 @@ def _check_references(parts):
             for field, what, known in (("i", "body", bodies), ("j", "body", bodies), ("body", "body", bodies), ("joint", "joint", joints)):
                 name = getattr(element, field, None)
                 if name is not None and name not in known:
-                    reason = f"there is no {what} {_short(name)}{_guess(name, known) or _list(known)}"
+                    reason = f"there is no {what} {_short(name)}{guess(name, known) or _list(known)}"
                     raise DescriptionError(reason, f"{section}[{k}].{field}")
 
 
@@ -306,11 +306,6 @@ def _seen(value):
 
 def _short(text):
     return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _guess(name, known):
-    close = difflib.get_close_matches(name, known, 1) if len(name) <= 60 else []
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _list(names):

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..model.geometry import Geometry, Sketch
 from ..model.mechanism import Mechanism
+from ..spelling import guess
 from . import evaluate as ev
 from . import layout as lay
 from .build import build
@@ -233,7 +234,8 @@ class System:
         """Where a body's coordinates stand: a slice of `q` and a slice of `v`."""
         names = [b.name for b in self.mechanism.bodies] if self.mechanism is not None else []
         if body not in names:
-            raise ValueError(f"{self.name}: there is no body {body!r}; there are {', '.join(names) or 'none with names'}")
+            known = ", ".join(names) or "none with names"
+            raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {known}")
         record = self._bodies[names.index(body)]
         q, v, rigid = int(record["q"]), int(record["v"]), record["kind"] == lay.RIGID
         return slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3))
@@ -325,7 +327,8 @@ class System:
 def _array(x, n, what):
     x = np.ascontiguousarray(x, dtype=float)
     if x.shape != (n,):
-        raise ValueError(f"{what} must have shape ({n},), got {x.shape}")
+        hint = "" if x.size != 1 else ", a single number: is it the time, which comes first?"
+        raise ValueError(f"{what} must have shape ({n},), got {x.shape}{hint}")
     return x
 
 
