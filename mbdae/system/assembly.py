@@ -9,6 +9,7 @@ from . import layout as lay
 
 POSITION_TOLERANCE = 1e-13
 MAX_ITERATIONS = 60
+LARGEST = 0.1  # rad or m of a step on which the branch is kept
 FRICTION_ITERATIONS = 200
 
 
@@ -55,22 +56,29 @@ def positions(system, t, guess):
     return polished(system, t, _drawn(system, t, q, guess)[0]) if stuck else q
 
 
-def nearest_from(system, t, q, guess):
-    """Positions nearest to the guess in the mass metric, searched from consistent ones `q`; `None` if Newton's method gets stuck."""
-    try:
-        found, stuck = _drawn(system, t, q, guess)
-        return None if stuck else polished(system, t, found)
-    except AssemblyError:
-        return None
+def approached(system, t, q, guess):
+    """Positions as near to the guess in the mass metric as steps of limited size lead from consistent ones `q`, on their branch."""
+    for _ in range(MAX_ITERATIONS):
+        d, x = _newton_step(system, t, q, guess, system.phi(t, q))
+        size = np.abs(d).max(initial=0.0)
+        if size < 1e-9 * (1.0 + np.abs(x).max(initial=0.0)):
+            break
+        q = polished(system, t, system.retract(q, d * min(1.0, LARGEST / size)))
+    return q
+
+
+def _newton_step(system, t, q, guess, residual):
+    """The step towards the nearest positions, and the displacement from the guess."""
+    x = system.difference(q, guess)
+    pull = _transported(system, system.mass_times(t, guess, x), x)
+    return system.solve_kkt(t, q, -pull, -residual)[0], x
 
 
 def _drawn(system, t, q, guess):
     """Newton steps from `q` towards the nearest positions, and whether they got stuck on the way."""
     residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
-        x = system.difference(q, guess)
-        pull = _transported(system, system.mass_times(t, guess, x), x)
-        d, _, _ = system.solve_kkt(t, q, -pull, -residual)
+        d, x = _newton_step(system, t, q, guess, residual)
         if _norm(residual) < _tolerance(q) and np.abs(d).max() < 1e-9 * (1.0 + np.abs(x).max()):
             break
         better = _damped(system, t, q, d, residual)

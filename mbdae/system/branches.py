@@ -15,7 +15,7 @@ from ..model.mechanism import Mechanism
 from ..model.motions import Constant, Function, Polynomial
 from ..model.primitives import D, Turn
 from ..model.rotations import to_matrix
-from .assembly import AssemblyError, nearest_from, polished, positions
+from .assembly import AssemblyError, approached, polished, positions
 from .continuation import follow
 
 VAGUE = 1e-6  # part of a unit vector in the plane of an angle below which there is no angle
@@ -121,8 +121,11 @@ def _led(system, t, guess):
 
 def near_guess(system, t, q, guess):
     """Of the positions on the branch of `q` those nearest to the guess in the mass metric, or `q` itself if they are not found."""
-    found = nearest_from(system, t, q, guess)
-    return q if found is None or off_branch(system, t, found) else found
+    try:
+        found = approached(system, t, q, guess)
+    except AssemblyError:
+        return q
+    return q if off_branch(system, t, found) else found
 
 
 def _ramped(system, s, guess):
