@@ -10,9 +10,13 @@ def closest(name: object, known: Iterable[str]) -> str | None:
     """The known name that differs in upper and lower case, hyphens, underscores or spaces only, or else by a few characters."""
     if not isinstance(name, str) or len(name) > LONGEST:
         return None
-    by_letters = {_letters(k): k for k in reversed(list(known))}
-    found = get_close_matches(_letters(name), by_letters, 1)
-    return by_letters[found[0]] if found else None
+    names = list(known)
+    for simplified in (_letters, str.lower):
+        spelled = {simplified(k): k for k in reversed(names)}
+        found = get_close_matches(simplified(name), spelled, 1)
+        if found:
+            return spelled[found[0]]
+    return None
 
 
 def guess(name: object, known: Iterable[str]) -> str:
