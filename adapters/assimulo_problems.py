@@ -8,7 +8,7 @@ from mbdae.boundary import FATAL, GOOD, Crossing, SolverFailure
 from mbdae.problems import Overdetermined, UnderlyingODE
 from mbdae.status import Status
 from mbdae.system import layout as lay
-from mbdae.system.assembly import assemble
+from mbdae.system.start import start_at
 
 from . import storage
 from .assimulo_support import SOLVERS
@@ -278,7 +278,7 @@ def _kind(name):
 
 def _native(kind, problem, t0, state, crossing):
     crossing = Crossing(problem, keeps=True) if crossing is None else crossing
-    state = assemble(problem.system, t0) if state is None else state
+    state = start_at(problem.system, t0) if state is None else state
     if state.t != t0:
         raise ValueError(f"the state belongs to t = {state.t:g}, the problem begins at t0 = {t0:g}")
     native = _kind(kind)(t0=crossing.clock(t0), name=problem.system.name)

@@ -45,19 +45,19 @@ def availability():
 
 
 class _Stepper:
-    """One internal step at a time, and interpolation within the last one."""
+    """One internal step at a time, and interpolation within the last one, by the clock of the solver."""
 
-    def __init__(self, solver, t_end, place=None):
-        self.solver, self.t_end, self.place, self.last = solver, t_end, place, None
+    def __init__(self, solver, run, place=None):
+        self.solver, self.crossing, self.end, self.place, self.last = solver, run.crossing, run.crossing.clock(run.t_end), place, None
 
     def step(self):
-        return self._state(self._call("onestep", self.t_end))
+        return self._state(self._call("onestep", self.end))
 
     def at(self, t):
-        return self._state(self._call("normal", t))[1:]
+        return self._state(self._call("normal", self.crossing.clock(t)))[1:]
 
-    def _call(self, mode, t):
-        result = self.solver.step(t, mode, self.t_end)
+    def _call(self, mode, s):
+        result = self.solver.step(s, mode, self.end)
         if not result.success:
             raise SolverFailure(_status(result.message), f"SUNDIALS: {result.message}")
         self.last = result
@@ -67,7 +67,7 @@ class _Stepper:
         y, yd = (None if x is None else np.array(x).reshape(-1) for x in (result.y, getattr(result, "yp", None)))
         if self.place is not None:
             y, yd = y[self.place], yd[self.place]
-        return float(np.ravel(result.t)[-1]), y, yd
+        return self.crossing.time(float(np.ravel(result.t)[-1])), y, self.crossing.rate(yd)
 
 
 class _WithoutReports:
@@ -84,6 +84,11 @@ class _WithoutReports:
 
     def __getattr__(self, name):
         return getattr(self._stream, name)
+
+
+def _crossing(problem, state, t_end):
+    """Forward the clock of the solver is time itself; backward it runs from zero, as the package takes positive first steps only."""
+    return Crossing(problem) if t_end > state.t else Crossing(problem, t0=state.t, direction=-1)
 
 
 def _keep_forever(solver):
@@ -132,11 +137,11 @@ class _Sundials:
     def _carry_out(self, solver, run, start, place=None):
         """Initialise the solver, step it to the end, and return what it has cost."""
         begin = time.perf_counter()
-        stepper = _Stepper(solver, run.t_end, place)
+        stepper = _Stepper(solver, run, place)
         os.environ.setdefault("SUNLOGGER_WARNING_FILENAME", os.devnull)  # SUNDIALS would print its warnings
 
         def integrate():
-            solver.init_step(run.t, *start)
+            solver.init_step(run.crossing.clock(run.t), start[0], *map(run.crossing.rate, start[1:]))
             run.pull(stepper)
 
         try:
@@ -179,7 +184,7 @@ class Ida(_Sundials):
         """See `mbdae.method`."""
         from sksundae.ida import IDA
 
-        crossing = Crossing(problem)
+        crossing = _crossing(problem, state, t_end)
         arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
         arguments["first_step"] = self.first_step or arguments["first_step"]
         with warnings.catch_warnings():
@@ -231,7 +236,7 @@ class Cvode(_Sundials):
         """See `mbdae.method`."""
         from sksundae.cvode import CVODE
 
-        crossing = Crossing(problem)
+        crossing = _crossing(problem, state, t_end)
         arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
         order = self.max_order if self.multistep == "BDF" or self.max_order != 5 else 12
         solver = CVODE(**arguments, method=self.multistep, max_order=order, first_step=self.first_step, max_step=self.max_step)

@@ -4,6 +4,7 @@ A `Mechanism` (bodies, joints, drivers, forces) becomes a `System` (its equation
 with any method, a `Solution`.
 """
 
+from .assemble import assemble
 from .integrators.bdf import Bdf
 from .integrators.fully_implicit import FullyImplicit
 from .integrators.gauss.methods import ProjectedGauss
@@ -51,7 +52,7 @@ from .solution import Solution
 from .solve import solve
 from .status import Statistics, Status
 from .symbolic import from_sympy
-from .system.assembly import AssemblyError, State, assemble
+from .system.assembly import AssemblyError, State
 from .system.system import System
 
 __version__ = "0.1.0"

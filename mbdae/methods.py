@@ -10,6 +10,7 @@ from importlib import import_module
 
 from .integrators.structural.formula import RULES
 from .problems import ALIASES, FORMULATIONS
+from .spelling import closest, guess
 
 FORM_TITLES = {"index3": "index 3", "ggl": "GGL", "gear": "Gear", "index2": "index 2", "index1": "index 1", "mass": "mass matrix",
                "overdetermined": "overdetermined", "ode": "ODE", "partition": "partitioned", "tangent": "tangent plane"}
@@ -190,7 +191,7 @@ def find(text):
     name, *parts = (part.strip() for part in text.split(":"))
     family = _match(name, [f.name for f in FAMILIES])
     if family is None:
-        raise ValueError(f"there is no method {text!r}; there are {', '.join(f.name for f in FAMILIES)}")
+        raise ValueError(f"there is no method {text!r}{_meant(name, parts)}; there are {', '.join(f.name for f in FAMILIES)}")
     family = next(f for f in FAMILIES if f.name == family)
     variant = formulation = None
     for part in parts:
@@ -200,12 +201,21 @@ def find(text):
         elif as_form and formulation is None:
             formulation = ALIASES.get(as_form, as_form)
         else:
-            raise ValueError(f"there is no method {text!r}; {_possible(family)}")
+            raise ValueError(f"there is no method {text!r}{guess(part, (*family.variants, *FORMULATIONS))}; {_possible(family)}")
     return MethodSpec(family, variant or next(iter(family.variants), None), formulation)
 
 
 def _match(text, names):
     return next((name for name in names if name.lower() == text.lower()), None)
+
+
+def _meant(name, parts):
+    """The family or variant that was probably meant by the first part of a name."""
+    families = [f.name for f in FAMILIES]
+    variants = {v: f"{f.name}:{v}" for f in reversed(FAMILIES) for v in reversed(f.variants)}
+    first = next((part for part in parts if _match(part, families)), None)  # the parts are in another order
+    found = first or (name if name in variants else _match(name, variants)) or closest(name, families) or closest(name, variants)
+    return "" if found is None else f" (did you mean {variants.get(found, found)!r}?)"
 
 
 def _possible(family):

@@ -4,13 +4,15 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .calls import check_order, warn_of_tolerance
 from .events import Watch, as_events, find_events
 from .model.mechanism import Mechanism
-from .problems import ALIASES, FORMULATIONS, StateSpace
+from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
 from .restarts import integrate_in_charts
 from .solution import Solution
-from .system.assembly import State, assemble
+from .system.assembly import State
+from .system.start import check_state, start_at
 from .system.system import System
 from .trajectory import DenseOutput
 
@@ -61,6 +63,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     Exception
         Whatever a user function raises, unchanged.
     """
+    check_order(target, method, t_span)
     _check_method(method)
     problem = _problem(target, method, formulation)
     system = problem if isinstance(problem, System) else problem.system
@@ -69,6 +72,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ValueError(f"every must be a positive integer, got {every!r}")
     _check_tolerances(rtol, atol)
+    warn_of_tolerance(rtol)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
     events = None if events is None else as_events(events)
@@ -113,7 +117,7 @@ def _told_what_is_missing(method):
 
 def _problem(target, method, formulation):
     """The system, or the problem in the form that was asked for or that suits the method."""
-    formulation = ALIASES.get(formulation, formulation)
+    formulation = None if formulation is None else form_called(formulation)
     if isinstance(target, Problem):
         if formulation not in (None, target.formulation):
             raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} cannot be had")
@@ -127,8 +131,6 @@ def _problem(target, method, formulation):
     if formulation is None:
         _check_formulation(method, next(iter(method.formulations), "index3"))
         return FORMULATIONS[method.formulations[0]](target) if method.formulations else target
-    if formulation not in FORMULATIONS:
-        raise ValueError(f"unknown formulation {formulation!r}; there are {', '.join(FORMULATIONS)}")
     _check_formulation(method, formulation)
     return FORMULATIONS[formulation](target) if method.formulations else target
 
@@ -180,7 +182,7 @@ def _start(system, t0, state, q0, v0):
     if state is None and q0 is None and v0 is None and t0 == 0.0:
         return system.start
     if state is None:
-        return assemble(system, t0, q0, v0)
+        return start_at(system, t0, q0, v0)
     if not isinstance(state, State):
         raise ValueError(f"state must be a State, as assemble returns it, got {type(state).__name__}")
     if q0 is not None or v0 is not None:
@@ -193,6 +195,7 @@ def _start(system, t0, state, q0, v0):
             raise ValueError(f"state.{name} must have shape ({n},), got {x.shape}")
         if not np.isfinite(x).all():
             raise ValueError(f"state.{name} must be finite, got {x}")
+    check_state(system, state)
     return state
 
 

@@ -43,7 +43,7 @@ def inertia(rng):
 
 def rigid(rng, name, **more):
     """A rigid body with random mass, full inertia tensor and pose."""
-    return mbdae.RigidBody(name, rng.uniform(1, 3), inertia(rng), rng.normal(size=3), quaternion(rng), **more)
+    return mbdae.RigidBody(name, rng.uniform(1, 3), inertia(rng), rng.normal(size=3), quaternion(rng), any_inertia=True, **more)
 
 
 def central(f, n, h=1e-6):

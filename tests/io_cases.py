@@ -85,7 +85,7 @@ def random_mechanism(seed):
                      **some(position=r(2), angle=rng.normal(), velocity=r(2), omega=rng.normal())),
         m.PlanarBody("e", 1.0, 1.0),
         m.RigidBody("a", 1.0, rng.uniform(1, 2, size=3), **some(orientation=helpers.quaternion(rng), velocity=r(), omega=r())),
-        m.RigidBody("b", 1.0, helpers.inertia(rng), **some(position=r(), orientation=helpers.quaternion(rng))),
+        m.RigidBody("b", 1.0, helpers.inertia(rng), any_inertia=True, **some(position=r(), orientation=helpers.quaternion(rng))),
     ]
     joints = [
         *(cls(cls.__name__, "a", "b", **some(s_i=r(), s_j=r())) for cls in (m.Spherical, m.Fixed, m.Coincident)),

@@ -237,3 +237,16 @@ def test_nothing_is_printed_but_what_the_user_prints(swing):
         s = mbdae.solve(swing, Ida(max_steps=50), (0.0, 5.0), progress=lambda t: print("step"), rtol=1e-12, atol=1e-16)
     assert not s.success
     assert set(told.getvalue().split()) <= {"step"}
+
+
+@pytest.mark.parametrize("span", [(0.0, -0.2), (0.4, 0.2)])
+@pytest.mark.parametrize("form", ["index3", "ggl", "ode"])
+def test_runs_backward_may_have_a_first_step(swing, form, span):
+    """The form in index 3 asks for one itself."""
+    method = Cvode(first_step=1e-5) if form == "ode" else Ida(first_step=0.0 if form == "index3" else 1e-5)
+    x, y = (mbdae.solve(swing, m, span, formulation=f, rtol=r, atol=0.01 * r, t_eval=[span[0] - 0.1, span[1]])
+            for m, f, r in ((method, form, 1e-7), (SolveIvp(), "ode", 1e-10)))
+    assert x.success, x.message
+    assert x.t[-1] == span[1]
+    np.testing.assert_allclose(x.q, y.q, atol=1e-5)
+    np.testing.assert_allclose(x.v, y.v, atol=1e-4)

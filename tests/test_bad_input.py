@@ -53,6 +53,15 @@ BODIES = {
     "mass NaN": (lambda: rigid(mass=NAN), "link.*mass.*finite"),
     "mass infinite": (lambda: rigid(mass=INF), "link.*mass.*finite"),
     "mass a word": (lambda: rigid(mass="heavy"), "link.*mass.*'heavy'"),
+    "mass a truth value": (lambda: Particle("ball", True), "ball.*mass must be a number, got True"),
+    "mass a numeral": (lambda: rigid(mass="1.0"), r"link.*mass must be a number, got '1\.0'"),
+    "inertia truth values": (lambda: rigid(inertia=(True, True, True)), "link.*inertia must consist of numbers"),
+    "inertia numerals": (lambda: rigid(inertia=("1", "1", "1")), "link.*inertia must consist of numbers"),
+    "inertia of no body": (lambda: rigid(inertia=(3, 1, 1)), r"link.*inertia.*principal moments 1, 1, 3.*sum.*any_inertia=True"),
+    "inertia of no body, turned": (lambda: rigid(inertia=[[1, 0.9, 0], [0.9, 1, 0], [0, 0, 0.5]]),
+                                     r"link.*inertia.*principal moments 0\.1, 0\.5, 1\.9"),
+    "inertia neither any nor not": (lambda: rigid(any_inertia="yes"), "link.*any_inertia must be True or False, got 'yes'"),
+    "name and mass swapped": (lambda: Particle(1.0, "ball"), "particle.*name.*1.0; it is the first argument"),
     "mass missing": (lambda: rigid(mass=None), "link.*mass.*None"),
     "planar inertia zero": (lambda: PlanarBody("disc", 1.0, 0.0), "disc.*inertia.*positive"),
     "inertia indefinite": (lambda: rigid(inertia=(1, 1, -1)), "link.*inertia.*positive definite.*-1"),
@@ -72,6 +81,8 @@ BODIES = {
     "position too short": (lambda: Particle("ball", 1.0, (1, 2)), "ball.*position.*3 components.*2"),
     "planar position too long": (lambda: PlanarBody("disc", 1, 1, (1, 2, 3)), "disc.*position.*2 components.*3"),
     "position a number": (lambda: Particle("ball", 1.0, 3.0), "ball.*position.*3 numbers"),
+    "velocity with a word": (lambda: rigid(velocity=(1, None, "fast")), r"link.*velocity\[2\] must be a number"),
+    "position with a gap": (lambda: Particle("ball", 1.0, (1, None, 2)), r"ball.*position\[1\] must be a number, got None"),
     "position with NaN": (lambda: Particle("ball", 1.0, (0, NAN, 0)), r"ball.*position\[1\].*finite"),
     "velocity too short": (lambda: rigid(velocity=(1, 2)), "link.*velocity.*3 components"),
     "omega a number": (lambda: rigid(omega=1.0), "link.*omega.*3 numbers"),
@@ -117,6 +128,8 @@ JOINTS = {
 }
 
 FORCES = {
+    "stiffness a numeral": (lambda: TSDA("spring", G, "link", k="200"), "spring.*k must be a number, got '200'"),
+    "damping a truth value": (lambda: TSDA("spring", G, "link", c=np.True_), "spring.*c must be a number"),
     "stiffness negative": (lambda: TSDA("spring", G, "link", k=-1.0), "spring.*k must not be negative"),
     "damping NaN": (lambda: TSDA("spring", G, "link", c=NAN), "spring.*c must be finite"),
     "free length negative": (lambda: TSDA("spring", G, "link", l0=-1.0), "spring.*l0 must not be negative"),

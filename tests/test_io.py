@@ -280,3 +280,13 @@ def test_errors_survive_pickling():
 def test_primitives_are_joints_and_drivers():
     primitives = {cls.__name__ for cls in description.types_of("joints").values() if issubclass(cls, _Primitive)}
     assert primitives == set(JOINTS) & set(DRIVERS) and len(primitives) == 8
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_free_components_of_velocities_come_back(tmp_path, ending):
+    bodies = [mbdae.Particle("p", 1.0, velocity=(1.0, None, 2.5)), mbdae.PlanarBody("b", 1.0, 1.0, velocity=(None, 3.0)),
+              mbdae.RigidBody("r", 1.0, (1, 1, 2.5), omega=(None, None, 2.0), any_inertia=True)]
+    path = tmp_path / f"free.{ending}"
+    save(mbdae.Mechanism("free", bodies), path)
+    assert load(path).bodies == tuple(bodies)
+    assert "null" in path.read_text() and "any_inertia" in path.read_text()

@@ -42,7 +42,7 @@ def slopes(key, t, steps, stages, project, finest):
 @cache
 def free_body():
     """A rigid body that tumbles on a spring: no constraints, quaternions."""
-    body = mbdae.RigidBody("body", 2.0, (1.0, 2.0, 3.5), (0, 0, 0), (1, 0, 0, 0), velocity=(0.1, 0.0, 0.0), omega=(0.5, 2.0, -1.0))
+    body = mbdae.RigidBody("body", 2.0, (1.0, 2.0, 3.5), velocity=(0.1, 0.0, 0.0), omega=(0.5, 2.0, -1.0), any_inertia=True)
     spring = mbdae.TSDA("spring", GROUND, "body", s_i=(0.0, 0.0, 1.0), s_j=(0.3, 0.2, 0.1), k=5.0, l0=0.5)
     return mbdae.System(mbdae.Mechanism("free", [body], forces=[spring], gravity=(0.0, 0.0, -1.0)))
 

@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
+from ..assemble import assemble
 from ..methods import find
 from ..studies.figures import save
 from ..studies.kinematics import freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
 from ..studies.work_precision import Series, plot_work_precision, work_precision
-from ..system.assembly import assemble
 from .console import complain, output, progress_bar
 from .options import build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
 from .tables import add_numbers, fitting, new_table_of_runs

@@ -4,6 +4,7 @@ import argparse
 from dataclasses import asdict, replace
 from functools import partial
 
+from ..assemble import assemble
 from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
 from ..methods import FAMILIES, MethodSpec, find
 from ..problems import FORMULATIONS, GGL
@@ -13,7 +14,6 @@ from ..studies.jacobian_figures import excitation_curve, output_curve, plot_grou
 from ..studies.outputs import observe
 from ..studies.reference import ReferenceFailed, reference
 from ..studies.table import metadata, write_csv, write_json
-from ..system.assembly import assemble
 from .compare import milliseconds, number
 from .console import complain, output, progress_bar
 from .options import Refusal, build, method, natural, output_folder, parser_of_mechanism, positive

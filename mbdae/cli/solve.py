@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from ..assemble import assemble
 from ..methods import find
 from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..solve import solve
@@ -14,7 +15,7 @@ from ..studies.errors import constraint_residuals, energy_drift
 from ..studies.figures import save
 from ..studies.outputs import observe, plot_outputs
 from ..studies.table import metadata, plain, write_json
-from ..system.assembly import AssemblyError, assemble
+from ..system.assembly import AssemblyError
 from .compare import milliseconds, number
 from .console import complain, output, progress_bar
 from .options import Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive

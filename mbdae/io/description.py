@@ -17,10 +17,12 @@ SECTIONS = {"bodies": (bodies,), "joints": (joints, primitives), "drivers": (dri
 # kinds of values
 NUMBER, TEXT, SWITCH, MOTION = "number", "text", "true or false", "motion"
 VECTOR, MATRIX, TEXTS, MOTIONS = "list of numbers", "list of numbers or of rows", "list of texts", "list of motions"
+RATES = "list of numbers or null"
 FUNCTION = "function"  # of Python, so not for a file
 
 _KINDS = {float: NUMBER, str: TEXT, bool: SWITCH, motions.Motion: MOTION, tuple: VECTOR}
-_LISTS = {"inertia": MATRIX, "orientation": MATRIX, "normal": TEXTS, "force": MOTIONS, "torque": MOTIONS}  # tuples of something else
+_LISTS = {"inertia": MATRIX, "orientation": MATRIX, "normal": TEXTS, "force": MOTIONS, "torque": MOTIONS, "velocity": RATES,
+          "omega": RATES}  # tuples of something else
 _SIZES = {"inertia": "3 numbers or 3 rows of 3", "orientation": "4 numbers or 3 rows of 3",
           "coefficients": f"1 to {motions.MAX_COEFFICIENTS} numbers", "normal": "texts", "force": "3 motions", "torque": "3 motions"}
 
@@ -136,7 +138,7 @@ def _row(name, cls):
 def size(cls, field):
     """The kind of value of a field, with the number of entries."""
     planar = issubclass(cls, bodies.PlanarBody | joints._PlanarJoint)
-    return _SIZES.get(field.name, f"{2 if planar else 3} numbers") if field.kind in (VECTOR, MATRIX, TEXTS, MOTIONS) else field.kind
+    return _SIZES.get(field.name, f"{2 if planar else 3} numbers") if field.kind in (VECTOR, MATRIX, TEXTS, MOTIONS, RATES) else field.kind
 
 
 def _default(field):

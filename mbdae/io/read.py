@@ -1,6 +1,5 @@
 """From a file to a `Mechanism`: every value is checked for its kind, the dataclasses check the rest."""
 
-import difflib
 import math
 import operator
 import re
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..model.bodies import GROUND
 from ..model.mechanism import Mechanism
+from ..spelling import guess
 from . import syntax
 from .description import (
     FORMAT,
@@ -17,6 +17,7 @@ from .description import (
     MOTION,
     MOTIONS,
     NUMBER,
+    RATES,
     SECTIONS,
     SWITCH,
     TEXT,
@@ -134,7 +135,7 @@ def _typed(value, known, place, hint):
         raise DescriptionError(f"field 'type' is missing; known types are {', '.join(known)}", place)
     name = _value(value["type"], TEXT, f"{place}.type")
     if name not in known:
-        raise DescriptionError(f"unknown type {_short(name)}{hint(name) or _guess(name, known)}; known types are {', '.join(known)}",
+        raise DescriptionError(f"unknown type {_short(name)}{hint(name) or guess(name, known)}; known types are {', '.join(known)}",
                                f"{place}.type")
     cls = known[name]
     fields = fields_of(cls)
@@ -153,7 +154,7 @@ def _given(value, fields, place, others, owner):
         raise DescriptionError(f"{_short(value.twice)} appears twice; keep one of them", place)
     for key in value:
         if key not in fields and key not in others:
-            raise DescriptionError(f"unknown field {_short(key)}{_guess(key, fields)}; {owner} has {', '.join([*others, *fields])}", place)
+            raise DescriptionError(f"unknown field {_short(key)}{guess(key, fields)}; {owner} has {', '.join([*others, *fields])}", place)
     for field in fields.values():
         if field.required and field.name not in value:
             needed = ", ".join([*others, *(f.name for f in fields.values() if f.required)])
@@ -215,11 +216,11 @@ def _value(value, kind, place, wanted=""):
         if not isinstance(value, bool):
             raise DescriptionError(f"must be true or false, got {_seen(value)}", place)
         return value
-    if kind not in (VECTOR, MATRIX, TEXTS, MOTIONS):
+    if kind not in (VECTOR, MATRIX, TEXTS, MOTIONS, RATES):
         raise DescriptionError("is a Python function, which a file cannot hold; add it after loading", place)
     if not isinstance(value, list):
         raise DescriptionError(f"must be a list of {wanted}, got {_seen(value)}", place)
-    one = {TEXTS: _text, MOTIONS: _motion}.get(kind, _number)
+    one = {TEXTS: _text, MOTIONS: _motion, RATES: _rate}.get(kind, _number)
     if kind == MATRIX:
         if len(value) not in (3, 4):
             raise DescriptionError(f"must be a list of {wanted}, got {_seen(value)}", place)
@@ -240,6 +241,10 @@ def _number(value, place):
     if not math.isfinite(value):
         raise DescriptionError(f"must be a finite number, got {value}", place)
     return value
+
+
+def _rate(value, place):
+    return None if value is None else _number(value, place)
 
 
 def _text(value, place):
@@ -279,7 +284,7 @@ def _check_references(parts):
             for field, what, known in (("i", "body", bodies), ("j", "body", bodies), ("body", "body", bodies), ("joint", "joint", joints)):
                 name = getattr(element, field, None)
                 if name is not None and name not in known:
-                    reason = f"there is no {what} {_short(name)}{_guess(name, known) or _list(known)}"
+                    reason = f"there is no {what} {_short(name)}{guess(name, known) or _list(known)}"
                     raise DescriptionError(reason, f"{section}[{k}].{field}")
 
 
@@ -301,11 +306,6 @@ def _seen(value):
 
 def _short(text):
     return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _guess(name, known):
-    close = difflib.get_close_matches(name, known, 1) if len(name) <= 60 else []
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _list(names):

@@ -17,6 +17,7 @@ from .description import (
     MOTION,
     MOTIONS,
     NUMBER,
+    RATES,
     SECTIONS,
     SWITCH,
     TEXT,
@@ -111,7 +112,7 @@ def _value(value, kind, place, owner):
         return _motion(value, place, owner)
     if kind == MATRIX and len(value) == 9:
         return _tensor([_number(x, place, owner) for x in value])
-    one = {TEXTS: _text, MOTIONS: _motion}.get(kind, _number)
+    one = {TEXTS: _text, MOTIONS: _motion, RATES: _rate}.get(kind, _number)
     return [one(x, f"{place}[{k}]", owner) for k, x in enumerate(value)]
 
 
@@ -135,6 +136,10 @@ def _number(value, place, owner):
     if not np.isfinite(x):
         raise DescriptionError(f"{owner} has a number that is not finite: {x}", place)
     return x
+
+
+def _rate(value, place, owner):
+    return None if value is None else _number(value, place, owner)
 
 
 def _text(value, place, owner):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..model.mechanism import Mechanism
+from ..spelling import guess
 from ..system.system import System
 
 
@@ -62,7 +63,8 @@ def whole_number(owner, parameter, value, least, most):
 def one_of(owner, parameter, value, known):
     """Refuse a value that is not among those known."""
     if value not in known:
-        raise ValueError(f"{owner}: {parameter} must be {' or '.join(repr(k) for k in known)}, got {value!r}")
+        possible = " or ".join(repr(k) for k in known)
+        raise ValueError(f"{owner}: {parameter} must be {possible}, got {value!r}{guess(value, map(str, known))}")
 
 
 def check_coordinates(owner, value):
@@ -130,7 +132,7 @@ class Entry:
         unknown = sorted(set(parameters) - set(self.parameters))
         if unknown:
             known = ", ".join(self.parameters) or "none"
-            raise ValueError(f"{self.name!r} has no parameter {unknown[0]!r}; it has {known}")
+            raise ValueError(f"{self.name!r} has no parameter {unknown[0]!r}; it has {known}{guess(unknown[0], self.parameters)}")
         return {**self.parameters, **parameters}
 
     def references_for(self, parameters):

@@ -1,5 +1,6 @@
 """The catalogue of all entries."""
 
+from ..spelling import guess
 from ..system.system import System
 from . import (
     andrews,
@@ -86,8 +87,8 @@ def entry(name):
     ValueError
         If there is none; the message lists those there are.
     """
-    if name not in _BY_NAME:
-        raise ValueError(f"there is no mechanism {name!r} in the library; there are {', '.join(_BY_NAME)}")
+    if not isinstance(name, str) or name not in _BY_NAME:
+        raise ValueError(f"there is no mechanism {name!r} in the library{guess(name, _BY_NAME)}; there are {', '.join(_BY_NAME)}")
     return _BY_NAME[name]
 
 

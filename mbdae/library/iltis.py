@@ -113,7 +113,8 @@ def _vehicle(position, speed, steered):
     origin, share = np.array([0.0, 0.0, height]), 1.0 - REMAINDER if steered else 1.0
 
     def body(name, mass, inertia, r, A, spin=0.0):
-        return RigidBody(name, mass, inertia, origin + frame @ r, frame @ A, (speed, 0.0, 0.0), (0.0, spin, 0.0))
+        return RigidBody(name, mass, inertia, origin + frame @ r, frame @ A, (speed, 0.0, 0.0), (0.0, spin, 0.0),
+                         name.startswith("wheel"))  # half of their transverse inertia is that of the hub
 
     centre = np.zeros(3), np.eye(3)
     bodies, joints, loads = [body("chassis", share * CHASSIS, np.diag(CHASSIS_INERTIA) * share, *centre)], [], []

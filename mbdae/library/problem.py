@@ -1,9 +1,9 @@
 """A ready problem in one line."""
 
 from ..model.mechanism import Mechanism
-from ..problems import ALIASES, FORMULATIONS
+from ..problems import FORMULATIONS, form_called
 from ..system.system import System
-from .catalogue import system
+from .catalogue import names, system
 
 
 def problem(target, formulation="ggl", **parameters):
@@ -35,10 +35,9 @@ def problem(target, formulation="ggl", **parameters):
     >>> problem("andrews", formulation="ggl")
     <GGL of 'andrews': 82 unknowns, 82 equations>
     """
-    form = ALIASES.get(formulation, formulation)
-    if form not in FORMULATIONS:
-        raise ValueError(f"unknown formulation {formulation!r}; there are {', '.join(FORMULATIONS)}")
-    return FORMULATIONS[form](_system(target, parameters))
+    if isinstance(target, str) and target in FORMULATIONS and formulation in names():
+        raise ValueError(f"problem: mechanism and formulation are swapped, write problem({formulation!r}, {target!r})")
+    return FORMULATIONS[form_called(formulation)](_system(target, parameters))
 
 
 def _system(target, parameters):

@@ -1,7 +1,8 @@
 """Bodies: particle, planar body, rigid body, and the ground they stand on.
 
-A body carries the user's guess of its initial state; `mbdae.assemble` makes it consistent. A velocity that
-is left out (`None`) may be chosen freely by the assembly; one that is given must not contradict a driver.
+A body carries the user's guess of its initial state; `mbdae.assemble` makes it consistent. Velocities, or components of them, that are
+left out (`None`) are free: they follow from the given ones, which are kept, with the least kinetic energy that is possible. Given ones must
+not contradict a driver, nor a joint where others are left out; velocities that are all given are made consistent with the joints.
 """
 
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ class Particle:
         Positive [kg].
     position : sequence of 3 floats
         Guess of the initial position [m].
-    velocity : sequence of 3 floats, optional
-        Initial velocity [m/s].
+    velocity : sequence of 3 floats or None, optional
+        Initial velocity [m/s]; what is `None` is free.
     """
 
     name: str
@@ -53,9 +54,10 @@ class PlanarBody:
         Guess of the initial position of the centre of mass [m].
     angle : float
         Guess of the initial angle from the global x-axis [rad].
-    velocity : sequence of 2 floats, optional
+    velocity : sequence of 2 floats or None, optional
+        Initial velocity of the centre of mass [m/s]; what is `None` is free.
     omega : float, optional
-        Initial angular velocity [rad/s].
+        Initial angular velocity [rad/s]; `None` leaves it free.
     """
 
     name: str
@@ -92,10 +94,13 @@ class RigidBody:
         Guess of the initial centre of mass [m].
     orientation : sequence of 4 floats or 3x3 matrix
         Guess of the initial orientation: unit quaternion (scalar first) or rotation matrix, body to global.
-    velocity : sequence of 3 floats, optional
-        Initial velocity of the centre of mass [m/s].
-    omega : sequence of 3 floats, optional
-        Initial angular velocity, body-fixed components [rad/s].
+    velocity : sequence of 3 floats or None, optional
+        Initial velocity of the centre of mass [m/s]; what is `None` is free.
+    omega : sequence of 3 floats or None, optional
+        Initial angular velocity, body-fixed components [rad/s]; what is `None` is free.
+    any_inertia : bool
+        Accept a principal moment of inertia that is larger than the sum of the others. No body has such moments by itself, but parts may
+        have them into which one body is divided.
     """
 
     name: str
@@ -105,11 +110,12 @@ class RigidBody:
     orientation: tuple = (1.0, 0.0, 0.0, 0.0)
     velocity: tuple | None = None
     omega: tuple | None = None
+    any_inertia: bool = False
 
     def __post_init__(self):
         owner = _begin(self, "rigid body")
         _set(self, "mass", checks.positive(self.mass, owner, "mass"))
-        _set(self, "inertia", checks.inertia(self.inertia, owner))
+        _set(self, "inertia", checks.inertia(self.inertia, owner, checks.switch(self.any_inertia, owner, "any_inertia")))
         _set(self, "position", checks.vector(self.position, 3, owner, "position"))
         _set(self, "orientation", rotations.orientation(self.orientation, owner))
         _set_optional(self, "velocity", 3, owner)
@@ -133,4 +139,4 @@ def _set(body, field, value):
 def _set_optional(body, field, n, owner):
     value = getattr(body, field)
     if value is not None:
-        _set(body, field, checks.vector(value, n, owner, field))
+        _set(body, field, checks.partial(value, n, owner, field))

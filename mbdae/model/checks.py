@@ -7,17 +7,21 @@ import numpy as np
 
 UNIT_TOLERANCE = 1e-8
 ROUNDING = 4e-16  # vectors that have been scaled once are left as they are
+EXCESS = 5e-3  # of a principal moment of inertia over the sum of the others; published ones are often printed with three digits
+NO_NUMBERS = (bool, np.bool_, str, bytes)
 
 
 def name(value, what):
     """A non-empty string that identifies an element."""
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{what}: the name must be a non-empty string, got {value!r}")
+        raise ValueError(f"{what}: the name must be a non-empty string, got {value!r}; it is the first argument")
     return value
 
 
 def number(value, owner, field):
-    """A finite float."""
+    """A finite float; texts and truth values are not taken for numbers."""
+    if isinstance(value, NO_NUMBERS):
+        raise ValueError(f"{owner}: {field} must be a number, got {value!r}")
     try:
         x = float(value)
     except OverflowError:
@@ -27,6 +31,13 @@ def number(value, owner, field):
     if not math.isfinite(x):
         raise ValueError(f"{owner}: {field} must be finite, got {x}")
     return x
+
+
+def switch(value, owner, field):
+    """`True` or `False`."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{owner}: {field} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def positive(value, owner, field):
@@ -51,6 +62,14 @@ def vector(value, n, owner, field):
     if len(components) != n:
         raise ValueError(f"{owner}: {field} must have {n} components, got {len(components)}")
     return tuple(number(x, owner, f"{field}[{k}]") for k, x in enumerate(components))
+
+
+def partial(value, n, owner, field):
+    """`n` finite floats as a tuple, of which some may be `None`."""
+    components = entries(value, owner, field, f"a vector of {n} numbers")
+    if len(components) != n:
+        raise ValueError(f"{owner}: {field} must have {n} components, got {len(components)}")
+    return tuple(x if x is None else number(x, owner, f"{field}[{k}]") for k, x in enumerate(components))
 
 
 def entries(value, owner, field, what):
@@ -79,8 +98,10 @@ def unit(value, owner, field):
 
 
 def array(value, owner, field):
-    """An array of finite floats, of any shape."""
+    """An array of finite floats, of any shape; texts and truth values are not taken for numbers."""
     try:
+        if any(isinstance(x, NO_NUMBERS) for x in np.asarray(value, dtype=object).ravel()):
+            raise TypeError
         a = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{owner}: {field} must consist of numbers, got {value!r}") from None
@@ -89,8 +110,11 @@ def array(value, owner, field):
     return a
 
 
-def inertia(value, owner):
-    """A symmetric positive definite 3x3 tensor as nine floats, from three principal moments or a full matrix."""
+def inertia(value, owner, any_inertia=False):
+    """A symmetric positive definite 3x3 tensor as nine floats, from three principal moments or a full matrix.
+
+    None of the principal moments may be larger than the sum of the others, unless `any_inertia` is true.
+    """
     a = array(value, owner, "inertia")
     if a.shape == (3,):
         a = np.diag(a)
@@ -100,7 +124,10 @@ def inertia(value, owner):
         raise ValueError(f"{owner}: inertia must be three principal moments or a 3x3 matrix, got shape {a.shape}")
     if np.abs(a - a.T).max() > 1e-12 * np.abs(a).max():
         raise ValueError(f"{owner}: inertia must be symmetric, got {a.tolist()}")
-    smallest = np.linalg.eigvalsh(a)[0]
-    if smallest <= 0.0:
-        raise ValueError(f"{owner}: inertia must be positive definite, its smallest eigenvalue is {smallest:.6g}")
+    first, second, third = np.linalg.eigvalsh(a)
+    if first <= 0.0:
+        raise ValueError(f"{owner}: inertia must be positive definite, its smallest eigenvalue is {first:.6g}")
+    if third > (first + second) * (1.0 + EXCESS) and not any_inertia:
+        raise ValueError(f"{owner}: inertia has the principal moments {first:.6g}, {second:.6g}, {third:.6g}, but no body has one that is "
+                         "larger than the sum of the others; correct it, or accept it by any_inertia=True")
     return tuple(float(x) for x in (0.5 * a + 0.5 * a.T).ravel())

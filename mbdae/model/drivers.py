@@ -34,8 +34,9 @@ class _Driver:
 class AngleDriver(_Driver):
     """Body j turns by `f(t)` about the axis `a_i` of body i; the angle is counted from `b_i` to `b_j`.
 
-    `sin(theta - f(t)) = 0`: smooth for every angle and any number of turns. The multiplier is the torque about `a_i`
-    that the constraint exerts on body i; the driving torque on body j is its opposite.
+    `sin(theta - f(t)) = 0`: smooth for every angle and any number of turns. That holds at `theta = f + pi`, too; assembly
+    sees to it that a start is at `f` and follows the driver there from wherever the bodies are. The multiplier is the torque
+    about `a_i` that the constraint exerts on body i; the driving torque on body j is its opposite.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from ..spelling import guess
 from . import checks
 from .bodies import GROUND, Body, Particle, PlanarBody, RigidBody
 from .drivers import _Driver
@@ -100,7 +101,8 @@ class Mechanism:
         """
         unknown = [name for name in labels if name not in self.labels]
         if unknown:
-            raise ValueError(f"{self._owner}: there is no constraint equation {unknown[0]!r}; there are {', '.join(self.labels)}")
+            raise ValueError(f"{self._owner}: there is no constraint equation {unknown[0]!r}{guess(unknown[0], self.labels)}; "
+                             f"there are {', '.join(self.labels)}")
         joints = tuple(p for j in self.joints for p in _without(j, labels, self._table()))
         drivers = tuple(p for d in self.drivers for p in _without(d, labels, self._table()))
         return replace(self, joints=joints, drivers=drivers)
@@ -143,7 +145,8 @@ class Mechanism:
         for element in (*self.constraints, *self.forces):
             for name in _bodies_of(element):
                 if name not in table:
-                    raise ValueError(f"{_label(element)}: there is no body {name!r}; there are {', '.join(table)}")
+                    meant = _meant(element, name, table)
+                    raise ValueError(f"{_label(element)}: there is no body {name!r}{meant}; there are {', '.join(table)}")
             if getattr(element, "i", None) is not None and element.i == element.j:
                 raise ValueError(f"{_label(element)}: both ends are on {element.i!r}; a joint needs two different bodies")
             if isinstance(element, (PointForce, PointTorque, UserForce)) and GROUND in _bodies_of(element):
@@ -173,7 +176,7 @@ class Mechanism:
     def _check_friction(self, force):
         joint = next((j for j in self.joints if j.name == force.joint), None)
         if joint is None:
-            raise ValueError(f"{_label(force)}: there is no joint {force.joint!r}")
+            raise ValueError(f"{_label(force)}: there is no joint {force.joint!r}{guess(force.joint, [j.name for j in self.joints])}")
         if not isinstance(joint, (Translational, PlanarTranslational, Revolute, PlanarRevolute)):
             raise ValueError(f"{_label(force)}: friction needs a translational or revolute joint, "
                              f"{force.joint!r} is of type {type(joint).__name__}")
@@ -217,6 +220,13 @@ def _without(element, labels, table):
 
 def _label(element):
     return f"{type(element).__name__} {element.name!r}"
+
+
+def _meant(element, name, table):
+    """What a message adds about a body that does not exist."""
+    if element.name in table and hasattr(element, "i"):
+        return f" ({element.name!r} is one: the name of the {type(element).__name__} comes first, then those of its bodies)"
+    return guess(name, table)
 
 
 def _bodies_of(element):

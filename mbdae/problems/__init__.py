@@ -13,13 +13,10 @@ from .index1 import Index1
 from .index2 import Index2
 from .index3 import Index3
 from .mass_matrix import MassMatrix
+from .names import ALIASES, FORMULATIONS, form_called
 from .overdetermined import Overdetermined
 from .state_space import StateSpace, TangentStateSpace
 from .underlying_ode import UnderlyingODE
 
-FORMULATIONS = {c.formulation: c for c in (Index3, GGL, Gear, Index2, Index1, MassMatrix, Overdetermined, UnderlyingODE, StateSpace,
-                                           TangentStateSpace)}
-ALIASES = {"hiller-anantharaman": "gear"}
-
 __all__ = ["ALIASES", "FORMULATIONS", "GGL", "Gear", "Index1", "Index2", "Index3", "MassMatrix", "Overdetermined", "StateSpace",
-           "TangentStateSpace", "UnderlyingODE"]
+           "TangentStateSpace", "UnderlyingODE", "form_called"]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..assemble import assemble
 from ..solve import solve
-from ..system.assembly import assemble
 from .figures import GREY, look, new_figure, style
 
 

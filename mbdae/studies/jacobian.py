@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..assemble import assemble
 from ..jacobians.strategy import JacobianStrategy, as_strategy, takes_strategies
 from ..solve import solve
-from ..system.assembly import AssemblyError, assemble
+from ..system.assembly import AssemblyError
 
 POINTS = 401  # output times of the first run of each strategy
 LATE = 0.75  # share of the time span after which an error is late

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..system.assembly import AssemblyError, State, accelerations, assemble, positions, velocities
-
-FARTHEST = 0.3  # rad or m that a coordinate may move in one step
-TRUST = 0.1  # share of a predicted displacement by which Newton's method may correct it
-SHORTEST = 1e-9  # of the whole interval
-REST = 1e-6  # correction that is allowed where the mechanism rests
+from ..assemble import assemble
+from ..system.assembly import State, accelerations, velocities
+from ..system.continuation import follow
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,7 @@ def freedom(system, state):
 def kinematic_reference(system, times, state=None):
     """Positions from `Phi(t, q) = 0`, velocities from `Phi_q v = nu`, accelerations and multipliers from the equations of motion.
 
-    Newton's method starts from the extrapolated neighbouring state. Where a coordinate moves by more than 0.3 rad or m, or is corrected by
-    more than a tenth of what it moves, the step between the two is divided, so that the mechanism stays on its branch.
+    Positions follow the drivers from one time to the next, see `mbdae.system.continuation`, so that the mechanism stays on its branch.
 
     Parameters
     ----------
@@ -72,44 +68,19 @@ def kinematic_reference(system, times, state=None):
     left = freedom(system, state)
     if left:
         raise ValueError(f"{system.name}: the drivers leave {left} degrees of freedom at t = {state.t:g}; kinematic analysis needs none")
-    smallest = SHORTEST * (abs(times[-1] - state.t) + abs(times[0] - state.t))
     states = []
     for t in times:
-        state = _moved(system, state, t, smallest)
+        state = _moved(system, state, t)
         states.append(state)
     t, q, v, a, lam = (np.array([getattr(s, name) for s in states]) for name in ("t", "q", "v", "a", "lam"))
     return ReferenceSolution(t, q, v, a, lam, "kinematic analysis", any(s.redundant for s in states))
 
 
-def _moved(system, state, goal, smallest):
-    """The state at `goal` on the branch of `state`."""
-    h = goal - state.t
-    while state.t != goal:
-        t = goal if abs(goal - state.t) <= abs(h) else state.t + h
-        step = t - state.t
-        new = _nearby(system, state, t)
-        if new is not None:
-            state, h = new, 2.0 * step
-        elif abs(step) <= smallest:
-            raise AssemblyError(f"{system.name} cannot follow its drivers beyond t = {state.t:.9g}: is there a dead point?")
-        else:
-            h = 0.25 * step
-    return state
-
-
-def _nearby(system, state, t):
-    """The state at `t`, or `None` if it is too far away to be sure of the branch."""
-    h = t - state.t
-    d = h * (state.v + 0.5 * h * state.a)
-    if np.abs(d).max() > FARTHEST:
-        return None
-    predicted = system.retract(state.q, d)
-    try:
-        q = positions(system, t, predicted)
-        v = velocities(system, t, q, state.v)
-    except AssemblyError:
-        return None
-    if np.abs(system.difference(q, predicted)).max() > TRUST * np.abs(d).max() + REST:
-        return None
+def _moved(system, state, t):
+    """The state at the time `t` on the branch of `state`."""
+    if t == state.t:
+        return state
+    q = follow(system, state.t, state.q, t)
+    v = velocities(system, t, q, state.v)
     a, lam, redundant = accelerations(system, t, q, v)
     return State(float(t), q, v, a, lam, redundant)

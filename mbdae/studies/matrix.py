@@ -7,11 +7,11 @@ import numpy as np
 
 from .. import library
 from ..adapters.scipy import SolveIvp
+from ..assemble import assemble
 from ..methods import FAMILIES, FORM_TITLES, MethodSpec
 from ..problems import FORMULATIONS
 from ..solve import solve
 from ..support import FORMS, Settings
-from ..system.assembly import assemble
 from ..system.system import System
 
 SPANS = {"single-pendulum": 1.0, "double-pendulum": 1.0, "slider-crank": 1.0, "four-link": 1.0, "andrews": 0.03}  # [s]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..system.assembly import assemble
+from ..assemble import assemble
 from .figures import GREY, look, new_figure, style
 from .work_precision import Series, work_precision
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..assemble import assemble
 from ..problems import FORMULATIONS
 from ..solve import solve
-from ..system.assembly import AssemblyError, assemble
+from ..system.assembly import AssemblyError
 from .errors import constraint_residuals, energy_drift, errors
 from .figures import GREY, look, new_figure, style
 from .reference import reference

@@ -1,9 +1,10 @@
 """What a user of `from_sympy` wrote: checked, and put into the symbols of the code."""
 
 import math
-from difflib import get_close_matches
 
 import numpy as np
+
+from ..spelling import closest
 
 
 def require(condition, message):
@@ -153,8 +154,8 @@ def _hint(x, others):
     """What may have been meant instead of `x`."""
     if str(x) in map(str, others):
         return f" (there is one, for another symbol {x}: its assumptions differ)"
-    close = get_close_matches(str(x), list(map(str, others)), 1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    close = closest(str(x), map(str, others))
+    return f" (did you mean {close}?)" if close else ""
 
 
 def check_symmetry(M, names, written):

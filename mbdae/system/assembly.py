@@ -10,7 +10,7 @@ from . import layout as lay
 
 POSITION_TOLERANCE = 1e-13
 MAX_ITERATIONS = 60
-CONTRADICTION = 1e-3  # relative; published initial velocities are often printed with six digits
+LARGEST = 0.1  # rad or m of a step on which the branch is kept
 FRICTION_ITERATIONS = 200
 
 
@@ -38,44 +38,8 @@ class State:
     redundant: tuple = ()
 
 
-def assemble(system, t=0.0, q=None, v=None):
-    """A consistent state near a guess.
-
-    Positions move as little as possible in the mass metric, `min |q (-) q_guess|_M` subject to `Phi(t, q) = 0`; velocities likewise,
-    `min |v - v_guess|_M` subject to `Phi_q v = nu`; accelerations and multipliers follow.
-
-    Parameters
-    ----------
-    system : System
-    t : float
-    q, v : array_like, optional
-        Guess; by default that of the mechanism's bodies. A velocity given with a body must not contradict a driver, a guess
-        passed here may.
-
-    Returns
-    -------
-    State
-
-    Raises
-    ------
-    AssemblyError
-        Names the constraints that cannot be met, or the driver that contradicts a given velocity.
-    """
-    q_guess, v_guess = system.initial_guess()
-    _finite(t, (), "t")
-    system.redundancy  # noqa: B018  # found once, before anything is factorised
-    q = positions(system, t, q_guess if q is None else _finite(q, (system.nq,), "q"))
-    if v is None:
-        _check_drivers(system, t, q, v_guess)
-    return _completed(system, t, q, v_guess if v is None else _finite(v, (system.nv,), "v"))
-
-
-def consistent(system, t, q, v):
-    """A consistent state near a guess, whatever the drivers say of it."""
-    return _completed(system, t, positions(system, t, q), v)
-
-
-def _completed(system, t, q, v_guess):
+def completed(system, t, q, v_guess):
+    """The state with consistent positions and the velocities nearest to a guess; accelerations and multipliers follow."""
     v = velocities(system, t, q, v_guess)
     a, lam, redundant = accelerations(system, t, q, v)
     G = system.phi_q(t, q)
@@ -84,32 +48,38 @@ def _completed(system, t, q, v_guess):
     return State(float(t), q, v, a, lam, redundant)
 
 
-def _finite(x, shape, what):
-    """A guess of the user as an array."""
-    x = np.array(x, dtype=float)
-    if x.shape != shape:
-        raise ValueError(f"assemble: {what} must have shape {shape}, got {x.shape}")
-    if not np.isfinite(x).all():
-        raise ValueError(f"assemble: {what} must be finite, got {x}")
-    return x
-
-
 def positions(system, t, guess):
     """Positions on `Phi(t, q) = 0` nearest to the guess in the mass metric, or near it where the nearest are not found."""
     if system.nc == 0:
         return guess.copy()
     q, stuck = _drawn(system, t, guess.copy(), guess)
-    q = _polished(system, t, q)
-    return _polished(system, t, _drawn(system, t, q, guess)[0]) if stuck else q
+    q = polished(system, t, q)
+    return polished(system, t, _drawn(system, t, q, guess)[0]) if stuck else q
+
+
+def approached(system, t, q, guess):
+    """Positions as near to the guess in the mass metric as steps of limited size lead from consistent ones `q`, on their branch."""
+    for _ in range(MAX_ITERATIONS):
+        d, x = _newton_step(system, t, q, guess, system.phi(t, q))
+        size = np.abs(d).max(initial=0.0)
+        if size < 1e-9 * (1.0 + np.abs(x).max(initial=0.0)):
+            break
+        q = polished(system, t, system.retract(q, d * min(1.0, LARGEST / size)))
+    return q
+
+
+def _newton_step(system, t, q, guess, residual):
+    """The step towards the nearest positions, and the displacement from the guess."""
+    x = system.difference(q, guess)
+    pull = _transported(system, system.mass_times(t, guess, x), x)
+    return system.solve_kkt(t, q, -pull, -residual)[0], x
 
 
 def _drawn(system, t, q, guess):
     """Newton steps from `q` towards the nearest positions, and whether they got stuck on the way."""
     residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
-        x = system.difference(q, guess)
-        pull = _transported(system, system.mass_times(t, guess, x), x)
-        d, _, _ = system.solve_kkt(t, q, -pull, -residual)
+        d, x = _newton_step(system, t, q, guess, residual)
         if _norm(residual) < _tolerance(q) and np.abs(d).max() < 1e-9 * (1.0 + np.abs(x).max()):
             break
         better = _damped(system, t, q, d, residual)
@@ -130,7 +100,7 @@ def _damped(system, t, q, d, residual):
     return None
 
 
-def _polished(system, t, q):
+def polished(system, t, q):
     """Newton steps on `Phi` alone until rounding is reached."""
     residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
@@ -243,31 +213,3 @@ def redundant_rows(system):
     head = system._header
     inverse_diagonal = system._work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]
     return tuple(system.labels[k] for k in sorted(system.row_order[inverse_diagonal == 0.0]))
-
-
-def _check_drivers(system, t, q, guess):
-    """A velocity that the user has given with the bodies must not contradict a driver between them."""
-    if system.mechanism is None:
-        return
-    defect = system.phi_q(t, q) @ guess - system.nu(t, q)
-    nu = system.nu(t, q)
-    labels = list(system.labels)
-    for driver in system.mechanism.drivers:
-        bodies = [system.mechanism.body(n) for n in (driver.i, driver.j)]
-        if any(b is not None and _free(b) for b in bodies):
-            continue
-        for p in driver.primitives(system.mechanism._table()):
-            for k in (labels.index(label) for label in p.labels()):
-                _compare_rates(driver, bodies, t, nu[k], nu[k] + defect[k])
-
-
-def _compare_rates(driver, bodies, t, wanted, given):
-    if abs(given - wanted) > CONTRADICTION * max(1.0, abs(wanted)):
-        raise AssemblyError(
-            f"driver {driver.name!r} asks for the rate {wanted:.6g} at t = {t:g}, but the velocities given with "
-            f"{' and '.join(repr(b.name) for b in bodies if b is not None)} make it {given:.6g}; correct them, or leave them out"
-        )
-
-
-def _free(body):
-    return body.velocity is None or getattr(body, "omega", 0.0) is None

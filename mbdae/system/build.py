@@ -237,12 +237,13 @@ def _frame(body):
     half = 0.5 * getattr(body, "angle", 0.0)
     A = rotations.to_matrix(getattr(body, "orientation", (math.cos(half), 0.0, 0.0, math.sin(half))))
     omega = getattr(body, "omega", None) or 0.0
-    return np.concatenate([_in_space(body.position), A.ravel(), _in_space(body.velocity or ()),
-                           omega if isinstance(body, RigidBody) and omega else (0.0, 0.0, omega)])
+    spin = _in_space(omega) if isinstance(body, RigidBody) and omega else (0.0, 0.0, omega)
+    return np.concatenate([_in_space(body.position), A.ravel(), _in_space(body.velocity or ()), spin])
 
 
 def _in_space(x):
-    return (*x, *(0.0,) * (3 - len(x)))
+    """Three components; those that are missing, or free, are zero."""
+    return (*(0.0 if c is None else c for c in x), *(0.0,) * (3 - len(x)))
 
 
 def _spring(f, index, callbacks, free):

@@ -8,15 +8,17 @@ from scipy.sparse import csr_array
 from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..model.geometry import Geometry, Sketch
 from ..model.mechanism import Mechanism
+from ..spelling import guess
 from . import evaluate as ev
 from . import layout as lay
-from .assembly import assemble, positions
+from .branches import closed
 from .build import build
 from .callbacks import Callbacks
 from .excitations import Excitations, checked_excitation
 from .from_functions import tables_from_functions
 from .null_space import MAX_ENTRY
 from .redundancy import Redundancy, find_redundancy
+from .start import start_at
 
 
 class System:
@@ -146,7 +148,7 @@ class System:
     @cached_property
     def start(self):
         """The consistent state at `t = 0` nearest to the initial guess, see `mbdae.assemble`."""
-        return assemble(self)
+        return start_at(self)
 
     @property
     def model(self):
@@ -164,7 +166,7 @@ class System:
         From then on the KKT matrix does without as many. Empty where no consistent start can be found.
         """
         try:
-            found = find_redundancy(self, 0.0, positions(self, 0.0, self.initial_guess()[0]))
+            found = find_redundancy(self, 0.0, closed(self, 0.0, self.initial_guess()[0]))
         except Exception:  # of assembly or of a user function: whoever needs that state will meet it again
             self.callbacks.forget()
             return Redundancy()
@@ -233,12 +235,21 @@ class System:
         """The user's guess `(q0, v0)`; velocities that were left out are zero."""
         if self.mechanism is None:
             return self._functions.q0.copy(), self._functions.v0.copy()
-        q, v = np.zeros(self.nq), np.zeros(self.nv)
+        q, v = np.zeros(self.nq), self.velocity_guess()
         for body, record in zip(self.mechanism.bodies, self._bodies):
-            parts_q, parts_v = _state_of(body)
-            q[record["q"]:record["q"] + len(parts_q)] = parts_q
-            v[record["v"]:record["v"] + len(parts_v)] = parts_v
-        return q, v
+            parts = _position_of(body)
+            q[record["q"]:record["q"] + len(parts)] = parts
+        return q, np.where(np.isnan(v), 0.0, v)
+
+    def velocity_guess(self):
+        """The velocities that the user has given, shape (nv,); NaN for those that were left out."""
+        if self.mechanism is None:
+            return self._functions.v0.copy()
+        v = np.zeros(self.nv)
+        for body, record in zip(self.mechanism.bodies, self._bodies):
+            parts = _velocity_of(body)
+            v[record["v"]:record["v"] + len(parts)] = parts
+        return v
 
     def multiplier_guess(self):
         """A guess of the multipliers, where forces depend on them; zero unless a system of functions has another."""
@@ -248,7 +259,8 @@ class System:
         """Where a body's coordinates stand: a slice of `q` and a slice of `v`."""
         names = [b.name for b in self.mechanism.bodies] if self.mechanism is not None else []
         if body not in names:
-            raise ValueError(f"{self.name}: there is no body {body!r}; there are {', '.join(names) or 'none with names'}")
+            known = ", ".join(names) or "none with names"
+            raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {known}")
         record = self._bodies[names.index(body)]
         q, v, rigid = int(record["q"]), int(record["v"]), record["kind"] == lay.RIGID
         return slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3))
@@ -341,16 +353,21 @@ class System:
 def _array(x, n, what):
     x = np.ascontiguousarray(x, dtype=float)
     if x.shape != (n,):
-        raise ValueError(f"{what} must have shape ({n},), got {x.shape}")
+        hint = "" if x.size != 1 else ", a single number: is it the time, which comes first?"
+        raise ValueError(f"{what} must have shape ({n},), got {x.shape}{hint}")
     return x
 
 
-def _state_of(body):
-    """Guess of one body's coordinates and velocities."""
-    zero = (0.0, 0.0, 0.0)
-    if isinstance(body, Particle):
-        return body.position, body.velocity or zero
+def _position_of(body):
+    """Guess of one body's coordinates."""
     if isinstance(body, PlanarBody):
-        return (*body.position, body.angle), (*(body.velocity or zero[:2]), body.omega or 0.0)
-    assert isinstance(body, RigidBody)
-    return (*body.position, *body.orientation), (*(body.velocity or zero), *(body.omega or zero))
+        return *body.position, body.angle
+    return (*body.position, *body.orientation) if isinstance(body, RigidBody) else body.position
+
+
+def _velocity_of(body):
+    """Given velocities of one body; NaN where there are none."""
+    sizes = {"velocity": 2 if isinstance(body, PlanarBody) else 3, "omega": 3 if isinstance(body, RigidBody) else 1}
+    names = ("velocity",) if isinstance(body, Particle) else ("velocity", "omega")
+    given = [np.full(sizes[name], np.nan) if getattr(body, name) is None else np.ravel(getattr(body, name)) for name in names]
+    return np.concatenate(given).astype(float)  # None becomes NaN

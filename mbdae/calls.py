@@ -1,0 +1,37 @@
+"""What is checked of a call of `solve` before anything else: the order of its arguments, and tolerances without a meaning."""
+
+import warnings
+
+import numpy as np
+
+from .model.mechanism import Mechanism
+from .problems.base import Problem
+from .system.system import System
+
+EPSILON = float(np.finfo(float).eps)
+REMEDIES = {"target": "mbdae.library.mechanism({!r}) makes a mechanism", "method": "mbdae.methods.find({!r}).make() makes a method"}
+
+
+def check_order(target: object, method: object, t_span: object) -> None:
+    """Refuse arguments that are swapped, and names in place of what they name.
+
+    Raises
+    ------
+    ValueError
+        Says how the call is meant to be.
+    """
+    if isinstance(method, Mechanism | System | Problem):
+        raise ValueError("solve: target and method are swapped; write solve(target, method, t_span)")
+    if hasattr(t_span, "integrate") and not isinstance(t_span, type):
+        raise ValueError("solve: method and t_span are swapped; write solve(target, method, t_span)")
+    for what, value in (("target", target), ("method", method)):
+        if isinstance(value, str):
+            raise ValueError(f"solve: the {what} must be an object, not the name {value!r}; {REMEDIES[what].format(value)}")
+
+
+def warn_of_tolerance(rtol: float, frames: int = 3) -> None:
+    """Warn of a relative tolerance below the rounding of the numbers, or one that allows errors as large as the values."""
+    if rtol < EPSILON:
+        warnings.warn(f"rtol = {rtol:g} is below the rounding of double precision ({EPSILON:.2g}): only atol counts", stacklevel=frames)
+    elif rtol >= 1.0:
+        warnings.warn(f"rtol = {rtol:g} allows errors as large as the solution; meant is a small number such as 1e-6", stacklevel=frames)

@@ -1,0 +1,140 @@
+"""Velocities of which some components are given and the others follow: `min v . M v` subject to `Phi_q v = nu`, `v_k = g_k`."""
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, minres
+
+from .assembly import AssemblyError, velocities
+from .branches import joint_rows
+
+CONTRADICTION = 1e-3  # relative; published initial velocities are often printed with six digits
+AT_REST = 1e-7  # of the largest velocity of the mechanism: what is slower may be rounding
+NOTHING = 1e-10  # m/s or rad/s that are rest, whatever the others do
+DETERMINED = 1e-11  # share of a given component, in the mass metric, below which the constraints leave it no freedom
+DENSE = 500  # given components up to which their matrix is formed
+
+
+def velocities_with(system, t, q, guess):
+    """Velocities with `Phi_q v = nu` that keep what is given of a guess; components that are NaN are free.
+
+    Given components stay as they are where the constraints allow it, otherwise they change as little as possible in the mass metric. The
+    free ones follow, and have the least kinetic energy that is possible with them.
+
+    Parameters
+    ----------
+    system : System
+    t : float
+    q : ndarray, shape (nq,)
+    guess : ndarray, shape (nv,)
+
+    Returns
+    -------
+    ndarray, shape (nv,)
+    """
+    given = ~np.isnan(guess)
+    if given.all() or not given.any():
+        return velocities(system, t, q, np.where(given, guess, 0.0))
+    v = velocities(system, t, q, np.zeros(system.nv))
+    k = np.flatnonzero(given)
+    scale = np.sqrt([system.mass_times(t, q, e)[i] for i, e in zip(k, _units(k, system.nv))])
+    impulses = _impulses(lambda p: _response(system, t, q, k, scale * p), k, scale, (guess - v)[k])
+    return velocities(system, t, q, v + _response(system, t, q, k, scale * impulses))
+
+
+def _units(k, n):
+    """Unit vectors of length `n` along the coordinates `k`, one after the other."""
+    for i in k:
+        e = np.zeros(n)
+        e[i] = 1.0
+        yield e
+
+
+def _response(system, t, q, k, impulses):
+    """Velocities that impulses along the coordinates `k` cause."""
+    b = np.zeros(system.nv)
+    b[k] = impulses
+    return system.solve_kkt(t, q, b, np.zeros(system.nc))[0]
+
+
+def _impulses(response, k, scale, missing):
+    """Impulses, scaled, that change the given components by what is missing, as far as they can."""
+    def change(p):
+        return scale * response(p)[k]
+
+    n = len(k)
+    if n > DENSE:
+        return minres(LinearOperator((n, n), matvec=change), scale * missing, rtol=1e-14, maxiter=5 * n)[0]
+    matrix = np.column_stack([change(p) for p in np.eye(n)])
+    size, modes = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    free = size > DETERMINED
+    return modes[:, free] @ ((modes[:, free].T @ (scale * missing)) / size[free])
+
+
+def check_given(system, t, q, guess, v):
+    """Given velocities must not contradict a driver; where some have been left out, the others must not contradict a joint either.
+
+    Where all are given they are a guess for the joints, as positions are.
+
+    Parameters
+    ----------
+    guess : ndarray, shape (nv,)
+        As given, NaN for free components.
+    v : ndarray, shape (nv,)
+        What `velocities_with` has made of them.
+
+    Raises
+    ------
+    AssemblyError
+        Names driver or constraint, and the bodies whose velocities contradict it.
+    """
+    if not system.nc or np.isnan(guess).all():
+        return
+    wished = np.where(np.isnan(guess), v, guess)
+    G, nu = system.phi_q(t, q), system.nu(t, q)
+    violation = G @ wished - nu
+    excess = np.abs(violation) - CONTRADICTION * _sizes(G, np.maximum(np.abs(wished), np.abs(v)))
+    wrong = [k for k in np.flatnonzero(excess > 0.0) if np.isnan(guess).any() or _driver(system, k) is not None]
+    if wrong:
+        k = _telling(system, wrong, excess)
+        raise AssemblyError(_contradiction(system, t, k, nu[k], violation[k], _given_in(system, k, guess)))
+
+
+def _sizes(G, speeds):
+    """The size of each row of `Phi_q v`: that of the row times the largest velocity of the bodies that it connects, or `AT_REST` of all."""
+    fastest = np.maximum.reduceat(np.append(speeds[G.indices], 0.0), G.indptr[:-1])
+    fastest = np.maximum(fastest, max(AT_REST * speeds.max(initial=0.0), NOTHING))
+    return csr_array((np.abs(G.data), G.indices, G.indptr), shape=G.shape).sum(axis=1) * fastest
+
+
+def _telling(system, wrong, excess):
+    """Of the equations that are contradicted one of a driver, if there is any, otherwise the one that is violated most."""
+    return max(wrong, key=lambda k: (_driver(system, k) is not None, excess[k]))
+
+
+def _driver(system, k):
+    """The driver whose equation is number `k`; `None` if it belongs to a joint."""
+    if system.mechanism is None:
+        return None
+    row = joint_rows(system.mechanism)
+    for driver in system.mechanism.drivers if k >= row else ():
+        row += sum(p.rows for p in driver.primitives(system.mechanism._table()))
+        if k < row:
+            return driver
+    return None
+
+
+def _given_in(system, k, guess):
+    """Names of the bodies in equation `k` whose velocities are given, or a part of them."""
+    columns = system.pattern.col[system.pattern.ptr[k]:system.pattern.ptr[k + 1]]
+    given = {int(c) for c in columns if not np.isnan(guess[c])}
+    names = [b.name for b in system.mechanism.bodies] if system.mechanism is not None else []
+    return [repr(name) for name in names if not given.isdisjoint(range(*system.coordinates(name)[1].indices(system.nv)))]
+
+
+def _contradiction(system, t, k, nu, violation, bodies):
+    driver, culprits = _driver(system, k), f"the velocities given{' with ' + ' and '.join(bodies) if bodies else ''}"
+    if driver is not None:
+        return (f"driver {driver.name!r} asks for the rate {nu:.6g} at t = {t:g}, but {culprits} make it {nu + violation:.6g}; "
+                "correct them, or leave them out")
+    return (f"{system.name}: {culprits} contradict the constraint {system.labels[k]!r} at t = {t:g}, which would be violated at the rate "
+            f"{violation:.6g}; correct them, or leave out those that follow from the others")
