@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .arguments import check_rtol, is_integer, numbers, time_span
 from .events import Watch, as_events, find_events
 from .model.mechanism import Mechanism
 from .problems import ALIASES, FORMULATIONS, StateSpace
@@ -64,9 +65,9 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     _check_method(method)
     problem = _problem(target, method, formulation)
     system = problem if isinstance(problem, System) else problem.system
-    t0, t_end = _span(t_span)
+    t0, t_end = time_span("solve", t_span)
     t_eval = _outputs(t_eval, t0, t_end)
-    if not (isinstance(every, (int, np.integer)) and every >= 1):
+    if not (is_integer(every) and every >= 1):
         raise ValueError(f"every must be a positive integer, got {every!r}")
     _check_tolerances(rtol, atol)
     if progress is not None and not callable(progress):
@@ -141,25 +142,10 @@ def _check_formulation(method, formulation):
         raise ValueError(f"{method.label} cannot take the form {formulation!r}{because}; it takes {', '.join(possible) or 'none'}")
 
 
-def _numbers(value):
-    """An array of floats; NaN if there is something else in it."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        return np.full(2, np.nan)
-
-
-def _span(t_span):
-    span = _numbers(t_span)
-    if span.shape != (2,) or not np.isfinite(span).all() or span[0] == span[1]:
-        raise ValueError(f"t_span must be two different finite times, got {t_span!r}")
-    return float(span[0]), float(span[1])
-
-
 def _outputs(t_eval, t0, t_end):
     if t_eval is None:
         return None
-    t = np.atleast_1d(_numbers(t_eval))
+    t = np.atleast_1d(numbers(t_eval))
     sign = np.sign(t_end - t0)
     if t.ndim != 1 or not np.isfinite(t).all() or np.any(sign * np.diff(t) <= 0):
         raise ValueError(f"t_eval must be finite times in the direction of integration, none twice, got {t_eval!r}")
@@ -169,9 +155,8 @@ def _outputs(t_eval, t0, t_end):
 
 
 def _check_tolerances(rtol, atol):
-    if not (np.isscalar(rtol) and np.isfinite(_numbers(rtol)).all() and rtol > 0):
-        raise ValueError(f"rtol must be a positive number, got {rtol!r}")
-    a = _numbers(atol)
+    check_rtol("solve", rtol)
+    a = numbers(atol)
     if not np.isfinite(a).all() or (a < 0).any():
         raise ValueError(f"atol must be finite and not negative, got {atol!r}")
 

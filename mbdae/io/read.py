@@ -4,7 +4,6 @@ import difflib
 import math
 import operator
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -60,7 +59,7 @@ def load(path, max_bytes=MAX_BYTES):
     OSError
         There is no such file, or it cannot be opened.
     """
-    path = Path(path)
+    path = syntax.as_path("load", path)
     try:
         ending = syntax.check_ending(path)
         return _mechanism(syntax.parse(syntax.decode(_content(path, max_bytes)), ending))
