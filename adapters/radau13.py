@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from mbdae.arguments import check_max_step, check_max_steps, check_step
 from mbdae.boundary import FATAL, Crossing, SolverFailure
-from mbdae.events import passed
+from mbdae.events import evaluated, passed
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
@@ -177,7 +177,7 @@ class EventLog:
         return any(getattr(self.events[k], "terminal", False) for k in found)
 
     def _value(self, event, t, y):
-        return float(event(t, *self.problem.motion(t, y)))
+        return evaluated(event, t, *self.problem.motion(t, y))
 
 
 @dataclass(frozen=True)

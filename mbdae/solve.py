@@ -11,9 +11,13 @@ from .problems import ALIASES, FORMULATIONS, StateSpace
 from .problems.base import Problem
 from .restarts import integrate_in_charts
 from .solution import Solution
+from .status import Status
 from .system.assembly import State, assemble
+from .system.culprit import not_finite
 from .system.system import System
 from .trajectory import DenseOutput
+
+UNCLEAR = (Status.NOT_FINITE, Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED)  # behind which a NaN may be
 
 
 def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=None, rtol=1e-6, atol=1e-8, t_eval=None, every=1,
@@ -83,6 +87,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
             trajectory = integrate_in_charts(method, problem, start, t_end, **options)
         else:
             trajectory = method.integrate(problem, start, t_end, **options)
+    _name_what_is_not_finite(system, trajectory, t_end)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
     if events is not None:
@@ -92,6 +97,13 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
         if t_eval is None and every > 1:
             _thin(solution, every)
     return solution
+
+
+def _name_what_is_not_finite(system, trajectory, t_end):
+    """The message of a run that has failed begins with the user function that has no value at its end, if there is one."""
+    culprit = not_finite(system, trajectory, t_end) if trajectory.status in UNCLEAR else None
+    if culprit is not None:
+        trajectory.message = f"{culprit}: {trajectory.message}"
 
 
 def _check_method(method):

@@ -36,6 +36,10 @@ class State:
     lam: np.ndarray
     redundant: tuple = ()
 
+    def copy(self) -> "State":
+        """The same state with arrays of its own."""
+        return State(self.t, self.q.copy(), self.v.copy(), self.a.copy(), self.lam.copy(), self.redundant)
+
 
 def assemble(system, t=0.0, q=None, v=None):
     """A consistent state near a guess.
