@@ -6,7 +6,6 @@ the settings of the formulation: `configure(IDA(implicit_problem(problem))).simu
 
 import contextlib
 import sys
-import time
 import warnings
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from mbdae.method import installed
 from mbdae.problems import GGL
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.stopwatch import Stopwatch
 
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
@@ -101,9 +101,9 @@ class Assimulo:
         run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         solver = self._solver(problem, state, crossing, rtol, atol)
         solver.problem.listener = _Listener(run, start, facts_of(self.solver).interpolates)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         self._carry_out(solver, solver.problem.listener, run)
-        return run.trajectory(self._statistics(solver, run, time.perf_counter() - begin))
+        return run.trajectory(self._statistics(solver, run, watch.seconds))
 
     def _solver(self, problem, state, crossing, rtol, atol):
         import assimulo.solvers

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from mbdae.boundary import FATAL, GOOD, Crossing, SolverFailure
+from mbdae.events import evaluated
 from mbdae.problems import Overdetermined, UnderlyingODE
 from mbdae.status import Status
 from mbdae.system import layout as lay
@@ -257,7 +258,7 @@ class Guarded:
     def _values(self, t, y):
         time = self.crossing.time(t)
         q, v = self.source.motion(time, y)
-        return np.array([float(event(time, q, v)) for event in self.events])
+        return np.array([evaluated(event, time, q, v) for event in self.events])
 
     def _has_direction(self, solver, k, sign):
         """Whether a zero is crossed as the event wants it. LSODAR tells which zero it has found, but not how: there the flow decides."""

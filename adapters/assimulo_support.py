@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mbdae.arguments import check_choice, check_limit, check_order, check_step
 from mbdae.jacobians.strategy import as_strategy
 from mbdae.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported
 
@@ -94,8 +95,7 @@ def facts_of(name):
     ValueError
         If there is none of this name.
     """
-    if name not in SOLVERS:
-        raise ValueError(f"Assimulo: solver must be one of {', '.join(SOLVERS)}, got {name!r}")
+    check_choice("Assimulo", "solver", name, SOLVERS)
     return SOLVERS[name]
 
 
@@ -113,10 +113,10 @@ def check_options(owner, name, jacobian, max_order, first_step, max_step):
         raise ValueError(f"{owner}: {name} {makes}, so jacobian={jacobian!r} cannot be had")
     if max_order is not None and facts.highest_order is None:
         raise ValueError(f"{owner}: {name} has no max_order")
-    if max_order is not None and not 1 <= max_order <= facts.highest_order:
-        raise ValueError(f"{owner}: max_order of {name} must be one of 1 to {facts.highest_order}, got {max_order}")
-    if not (first_step >= 0 and max_step >= 0):
-        raise ValueError(f"{owner}: first_step and max_step must not be negative")
+    if max_order is not None:
+        check_order(owner, max_order, facts.highest_order, f"max_order of {name}")
+    check_step(owner, "first_step", first_step)
+    check_limit(owner, "max_step", max_step)
     if first_step and facts.first_step is None:
         raise ValueError(f"{owner}: {name} chooses its first step itself, first_step cannot be set")
     if max_step and not facts.max_step:

@@ -1,19 +1,19 @@
 """solve-dae: Radau IIA methods with 3, 5 and 7 stages and BDF for `F(t, y, yd) = 0`, in plain Python."""
 
-import time
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csc_matrix
 
-from mbdae.arguments import check_max_step, check_max_steps
+from mbdae.arguments import check_max_step, check_max_steps, is_finite
 from mbdae.boundary import FATAL, Crossing, SolverFailure
 from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.stopwatch import Stopwatch
 from mbdae.support import Settings, implicit_support, supported, tightened
 
 from . import storage
@@ -204,7 +204,7 @@ class SolveDae:
     def __post_init__(self):
         _check_choices("SolveDae", self.method, self.jacobian)
         check_max_step("SolveDae", self.max_step)
-        if self.first_step is not None and not 0 < self.first_step < np.inf:
+        if self.first_step is not None and not (is_finite(self.first_step) and self.first_step > 0):
             raise ValueError(f"SolveDae: first_step must be positive and finite, got {self.first_step!r}")
         check_max_steps("SolveDae", self.max_steps)
 
@@ -234,7 +234,7 @@ class SolveDae:
         start = problem.pack(state)
         problem.compile(state.t, *start)
         run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
-        begin, steppers = time.perf_counter(), []
+        watch, steppers = Stopwatch(), []
 
         def integrate():
             steppers.append(_Stepper(self._solver(run, start, rtol, atol), crossing))
@@ -243,7 +243,7 @@ class SolveDae:
         with warnings.catch_warnings():  # of overflow and of singular matrices; those of user functions go through
             warnings.filterwarnings("ignore", module=r"(numpy|scipy|solve_dae)\b")
             run.carry_out(integrate)
-        return run.trajectory(_statistics(run, steppers, time.perf_counter() - begin))
+        return run.trajectory(_statistics(run, steppers, watch.seconds))
 
     def _solver(self, run, start, rtol, atol):
         from solve_dae.integrate import BDFDAE, RadauDAE

@@ -1,16 +1,16 @@
 """scikits.odes: IDA, DASPK and LSODI for `F(t, y, yd) = 0`; CVODE, DOP853 and DOPRI5 for `yd = f(t, y)`."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbdae.arguments import check_max_steps
+from mbdae.arguments import check_choice, check_max_steps, check_order, check_step
 from mbdae.boundary import Crossing
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics
+from mbdae.stopwatch import Stopwatch
 from mbdae.support import supported
 
 from .odes_arguments import (
@@ -81,18 +81,17 @@ class Odes:
     availability = staticmethod(availability)
 
     def __post_init__(self):
-        if self.solver not in SOLVERS:
-            raise ValueError(f"Odes: solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
+        check_choice("Odes", "solver", self.solver, SOLVERS)
         check_choices("Odes", self.solver, self.jacobian, self.linsolver)
         check_multistep("Odes", self.multistep)
         if self.multistep == "Adams" and self.solver != "cvode":
             raise ValueError(f"Odes: multistep='Adams' is a choice of CVODE, not of {SOLVERS[self.solver]}")
-        if self.max_order is not None and not 1 <= self.max_order <= self.highest_order:
-            raise ValueError(f"Odes: max_order must be one of 1 to {self.highest_order}, got {self.max_order}" if self.highest_order else
-                             f"Odes: the order of {SOLVERS[self.solver]} is fixed, got max_order={self.max_order}")
-        for name in ("first_step", "max_step"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"Odes: {name} must be finite and not negative, got {getattr(self, name)!r}")
+        if self.max_order is not None and not self.highest_order:
+            raise ValueError(f"Odes: the order of {SOLVERS[self.solver]} is fixed, got max_order={self.max_order!r}")
+        if self.max_order is not None:
+            check_order("Odes", self.max_order, self.highest_order)
+        check_step("Odes", "first_step", self.first_step)
+        check_step("Odes", "max_step", self.max_step)
         check_max_steps("Odes", self.max_steps)
 
     @property
@@ -128,7 +127,7 @@ class Odes:
         start = problem.pack(state)
         problem.compile(state.t, *start)
         run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
-        begin, steppers = time.perf_counter(), []
+        watch, steppers = Stopwatch(), []
 
         def integrate():
             steppers.append(self._stepper(run, start, rtol, atol))
@@ -136,7 +135,7 @@ class Odes:
 
         run.carry_out(integrate)
         counts = steppers[0].counts(run, self.jacobian != "difference") if steppers else {}
-        return run.trajectory(Statistics(steps=run.steps, seconds=time.perf_counter() - begin, **counts))
+        return run.trajectory(Statistics(steps=run.steps, seconds=watch.seconds, **counts))
 
     def _stepper(self, run, start, rtol, atol):
         make = {"ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}.get(self.solver, self._dop)

@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 
 from mbdae.boundary import FATAL, GOOD, HUGE, Crossing
-from mbdae.events import as_events, passed
+from mbdae.events import as_events, evaluated, passed
 from mbdae.jacobians.strategy import as_strategy
 from mbdae.support import Settings, explicit_support, implicit_support, tightened
 
@@ -313,7 +313,7 @@ class _Roots:
     def _values(self, s, y, out):
         t = self.crossing.time(s)
         q, v = self.crossing.problem.motion(t, y[self.place])
-        out[:] = [event(t, q, v) for event in self.events]
+        out[:] = [evaluated(event, t, q, v) for event in self.events]
         self.seen.append((s, out.copy()))
         return GOOD
 

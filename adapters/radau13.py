@@ -1,7 +1,6 @@
 """pyradau13: RADAU of Hairer and Wanner, Radau IIA methods of order 5, 9 and 13 for `M y' = f(t, y)` with a constant singular `M`."""
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +8,12 @@ from scipy.optimize import brentq
 
 from mbdae.arguments import check_max_step, check_max_steps, check_step
 from mbdae.boundary import FATAL, Crossing, SolverFailure
-from mbdae.events import passed
+from mbdae.events import evaluated, passed
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.stopwatch import Stopwatch
 from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, supported
 
 from . import storage
@@ -177,7 +177,7 @@ class EventLog:
         return any(getattr(self.events[k], "terminal", False) for k in found)
 
     def _value(self, event, t, y):
-        return float(event(t, *self.problem.motion(t, y)))
+        return evaluated(event, t, *self.problem.motion(t, y))
 
 
 @dataclass(frozen=True)
@@ -233,9 +233,9 @@ class Radau13:
         start = problem.pack(state)
         problem.compile(state.t, *start)
         run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         run.carry_out(lambda: self._drive(run, start[0], span, rtol, atol))
-        return run.trajectory(self._statistics(run, time.perf_counter() - begin))
+        return run.trajectory(self._statistics(run, watch.seconds))
 
     def _drive(self, run, y0, span, rtol, atol):
         from pyradau13 import radau13

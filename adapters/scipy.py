@@ -1,6 +1,5 @@
 """SciPy's `solve_ivp` methods on the underlying ODE and on state-space form."""
 
-import time
 import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.stopwatch import Stopwatch
 from mbdae.support import explicit_support, require, supported
 
 from .terminal import FortranOutput
@@ -27,6 +27,7 @@ SUPPORT = explicit_support(jacobian="exact (Radau, BDF, LSODA)")
 def availability():
     """State of the package."""
     return installed("scipy", "scipy", "pip install scipy")
+_LEAST_ATOL = 1e-100
 
 
 def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", events=None, crossing=None):
@@ -139,11 +140,13 @@ class SolveIvp:
 
         crossing = Crossing(problem)
         options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, crossing=crossing)
+        if not (options["atol"] >= _LEAST_ATOL).all():
+            raise ValueError(f"SolveIvp: atol must be at least {_LEAST_ATOL:g}: SciPy divides by it where an unknown is zero, got {atol!r}")
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)
         run = Run(crossing, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
                   max_steps=self.max_steps)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
                                                        first_step=min(self.first_step, abs(t_end - state.t)) or None, **options)
         # LSODA warns and prints when it fails; the message of the solution says so, too
@@ -153,4 +156,4 @@ class SolveIvp:
             run.carry_out(lambda: run.pull(_Stepper(solver)))
         return run.trajectory(Statistics(
             steps=run.steps, residuals=int(solver.nfev), residuals_jacobian=crossing.calls - int(solver.nfev), jacobians=int(solver.njev),
-            factorisations=int(solver.nlu), seconds=time.perf_counter() - begin))
+            factorisations=int(solver.nlu), seconds=watch.seconds))

@@ -8,19 +8,19 @@ import ctypes
 import os
 import re
 import sys
-import time
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from mbdae.arguments import check_max_steps
+from mbdae.arguments import check_limit, check_max_steps, check_order, check_step
 from mbdae.boundary import Crossing, SolverFailure
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
+from mbdae.stopwatch import Stopwatch
 from mbdae.support import supported
 
 from .sundae_arguments import (
@@ -123,11 +123,10 @@ class _Sundials:
     def __post_init__(self):
         owner = type(self).__name__
         check_choices(owner, self.linsolver, self.jacobian, self.linear_solvers)
-        if not 1 <= self.max_order <= self.highest_order:
-            raise ValueError(f"{owner}: max_order must be one of 1 to {self.highest_order}, got {self.max_order}")
+        check_order(owner, self.max_order, self.highest_order)
         check_max_steps(owner, self.max_steps)
-        if self.first_step < 0 or self.max_step < 0:
-            raise ValueError(f"{owner}: first_step and max_step must not be negative")
+        check_step(owner, "first_step", self.first_step)
+        check_limit(owner, "max_step", self.max_step)
 
     @property
     def label(self):
@@ -136,7 +135,7 @@ class _Sundials:
 
     def _carry_out(self, solver, run, start, place=None):
         """Initialise the solver, step it to the end, and return what it has cost."""
-        begin = time.perf_counter()
+        watch = Stopwatch()
         stepper = _Stepper(solver, run, place)
         os.environ.setdefault("SUNLOGGER_WARNING_FILENAME", os.devnull)  # SUNDIALS would print its warnings
 
@@ -150,7 +149,7 @@ class _Sundials:
         finally:
             if stepper.last is None and linear_solver(run.problem, self.linsolver) == "sparse":
                 _keep_forever(solver)
-        seconds, last, calls = time.perf_counter() - begin, stepper.last, run.crossing.calls
+        seconds, last, calls = watch.seconds, stepper.last, run.crossing.calls
         if last is None:
             return Statistics(steps=run.steps, seconds=seconds)
         # its own count leaves out the evaluations for difference quotients

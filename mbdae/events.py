@@ -15,10 +15,25 @@ def as_events(events):
     return events
 
 
+def evaluated(event, t, q, v):
+    """The value of an event; its arrays are copies, so that it cannot change the solution.
+
+    Raises
+    ------
+    ValueError
+        If it is not a finite number: no zero would ever be found.
+    """
+    value = event(t, np.array(q), np.array(v))
+    if not (np.size(value) == 1 and np.isfinite(value).all()):
+        name = getattr(event, "__name__", type(event).__name__)
+        raise ValueError(f"the event {name!r} must give a finite number, got {value!r} at t = {t:.9g}")
+    return float(value)
+
+
 def of_unknowns(problem, event):
     """`event(t, q, v)` as a function of `(t, y)` or `(t, y, yd)`, with its attributes: for solvers that find zeros themselves."""
     def native(t, y, yd=None):
-        return event(t, *problem.motion(t, y))
+        return evaluated(event, t, *problem.motion(t, y))
 
     native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
     return native
@@ -60,13 +75,13 @@ class Watch:
 
     def __init__(self, events, t0, q0, v0):
         self._events = [e for e in events if getattr(e, "terminal", False)]
-        self._before = [float(e(t0, q0, v0)) for e in self._events]
+        self._before = [evaluated(e, t0, q0, v0) for e in self._events]
 
     def __bool__(self):
         return bool(self._events)
 
     def __call__(self, t, q, v):
-        before, self._before = self._before, [float(e(t, q, v)) for e in self._events]
+        before, self._before = self._before, [evaluated(e, t, q, v) for e in self._events]
         return any(passed(e, *g) for e, *g in zip(self._events, before, self._before))
 
 
@@ -79,9 +94,9 @@ def passed(event, before, after):
 def _zeros(event, solution, dense):
     def value(t):
         q, v, _, _ = dense(t)
-        return float(event(t, q, v))
+        return evaluated(event, t, q, v)
 
-    g = np.array([float(event(t, q, v)) for t, q, v in zip(solution.t, solution.q, solution.v)])
+    g = np.array([evaluated(event, t, q, v) for t, q, v in zip(solution.t, solution.q, solution.v)])
     times = []
     for k in range(len(g) - 1):
         if passed(event, g[k], g[k + 1]):

@@ -8,6 +8,7 @@ solvers are imported when they are asked for.
 from dataclasses import dataclass, field
 from importlib import import_module
 
+from .arguments import is_finite
 from .integrators.structural.formula import RULES
 from .problems import ALIASES, FORMULATIONS
 from .spelling import closest, guess
@@ -175,7 +176,7 @@ class MethodSpec:
             fault = f" ({available.fault})" if available.fault else ""
             raise ValueError(f"{self.label} needs the package {available.package}{fault}: {available.remedy}")
         options = self.family.chosen(self.variant) | options
-        if self.family.name == "FullyImplicit" and "h" in options:
+        if self.family.name == "FullyImplicit" and is_finite(options.get("h")) and options["h"] > 0:  # others are refused by the class
             options = {"tol": 1e-10 / options["h"] ** 2} | options
         return self.family.method_class(**options)
 
@@ -188,6 +189,8 @@ def find(text):
     ValueError
         If there is none; the message lists those there are.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"the name of a method must be a str such as 'Ida:ggl', got {text!r}")
     name, *parts = (part.strip() for part in text.split(":"))
     family = _match(name, [f.name for f in FAMILIES])
     if family is None:

@@ -137,9 +137,10 @@ class Run:
         try:
             for row in self.rows:
                 states.append(self.problem.state(*row))
-        except AssemblyError as error:
-            at = self.rows[len(states)][0]
-            self.status, self.message = Status.SOLVER_FAILED, f"the output at t = {at:.9g} is too far off the constraints: {error}"
+        except (AssemblyError, FloatingPointError) as error:
+            at, lost = self.rows[len(states)][0], isinstance(error, AssemblyError)
+            self.status = Status.SOLVER_FAILED if lost else Status.NOT_FINITE
+            self.message = f"the output at t = {at:.9g} {'is too far off the constraints' if lost else 'has no finite equations'}: {error}"
         t = np.array([row[0] for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))

@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .arguments import check_rtol, is_integer, numbers, time_span
 from .calls import check_order, warn_of_tolerance
 from .events import Watch, as_events, find_events
 from .model.mechanism import Mechanism
@@ -11,10 +12,14 @@ from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
 from .restarts import integrate_in_charts
 from .solution import Solution
+from .status import Status
 from .system.assembly import State
+from .system.culprit import not_finite
 from .system.start import check_state, start_at
 from .system.system import System
 from .trajectory import DenseOutput
+
+UNCLEAR = (Status.NOT_FINITE, Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.PROJECTION_FAILED)  # perhaps a NaN
 
 
 def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=None, rtol=1e-6, atol=1e-8, t_eval=None, every=1,
@@ -67,9 +72,9 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     _check_method(method)
     problem = _problem(target, method, formulation)
     system = problem if isinstance(problem, System) else problem.system
-    t0, t_end = _span(t_span)
+    t0, t_end = time_span("solve", t_span)
     t_eval = _outputs(t_eval, t0, t_end)
-    if not (isinstance(every, (int, np.integer)) and every >= 1):
+    if not (is_integer(every) and every >= 1):
         raise ValueError(f"every must be a positive integer, got {every!r}")
     _check_tolerances(rtol, atol)
     warn_of_tolerance(rtol)
@@ -86,6 +91,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
             trajectory = integrate_in_charts(method, problem, start, t_end, **options)
         else:
             trajectory = method.integrate(problem, start, t_end, **options)
+    _name_what_is_not_finite(system, trajectory, t_end)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
     if events is not None:
@@ -95,6 +101,13 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
         if t_eval is None and every > 1:
             _thin(solution, every)
     return solution
+
+
+def _name_what_is_not_finite(system, trajectory, t_end):
+    """The message of a run that has failed begins with the user function that has no value at its end, if there is one."""
+    culprit = not_finite(system, trajectory, t_end) if trajectory.status in UNCLEAR else None
+    if culprit is not None:
+        trajectory.message = f"{culprit}: {trajectory.message}"
 
 
 def _check_method(method):
@@ -143,25 +156,10 @@ def _check_formulation(method, formulation):
         raise ValueError(f"{method.label} cannot take the form {formulation!r}{because}; it takes {', '.join(possible) or 'none'}")
 
 
-def _numbers(value):
-    """An array of floats; NaN if there is something else in it."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        return np.full(2, np.nan)
-
-
-def _span(t_span):
-    span = _numbers(t_span)
-    if span.shape != (2,) or not np.isfinite(span).all() or span[0] == span[1]:
-        raise ValueError(f"t_span must be two different finite times, got {t_span!r}")
-    return float(span[0]), float(span[1])
-
-
 def _outputs(t_eval, t0, t_end):
     if t_eval is None:
         return None
-    t = np.atleast_1d(_numbers(t_eval))
+    t = np.atleast_1d(numbers(t_eval))
     sign = np.sign(t_end - t0)
     if t.ndim != 1 or not np.isfinite(t).all() or np.any(sign * np.diff(t) <= 0):
         raise ValueError(f"t_eval must be finite times in the direction of integration, none twice, got {t_eval!r}")
@@ -171,9 +169,8 @@ def _outputs(t_eval, t0, t_end):
 
 
 def _check_tolerances(rtol, atol):
-    if not (np.isscalar(rtol) and np.isfinite(_numbers(rtol)).all() and rtol > 0):
-        raise ValueError(f"rtol must be a positive number, got {rtol!r}")
-    a = _numbers(atol)
+    check_rtol("solve", rtol)
+    a = numbers(atol)
     if not np.isfinite(a).all() or (a < 0).any():
         raise ValueError(f"atol must be finite and not negative, got {atol!r}")
 

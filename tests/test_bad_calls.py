@@ -1,6 +1,6 @@
 """Malformed calls of `solve`, methods, problems and systems of user functions: refused with a `ValueError` that names the culprit."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -9,9 +9,10 @@ import mbdae
 from mbdae import FullyImplicit, HalfImplicit
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
+from mbdae.methods import find
 from mbdae.problems import FORMULATIONS
 
-from .helpers import GROUND, double_pendulum
+from .helpers import GROUND, double_pendulum, need
 
 NAN, INF = float("nan"), float("inf")
 STEP = HalfImplicit(h=1e-2)
@@ -129,7 +130,7 @@ OBJECTS = {
     "IDA's Jacobian unknown": (lambda s: Ida(jacobian="numeric"), "jacobian must be 'exact', .*got 'numeric'"),
     "IDA's order too high": (lambda s: Ida(max_order=6), "Ida: max_order must be.*6"),
     "IDA without steps": (lambda s: Ida(max_steps=0), "Ida: max_steps must be at least 1"),
-    "IDA's first step negative": (lambda s: Ida(first_step=-1.0), "Ida: first_step.*not be negative"),
+    "IDA's first step negative": (lambda s: Ida(first_step=-1.0), "Ida: first_step must be finite and not negative"),
     "CVODE's linear solver sparse": (lambda s: Cvode(linsolver="sparse"), "Cvode: linsolver.*'sparse'"),
     "CVODE's formulas unknown": (lambda s: Cvode(multistep="RK"), "Cvode: multistep must be 'BDF' or 'Adams', got 'RK'"),
     "SciPy's method unknown": (lambda s: SolveIvp("Euler"), "SolveIvp: method must be one of RK23.*'Euler'"),
@@ -210,3 +211,69 @@ def test_exceptions_of_user_functions_are_not_dressed_up():
 
     with pytest.raises(KeyError, match="stiffness"):
         functions(phi=broken)()
+
+
+# --- options of solvers, words instead of numbers, times that are the same -------------------------------------------------------
+
+SOLVERS = ("Bdf", "Ida", "Cvode", "SolveIvp:DOP853", "Odes:ida", "Odes:dopri5", "Assimulo:IDA", "Assimulo:Dopri5", "SolveDae:Radau5",
+           "Radau13", "HHT", "RosenbrockNystrom")
+NONSENSE = ("a", NAN, -1.0, True, [1, 2], object())
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("field", ["first_step", "max_step", "max_order", "max_steps", "newton", "solver"])
+def test_options_that_make_no_sense_are_refused_by_name(name, field):
+    spec = find(name)
+    if spec.family.availability() is not None:
+        need(spec.family.method_class)
+    if field not in {f.name for f in fields(spec.family.method_class)}:
+        return
+    allowed = getattr(spec.family.method_class, field) is None
+    for value in NONSENSE if allowed else (*NONSENSE, None):
+        with pytest.raises(ValueError, match=f"{field}|the order of|its first step"):
+            spec.make(**{field: value})
+
+
+def test_words_that_look_like_numbers_are_refused(system):
+    for options, pattern in (({"rtol": "1e-6"}, "rtol must be a positive number.*'1e-6'"), ({"atol": "1e-6"}, "atol must.*'1e-6'"),
+                             ({"rtol": True}, "rtol must be a positive number.*True"), ({"every": True}, "every must be.*True"),
+                             ({"t_eval": ["0.05"]}, "t_eval must be finite times.*'0.05'"),
+                             ({"t_span": ("0", "1")}, "t_span must be two different finite times")):
+        with pytest.raises(ValueError, match=pattern):
+            mbdae.solve(system, Ida(), **({"t_span": (0.0, 0.1)} | options))
+
+
+@pytest.mark.parametrize("span", [(1.0, 1.0 + 2.3e-16), (0.0, 5e-324), (0.0, 1e-300), (1e9, 1e9 + 1.2e-7)])
+def test_times_that_are_the_same_but_for_rounding_are_refused(system, span):
+    for method in (Ida(), mbdae.Bdf(), SolveIvp("Radau"), STEP, mbdae.HHT()):
+        with pytest.raises(ValueError, match=r"t_span is too short.*must be at least"):
+            mbdae.solve(system, method, span)
+    with pytest.raises(ValueError, match="solve_residual: t_span is too short"):
+        mbdae.Bdf().solve_residual(lambda t, y, yd: yd + y, span, [1.0], [-1.0])
+
+
+def test_tolerances_that_compare_with_nothing_are_refused(system):
+    for rtol in (1e-300, 1e300):
+        with pytest.raises(ValueError, match=r"rtol must be a positive number, from 1e-200 to 1e\+100"):
+            mbdae.solve(system, SolveIvp("Radau"), (0.0, 0.1), rtol=rtol)
+    for atol in (0.0, 1e-300):
+        with pytest.raises(ValueError, match="SolveIvp: atol must be at least 1e-100"):
+            mbdae.solve(system, SolveIvp("Radau"), (0.0, 0.1), atol=atol)
+
+
+def test_names_and_steps_of_methods_are_checked():
+    for h in (0, -1e-3, NAN, "a", None, True):
+        with pytest.raises(ValueError, match="FullyImplicit: h must be positive"):
+            find("FullyImplicit").make(h=h)
+    assert find("FullyImplicit").make(h=1e-2).tol == 1e-6
+    for name in (None, 3, Ida):
+        with pytest.raises(ValueError, match="name of a method must be a str"):
+            find(name)
+
+
+def test_names_of_files_are_checked(system):
+    for path in (None, 3, b"a.json", ["a.json"]):
+        with pytest.raises(ValueError, match="load: the name of a file must be a str or a Path, got"):
+            mbdae.load(path)
+        with pytest.raises(ValueError, match="save: the name of a file must be a str or a Path, got"):
+            mbdae.save(system.mechanism, path)

@@ -149,7 +149,8 @@ def test_a_singular_position_is_reported():
 def test_work_of_one_step_methods(system, name):
     s = mbdae.solve(system, ONE_STEP[name], (0.0, 0.3))
     c = s.statistics
-    assert c.steps == c.jacobians == c.factorisations == 300
+    at_the_end = int(name.startswith("half"))  # whose accelerations are those of the next step
+    assert c.steps + at_the_end == c.jacobians == c.factorisations == 300 + at_the_end
     assert c.rejected_error == c.rejected_newton == c.residuals_jacobian == 0
     assert c.residuals == c.solves == c.newton_iterations
     assert 1.0 <= c.iterations_per_step <= 4.0

@@ -182,6 +182,8 @@ def test_the_doctor_lists_every_solver(capsys):
     told = capsys.readouterr().out
     assert all((s.name in told) == (s.family.availability() is not None) for s in solvers(installed=False))
     assert "numba" in told and "ready" in told
+    useless = next(line for line in told.splitlines() if "Assimulo:DASP3ODE" in line)
+    assert "ready" not in useless and ("one fast unknown" in useless or "missing" in useless)
 
 
 def test_the_doctor_knows_missing_and_broken_packages(capsys, monkeypatch):

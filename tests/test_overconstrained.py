@@ -65,7 +65,7 @@ def everything():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "form"), everything())
+@pytest.mark.parametrize(("method", "form"), list(everything()))
 @pytest.mark.parametrize("name", LINKAGES)
 def test_linkages_that_turn_with_every_method(name, method, form):
     check(name, method, form)

@@ -200,7 +200,8 @@ def test_singular_positions_are_named():
 def test_projections_and_new_starts_are_counted(system):
     inner, bare, outer = (mbdae.solve(system, m, (0.0, 0.1)).statistics
                           for m in (HalfImplicit(1e-3), Projected(HalfImplicit(1e-3), ""), Projected(HalfImplicit(1e-3), "PVAE-0")))
-    assert (bare.steps, bare.restarts, bare.factorisations, bare.solves) == (100, 99, inner.factorisations, bare.newton_iterations)
+    assert (bare.steps, bare.restarts, bare.solves) == (100, 99, bare.newton_iterations)
+    assert inner.factorisations == 101 and bare.factorisations == 200  # one more for the accelerations at the end of every run
     assert outer.restarts == 99 and outer.factorisations >= 300 and outer.solves >= outer.newton_iterations + 500
     adaptive = mbdae.solve(system, Projected(mbdae.RosenbrockNystrom(), "PV"), (0.0, 0.5)).statistics
     assert adaptive.restarts >= adaptive.steps - 1

@@ -196,7 +196,7 @@ def largest(x):
     out = 0.0
     for k in range(x.shape[0]):
         size = abs(x[k])
-        if not size <= out:
+        if size > out or np.isnan(size):  # one that is NaN stays: nothing is larger
             out = size
     return out
 

@@ -38,8 +38,19 @@ def _table():
         available = family.availability()
         if available is None:
             continue
-        state = "[green]ready[/green]" if available.installed else "[red]broken[/red]" if available.fault else "[yellow]missing[/yellow]"
         for variant in family.variants or (None,):
             name = f"{family.name}:{variant}" if variant else family.name
-            table.add_row(name, available.package, available.version or "-", state, available.fault or available.remedy)
+            state, hint = _state(family, variant, available)
+            table.add_row(name, available.package, available.version or "-", state, hint)
     return table
+
+
+def _state(family, variant, available):
+    """Whether a solver can be used, and what to do or why not."""
+    if available.fault:
+        return "[red]broken[/red]", available.fault
+    if not available.installed:
+        return "[yellow]missing[/yellow]", available.remedy
+    if not family.forms(variant):
+        return "[yellow]takes nothing[/yellow]", next(iter(family.method_class(**family.chosen(variant)).support.values()))
+    return "[green]ready[/green]", available.remedy

@@ -8,12 +8,12 @@ from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, NOT_FINITE, SLOW, FixedStep, at_rounding, largest
+from .one_step import CONVERGED, DIVERGED, ITERATIONS, MATRICES, NOT_FINITE, SLOW, FixedStep, at_rounding, largest
 
 
 @compiled
-def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
-    """One step from `t`; `a`, `lam` are the guess from the step before. Returns status and iterations.
+def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work, counts):
+    """One step from `t`; `a`, `lam` are the guess from the step before. Returns the status.
 
     Newton's matrix is `[M G^T; G 0]` at the start of the step, and at its end where that does not help; derivatives of forces and
     reactions are left out.
@@ -26,6 +26,7 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
     kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+    counts[MATRICES] += 1
     kkt.minimise(model, work, lam)
     old[:] = lam
     for iteration in range(max_iter + 1):
@@ -37,9 +38,9 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
         if iteration > 0:
             before, size = size, _size(da, dlam)
             if size < tol or (size > 0.5 * before and at_rounding(h * h * largest(r2), q1, G)):
-                return CONVERGED, iteration
+                return CONVERGED
             if not np.isfinite(size):
-                return NOT_FINITE, iteration
+                return NOT_FINITE
         if iteration == max_iter:
             break
         kernels.place(q1, model, work)
@@ -49,6 +50,8 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
         if iteration > SLOW and size > 0.5 * before:  # across a singular position the matrix of the start serves no more
             part(model, work, lay.W_G)[:] = G
             kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+            counts[MATRICES] += 1
+        counts[ITERATIONS] += 1
         # residual, eq. (13)
         kernels.force(t + h, q1, v1, old, model, work, da)
         sparse.mass_times(kernels.mass_values(model, work), a, model, r1)
@@ -63,7 +66,7 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work):
             a[k] += da[k]
         for k in range(lam.shape[0]):
             lam[k] += dlam[k]
-    return DIVERGED, max_iter
+    return DIVERGED
 
 
 @compiled
@@ -77,22 +80,23 @@ def _size(da, dlam):
 
 
 @compiled
-def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam):
-    """`n` steps from `t`; the state is stored after every step whose number, counted from `phase`, is a multiple of `every`."""
+def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, counts, out_t, out_q, out_v, out_a, out_lam):
+    """Steps `h` from each of `times` to the next; the state is stored after every step whose number, counted from `phase`, is a multiple
+    of `every`. Returns the status, the number of steps that are complete and that of the states in `out`.
+    """
     nv, nc = v.shape[0], lam.shape[0]
     s = (np.empty(nv), np.empty(nv), np.empty_like(q), np.empty(header(model)[lay.NNZ]), np.empty(nv), np.empty(nc), np.empty(nv),
          np.empty(nc), np.empty(nc))
-    stored = iterations = 0
+    stored, n = 0, times.shape[0] - 1
     for k in range(n):
-        status, count = _step(t + k * h, h, q, v, a, lam, s, tol, max_iter, model, work)
+        status = _step(times[k], h, q, v, a, lam, s, tol, max_iter, model, work, counts)
         if status != CONVERGED:
-            return status, k, iterations, stored
-        iterations += count
+            return status, k, stored
         v[:], q[:] = s[1], s[2]
         if (phase + k + 1) % every == 0 or (last and k == n - 1):
-            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = t + (k + 1) * h, q, v, a, lam
+            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = times[k + 1], q, v, a, lam
             stored += 1
-    return CONVERGED, n, iterations, stored
+    return CONVERGED, n, stored
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, EXPLODED, NOT_FINITE, FixedStep, at_rounding, largest
+from .one_step import CONVERGED, DIVERGED, EXPLODED, ITERATIONS, MATRICES, NOT_FINITE, FixedStep, at_rounding, largest
 
 
 @compiled
-def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
-    """Multipliers and accelerations at `t` that put the constraints right at `t + h`; returns status and iterations.
+def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work, counts):
+    """Multipliers and accelerations at `t` that put the constraints right at `t + h`; returns the status.
 
     On entry `a` and `lam` are the guess, from the step before; joint friction is evaluated with that `lam`. After the first correction
     eqs. (11a), (11b) hold, so that Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration. Where a step
@@ -29,6 +29,7 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)
     kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+    counts[MATRICES] += 1
     kernels.force(t, q, v, lam, model, work, d)
     b[:] = 0.0
     sparse.add_transposed(G, lam, model, b)
@@ -37,6 +38,7 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
     sparse.mass_solve(L, b, model, b)
     size, smallest, frozen = np.inf, np.inf, True
     for iteration in range(1, max_iter + 1):
+        counts[ITERATIONS] += 1
         # position at t + h, eqs. (4) and (9d)
         for k in range(d.shape[0]):
             d[k] = h * (v[k] + h * a[k])
@@ -53,6 +55,7 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
             kkt.solve_reduced(model, work, r, r)
         else:
             _solve_anew(t + h, q1, G, L, d, r, model, work)
+            counts[MATRICES] += 1
         d[:] = 0.0
         sparse.add_transposed(G, r, model, d)
         sparse.mass_solve(L, d, model, d)
@@ -67,14 +70,14 @@ def _solve_step(t, h, q, v, a, lam, scratch, tol, max_iter, model, work):
             lam[k] += r[k] / (h * h)
         if size < tol * tol or (size > 0.25 * before and at_rounding(opening, q1, G)):
             kkt.minimise(model, work, lam)
-            return CONVERGED, iteration
+            return CONVERGED
         smallest = min(smallest, size)
         if frozen and iteration > 1 and not (size <= EXPLODED * smallest and 2 * iteration < max_iter):
             a[:], lam[:] = b, lam0  # anew from the guess
             frozen, size = False, np.inf
         elif not np.isfinite(size):
-            return NOT_FINITE, iteration
-    return DIVERGED, max_iter
+            return NOT_FINITE
+    return DIVERGED
 
 
 @compiled
@@ -95,30 +98,30 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
 
 
 @compiled
-def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam):
-    """`n` steps from `t`; the state is stored at every step whose number, counted from `phase`, is a multiple of `every`.
+def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, counts, out_t, out_q, out_v, out_a, out_lam):
+    """Steps `h` from each of `times` to the next; the state is stored at every step whose number, counted from `phase`, is a multiple of
+    `every`. Returns the status, the number of steps that are complete and that of the states in `out`.
 
     The accelerations and multipliers of a time are found in the step that starts there, so a state is stored before it is left, and
     `last` asks for one more solve at the end without a step.
     """
     d, q1 = np.empty_like(v), np.empty_like(q)
     scratch = np.empty_like(v), d, np.empty_like(v), np.empty_like(lam), q1, np.empty_like(lam)
-    stored = iterations = 0
+    stored, n = 0, times.shape[0] - 1
     for k in range(n + 1 if last else n):
-        status, count = _solve_step(t + k * h, h, q, v, a, lam, scratch, tol, max_iter, model, work)
+        status = _solve_step(times[k], h, q, v, a, lam, scratch, tol, max_iter, model, work, counts)
         if status != CONVERGED:
-            return status, k, iterations, stored
+            return status, k, stored
         if (phase + k) % every == 0 or k == n:
-            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = t + k * h, q, v, a, lam
+            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = times[k], q, v, a, lam
             stored += 1
         if k < n:
-            iterations += count
             for i in range(v.shape[0]):
                 v[i] += h * a[i]
                 d[i] = h * v[i]
             kernels.retract(q, d, model, q1)
             q[:] = q1
-    return CONVERGED, n, iterations, stored
+    return CONVERGED, n, stored
 
 
 @dataclass(frozen=True)

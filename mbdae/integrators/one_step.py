@@ -9,13 +9,20 @@ import numpy as np
 from ..arguments import is_finite, is_integer
 from ..compiled import compiled
 from ..status import Statistics, Status
-from ..system.assembly import minimal_norm
+from ..stopwatch import Stopwatch
+from ..system.assembly import AssemblyError, accelerations, minimal_norm
 from ..trajectory import DenseOutput, Trajectory
+from .time_grid import time_grid
 
-CONVERGED, DIVERGED, NOT_FINITE = 0, 1, 2
-_STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE}
-_REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite"}
+CONVERGED, DIVERGED, NOT_FINITE, STALLED, UNSETTLED = range(5)
+_STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE, STALLED: Status.STEP_TOO_SMALL,
+           UNSETTLED: Status.NEWTON_FAILED}
+_REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite",
+           STALLED: "steps of h = {h:g} are lost in the rounding of the time",
+           UNSETTLED: "accelerations and multipliers of the last, shorter step are not found"}
+ITERATIONS, MATRICES, COUNTERS = range(3)  # what is counted: Newton's iterations, matrices that were formed and factorised
 CHUNK_SECONDS = 0.2
+FIRST_CHUNK = 64
 ROUNDING = 2e-15
 HUGE = 1e100  # beyond, products are not finite
 SLOW = 12  # iterations after which a frozen matrix is replaced if the corrections hardly shrink
@@ -64,7 +71,7 @@ class FixedStep:
 
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None,
                   until=None):
-        """Run from a consistent state to `t_end`; the last step is shortened to meet it. Tolerances have no meaning here.
+        """Run from a consistent state to `t_end`; the last step takes what is left. Tolerances have no meaning here.
 
         Parameters
         ----------
@@ -107,73 +114,78 @@ class _Run:
     """One integration: the current state, what has been stored, and the size of the next chunk."""
 
     def __init__(self, method, system, state, t_end, every):
-        self.method, self.system, self.every, self.start, self.t0 = method, system, every, state, state.t
+        self.method, self.system, self.every, self.start = method, system, every, state
         self.q, self.v, self.a, self.lam = (np.array(x) for x in (state.q, state.v, state.a, state.lam))
-        span = t_end - state.t
-        self.h = np.copysign(method.h, span)
-        whole = int(np.floor(abs(span) / method.h * (1 + 1e-12) + 1e-9))
-        rest = span - whole * self.h
-        # (number of steps, step size): all equal but a last, shorter one
-        self.legs = [(whole, self.h)] + ([(1, rest)] if abs(rest) > 1e-9 * method.h else [])
-        self.done = self.iterations = 0
+        self.grid, self.done, self.counts = time_grid(state.t, t_end, method.h), 0, np.zeros(COUNTERS, dtype=np.int64)
         self.stored = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
         self.model, self.work = system.model, system.workspace()
-        self.chunk = 64
+        self.chunk = FIRST_CHUNK
         self.stopped = False
 
     def to_end(self, progress, until):
-        self._advance(self.t0, self.h, 0, False)  # compiles, if it must, before the clock starts
-        start = time.perf_counter()
-        status, base = CONVERGED, self.t0
-        for leg, (n, h) in enumerate(self.legs):
-            status = self._leg(base, n, h, leg == len(self.legs) - 1, progress, until)
-            if status != CONVERGED or self.stopped:
-                break
-            base += n * h
-        return self._trajectory(status, time.perf_counter() - start)
+        if not self.grid.moves:
+            return self._trajectory(STALLED, 0.0)
+        self._advance(0, self.grid.h)  # compiles, if it must: the first chunk has its true length then
+        watch = Stopwatch()
+        status = self._steps(self.grid.n - 1, self.grid.h, progress, until)
+        if status == CONVERGED and not self.stopped:
+            status = self._steps(self.grid.n, self.grid.last, progress, until)
+            if status == CONVERGED and not self.grid.is_even:
+                status = self._settle()
+        return self._trajectory(status, watch.seconds)
 
-    def _leg(self, base, n, h, is_last, progress, until):
-        at = 0
-        while True:
-            m = min(self.chunk, n - at)
-            begin = time.perf_counter()
-            status = self._advance(base + at * h, h, m, is_last and at + m == n)
-            at += m
+    def _steps(self, end, h, progress, until):
+        """Steps `h` up to number `end`, in chunks."""
+        status = CONVERGED
+        while self.done < end and status == CONVERGED and not self.stopped:
+            n, begin = min(self.chunk, end - self.done), time.perf_counter()
+            status = self._advance(n, h)
             if progress is not None:
-                progress(base + at * h)
+                progress(self.grid.time(self.done))
             self.stopped = until is not None and any(until(t, q, v) for t, q, v in zip(*self.stored[-1][:3]))
-            if status != CONVERGED or at == n or self.stopped:
-                return status
-            self._adapt(m, time.perf_counter() - begin)
+            self._adapt(n, time.perf_counter() - begin)
+        return status
 
     def _adapt(self, m, seconds):
         """Chunks of about `CHUNK_SECONDS`."""
         self.chunk = int(np.clip(m * CHUNK_SECONDS / max(seconds, 1e-6), 1, 4 * m))
 
-    def _advance(self, t, h, n, last):
+    def _advance(self, n, h):
         room = n // self.every + 2
         out = [np.empty((room, *np.shape(x))) for x in (0.0, self.q, self.v, self.a, self.lam)]
-        m = self.method
-        status, done, iterations, stored = m.advance(
-            t, h, n, self.every, self.done % self.every, last, self.q, self.v, self.a, self.lam, m.tol, m.max_iter,
-            self.model, self.work, *out)
+        m, end = self.method, self.done + n
+        status, done, stored = m.advance(
+            self.grid.times(self.done, end), h, self.every, self.done % self.every, end == self.grid.n, self.q, self.v, self.a, self.lam,
+            m.tol, m.max_iter, self.model, self.work, self.counts, *out)
         # the start stays as it was given: the accelerations of the first step lead from the exact velocity to that of the method
         skip = 1 if m.stores_start and self.done == 0 else 0
         self.stored.append([x[skip:stored].copy() for x in out])
         self.done += done
-        self.iterations += iterations
-        self.t = t + done * h
         if status != CONVERGED:
             self.system.callbacks.raise_pending()
         return status
 
+    def _settle(self):
+        """Accelerations and multipliers at the end from the equations there.
+
+        Those of a last step that is shorter than the others are the jump between the two, and rounding, divided by its length.
+        """
+        t, q, v, a, lam = (x[-1] for x in self.stored[-1])
+        try:
+            a[:], lam[:], _ = accelerations(self.system, float(t), q, v)
+        except (AssemblyError, FloatingPointError):
+            return UNSETTLED
+        return CONVERGED
+
     def _trajectory(self, status, seconds):
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.stored))
         lam = minimal_norm(self.system, t, q, lam)
-        statistics = Statistics(steps=self.done, rejected_error=0, rejected_newton=0, residuals=self.iterations, residuals_jacobian=0,
-                                jacobians=self.done, factorisations=self.done, solves=self.iterations, newton_iterations=self.iterations,
+        iterations, matrices = (int(self.counts[k]) for k in (ITERATIONS, MATRICES))
+        statistics = Statistics(steps=self.done, rejected_error=0, rejected_newton=0, residuals=iterations, residuals_jacobian=0,
+                                jacobians=matrices, factorisations=matrices, solves=iterations, newton_iterations=iterations,
                                 seconds=seconds)
         if status == CONVERGED:
             return Trajectory(t, q, v, a, lam, statistics, Status.SUCCESS, "the end of the time span was reached")
-        reason = _REASON[status].format(max_iter=self.method.max_iter)
-        return Trajectory(t, q, v, a, lam, statistics, _STATUS[status], f"{reason} at t = {self.t:.9g}; the solution up to there is kept")
+        reason = _REASON[status].format(max_iter=self.method.max_iter, h=self.method.h)
+        message = f"{reason} at t = {self.grid.time(self.done):.9g}; the solution up to there is kept"
+        return Trajectory(t, q, v, a, lam, statistics, _STATUS[status], message)

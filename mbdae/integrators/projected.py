@@ -1,6 +1,5 @@
 """Projections around the accepted steps of any other method."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
@@ -9,6 +8,7 @@ import numpy as np
 from ..charts.configuration import GOOD
 from ..charts.fault import near_singular, singular_ahead
 from ..status import Statistics, Status
+from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, State, accelerations
 from ..system.system import System
 from ..trajectory import Trajectory
@@ -159,7 +159,7 @@ class _Run:
 
     def to_end(self):
         """Integrate, and return the trajectory."""
-        begin = time.perf_counter()
+        watch = Stopwatch()
         try:
             self._keep_start()
             advance = self._fixed if hasattr(self.inner, "h") else self._adaptive
@@ -173,7 +173,7 @@ class _Run:
         except (_Failure, AssemblyError) as failure:
             status = getattr(failure, "status", Status.PROJECTION_FAILED)
             self._fail(status, f"{failure} after the step from t = {self.state.t:.9g}; the solution up to there is kept")
-        return self._trajectory(time.perf_counter() - begin)
+        return self._trajectory(watch.seconds)
 
     def _keep_start(self):
         s = self.state

@@ -3,7 +3,6 @@
 import math
 import operator
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -61,7 +60,7 @@ def load(path, max_bytes=MAX_BYTES):
     OSError
         There is no such file, or it cannot be opened.
     """
-    path = Path(path)
+    path = syntax.as_path("load", path)
     try:
         ending = syntax.check_ending(path)
         return _mechanism(syntax.parse(syntax.decode(_content(path, max_bytes)), ending))

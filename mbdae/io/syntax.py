@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections import Counter
+from pathlib import Path
 
 import yaml
 
@@ -25,6 +26,13 @@ class Object(dict):
         self.twice = None
         if len(self) < len(pairs):
             self.twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
+
+
+def as_path(caller, path):
+    """The name of a file as a `Path`."""
+    if not isinstance(path, (str, Path)):
+        raise DescriptionError(f"{caller}: the name of a file must be a str or a Path, got {path!r}")
+    return Path(path)
 
 
 def check_ending(path):

@@ -3,7 +3,6 @@
 import json
 import re
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def save(mechanism, path):
     OSError
         The file cannot be written.
     """
-    path = Path(path)
+    path = syntax.as_path("save", path)
     try:
         ending = syntax.check_ending(path)
         if not isinstance(mechanism, Mechanism):

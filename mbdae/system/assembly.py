@@ -37,6 +37,10 @@ class State:
     lam: np.ndarray
     redundant: tuple = ()
 
+    def copy(self) -> "State":
+        """The same state with arrays of its own."""
+        return State(self.t, self.q.copy(), self.v.copy(), self.a.copy(), self.lam.copy(), self.redundant)
+
 
 def completed(system, t, q, v_guess):
     """The state with consistent positions and the velocities nearest to a guess; accelerations and multipliers follow."""

@@ -321,25 +321,26 @@ def _note(note, what, t, q, v, lam):
 
 
 def _evaluation(mass, force, phi, phi_q, nu, gamma, friction):
+    """All evaluations; the arrays that user functions get are copies, so that they cannot change the state."""
     coupled = friction is not None
     friction = friction or _nothing
 
     @njit
     def run(what, t, q, v, lam, out):
         if what == lay.PHI:
-            _copy(phi(t, q), out)
+            _copy(phi(t, q.copy()), out)
         elif what == lay.NU:
-            _copy(nu(t, q), out)
+            _copy(nu(t, q.copy()), out)
         elif what == lay.GAMMA:
-            _copy(gamma(t, q, v), out)
+            _copy(gamma(t, q.copy(), v.copy()), out)
         elif what == lay.FORCE:
-            _copy(force(t, q, v), out)
+            _copy(force(t, q.copy(), v.copy()), out)
             if coupled:
-                _add(friction(t, q, v, lam), out)
+                _add(friction(t, q.copy(), v.copy(), lam.copy()), out)
         elif what == lay.PHI_Q:
-            _flatten(phi_q(t, q), out)
+            _flatten(phi_q(t, q.copy()), out)
         elif what == lay.MASS:
-            _flatten(mass(t, q), out)
+            _flatten(mass(t, q.copy()), out)
 
     return run
 

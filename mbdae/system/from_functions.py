@@ -6,6 +6,7 @@ from numba.core.dispatcher import Dispatcher
 from . import layout as lay
 from .build import Pattern, Tables
 from .callbacks import plain, view
+from .check_functions import Disagreement, check_functions, check_mass
 from .reduced import PIECE_T, ROTATION, TRANSLATION, envelope, meetings, pair_table, segment_table
 
 _STEP = 1e-30  # complex step
@@ -29,7 +30,7 @@ class UserFunctions:
     """
 
     def __init__(self, *, nq, nv, nc, mass, force, phi, phi_q, nu, gamma, kinematics, retract, q0, v0, energy, labels,
-                 friction=None, lam0=None):
+                 friction=None, lam0=None, check=True):
         for what, n, least in (("nq", nq, 1), ("nv", nv, 1), ("nc", nc, 0)):
             self._require(isinstance(n, (int, np.integer)) and n >= least, f"{what} must be an integer of at least {least}, got {n!r}")
         self.nq, self.nv, self.nc, self.labels = nq, nv, nc, labels
@@ -63,8 +64,10 @@ class UserFunctions:
         self._require(energy is None or callable(energy), f"energy must be callable, got {energy!r}")
         if retract is not None:
             self._require(callable(retract), f"retract must be callable, got {retract!r}")
-            shape = np.shape(retract(self.q0, np.zeros(nv)))
+            shape = np.shape(retract(self.q0.copy(), np.zeros(nv)))
             self._require(shape == (nq,), f"retract must return shape ({nq},), got {shape}")
+        if check:
+            self._check_together()
 
     @staticmethod
     def _require(condition, message):
@@ -75,11 +78,17 @@ class UserFunctions:
         """The function, tried at the initial guess, and lifted to complex arguments if it is not analytic."""
         self._require(callable(function), f"{name} must be callable, got {function!r}")
         args = (self.q0, self.v0, self.lam0)[:arguments]
-        value = np.asarray(function(0.0, *args))
+        value = np.asarray(function(0.0, *(x.copy() for x in args)))
         self._require(value.shape == shape, f"{name} must return shape {shape}, got {value.shape}")
         self._require(not np.iscomplexobj(value), f"{name} must be real")
         self._require(np.isfinite(value).all(), f"{name} is not finite at the initial guess")
         return function if _analytic(function, args) else _lifted(function)
+
+    def _check_together(self):
+        try:
+            check_functions(self, self.labels)
+        except Disagreement as error:
+            raise ValueError(f"System.from_functions: {error}") from None
 
     def _check_kinematics(self):
         """`T(q) v`: linear in `v`, the same at all times, for positions are moved along displacements `d` by `T(q) d`."""
@@ -93,13 +102,13 @@ class UserFunctions:
                           f"coordinates with qdot = T(q) v, here it differs at t = 0 and t = {t:g}")
 
     def _at_guess(self, t, v):
-        return np.asarray(self.user_kinematics(t, self.q0, v), dtype=float)
+        return np.asarray(self.user_kinematics(t, self.q0.copy(), v.copy()), dtype=float)
 
     def _check_mass(self):
-        M = np.asarray(self._mass(0.0, self.q0), dtype=float)
-        self._require(np.allclose(M, M.T, rtol=1e-10, atol=1e-12 * np.abs(M).max()), "mass must be symmetric")
-        smallest = np.linalg.eigvalsh(M)[0]
-        self._require(smallest > 0.0, f"mass must be positive definite, its smallest eigenvalue at the guess is {smallest:.6g}")
+        try:
+            check_mass(np.asarray(self._mass(0.0, self.q0.copy()), dtype=float), " at the guess")
+        except Disagreement as error:
+            raise ValueError(f"System.from_functions: {error}") from None
 
     # the evaluations that the kernels ask for ----------------------------------------------------------------------------
 
@@ -200,7 +209,7 @@ class UserFunctions:
                 lay.QDOT: self.nq, lay.RETRACT: self.nq}.get(what, self.nv)
         target = view(out, size, is_complex)
         target[:] = np.nan  # stays so if the user's function raises
-        target[:] = self.call(what, t, q, v, lam)
+        target[:] = self.call(what, t, q.copy(), v.copy(), lam if lam is None else lam.copy())  # user functions cannot change the state
 
 
 def tables_from_functions(callbacks, **functions):

@@ -67,7 +67,7 @@ class System:
     @classmethod
     def from_functions(cls, *, nq, nc, mass, force, phi, phi_q=None, nu=None, gamma=None, kinematics=None, retract=None,
                        nv=None, q0=None, v0=None, energy=None, labels=None, friction=None, lam0=None, excitation=None,
-                       picture=None, name="user system"):
+                       picture=None, name="user system", check=True):
         """A system of a user's own functions; it serves every formulation, integrator and solver.
 
         If all of `mass, force, phi, phi_q, nu, gamma` (and `friction`) are compiled with `numba.njit` and take complex arrays too, and
@@ -110,12 +110,15 @@ class System:
         picture : callable, optional
             `picture(t, q) -> mbdae.model.geometry.Picture`, for figures and films.
         name : str
+        check : bool
+            Whether `phi_q`, `nu`, `gamma`, `retract` are compared with differences of `phi` and of each other, `mass` is looked at for
+            symmetry and definiteness, and compared with the `energy`: at consistent states near `q0`, at a few times.
 
         Raises
         ------
         ValueError
-            If a function returns the wrong shape or something that is not finite at `q0`, or if `kinematics` is not linear in `v` or
-            depends on the time; the message names it.
+            If a function returns the wrong shape or something that is not finite at `q0`, if `kinematics` is not linear in `v` or
+            depends on the time, or if functions contradict each other; the message names function and entry.
         """
         self = cls.__new__(cls)
         self.mechanism, self.numbering = None, "natural"
@@ -125,7 +128,7 @@ class System:
         functions, tables = tables_from_functions(
             self.callbacks, nq=nq, nv=nq if nv is None else nv, nc=nc, mass=mass, force=force, phi=phi, phi_q=phi_q, nu=nu,
             gamma=gamma, kinematics=kinematics, retract=retract, q0=q0, v0=v0, energy=energy, labels=self.labels,
-            friction=friction, lam0=lam0)
+            friction=friction, lam0=lam0, check=check)
         self._functions = functions
         self._adopt(tables)
         return self
@@ -145,9 +148,13 @@ class System:
             raise TypeError("a system of user functions cannot be pickled; build it anew with System.from_functions")
         return System, (self.mechanism, self.numbering)
 
-    @cached_property
+    @property
     def start(self):
-        """The consistent state at `t = 0` nearest to the initial guess, see `mbdae.assemble`."""
+        """The consistent state at `t = 0` nearest to the initial guess, see `mbdae.assemble`; a new copy of it every time."""
+        return self._start.copy()
+
+    @cached_property
+    def _start(self):
         return start_at(self)
 
     @property
@@ -331,7 +338,7 @@ class System:
     def energy(self, t, q, v):
         """Kinetic energy plus the potentials of gravity and of linear springs; `nan` for user systems without an energy function."""
         if self.mechanism is None:
-            return self._functions.total_energy(t, self._q(q), self._v(v))
+            return self._functions.total_energy(t, self._q(q).copy(), self._v(v).copy())
         return float(ev.energy(t, self._q(q), self._v(v), self._model, self._work))
 
     # ------------------------------------------------------------------------------------------------------------------

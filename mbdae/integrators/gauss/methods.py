@@ -72,7 +72,7 @@ class ProjectedGauss(FixedStep):
         return f"ProjectedGauss({self.stages}, h={self.h:g}{', ' + self.project if self.project else ''})"
 
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
-        """Run from a consistent state to `t_end`; the last step is shortened to meet it. Tolerances have no meaning here.
+        """Run from a consistent state to `t_end`; the last step takes what is left. Tolerances have no meaning here.
 
         Parameters
         ----------

@@ -8,9 +8,11 @@ from numba.core import config
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.fault import near_singular, singular_ahead
 from ...status import Statistics, Status
+from ...stopwatch import Stopwatch
 from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..projections.project import INITIAL, NO_ENERGY, NO_VALUE, NOT_CONSERVED, PREPARE, PROJECT, Projector
+from ..time_grid import time_grid
 from .coupled import ABSENT, FORM, NEEDED, SINGULAR_MATRIX
 from .march import march
 from .newton import BEGUN, CONTROL, COUNTERS, DIVERGED, FACTORISATIONS, ITERATIONS, MATRICES, SOLVES, UNSETTLED
@@ -28,14 +30,13 @@ class Run:
 
     def __init__(self, method, system, state, t_end, every, progress, until):
         self.method, self.system, self.every, self.progress, self.until = method, system, every, progress, until
-        self.start, self.t0, self.t_end = state, state.t, t_end
-        self.h = np.copysign(method.h, t_end - state.t)
-        self.whole = int(np.floor(abs(t_end - state.t) / method.h * (1 + 1e-12) + CLOSE))
+        self.start, self.t0, self.grid = state, state.t, time_grid(state.t, t_end, method.h)
+        self.h, self.whole = self.grid.h, self.grid.n if self.grid.is_even else self.grid.n - 1
         self.state = tuple(np.array(x, dtype=float) for x in (state.q, state.v, state.a, state.lam))
         self.projector = Projector("ProjectedGauss", system, method.project, method.norm, method.energy)
         self.target = self.projector.value(state.t, *self.state[:2])
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
-        self.done, self.steps, self.chunk, self.stopped, self.rows, self.idle = 0, 0, FIRST_CHUNK, False, [], 0.0
+        self.done, self.steps, self.chunk, self.stopped, self.rows = 0, 0, FIRST_CHUNK, False, []
         self.at_wanted = False  # whether only times that are wanted are stored
         self._allocate()
 
@@ -57,15 +58,19 @@ class Run:
 
     def to_end(self, t_eval):
         """Integrate, and return the trajectory."""
-        self._march(self.t0, self.h, 0, 0, NEVER, False)  # compiles, if it must, before the clock starts
-        begin, self.at_wanted = time.perf_counter(), t_eval is not None
+        self._march(self.t0, self.h, 0, 0, NEVER, False)  # compiles, if it must: the first chunk has its true length then
+        watch, self.at_wanted = Stopwatch(), t_eval is not None
         if t_eval is None:
             self._keep(self.t0, self.state)
-            if self._advance(self.whole, self.every, self._rest() == 0.0):
-                self._shortened(self._rest(), 1)
+        if not self.grid.moves:
+            self.status = Status.STEP_TOO_SMALL
+            self.message = f"steps of h = {self.method.h:g} are lost in the rounding of the time; the start is kept"
+        elif t_eval is None:
+            if self._advance(self.whole, self.every, self.grid.is_even):
+                self._last_step(1)
         elif self._to_times(np.asarray(t_eval, dtype=float)) and self._advance(self.whole, NEVER, False):
-            self._shortened(self._rest(), NEVER)
-        return self._trajectory(time.perf_counter() - begin - self.idle)
+            self._last_step(NEVER)
+        return self._trajectory(watch.seconds)
 
     def _to_times(self, wanted):
         """The states at all times wanted, those between two steps by a shorter step aside; whether the run may go on."""
@@ -73,20 +78,14 @@ class Run:
             steps = min(int(np.floor((t - self.t0) / self.h + CLOSE)), self.whole)
             if not self._advance(steps, NEVER, False):
                 return False
-            rest = t - self._time(self.done)
+            rest = t - self.grid.time(self.done)
             if abs(rest) <= CLOSE * self.method.h:
                 self._keep(t, self.state)
             elif not self._aside(rest):
                 return False
+            else:
+                self.rows[-1][0][-1] = t
         return True
-
-    def _time(self, steps):
-        return self.t0 + steps * self.h
-
-    def _rest(self):
-        """What is left after all whole steps."""
-        rest = self.t_end - self._time(self.whole)
-        return rest if abs(rest) > CLOSE * self.method.h else 0.0
 
     def _advance(self, to, every, is_last):
         """As far as step number `to`; whether the run may go on."""
@@ -95,18 +94,20 @@ class Run:
             if not self._march(self.t0, self.h, self.done, self.done + n, every, is_last and self.done + n == to):
                 return False
             self.chunk = int(np.clip(n * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * n))
+            if is_last and self.done == self.grid.n:
+                self.rows[-1][0][-1] = self.grid.t_end  # of which the multiple of the step is off by rounding
         return not self.stopped
 
-    def _shortened(self, rest, every):
-        """The last step, if one is left."""
-        if rest != 0.0:
-            self._march(self._time(self.whole), rest, 0, 1, every, False)
+    def _last_step(self, every):
+        """The last step, if it is not as long as the others."""
+        if not self.grid.is_even and self._march(self.grid.time(self.whole), self.grid.last, 0, 1, every, False) and every == 1:
+            self.rows[-1][0][-1] = self.grid.t_end
 
     def _aside(self, rest):
         """A step to a time that is wanted, from which the run does not go on."""
         kept = self.state, self.previous, self.control, self.target, self.done
         self.state, self.previous, self.control = (tuple(x.copy() for x in kept[0]), tuple(x.copy() for x in kept[1]), self.control.copy())
-        good = self._march(self._time(self.done), rest, 0, 1, 1, False)
+        good = self._march(self.grid.time(self.done), rest, 0, 1, 1, False)
         self.state, self.previous, self.control, self.target, self.done = kept
         return good
 
@@ -130,12 +131,10 @@ class Run:
         return code == GOOD and self._heard(t0 + end * h)
 
     def _bring_in_the_matrix(self):
-        """Compile what forms the matrix of all stages, off the clock; the step that needs it is begun once more."""
-        begin = time.perf_counter()
+        """Compile what forms the matrix of all stages; the step that needs it is begun once more."""
         if not config.DISABLE_JIT:
             FORM.__wrapper_address__()
         self.tools = tuple(FORM if x is ABSENT else x for x in self.tools)
-        self.idle += time.perf_counter() - begin
 
     def _heard(self, t):
         """Tell how far the run has got, and ask whether it may go on."""

@@ -107,7 +107,7 @@ class EnergyFunction:
             s.callbacks.pending = s.callbacks.pending or error
 
     def _value(self, t, q, v):
-        value = self._function(t, q, v)
+        value = self._function(t, np.array(q), np.array(v))  # it cannot change the state
         if not isinstance(value, (float, int)) and not (isinstance(value, (np.generic, np.ndarray)) and value.shape == ()
                                                        and value.dtype.kind in "iuf"):
             raise ValueError(f"{self._owner}: energy must return a number, got {value!r} at t = {t:.9g}")

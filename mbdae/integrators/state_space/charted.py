@@ -1,6 +1,5 @@
 """What all state-space methods share on the Python side: arrays for the compiled time loop, charts, output, failures."""
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
 from ...status import Statistics, Status
+from ...stopwatch import Stopwatch
 from ...support import FORMS, Settings, supported
 from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
@@ -131,16 +131,16 @@ class _Run:
 
     def to_end(self):
         """Integrate, and return the trajectory."""
-        begin = time.perf_counter()
+        watch = Stopwatch()
         try:
             self._centre()
             self._keep_start()
             self._advance(0)  # compiles, if it must, before the clock starts
-            begin = time.perf_counter()
+            watch = Stopwatch()
             self._carry_out()
         except ChartError as error:
             self._fail(*self._named(error.status, error.reason))
-        return self._trajectory(time.perf_counter() - begin)
+        return self._trajectory(watch.seconds)
 
     def _centre(self):
         """Choose the chart anew at the present state."""

@@ -1,6 +1,5 @@
 """What all structural integrators share on the Python side: arrays for the compiled time loop, charts, output, failures."""
 
-import time
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import ClassVar
@@ -14,6 +13,7 @@ from ...charts.fault import ChartError, explain, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
 from ...status import Statistics, Status
+from ...stopwatch import Stopwatch
 from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..one_step import interpolated
@@ -156,14 +156,14 @@ class _Run:
     def to_end(self, progress, until):
         """Integrate, and return the trajectory."""
         self._advance(0)  # compiles, if it must, before the clock starts
-        begin = time.perf_counter()
+        watch = Stopwatch()
         try:
             self._carry_out(progress, until)
         except ChartError as error:
             self._fail(error.status, error.reason)
         if self.control[m.PHASE] > 0.0:  # ended between two states that `every` asks for
             self.rows.append(tuple(np.array([x]) for x in (self.t, *self.start[:3], self.start[4])))
-        return self._trajectory(time.perf_counter() - begin)
+        return self._trajectory(watch.seconds)
 
     def _carry_out(self, progress, until):
         while True:

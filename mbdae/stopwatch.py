@@ -1,0 +1,50 @@
+"""Wall time that a computation has taken, without what numba has spent on compiling or loading compiled code meanwhile."""
+
+import threading
+import time
+
+from numba.core import event
+
+
+class _Compilation(event.Listener):
+    """Adds up, for each thread, the time for which it has held the lock of the compiler."""
+
+    def __init__(self):
+        self._own = threading.local()
+
+    def on_start(self, event):
+        own = self._own
+        own.depth = getattr(own, "depth", 0) + 1
+        if own.depth == 1:
+            own.begin = time.perf_counter()
+
+    def on_end(self, event):
+        own = self._own
+        own.depth = max(getattr(own, "depth", 0) - 1, 0)
+        if own.depth == 0 and hasattr(own, "begin"):
+            own.total = self.seconds + time.perf_counter() - own.begin
+
+    @property
+    def seconds(self) -> float:
+        """What this thread has spent so far."""
+        return getattr(self._own, "total", 0.0)
+
+
+_compilation = _Compilation()
+event.register("numba:compiler_lock", _compilation)
+
+
+class Stopwatch:
+    """Starts when it is made."""
+
+    def __init__(self) -> None:
+        self._begin = self._now()
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start, without compilation in this thread."""
+        return self._now() - self._begin
+
+    @staticmethod
+    def _now() -> float:
+        return time.perf_counter() - _compilation.seconds
