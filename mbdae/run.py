@@ -5,6 +5,7 @@ import numpy as np
 from .boundary import SolverFailure
 from .charts.fault import ChartError
 from .status import Status
+from .steps import Step, StepWatch
 from .system.assembly import AssemblyError
 from .trajectory import Trajectory
 
@@ -78,10 +79,29 @@ class Run:
         self._store(t, y, yd, at)
         if self._progress is not None:
             self._progress(t)
-        if self._until is not None and self._until(t, *self.problem.motion(t, y)):
+        if self._until is not None and self._stops(before, t, y, at):
             raise Finished("a terminal event has been passed")
         if self.steps == self.max_steps and not self.ended:
             raise SolverFailure(Status.TOO_MANY_STEPS, f"{self.max_steps} steps were not enough")
+
+    def _stops(self, before, t, y, at):
+        """Whether the run is to end after this step."""
+        if not isinstance(self._until, StepWatch):
+            return self._until(t, *self.problem.motion(t, y))
+        problem = self.problem
+
+        def sample(times):
+            with problem.undisturbed():
+                return np.array([problem.interpolated(s, at(s)[0]) for s in times])
+
+        return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
+
+    def _motion(self, t, y):
+        """Positions and velocities as they are put out."""
+        try:
+            return self.problem.projected(t, y)
+        except AssemblyError as error:
+            raise SolverFailure(*_too_far(t, error)) from error
 
     @property
     def ended(self):
@@ -138,9 +158,12 @@ class Run:
             for row in self.rows:
                 states.append(self.problem.state(*row))
         except AssemblyError as error:
-            at = self.rows[len(states)][0]
-            self.status, self.message = Status.SOLVER_FAILED, f"the output at t = {at:.9g} is too far off the constraints: {error}"
+            self.status, self.message = _too_far(self.rows[len(states)][0], error)
         t = np.array([row[0] for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
         return Trajectory(t, *columns, self.crossing.complete(statistics), self.status, self.message)
+
+
+def _too_far(t, error):
+    return Status.SOLVER_FAILED, f"the output at t = {t:.9g} is too far off the constraints: {error}"

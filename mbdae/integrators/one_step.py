@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import is_finite, is_integer
 from ..compiled import compiled
 from ..status import Statistics, Status
+from ..steps import StepWatch, hermite_step
 from ..trajectory import DenseOutput, Trajectory
 
 CONVERGED, DIVERGED, NOT_FINITE = 0, 1, 2
@@ -78,14 +79,17 @@ class FixedStep:
         progress : callable, optional
             `progress(t)` after each chunk of steps.
         until : callable, optional
-            The run ends after the chunk of steps in which `until(t, q, v)` has been true for a stored state.
+            The run ends after the chunk of steps in which `until(t, q, v)` has been true after a step; see `mbdae.method`.
 
         Returns
         -------
         Trajectory
         """
-        trajectory = _Run(self, problem, state, t_end, every if t_eval is None else 1).to_end(progress, until)
-        return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
+        all_steps = t_eval is not None or until is not None
+        trajectory = _Run(self, problem, state, t_end, 1 if all_steps else every).to_end(progress, until)
+        if t_eval is not None:
+            return interpolated(problem, trajectory, t_eval)
+        return trajectory.thinned(every) if all_steps else trajectory
 
 
 def interpolated(system, trajectory, t_eval):
@@ -116,6 +120,7 @@ class _Run:
         self.legs = [(whole, self.h)] + ([(1, rest)] if abs(rest) > 1e-9 * method.h else [])
         self.done = self.iterations = 0
         self.stored = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
+        self.seen = state.t, state.q, state.v, state.a, state.lam  # the last one that `until` has been asked about
         self.work = system.workspace()
         self.chunk = 64
         self.stopped = False
@@ -140,10 +145,15 @@ class _Run:
             at += m
             if progress is not None:
                 progress(base + at * h)
-            self.stopped = until is not None and any(until(t, q, v) for t, q, v in zip(*self.stored[-1][:3]))
+            self.stopped = until is not None and any(self._asked(until, state) for state in zip(*self.stored[-1]))
             if status != CONVERGED or at == n or self.stopped:
                 return status
             self._adapt(m, time.perf_counter() - begin)
+
+    def _asked(self, until, state):
+        """Whether the run is to end after the step to this state."""
+        before, self.seen = self.seen, state
+        return until.after(hermite_step(self.system, before, state)) if isinstance(until, StepWatch) else until(*state[:3])
 
     def _adapt(self, m, seconds):
         """Chunks of about `CHUNK_SECONDS`."""
