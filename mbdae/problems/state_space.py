@@ -13,7 +13,7 @@ from ..charts.motion import evaluate, polish
 from ..charts.store import bases
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..system.assembly import AssemblyError, accelerations, least, positions, velocities
+from ..system.assembly import AssemblyError, accelerations, least, on_constraints
 from .explicit import Explicit
 from .pieces import finite, split
 
@@ -240,9 +240,7 @@ class StateSpace(Explicit):
 
     def completed(self, t, values):
         """The state `(q, v, a, lam)` on the constraints that belongs to interpolated positions and velocities."""
-        q, v = np.split(values, [self.system.nq])
-        q = positions(self.system, t, q)
-        v = velocities(self.system, t, q, v)
+        q, v = on_constraints(self.system, t, *np.split(values, [self.system.nq]))
         return q, v, *accelerations(self.system, t, q, v)[:2]
 
     @contextmanager

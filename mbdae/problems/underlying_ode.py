@@ -7,7 +7,7 @@ from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, kkt
 from ..system import layout as lay
-from ..system.assembly import positions, velocities
+from ..system.assembly import on_constraints
 from ..system.layout import header
 from .explicit import Explicit
 from .index1 import check_baumgarte
@@ -113,7 +113,4 @@ class UnderlyingODE(Explicit):
     def projected(self, t, y):
         """`(q, v)` of `state`, projected onto the constraints if so configured."""
         q, v = self.motion(t, y)
-        if self.project:
-            q = positions(self.system, t, q)
-            v = velocities(self.system, t, q, v)
-        return q, v
+        return on_constraints(self.system, t, q, v) if self.project else (q, v)

@@ -218,17 +218,14 @@ class _Run:
 
     def _between(self, t0, start, times):
         """States at times within the last step, which began with `start`."""
-        method, out = self.method, tuple(np.empty((1, *np.shape(x))) for x in (0.0, *self.start[3:]))
-        rows, h = [], self.t - t0
-        for t in times:
-            self.control[m.DIRTY], self.counts[STORED] = 1.0, 0
-            code = m.between(method.kind, (t - t0) / h, t, h, start, self.trial, self.near, self.stages, TABLEAUS[method.kind], self.tools,
-                             out, self.counts)
-            self.system.callbacks.check()
-            if code != GOOD:
-                raise ChartError(*explain(self.system, code, self.chart.work, t, self.trial[3]))
-            rows.append(np.concatenate([x[0] for x in out[1:]]))
-        return np.array(rows)
+        kind, out = self.method.kind, tuple(np.empty((len(times), *np.shape(x))) for x in (0.0, *self.start[3:]))
+        self.control[m.DIRTY] = 1.0
+        code, t = m.inside(kind, times, t0, self.t - t0, start, self.trial, self.near, self.stages, TABLEAUS[kind], self.tools, out,
+                           self.counts)
+        self.system.callbacks.check()
+        if code != GOOD:
+            raise ChartError(*explain(self.system, code, self.chart.work, t, self.trial[3]))
+        return np.hstack(out[1:])
 
     def _curable(self):
         """Whether another chart may help: one has come to its end, or a fixed step reaches beyond it, which a shorter step would not."""

@@ -29,7 +29,7 @@ def complete(method, t, h, start, near, tableaus, tools, state, counts):
     for k in range(CORRECTIONS + 1):
         counts[EVALUATIONS] += 1
         status = evaluate(t, z, zd, q, v, a, lam, f, store, model, work)
-        if status != GOOD or method == SDIRK_FIRST_ORDER or method == SDIRK_DESCRIPTOR or k == CORRECTIONS:
+        if status != GOOD or method in (SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER) or k == CORRECTIONS:
             return status
         for i in range(z.shape[0]):
             f[i] -= x[i]

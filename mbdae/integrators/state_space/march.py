@@ -217,6 +217,17 @@ def between(method, theta, t, h, start, trial, near, stages, tableaus, tools, ou
 
 
 @compiled
+def inside(method, times, t, h, start, trial, near, stages, tableaus, tools, out, counts):
+    """The states at `times` within the step from `t` that was made last, as in `between`; what is wrong, and at which time."""
+    counts[STORED] = 0
+    for k in range(times.shape[0]):
+        status = between(method, (times[k] - t) / h, times[k], h, start, trial, near, stages, tableaus, tools, out, counts)
+        if status != GOOD:
+            return status, times[k]
+    return GOOD, t
+
+
+@compiled
 def _keep(t, state, out, counts):
     stored = counts[STORED]
     counts[STORED] += 1
