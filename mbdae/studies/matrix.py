@@ -205,7 +205,7 @@ four-link, the flexible slider-crank and the precessing top:
 | form | q | v | remarks |
 | --- | --- | --- | --- |
 | index 3, tolerances 0.1 | 3000 | 540000 | `STEP_TOO_SMALL` on the single pendulum at 1e-4 |
-| index 3, tolerances 0.001 | 100 | 35000 | twice the evaluations |
+| index 3, tolerances 0.001 | 100 | 190000 | twice the evaluations |
 | index 2, tolerances 1 | 630 | 2900 | |
 | index 2, tolerances 0.1 | 110 | 290 | |
 | index 2, tolerances 0.01 | 11 | 830 | |

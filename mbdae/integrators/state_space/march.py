@@ -9,7 +9,7 @@ from ...charts.motion import polish, second_rates
 from ...charts.store import bases
 from ...compiled import compiled
 from .attempts import ROSENBROCK, attempt
-from .interpolation import complete, interpolate
+from .interpolation import complete
 from .step import (
     BAD_DERIVATIVES,
     CONVERGED,
@@ -194,7 +194,7 @@ def _store(method, t, end, h, last, start, trial, near, stages, tableaus, tools,
             _keep(wanted[k], trial, out, counts)
         else:
             control[DIRTY] = 1.0
-            status = between(method, (wanted[k] - t) / h, wanted[k], h, start, trial, near, stages, tableaus, tools, out, counts)
+            status = between(method, wanted[k], t, h, start, trial, near, stages, tableaus, tools, out, counts)
             if status != GOOD:  # a shorter step will tell what is there
                 counts[STORED] = before
                 return status
@@ -204,15 +204,14 @@ def _store(method, t, end, h, last, start, trial, near, stages, tableaus, tools,
 
 
 @compiled
-def between(method, theta, t, h, start, trial, near, stages, tableaus, tools, out, counts):
-    """Keep the state at the share `theta` of the step, on the constraints; what is wrong if it cannot be had."""
+def between(method, time, t, h, start, trial, near, stages, tableaus, tools, out, counts):
+    """Keep the state at a time within the step from `t`, on the constraints; what is wrong if it cannot be had."""
     z, zd, x = np.empty_like(trial[0]), np.empty_like(trial[0]), np.empty_like(trial[0])
     state = z, zd, x, trial[3].copy(), trial[4].copy(), trial[5].copy(), trial[6].copy()
-    interpolate(method, theta, h, start, trial, stages, tableaus[1], z, zd, x)
-    status = complete(method, t, h, start, near, tableaus, tools, state, counts)
+    status = complete(method, t, (time - t) / h, h, start, trial, near, stages, tableaus, tools, state, counts)
     if status == GOOD:
-        polish(t, state[3], state[4], state[5], state[6], tools[1], tools[2])
-        _keep(t, state, out, counts)
+        polish(time, state[3], state[4], state[5], state[6], tools[1], tools[2])
+        _keep(time, state, out, counts)
     return status
 
 
@@ -221,7 +220,7 @@ def inside(method, times, t, h, start, trial, near, stages, tableaus, tools, out
     """The states at `times` within the step from `t` that was made last, as in `between`; what is wrong, and at which time."""
     counts[STORED] = 0
     for k in range(times.shape[0]):
-        status = between(method, (times[k] - t) / h, times[k], h, start, trial, near, stages, tableaus, tools, out, counts)
+        status = between(method, times[k], t, h, start, trial, near, stages, tableaus, tools, out, counts)
         if status != GOOD:
             return status, times[k]
     return GOOD, t
