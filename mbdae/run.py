@@ -1,5 +1,7 @@
 """One integration by a foreign solver, seen from this side: every step passes through `Run.accept`, whoever drives."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from .boundary import SolverFailure
@@ -143,7 +145,8 @@ class Run:
             self._keep(t, y, yd)
         while self._wanted and self.forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
             time = self._wanted.pop()
-            self._keep(time, *((y, yd) if time == t else at(time)))
+            with nullcontext() if self.problem is None else self.problem.undisturbed():
+                self._keep(time, *((y, yd) if time == t else at(time)))
 
     def _keep(self, t, y, yd):
         try:
