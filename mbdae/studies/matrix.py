@@ -198,8 +198,8 @@ motion is prescribed entirely has no such form.
 ## Overview
 """
 _REMARKS = {"Radau13": """\
-The form is in index 2, `MassMatrix(system)`. Errors of RADAU in positions and velocities, in tolerances with `atol = rtol` from 1e-4 to 1e-9,
-the largest at 41 output times on Andrews' mechanism, the single and the double pendulum, the closed-loop bars, the slider-crank, the
+The form is in index 2, `MassMatrix(system)`. Errors of RADAU in positions and velocities, in tolerances with `atol = rtol` from 1e-4 to
+1e-9, the largest at 41 output times on Andrews' mechanism, the single and the double pendulum, the closed-loop bars, the slider-crank, the
 four-link, the flexible slider-crank and the precessing top:
 
 | form | q | v | remarks |
