@@ -50,7 +50,8 @@ def height(t, q, v):
 @pytest.mark.parametrize("name", [*NAMES, *FORMS])
 def test_output_times_get_the_same_values_whatever_else_is_asked_for(spherical, name):
     method, form = made(name)
-    plain, dense, with_events = (mbdae.solve(spherical, method, (0.0, 0.5), rtol=1e-6, atol=1e-6, t_eval=TIMES, **form, **more)
+    rtol = 1e-4 if "Trapezoidal" in name else 1e-6  # which takes a thousand steps otherwise
+    plain, dense, with_events = (mbdae.solve(spherical, method, (0.0, 0.5), rtol=rtol, atol=rtol, t_eval=TIMES, **form, **more)
                                  for more in ({}, {"dense_output": True}, {"events": [height, event(lambda t, q, v: t - 0.2)]}))
     assert plain.status == dense.status == with_events.status
     same(plain, dense)
@@ -59,7 +60,7 @@ def test_output_times_get_the_same_values_whatever_else_is_asked_for(spherical, 
         return
     np.testing.assert_allclose(with_events.t_events[1], [0.2], rtol=0.0, atol=1e-13)
     if name not in UNPROJECTED:
-        tol = 1e-7 if "dop" in name.lower() else 1e-8  # their interpolants are no polynomials of the degree of `Step`
+        tol = 1e-1 * rtol if "dop" in name.lower() else 1e-2 * rtol  # their interpolants are no polynomials of the degree of `Step`
         for found, stored, bound in zip(dense.sol(TIMES), (plain.q, plain.v, plain.a, plain.lam), (tol, tol, 30 * tol, 30 * tol)):
             np.testing.assert_allclose(found, stored, atol=bound)
 
