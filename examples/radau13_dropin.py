@@ -1,4 +1,4 @@
-"""Your own script around RADAU: mbdae contributes the problem and the settings, pyradau13 integrates in index 3 and finds the events."""
+"""Your own script around RADAU: mbdae contributes the problem and the settings, pyradau13 integrates and finds the events."""
 
 import numpy as np
 from pyradau13 import radau13

@@ -1,9 +1,14 @@
-"""Events: zeros of functions of the state, found on the dense output of a finished run."""
+"""Events: zeros of functions of the state, found within the steps of a run on the interpolant of the method."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
 
-from .trajectory import DenseOutput
+from .steps import Piece, StepWatch, hermite_step
+from .system.assembly import accelerations
+
+NEVER = 0  # occurrences after which an event ends the run that does not
 
 
 def as_events(events):
@@ -39,73 +44,119 @@ def of_unknowns(problem, event):
     return native
 
 
-def find_events(solution, events):
-    """Times of the zeros of each event function; a terminal event ends the solution there.
+@dataclass(frozen=True)
+class Crossing:
+    """A step in which event number `event` passes zero, with its values at both ends."""
+
+    event: int
+    piece: Piece
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The zeros of events.
+
+    Attributes
+    ----------
+    times : list of ndarray
+        Per event, in the direction of integration, none behind the end.
+    end : float or None
+        Where a terminal event has ended the run.
+    state : tuple or None
+        `(q, v, a, lam)` there.
+    """
+
+    times: list[np.ndarray]
+    end: float | None = None
+    state: tuple | None = None
+
+
+class Watch(StepWatch):
+    """Told every step of a run, it keeps what events and dense output need, and ends the run once a terminal event has been passed.
+
+    Events are looked at where steps end. In a step in which one passes zero, its time is that of the zero on the interpolant.
 
     Parameters
     ----------
-    solution : Solution
-        With every step stored.
+    system : System
     events : sequence of callables
-        `event(t, q, v) -> float`, with the attributes `terminal` (bool) and `direction` (-1, 0, 1) of SciPy.
+        `event(t, q, v) -> float`, with the attributes `terminal` (bool, or the number of occurrences after which the run ends) and
+        `direction` (-1, 0, 1) of SciPy.
+    start : State
+    keep : bool
+        Keep all steps, not only those with an event.
 
-    Returns
-    -------
-    list of ndarray
-        Times per event, in the direction of integration.
-    """
-    if len(solution.t) < 2:
-        return [np.zeros(0) for _ in events]
-    dense = DenseOutput(solution.system, solution)
-    found = [_zeros(e, solution, dense) for e in events]
-    ends = [times[0] for e, times in zip(events, found) if getattr(e, "terminal", False) and len(times)]
-    if ends:
-        forward = solution.t[-1] >= solution.t[0]
-        end = min(ends) if forward else max(ends)
-        _cut(solution, dense, end, forward)
-        found = [times[(times <= end) if forward else (times >= end)] for times in found]
-    return found
-
-
-class Watch:
-    """Tells a method when it may stop: `watch(t, q, v)` is true once a terminal event has been passed between two of its steps.
-
-    The zero itself is located by `find_events` afterwards.
+    Attributes
+    ----------
+    pieces : list of Piece
+        The steps, if they are kept.
     """
 
-    def __init__(self, events, t0, q0, v0):
-        self._events = [e for e in events if getattr(e, "terminal", False)]
-        self._before = [evaluated(e, t0, q0, v0) for e in self._events]
+    def __init__(self, system, events, start, keep=False):
+        self._system, self._events, self._start, self._keep = system, tuple(events), start, keep
+        self._before = self._values(start.t, start.q, start.v)
+        self._left = [terminal(event) or np.inf for event in self._events]
+        self._crossings: list[Crossing] = []
+        self._last = start.t, start.q, start.v, start.a, start.lam
+        self.pieces: list[Piece] = []
 
-    def __bool__(self):
-        return bool(self._events)
+    def after(self, step):
+        """See `StepWatch`."""
+        piece = step.piece() if self._keep else None
+        if piece is not None:
+            self.pieces.append(piece)
+        if not self._events:
+            return False
+        before, self._before = self._before, self._values(step.t, *step.motion())
+        for k, values in enumerate(zip(before, self._before)):
+            if passed(self._events[k], *values):
+                piece = step.piece() if piece is None else piece
+                self._crossings.append(Crossing(k, piece, *values))
+                self._left[k] -= 1
+        return min(self._left) <= 0
 
     def __call__(self, t, q, v):
-        before, self._before = self._before, [evaluated(e, t, q, v) for e in self._events]
-        return any(passed(e, *g) for e, *g in zip(self._events, before, self._before))
+        """As `after`, for methods that show states only: between these there are cubics."""
+        if t == self._last[0]:
+            return False
+        before, self._last = self._last, (t, q, v, *accelerations(self._system, t, q, v)[:2])
+        return self.after(hermite_step(self._system, before, self._last))
+
+    def found(self):
+        """`Found`: what has been seen of the events."""
+        zeros: list[list[tuple]] = [[] for _ in self._events]
+        for crossing in self._crossings:
+            zeros[crossing.event].append((self._zero(crossing), crossing.piece))
+        ends = [times[n - 1] for n, times in zip(map(terminal, self._events), zeros) if n != NEVER and len(times) >= n]
+        times = [np.array([t for t, _ in row], dtype=float) for row in zeros]
+        if not ends:
+            return Found(times)
+        end, piece = min(ends, key=lambda zero: abs(zero[0] - self._start.t))
+        return Found([t[np.abs(t - self._start.t) <= abs(end - self._start.t)] for t in times], end, piece(end))
+
+    def _zero(self, crossing):
+        if crossing.after == 0.0:
+            return crossing.piece.t
+        piece, event = crossing.piece, self._events[crossing.event]
+        ends = {piece.t0: crossing.before, piece.t: crossing.after}  # as they were when their signs were compared
+
+        def value(t):
+            return ends[t] if t in ends else evaluated(event, t, *piece(t)[:2])
+
+        return brentq(value, piece.t0, piece.t, xtol=1e-14, rtol=1e-14)
+
+    def _values(self, t, q, v):
+        return [evaluated(event, t, q, v) for event in self._events]
+
+
+def terminal(event):
+    """After how many occurrences the event ends the run, `NEVER` if it does not."""
+    return int(getattr(event, "terminal", None) or NEVER)
 
 
 def passed(event, before, after):
     """Whether there is a zero of the right direction between two values."""
     direction = getattr(event, "direction", 0)
     return (before < 0.0 <= after and direction >= 0) or (before > 0.0 >= after and direction <= 0)
-
-
-def _zeros(event, solution, dense):
-    def value(t):
-        q, v, _, _ = dense(t)
-        return evaluated(event, t, q, v)
-
-    g = np.array([evaluated(event, t, q, v) for t, q, v in zip(solution.t, solution.q, solution.v)])
-    times = []
-    for k in range(len(g) - 1):
-        if passed(event, g[k], g[k + 1]):
-            times.append(solution.t[k + 1] if g[k + 1] == 0.0 else brentq(value, solution.t[k], solution.t[k + 1], xtol=1e-14, rtol=1e-14))
-    return np.array(times)
-
-
-def _cut(solution, dense, end, forward):
-    keep = solution.t < end if forward else solution.t > end
-    for name, last in zip(["t", "q", "v", "a", "lam"], (end, *dense(end))):
-        setattr(solution, name, np.concatenate([getattr(solution, name)[keep], np.asarray(last)[None]]))
-    solution.message = f"a terminal event ended the run at t = {end:.9g}"

@@ -117,7 +117,7 @@ FAMILIES = (
            _same("IDA", "CVode", "Radau5DAE", "Radau5ODE", "RodasODE", "ODASSL", "GLIMDA", "DASP3ODE", "LSODAR", "Dopri5", "RungeKutta34")),
     Family("SolveDae", "mbdae.adapters.dae", "solve-dae", "rtol", "solve-dae: Radau IIA and BDF for DAEs in Python", "method",
            {"Radau3": "Radau IIA (3 stages)", "Radau5": "Radau IIA (5 stages)", "Radau7": "Radau IIA (7 stages)", "BDF": "BDF"}),
-    Family("Radau13", "mbdae.adapters.radau13", "RADAU", "rtol", "Hairer and Wanner's RADAU on the mass-matrix form, index 3"),
+    Family("Radau13", "mbdae.adapters.radau13", "RADAU", "rtol", "Hairer and Wanner's RADAU on the mass-matrix form, index 2"),
 )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from .boundary import SolverFailure
 from .charts.fault import ChartError, near_singular
 from .status import Statistics, Status
+from .steps import StepWatch
 from .trajectory import Trajectory
 
 COLUMNS = ("t", "q", "v", "a", "lam")
@@ -15,7 +16,7 @@ VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Stat
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # what the end of a chart looks like
 
 
-class _Watch:
+class _Watch(StepWatch):
     """Ends the run of a solver after a step at which the user or the chart wants it, and where the steps are spent."""
 
     def __init__(self, problem, until, t0, t_end, max_steps):
@@ -24,11 +25,16 @@ class _Watch:
         self.steps = 0
         self.last = self.left = None  # (t, q, v) after the last step, and where the chart is left
         self.asking = False  # whether the chart itself is in trouble at the end of the last step
-        self._healed = t0
+        self._healed, self._step = t0, None
+
+    def after(self, step):
+        """See `StepWatch`."""
+        self._step = step
+        return self(step.t, *step.motion())
 
     def __call__(self, t, q, v):
         self.steps, self.last = self.steps + 1, (t, q, v)
-        if self._until is not None and self._until(t, q, v):
+        if self._until is not None and self._wanted(t, q, v):
             return True
         if self.steps == self._max_steps and t != self._t_end:
             raise SolverFailure(Status.TOO_MANY_STEPS, f"{self._max_steps} steps were not enough")
@@ -37,6 +43,11 @@ class _Watch:
             self.left = t, q, v
         self.asking = False
         return self.left is not None
+
+    def _wanted(self, t, q, v):
+        """Whether the user wants the run to end."""
+        step, self._step = self._step, None
+        return self._until.after(step) if step is not None and isinstance(self._until, StepWatch) else self._until(t, q, v)
 
     def heal(self, status):
         """Whether a run that has ended with `status` is to be taken up after its last step in a new chart: once for every time."""

@@ -1,10 +1,13 @@
 """One integration by a foreign solver, seen from this side: every step passes through `Run.accept`, whoever drives."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from .boundary import SolverFailure
 from .charts.fault import ChartError
 from .status import Status
+from .steps import Step, StepWatch
 from .system.assembly import AssemblyError
 from .trajectory import Trajectory
 
@@ -78,10 +81,29 @@ class Run:
         self._store(t, y, yd, at)
         if self._progress is not None:
             self._progress(t)
-        if self._until is not None and self._until(t, *self.problem.motion(t, y)):
+        if self._until is not None and self._stops(before, t, y, at):
             raise Finished("a terminal event has been passed")
         if self.steps == self.max_steps and not self.ended:
             raise SolverFailure(Status.TOO_MANY_STEPS, f"{self.max_steps} steps were not enough")
+
+    def _stops(self, before, t, y, at):
+        """Whether the run is to end after this step."""
+        if not isinstance(self._until, StepWatch):
+            return self._until(t, *self.problem.motion(t, y))
+        problem = self.problem
+
+        def sample(times):
+            with problem.undisturbed():
+                return np.array([problem.interpolated(s, at(s)[0]) for s in times])
+
+        return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
+
+    def _motion(self, t, y):
+        """Positions and velocities as they are put out."""
+        try:
+            return self.problem.projected(t, y)
+        except AssemblyError as error:
+            raise SolverFailure(*_too_far(t, error)) from error
 
     @property
     def ended(self):
@@ -123,7 +145,8 @@ class Run:
             self._keep(t, y, yd)
         while self._wanted and self.forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
             time = self._wanted.pop()
-            self._keep(time, *((y, yd) if time == t else at(time)))
+            with nullcontext() if self.problem is None else self.problem.undisturbed():
+                self._keep(time, *((y, yd) if time == t else at(time)))
 
     def _keep(self, t, y, yd):
         try:
@@ -145,3 +168,7 @@ class Run:
         sizes = (system.nq, system.nv, system.nv, system.nc)
         columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
         return Trajectory(t, *columns, self.crossing.complete(statistics), self.status, self.message)
+
+
+def _too_far(t, error):
+    return Status.SOLVER_FAILED, f"the output at t = {t:.9g} is too far off the constraints: {error}"

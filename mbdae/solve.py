@@ -6,18 +6,18 @@ import numpy as np
 
 from .arguments import check_rtol, is_integer, numbers, time_span
 from .calls import check_order, warn_of_tolerance
-from .events import Watch, as_events, find_events
+from .events import Watch, as_events
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
 from .restarts import integrate_in_charts
 from .solution import Solution
 from .status import Status
+from .steps import StepwiseOutput
 from .system.assembly import State
 from .system.culprit import not_finite
 from .system.start import check_state, start_at
 from .system.system import System
-from .trajectory import DenseOutput
 
 UNCLEAR = (Status.NOT_FINITE, Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.PROJECTION_FAILED)  # perhaps a NaN
 
@@ -47,10 +47,11 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     every : int
         Store every so-manieth step if `t_eval` is not given.
     dense_output : bool
-        Make `Solution.sol`.
+        Make `Solution.sol`, which goes on between the steps as the method itself does. The solution is the same with and without it.
     events : callable or sequence of callables, optional
-        `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy. Located on the dense output; a terminal event ends the
-        run with the step that passes it, and the solution at its first zero.
+        `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy: `terminal` may be a number of occurrences. Looked at where
+        steps end, and located on the interpolant of the method; a terminal event ends the run with the step that passes it, and the
+        solution at its zero. Up to there the solution is the same with and without events.
     progress : callable, optional
         `progress(t)`, called now and then.
 
@@ -82,10 +83,8 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
         raise ValueError(f"progress must be callable, got {progress!r}")
     events = None if events is None else as_events(events)
     start = _start(system, t0, state, q0, v0)
-    whole = dense_output or events is not None
-    watch = None if events is None else Watch(events, t0, start.q, start.v)
-    options = {"rtol": rtol, "atol": atol, "t_eval": None if whole else t_eval, "every": 1 if whole else every, "progress": progress,
-               "until": watch or None}
+    watch = Watch(system, events or (), start, dense_output) if dense_output or events is not None else None
+    options = {"rtol": rtol, "atol": atol, "t_eval": t_eval, "every": every, "progress": progress, "until": watch}
     with _told_what_is_missing(method):
         if isinstance(problem, StateSpace) and not getattr(method, "keeps_charts", False):
             trajectory = integrate_in_charts(method, problem, start, t_end, **options)
@@ -94,12 +93,8 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     _name_what_is_not_finite(system, trajectory, t_end)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
-    if events is not None:
-        solution.t_events = find_events(solution, events)
-    if whole:
-        _finish_dense(solution, t_eval, dense_output)
-        if t_eval is None and every > 1:
-            _thin(solution, every)
+    if watch is not None:
+        _finish(solution, watch, start, t_eval is None, events is not None)
     return solution
 
 
@@ -196,20 +191,22 @@ def _start(system, t0, state, q0, v0):
     return state
 
 
-def _finish_dense(solution, t_eval, dense_output):
-    if len(solution.t) < 2:
-        return
-    dense = DenseOutput(solution.system, solution)
-    if dense_output:
-        solution.sol = dense
-    if t_eval is not None:
-        lo, hi = dense.t[0], dense.t[-1]
-        t = t_eval[(t_eval >= lo - 1e-12) & (t_eval <= hi + 1e-12)]
-        solution.t, (solution.q, solution.v, solution.a, solution.lam) = t, dense(np.clip(t, lo, hi))
+def _finish(solution, watch, start, by_steps, with_events):
+    """What the steps have told: times of events, an end where a terminal one was, dense output up to there."""
+    found = watch.found()
+    if with_events:
+        solution.t_events = found.times
+    if found.end is not None:
+        _end_at(solution, found, start.t, by_steps)
+    if watch.pieces:
+        solution.sol = StepwiseOutput(start, watch.pieces, found.end)
 
 
-def _thin(solution, every):
-    n = len(solution.t)
-    keep = np.unique(np.concatenate([np.arange(0, n, every), [n - 1]])) if n else np.arange(0)
-    for name in ["t", "q", "v", "a", "lam"]:
-        setattr(solution, name, getattr(solution, name)[keep])
+def _end_at(solution, found, t0, by_steps):
+    """End a solution at a terminal event, with the state there unless its times are those of the user."""
+    before, limit = np.abs(solution.t - t0), abs(found.end - t0)
+    keep = before < limit if by_steps else before <= limit
+    for name, last in zip(["t", "q", "v", "a", "lam"], (found.end, *found.state)):
+        kept = getattr(solution, name)[keep]
+        setattr(solution, name, np.concatenate([kept, np.asarray(last)[None]]) if by_steps else kept)
+    solution.message = f"a terminal event ended the run at t = {found.end:.9g}"

@@ -1,6 +1,6 @@
 """What every method returns to `solve`: the states it has stored, how it ended, what it cost."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
@@ -20,6 +20,12 @@ class Trajectory:
     statistics: Statistics
     status: Status
     message: str
+
+    def thinned(self, every):
+        """Every `every`-th of these states, and the last one."""
+        n = len(self.t)
+        keep = np.unique(np.append(np.arange(0, n, every), n - 1)) if n else np.arange(0)
+        return replace(self, t=self.t[keep], q=self.q[keep], v=self.v[keep], a=self.a[keep], lam=self.lam[keep])
 
 
 class DenseOutput:

@@ -1,6 +1,7 @@
 """What crosses the boundary to foreign solvers: counted, guarded, on the solver's own clock; and what a run makes of it."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,11 +9,12 @@ import pytest
 import mbdae
 import mbdae.adapters.sundae
 import mbdae.library
-from mbdae import Status
+from mbdae import State, Status
 from mbdae.adapters import storage
 from mbdae.boundary import FATAL, GOOD, HUGE, RECOVERABLE, TOLERATED, TOLERATED_IN_A_ROW, Crossing, SolverFailure
 from mbdae.events import Watch
 from mbdae.run import STALLED, Finished, Run
+from mbdae.steps import Step
 from mbdae.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported, tightened
 
 from .helpers import double_pendulum, relative
@@ -301,15 +303,29 @@ def test_finished_is_no_failure(problem, start):
 # --- terminal events -----------------------------------------------------------------------------------------------------
 
 
-def test_watch_sees_terminal_events_of_the_right_direction():
+def steps(heights):
+    """Steps of length one, at whose ends `q[0]` is as given; within them it is linear."""
+    for k, (x0, x1) in enumerate(pairwise(heights)):
+        yield Step(k, k + 1, lambda x1=x1: (np.array([x1]), np.zeros(1)), np.array([x1]),
+                   lambda times, k=k, x0=x0, x1=x1: (x0 + (times - k) * (x1 - x0))[:, None], lambda t, x: (x, 0 * x, 0 * x, 0 * x), 1)
+
+
+@pytest.mark.parametrize("terminal, told, end", [(False, [False] * 6, None), (True, [False, False, False, True], 3.25),
+                                                 (2, [False, False, False, False, False, True], 5.5)])
+def test_watch_sees_terminal_events_of_the_right_direction(terminal, told, end):
     def height(t, q, v):
         return q[0]
 
-    assert not Watch([height], 0.0, [1.0], [0.0])
-    height.terminal, height.direction = True, 1
-    watch = Watch([height], 0.0, [1.0], [0.0])
-    assert watch
-    assert [watch(t, [x], [0.0]) for t, x in enumerate((0.5, -0.5, -0.1, 0.2, 0.4))] == [False, False, False, True, False]
+    height.terminal, height.direction = terminal, 1
+    zero = np.zeros(1)
+    watch, answers = Watch(None, [height], State(0.0, np.ones(1), zero, zero, zero)), []
+    for step in steps([1.0, 0.5, -0.5, -0.1, 0.3, -0.5, 0.5]):
+        answers.append(watch.after(step))
+        if answers[-1]:
+            break
+    assert answers == told
+    assert watch.found().end == (None if end is None else pytest.approx(end, abs=1e-14))
+    np.testing.assert_allclose(watch.found().times[0], [3.25, 5.5][:1 if terminal is True else 2], atol=1e-14)
 
 
 def test_terminal_events_end_the_run_itself():

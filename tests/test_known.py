@@ -11,8 +11,8 @@ from mbdae import library
 from .forms import FORMS, random_point, random_state
 
 NAMES = [(name, tuple(given.items())) for name in library.names() for given in ({}, *library.entry(name).variants)]
-OTHERS = {"ggl, explicit": lambda s: mbdae.GGL(s, "explicit"), "mass": mbdae.MassMatrix, "mass, level 2": lambda s: mbdae.MassMatrix(s, 2),
-          "mass, level 1": lambda s: mbdae.MassMatrix(s, 1)}
+OTHERS = {"ggl, explicit": lambda s: mbdae.GGL(s, "explicit"), "mass": lambda s: mbdae.MassMatrix(s, 3),
+          "mass, level 2": lambda s: mbdae.MassMatrix(s, 2), "mass, level 1": lambda s: mbdae.MassMatrix(s, 1)}
 
 
 @cache

@@ -14,7 +14,7 @@ from .helpers import T0, all_elements, central, chain, double_pendulum, relative
 FORMS = {
     "index3": mbdae.Index3, "ggl": mbdae.GGL, "ggl explicit": lambda s: mbdae.GGL(s, "explicit"), "gear": mbdae.Gear,
     "index2": mbdae.Index2, "index1": mbdae.Index1, "baumgarte": lambda s: mbdae.Index1(s, 2.0, 3.0),
-    "mass": mbdae.MassMatrix, "mass 3": lambda s: mbdae.MassMatrix(s, 3, accelerations=True),
+    "mass": lambda s: mbdae.MassMatrix(s, 3), "mass 3": lambda s: mbdae.MassMatrix(s, 3, accelerations=True),
     "mass 2": lambda s: mbdae.MassMatrix(s, 2, accelerations=True), "mass 1": lambda s: mbdae.MassMatrix(s, 1),
     "overdetermined": mbdae.Overdetermined, "ode": mbdae.UnderlyingODE,
 }
@@ -298,6 +298,19 @@ def test_unknowns_of_the_mass_matrix_form_stand_in_the_order_of_their_index(case
     expected = {"mass": (s.nq, s.nv, s.nc), "mass 3": (s.nq, s.nv, s.nv + s.nc), "mass 2": (s.nq + s.nv, s.nv + s.nc, 0),
                 "mass 1": (s.nq + 2 * s.nv + s.nc, 0, 0)}
     assert p.nind == expected[name]
+
+
+def test_the_mass_matrix_form_has_the_constraints_on_velocities_and_its_output_on_all_levels(case):
+    s, state = case
+    p = mbdae.MassMatrix(s)
+    assert (p.level, p.nind) == (2, mbdae.MassMatrix(s, 2).nind)
+    y = p.pack(state)[0] + 1e-6 * np.random.default_rng(3).normal(size=p.n)
+    q, v, a, lam = p.state(state.t, y)
+    np.testing.assert_allclose(s.phi(state.t, q), 0.0, atol=1e-11)
+    np.testing.assert_allclose(s.phi_q(state.t, q) @ v, s.nu(state.t, q), atol=1e-9)
+    balance = s.mass_times(state.t, q, a) + s.phi_q(state.t, q).T @ lam - s.force(state.t, q, v, lam)
+    np.testing.assert_allclose(balance, 0.0, atol=1e-9 * (1.0 + np.abs(lam).max()))
+    np.testing.assert_array_equal(mbdae.MassMatrix(s, project=False).state(state.t, y)[0], y[p.blocks["q"]])
 
 
 def test_accelerations_become_unknowns_where_the_mass_matrix_varies():

@@ -75,6 +75,30 @@ def test_steps_follow_the_slow_motion(method):
     assert np.abs(start.q - found.q).max() < 1e-3
 
 
+def stiff(method, tol, times=None, form="partition"):
+    """The stiff double pendulum after 0.05 s; of steps and times only these."""
+    s = run("stiff-double-pendulum", METHODS[method](), 0.5, form, rtol=tol, atol=tol, t_eval=times)
+    keep = s.t > 0.05
+    return s.t[keep], s.a[keep], s.lam[keep]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_stiff_forces_between_the_steps_are_those_of_the_motion(method):
+    """Cubics through the ends of steps are off the slow manifold by little, of which a stiffness of 3e5 makes half of the reactions."""
+    times = np.linspace(0.06, 0.5, 45)
+    for found, expected, share in zip(stiff(method, 1e-3, times)[1:], stiff("SdirkFirstOrder", 1e-8, times)[1:], (1e-2, 5e-3)):
+        assert np.abs(found - expected).max() < share * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("method", [*TRAPEZOIDAL, "RosenbrockNystrom"])
+def test_they_are_as_good_as_at_the_steps_where_stiff_directions_turn(method):
+    """Tangent planes turn with the bodies, which costs accuracy at the steps already; between them it was a hundred times worse."""
+    times = np.linspace(0.06, 0.5, 45)
+    at_steps, between = stiff(method, 1e-3, form="tangent"), stiff(method, 1e-3, times, "tangent")
+    errors = [np.abs(s[2] - stiff("SdirkFirstOrder", 1e-8, s[0])[2]).max() for s in (at_steps, between)]
+    assert errors[1] < 1.5 * errors[0]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_without_the_filter_an_excited_stiff_mode_costs_three_times_the_steps(form):
     """[Negrut, eq. (5.6)] An undamped stiff spring that starts off its place: the unfiltered estimate follows what the method forgets."""

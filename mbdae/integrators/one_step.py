@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import is_finite, is_integer
 from ..compiled import compiled
 from ..status import Statistics, Status
+from ..steps import StepWatch, hermite_step
 from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, accelerations, minimal_norm
 from ..trajectory import DenseOutput, Trajectory
@@ -86,14 +87,17 @@ class FixedStep:
         progress : callable, optional
             `progress(t)` after each chunk of steps.
         until : callable, optional
-            The run ends after the chunk of steps in which `until(t, q, v)` has been true for a stored state.
+            The run ends after the chunk of steps in which `until(t, q, v)` has been true after a step; see `mbdae.method`.
 
         Returns
         -------
         Trajectory
         """
-        trajectory = _Run(self, problem, state, t_end, every if t_eval is None else 1).to_end(progress, until)
-        return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
+        all_steps = t_eval is not None or until is not None
+        trajectory = _Run(self, problem, state, t_end, 1 if all_steps else every).to_end(progress, until)
+        if t_eval is not None:
+            return interpolated(problem, trajectory, t_eval)
+        return trajectory.thinned(every) if all_steps else trajectory
 
 
 def interpolated(system, trajectory, t_eval):
@@ -118,6 +122,7 @@ class _Run:
         self.q, self.v, self.a, self.lam = (np.array(x) for x in (state.q, state.v, state.a, state.lam))
         self.grid, self.done, self.counts = time_grid(state.t, t_end, method.h), 0, np.zeros(COUNTERS, dtype=np.int64)
         self.stored = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
+        self.seen = state.t, state.q, state.v, state.a, state.lam  # the last one that `until` has been asked about
         self.model, self.work = system.model, system.workspace()
         self.chunk = FIRST_CHUNK
         self.stopped = False
@@ -142,9 +147,14 @@ class _Run:
             status = self._advance(n, h)
             if progress is not None:
                 progress(self.grid.time(self.done))
-            self.stopped = until is not None and any(until(t, q, v) for t, q, v in zip(*self.stored[-1][:3]))
+            self.stopped = until is not None and any(self._asked(until, state) for state in zip(*self.stored[-1]))
             self._adapt(n, time.perf_counter() - begin)
         return status
+
+    def _asked(self, until, state):
+        """Whether the run is to end after the step to this state."""
+        before, self.seen = self.seen, state
+        return until.after(hermite_step(self.system, before, state)) if isinstance(until, StepWatch) else until(*state[:3])
 
     def _adapt(self, m, seconds):
         """Chunks of about `CHUNK_SECONDS`."""

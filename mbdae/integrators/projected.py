@@ -8,6 +8,7 @@ import numpy as np
 from ..charts.configuration import GOOD
 from ..charts.fault import near_singular, singular_ahead
 from ..status import Statistics, Status
+from ..steps import Step, StepWatch, split_state
 from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, State, accelerations
 from ..system.system import System
@@ -82,11 +83,27 @@ class Projected:
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.method`."""
         if not self.one_step:
+            projection = _Projection(self, problem, state)
+            until = _Shown(until, projection) if isinstance(until, StepWatch) else until
             trajectory = self.method.integrate(problem, state, t_end, rtol=rtol, atol=atol, t_eval=t_eval, every=every, progress=progress,
                                                until=until)
-            return _Projection(self, problem, state).of_all(trajectory)
+            return projection.of_all(trajectory)
         run = _Run(self, problem, state, t_end, {"rtol": rtol, "atol": atol}, t_eval, every, progress, until)
         return run.to_end()
+
+
+class _Shown(StepWatch):
+    """Passes the steps of a method on with their states projected."""
+
+    def __init__(self, until, projection):
+        self._until, self._projection = until, projection
+
+    def after(self, step):
+        """See `StepWatch`."""
+        def complete(t, values):
+            return self._projection.of(t, *step.complete(t, values))[0]
+
+        return self._until.after(replace(step, motion=lambda: complete(step.t, step.end)[:2], complete=complete))
 
 
 class _Failure(Exception):
@@ -163,10 +180,10 @@ class _Run:
         try:
             self._keep_start()
             advance = self._fixed if hasattr(self.inner, "h") else self._adaptive
-            while self.forward * (self.t_end - self.state.t) > 0.0 and advance():
+            while self.forward * (self.t_end - self.state.t) > 0.0 and self._again(advance):
                 if self.progress is not None:
                     self.progress(self.state.t)
-                if self.until is not None and self.until(self.state.t, self.state.q.copy(), self.state.v.copy()):
+                if self.until is not None and self._asked():
                     self.message = "a terminal event has been passed"
                     break
                 self._check_number()
@@ -174,6 +191,44 @@ class _Run:
             status = getattr(failure, "status", Status.PROJECTION_FAILED)
             self._fail(status, f"{failure} after the step from t = {self.state.t:.9g}; the solution up to there is kept")
         return self._trajectory(watch.seconds)
+
+    def _again(self, advance):
+        """One more step, whose beginning is kept for those who want to look into it; whether there was one."""
+        self.before = self.state, self.step, self.projection.target
+        return advance()
+
+    def _asked(self):
+        """Whether the run is to end after this step."""
+        t, q, v, a, lam = self.last
+        if not isinstance(self.until, StepWatch):
+            return self.until(t, self.state.q.copy(), self.state.v.copy())
+        return self.until.after(Step(self.before[0].t, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]), self._within,
+                                     split_state(self.projection.system)))
+
+    def _within(self, times):
+        """States within the last step, projected: the method makes it again, and interpolates or ends there."""
+        state, step, target = self.before
+        now, self.state = self.state, state
+        try:
+            if hasattr(self.inner, "h"):
+                rows = [self._again_to(t) for t in times]
+            else:
+                order = np.argsort(self.forward * times)
+                piece = self._inner(self._with(step), self.t_end, t_eval=times[order], until=lambda t, q, v: True)
+                rows = [None if piece is None else tuple(x[k] for x in (piece.q, piece.v, piece.a, piece.lam)) for k in np.argsort(order)]
+        finally:
+            self.state = now
+        if None in rows:
+            raise _Failure(self.status, self.message)
+        return np.array([np.concatenate(self.projection.of(t, *row, target)[0]) for t, row in zip(times, rows)])
+
+    def _again_to(self, t):
+        piece = self._inner(self.inner, t)
+        return None if piece is None else tuple(x[-1] for x in (piece.q, piece.v, piece.a, piece.lam))
+
+    def _with(self, step):
+        """The method, with a first step of this size if it is not zero."""
+        return self.inner if step == 0.0 else replace(self.inner, first_step=min(step, abs(self.t_end - self.state.t)))
 
     def _keep_start(self):
         s = self.state
@@ -216,8 +271,7 @@ class _Run:
             ended[:] = t, q, v
             return True
 
-        inner = self.inner if self.step == 0.0 else replace(self.inner, first_step=min(self.step, abs(self.t_end - self.state.t)))
-        piece = self._inner(inner, self.t_end, t_eval=self.wanted, until=until)
+        piece = self._inner(self._with(self.step), self.t_end, t_eval=self.wanted, until=until)
         if piece is None or not ended:
             return False
         t, q, v = ended

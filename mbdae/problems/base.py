@@ -1,6 +1,7 @@
 """What all problem classes share: the contract between formulations, integrators and solver adapters."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cached_property
 from typing import ClassVar
 
@@ -248,13 +249,13 @@ class Problem:
         """What a run keeps of an output of a solver until it asks `state`; whatever holds for the present moment only is settled here."""
         return t, y, yd
 
-    def state(self, t, y, yd):
+    def state(self, t, y, yd=None):
         """`(q, v, a, lam)` at one time, for the output of a solver.
 
         Accelerations and multipliers are computed anew from `q` and `v`. A solver does not control them: where the error test must not see
         them they are what Newton's method has left, and elsewhere they are difference quotients.
         """
-        q, v, _, _ = self.unpack(y, yd)
+        q, v = self.projected(t, y)
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
 
@@ -285,6 +286,22 @@ class Problem:
                 ev.factor(t, self._null_space_at, self.model, self._work)
                 kept = self._redundant  # the others are zero but for rounding and constraint violations
                 self._null_space[:, kept] = vectors(self.model, self._work)[:, kept]
+
+    def projected(self, t, y):
+        """`(q, v)` of `state`."""
+        return self.motion(t, y)
+
+    def interpolated(self, t, y):
+        """What dense output interpolates in the place of the states at `t`, a copy: by default the unknowns."""
+        return np.array(y)
+
+    def completed(self, t, values):
+        """The state `(q, v, a, lam)` that belongs to interpolated values."""
+        return self.state(t, values)
+
+    def undisturbed(self):
+        """Context in which states may be asked for without an effect on the evaluations that follow."""
+        return nullcontext()
 
     def _pack(self, state, **more):
         """`y` and `yd` from the blocks `q, v` and those in `more`, given as pairs (value, derivative)."""

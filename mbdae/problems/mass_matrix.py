@@ -6,6 +6,7 @@ from scipy.sparse import block_diag, csc_array, eye_array
 from ..compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
+from ..system.assembly import on_constraints
 from ..system.system import System
 from . import index2, index3
 from .base import Problem, with_diagonal
@@ -50,9 +51,12 @@ class MassMatrix(Problem):
     ----------
     system : System
     level : {3, 2, 1}
-        Index: the constraints as `Phi`, as `Phi_q v - nu`, or as `Phi_q a - gamma`.
+        Index: the constraints as `Phi`, as `Phi_q v - nu` (the default), or as `Phi_q a - gamma`. In index 3 solvers lose some powers of
+        the step in the velocities, in between the steps one more.
     accelerations : bool, optional
         Whether the accelerations are unknowns; by default only where they must be: if the mass matrix is not constant, or `level=1`.
+    project : bool
+        Project the positions and velocities of the output onto the constraints.
 
     Attributes
     ----------
@@ -63,14 +67,15 @@ class MassMatrix(Problem):
     """
 
     formulation = "mass"
-    title = "mass matrix, index 3"
+    title = "mass matrix"
     algebraic_blocks = ("a", "lam")
     loose_blocks = ("lam",)
     first_step = 1e-5
 
-    def __init__(self, system, level=3, accelerations=None):
+    def __init__(self, system, level=2, accelerations=None, project=True):
         if level not in LEVELS:
             raise ValueError(f"MassMatrix: level must be 3, 2 or 1, got {level!r}")
+        self.project = bool(project)
         constant = system.constant_mass if isinstance(system, System) else True
         needed = level == 1 or not constant
         if accelerations is False and needed:
@@ -115,6 +120,11 @@ class MassMatrix(Problem):
     def pack(self, state):
         more = {"a": (state.a, 0.0)} if self.accelerations else {}
         return self._pack(state, lam=(state.lam, 0.0), **more)
+
+    def projected(self, t, y):
+        """`(q, v)` of `state`, projected onto the constraints if so configured."""
+        q, v = self.motion(t, y)
+        return on_constraints(self.system, t, q, v) if self.project else (q, v)
 
     def _pattern_blocks(self, s):
         out = {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

@@ -1,6 +1,6 @@
 """The state-space form: ordinary differential equations in independent coordinates [Negrut, sections 3.1, 3.4.1, appendix B]."""
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..charts.motion import evaluate, polish
 from ..charts.store import bases
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..system.assembly import AssemblyError
+from ..system.assembly import AssemblyError, accelerations, on_constraints
 from .explicit import Explicit
 from .pieces import finite, split
 
@@ -233,6 +233,27 @@ class StateSpace(Explicit):
     def stored(self, t, y, yd):
         """The motion in the place of `yd`: `y` says nothing in another chart."""
         return t, y, self._remembered(t, y)
+
+    def interpolated(self, t, y):
+        """Positions and velocities: `y` says nothing in another chart."""
+        return np.concatenate(self._remembered(t, y)[:2])
+
+    def completed(self, t, values):
+        """The state `(q, v, a, lam)` on the constraints that belongs to interpolated positions and velocities."""
+        q, v = on_constraints(self.system, t, *np.split(values, [self.system.nq]))
+        return q, v, *accelerations(self.system, t, q, v)[:2]
+
+    @contextmanager
+    def undisturbed(self):
+        """See `Problem.undisturbed`: where the search for positions begins, and with which factors, decides on their rounding."""
+        arrays = self.chart.store, self.chart.work, *self._last, *self._values, self._code, self._floor
+        kept, states = [x.copy() for x in arrays], dict(self._states)
+        try:
+            yield
+        finally:
+            self._states = states
+            for place, x in zip(arrays, kept):
+                place[:] = x
 
     def state(self, t, y, yd=None):
         """`(q, v, a, lam)` at one time, on the constraints, unless they are given in the place of `yd` (see `stored`).

@@ -7,7 +7,7 @@ from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, kkt
 from ..system import layout as lay
-from ..system.assembly import accelerations, positions, velocities
+from ..system.assembly import on_constraints
 from ..system.layout import header
 from .explicit import Explicit
 from .index1 import check_baumgarte
@@ -110,11 +110,7 @@ class UnderlyingODE(Explicit):
     def pack(self, state):
         return self._pack(state)
 
-    def state(self, t, y, yd=None):
-        """`(q, v, a, lam)` at one time, projected onto the constraints if so configured."""
-        q, v = (np.array(y[self.blocks[b]]) for b in "qv")
-        if self.project:
-            q = positions(self.system, t, q)
-            v = velocities(self.system, t, q, v)
-        a, lam, _ = accelerations(self.system, t, q, v)
-        return q, v, a, lam
+    def projected(self, t, y):
+        """`(q, v)` of `state`, projected onto the constraints if so configured."""
+        q, v = self.motion(t, y)
+        return on_constraints(self.system, t, q, v) if self.project else (q, v)

@@ -172,6 +172,12 @@ def velocities(system, t, q, guess):
     return v
 
 
+def on_constraints(system, t, q, v):
+    """Positions and velocities on the constraints, the nearest to those given."""
+    q = positions(system, t, q)
+    return q, velocities(system, t, q, v)
+
+
 def accelerations(system, t, q, v):
     """Accelerations and multipliers; with joint friction the multipliers enter the forces and are found by iteration.
 

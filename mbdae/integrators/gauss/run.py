@@ -8,6 +8,7 @@ from numba.core import config
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.fault import near_singular, singular_ahead
 from ...status import Statistics, Status
+from ...steps import Step, StepWatch, split_state
 from ...stopwatch import Stopwatch
 from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
@@ -23,6 +24,10 @@ CHUNK_SECONDS = 0.2
 FIRST_CHUNK = 32
 NEVER = 2**62
 CLOSE = 1e-9  # share of a step within which two times are the same
+
+
+class _Failed(Exception):
+    """A step within a step has failed, as the status of the run says."""
 
 
 class Run:
@@ -90,8 +95,10 @@ class Run:
     def _advance(self, to, every, is_last):
         """As far as step number `to`; whether the run may go on."""
         while self.done < to and not self.stopped:
-            n, begin = min(self.chunk, to - self.done), time.perf_counter()
-            if not self._march(self.t0, self.h, self.done, self.done + n, every, is_last and self.done + n == to):
+            n, begin = 1 if self.until is not None else min(self.chunk, to - self.done), time.perf_counter()
+            kept = self._kept()
+            good = self._march(self.t0, self.h, self.done, self.done + n, every, is_last and self.done + n == to)
+            if not good or self._asked(kept, self.grid.time(self.done - n), self.grid.time(self.done)):
                 return False
             self.chunk = int(np.clip(n * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * n))
             if is_last and self.done == self.grid.n:
@@ -100,16 +107,29 @@ class Run:
 
     def _last_step(self, every):
         """The last step, if it is not as long as the others."""
-        if not self.grid.is_even and self._march(self.grid.time(self.whole), self.grid.last, 0, 1, every, False) and every == 1:
-            self.rows[-1][0][-1] = self.grid.t_end
+        if self.grid.is_even:
+            return
+        kept, t = self._kept(), self.grid.time(self.whole)
+        if self._march(t, self.grid.last, 0, 1, every, False):
+            if every == 1:
+                self.rows[-1][0][-1] = self.grid.t_end
+            self._asked(kept, t, self.grid.t_end)
 
     def _aside(self, rest):
         """A step to a time that is wanted, from which the run does not go on."""
-        kept = self.state, self.previous, self.control, self.target, self.done
-        self.state, self.previous, self.control = (tuple(x.copy() for x in kept[0]), tuple(x.copy() for x in kept[1]), self.control.copy())
+        kept = self._kept()
         good = self._march(self.grid.time(self.done), rest, 0, 1, 1, False)
-        self.state, self.previous, self.control, self.target, self.done = kept
+        self._go_back(kept)
         return good
+
+    def _kept(self):
+        """Copies of all that a step changes and the next one begins with."""
+        state, previous = (tuple(x.copy() for x in group) for group in (self.state, self.previous))
+        return state, previous, self.control.copy(), self.target, self.done
+
+    def _go_back(self, kept):
+        state, previous, control, self.target, self.done = kept
+        self.state, self.previous, self.control = tuple(x.copy() for x in state), tuple(x.copy() for x in previous), control.copy()
 
     def _march(self, t0, h, begin, end, every, is_last):
         """Steps number `begin` to `end` from `t0`; whether the run may go on."""
@@ -128,7 +148,9 @@ class Run:
             return self._march(t0, h, begin + done, end, every, is_last)
         if code != GOOD:
             self._fail(code, t0 + (begin + done) * h, h)
-        return code == GOOD and self._heard(t0 + end * h)
+        elif self.progress is not None:
+            self.progress(t0 + end * h)
+        return code == GOOD
 
     def _bring_in_the_matrix(self):
         """Compile what forms the matrix of all stages; the step that needs it is begun once more."""
@@ -136,14 +158,40 @@ class Run:
             FORM.__wrapper_address__()
         self.tools = tuple(FORM if x is ABSENT else x for x in self.tools)
 
-    def _heard(self, t):
-        """Tell how far the run has got, and ask whether it may go on."""
-        if self.progress is not None:
-            self.progress(t)
-        if self.until is not None and self.rows:
-            self.stopped = any(self.until(*(x.copy() for x in row)) for row in zip(*self.rows[-1][:3]))
-            self.message = "a terminal event has been passed" if self.stopped else self.message
-        return not self.stopped
+    def _asked(self, kept, t0, t):
+        """Whether the run is to end after the step from `t0` to `t`, before which all was as `kept`."""
+        if self.until is None:
+            return False
+        q, v, a, lam = (x.copy() for x in self.state)
+        if isinstance(self.until, StepWatch):
+            step = Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]), lambda times: self._within(kept, t0, times),
+                        split_state(self.system), 2 * self.method.stages + 1)
+            self.stopped = self._shown(step)
+        else:
+            self.stopped = self.until(t, q, v)
+        if self.stopped and self.status == Status.SUCCESS:
+            self.message = "a terminal event has been passed"
+        return self.stopped
+
+    def _shown(self, step):
+        try:
+            return self.until.after(step)
+        except _Failed:  # status and message say why
+            return True
+
+    def _within(self, kept, t0, times):
+        """States within a step, each by a shorter step from its beginning."""
+        now, rows, progress, at_wanted = self._kept(), self.rows, self.progress, self.at_wanted
+        self.rows, self.progress, self.at_wanted = [], None, True
+        try:
+            for t in times:
+                self._go_back(kept)
+                if not self._march(t0, t - t0, 0, 1, 1, False):
+                    raise _Failed
+            return np.array([np.concatenate([x[0] for x in row[1:]]) for row in self.rows])
+        finally:
+            self._go_back(now)
+            self.rows, self.progress, self.at_wanted = rows, progress, at_wanted
 
     def _keep(self, t, state):
         self.rows.append((np.array([t]), *(x[None, :].copy() for x in state)))

@@ -17,7 +17,7 @@ TRAPEZOIDAL_STATE_SPACE, TRAPEZOIDAL_DESCRIPTOR, SDIRK_DESCRIPTOR, SDIRK_FIRST_O
 def attempt(method, t, h, eta, filtered, start, trial, near, stages, error, tableaus, tools, counts):
     """`(status, eta, rate)`; with `(z, z')` at the end of the step in `trial`, if it is `CONVERGED`, and the estimate in `error`."""
     sdirk, _, rosenbrock = tableaus
-    gamma = 0.5 if method <= TRAPEZOIDAL_DESCRIPTOR else rosenbrock[0] if method == ROSENBROCK else sdirk[0][0, 0]
+    gamma = diagonal(method, tableaus)
     counts[FACTORISATIONS] += 1
     if not form(gamma * h, (gamma * h) ** 2, near):
         return SINGULAR_MATRIX, eta, 0.0
@@ -36,6 +36,13 @@ def attempt(method, t, h, eta, filtered, start, trial, near, stages, error, tabl
         correct(gamma * h, error[0], error[1], near, error[0], error[1])
         counts[SOLVES] += 1
     return status, eta, rate
+
+
+@compiled
+def diagonal(method, tableaus):
+    """`gamma` in the matrix `I - gamma h J2 - (gamma h)^2 J1` of the method."""
+    sdirk, _, rosenbrock = tableaus
+    return 0.5 if method <= TRAPEZOIDAL_DESCRIPTOR else rosenbrock[0] if method == ROSENBROCK else sdirk[0][0, 0]
 
 
 @compiled

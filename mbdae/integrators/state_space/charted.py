@@ -12,6 +12,7 @@ from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
 from ...status import Statistics, Status
+from ...steps import Step, StepWatch, split_state
 from ...stopwatch import Stopwatch
 from ...support import FORMS, Settings, supported
 from ...system.assembly import minimal_norm
@@ -119,7 +120,7 @@ class _Run:
         self.stages, self.error = tuple(np.zeros((5, n)) for _ in range(4)), tuple(np.zeros(n) for _ in range(2))
         self.scratch = new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()
         self.counts, self.control = np.zeros(COUNTERS, dtype=np.int64), np.zeros(m.CONTROL)
-        self.rheonomic = s.rheonomic
+        self.rheonomic, self._whole_state = s.rheonomic, split_state(s)
         self.rows = []
 
     @property
@@ -182,11 +183,12 @@ class _Run:
     def _carry_out(self):
         healed = None  # where a new chart has been tried last because the old one failed
         while True:
+            before = (self.t, *(x.copy() for x in self.start)) if self.until is not None else None
             code = self._advance(1 if self.until is not None else ROOM)
             self.system.callbacks.check()
             if self.progress is not None:
                 self.progress(self.t)
-            if self.until is not None and self.until(self.t, self.start[3].copy(), self.start[4].copy()):
+            if self.until is not None and self.t != before[0] and self._asked(before):
                 self.message = "a terminal event has been passed"
                 return
             if code == m.ARRIVED:
@@ -205,6 +207,25 @@ class _Run:
             elif self.counts[STEPS] >= self.method.max_steps:
                 self._fail(Status.TOO_MANY_STEPS, f"{self.method.max_steps} steps were not enough")
                 return
+
+    def _asked(self, before):
+        """Whether the run is to end after the step from the state `before`."""
+        t, (_, _, _, q, v, a, lam) = self.t, self.start
+        if not isinstance(self.until, StepWatch):
+            return self.until(t, q.copy(), v.copy())
+        return self.until.after(Step(before[0], t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]),
+                                     lambda times: self._between(before[0], before[1:], times), self._whole_state))
+
+    def _between(self, t0, start, times):
+        """States at times within the last step, which began with `start`."""
+        kind, out = self.method.kind, tuple(np.empty((len(times), *np.shape(x))) for x in (0.0, *self.start[3:]))
+        self.control[m.DIRTY] = 1.0
+        code, t = m.inside(kind, times, t0, self.t - t0, start, self.trial, self.near, self.stages, TABLEAUS[kind], self.tools, out,
+                           self.counts)
+        self.system.callbacks.check()
+        if code != GOOD:
+            raise ChartError(*explain(self.system, code, self.chart.work, t, self.trial[3]))
+        return np.hstack(out[1:])
 
     def _curable(self):
         """Whether another chart may help: one has come to its end, or a fixed step reaches beyond it, which a shorter step would not."""

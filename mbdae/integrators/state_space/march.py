@@ -9,7 +9,7 @@ from ...charts.motion import polish, second_rates
 from ...charts.store import bases
 from ...compiled import compiled
 from .attempts import ROSENBROCK, attempt
-from .interpolation import interpolate
+from .interpolation import complete
 from .step import (
     BAD_DERIVATIVES,
     CONVERGED,
@@ -76,7 +76,8 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
         if status == CONVERGED:
             wear = condition(end, trial[3], n, tools[0], tools[1], tools[2])
             control[DIRTY] = 0.0
-            status = _store(method, t, end, h, last, start, trial, stages, tableaus[1], tools, wanted, every, control, counts, out)
+            status = _store(method, t, end, h, last, start, trial, near, stages, tableaus, tools, wanted, every, control, counts,
+                            out)
         if status != CONVERGED:
             if _give_up(fixed, factor, h, smallest, status, control, counts):
                 return FAILED, t
@@ -179,7 +180,7 @@ def _finish(t, trial, tools, counts):
 
 
 @compiled
-def _store(method, t, end, h, last, start, trial, stages, dense, tools, wanted, every, control, counts, out):
+def _store(method, t, end, h, last, start, trial, near, stages, tableaus, tools, wanted, every, control, counts, out):
     """Keep the state at the end of the step, or those at the times that are wanted; what is wrong if one of these cannot be had."""
     if wanted.shape[0] == 0:
         control[PHASE] += 1.0
@@ -193,7 +194,7 @@ def _store(method, t, end, h, last, start, trial, stages, dense, tools, wanted, 
             _keep(wanted[k], trial, out, counts)
         else:
             control[DIRTY] = 1.0
-            status = _between(method, (wanted[k] - t) / h, wanted[k], h, start, trial, stages, dense, tools, out, counts)
+            status = between(method, wanted[k], t, h, start, trial, near, stages, tableaus, tools, out, counts)
             if status != GOOD:  # a shorter step will tell what is there
                 counts[STORED] = before
                 return status
@@ -203,17 +204,26 @@ def _store(method, t, end, h, last, start, trial, stages, dense, tools, wanted, 
 
 
 @compiled
-def _between(method, theta, t, h, start, trial, stages, dense, tools, out, counts):
-    """The state inside the step, on the constraints."""
-    store, model, work, _, evaluate = tools
+def between(method, time, t, h, start, trial, near, stages, tableaus, tools, out, counts):
+    """Keep the state at a time within the step from `t`, on the constraints; what is wrong if it cannot be had."""
     z, zd, x = np.empty_like(trial[0]), np.empty_like(trial[0]), np.empty_like(trial[0])
-    q, v, a, lam = trial[3].copy(), trial[4].copy(), trial[5].copy(), trial[6].copy()
-    interpolate(method, theta, h, start, trial, stages, dense, z, zd)
-    status = evaluate(t, z, zd, q, v, a, lam, x, store, model, work)
+    state = z, zd, x, trial[3].copy(), trial[4].copy(), trial[5].copy(), trial[6].copy()
+    status = complete(method, t, (time - t) / h, h, start, trial, near, stages, tableaus, tools, state, counts)
     if status == GOOD:
-        polish(t, q, v, a, lam, model, work)
-        _keep(t, (z, zd, x, q, v, a, lam), out, counts)
+        polish(time, state[3], state[4], state[5], state[6], tools[1], tools[2])
+        _keep(time, state, out, counts)
     return status
+
+
+@compiled
+def inside(method, times, t, h, start, trial, near, stages, tableaus, tools, out, counts):
+    """The states at `times` within the step from `t` that was made last, as in `between`; what is wrong, and at which time."""
+    counts[STORED] = 0
+    for k in range(times.shape[0]):
+        status = between(method, times[k], t, h, start, trial, near, stages, tableaus, tools, out, counts)
+        if status != GOOD:
+            return status, times[k]
+    return GOOD, t
 
 
 @compiled

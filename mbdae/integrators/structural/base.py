@@ -13,6 +13,7 @@ from ...charts.fault import ChartError, explain, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
 from ...status import Statistics, Status
+from ...steps import StepWatch, hermite_step
 from ...stopwatch import Stopwatch
 from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
@@ -167,11 +168,12 @@ class _Run:
 
     def _carry_out(self, progress, until):
         while True:
+            before = self._state() if until is not None else None
             code = self._advance(1 if until is not None else ROOM)
             self.system.callbacks.check()
             if progress is not None:
                 progress(self.t)
-            if until is not None and until(self.t, self.start[0].copy(), self.start[1].copy()):
+            if until is not None and self.t != before[0] and self._asked(until, before):
                 self.message = "a terminal event has been passed"
                 return
             if code == m.ARRIVED:
@@ -184,6 +186,14 @@ class _Run:
             elif self.counts[m.STEPS] >= self.method.max_steps:
                 self._fail(Status.TOO_MANY_STEPS, f"{self.method.max_steps} steps were not enough")
                 return
+
+    def _state(self):
+        return self.t, *(x.copy() for x in (*self.start[:3], self.start[4]))
+
+    def _asked(self, until, before):
+        """Whether the run is to end after the step from the state `before`."""
+        now = self._state()
+        return until.after(hermite_step(self.system, before, now)) if isinstance(until, StepWatch) else until(*now[:3])
 
     def _advance(self, most):
         """At most so many steps; why they ended."""

@@ -1,0 +1,150 @@
+"""The steps of a run, each with the motion inside it by the method's own interpolant: what dense output and events need."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+DEGREE = 8  # of the polynomials that take the place of an interpolant: solvers in use have at most that
+
+
+@dataclass(frozen=True)
+class Step:
+    """An accepted step of a method.
+
+    Attributes
+    ----------
+    t0, t : float
+        Its beginning and its end.
+    motion : callable
+        `motion() -> (q, v)` at `t`, as the method puts them out.
+    end : ndarray, shape (k,)
+        The values at `t` that are interpolated: unknowns of a solver, or all of the state.
+    sample : callable
+        `sample(times) -> (m, k)`: these values at times within the step, as the method interpolates them. Valid until the method goes on.
+    complete : callable
+        `complete(t, values) -> (q, v, a, lam)`.
+    degree : int
+        Of polynomials in time that reproduce the interpolant.
+    """
+
+    t0: float
+    t: float
+    motion: Callable
+    end: np.ndarray
+    sample: Callable
+    complete: Callable
+    degree: int = DEGREE
+
+    def piece(self):
+        """What remains of the step when the method has gone on."""
+        shares, _ = _nodes(self.degree)
+        inner = self.sample(self.t0 + shares[1:] * (self.t - self.t0))
+        return Piece(self.t0, self.t, np.vstack([self.end, inner]), self.complete)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The motion within a step: a polynomial through `values`, shape (m, k), at the nodes of `_nodes(m - 1)`."""
+
+    t0: float
+    t: float
+    values: np.ndarray
+    complete: Callable
+
+    def __call__(self, t):
+        """`(q, v, a, lam)` at a time within the step."""
+        shares, weights = _nodes(len(self.values) - 1)
+        distance = (t - self.t0) / (self.t - self.t0) - shares
+        if not distance.all():
+            return self.complete(t, self.values[int(np.argmin(np.abs(distance)))])
+        w = weights / distance
+        return self.complete(t, w @ self.values / w.sum())
+
+
+class StepWatch:
+    """A form of `until` that is told every step: `after(step) -> bool`, true to end the run; see `mbdae.method`."""
+
+    def after(self, step):
+        """Whether the run is to end after this `Step`."""
+        raise NotImplementedError
+
+    def __call__(self, t, q, v):
+        """What methods call that have no steps to show."""
+        raise TypeError(f"{type(self).__name__} needs steps, see mbdae.method: the method must call until.after(step)")
+
+
+class StepwiseOutput:
+    """States between the steps of a run, by the interpolant of the method.
+
+    Parameters
+    ----------
+    start : State
+    pieces : sequence of Piece
+        One after the other, at least one.
+    end : float, optional
+        Where it ends, if not with the last piece.
+    """
+
+    def __init__(self, start, pieces, end=None):
+        self._start, self._pieces = start, pieces
+        self._end = pieces[-1].t if end is None else end
+        self._sign = 1.0 if self._end >= start.t else -1.0
+        self._ends = self._sign * np.array([piece.t for piece in pieces])
+
+    def __call__(self, t):
+        """`(q, v, a, lam)` at one time or at many (one row each)."""
+        t = np.asarray(t, dtype=float)
+        low, high = min(self._start.t, self._end), max(self._start.t, self._end)
+        if t.size and not (t.min() >= low - 1e-12 and t.max() <= high + 1e-12):
+            raise ValueError(f"dense output: t must lie in [{low:g}, {high:g}]")
+        rows = [self._at(s) for s in np.clip(t, low, high).ravel()]
+        if t.ndim == 0:
+            return rows[0]
+        s = self._start
+        return tuple(np.array([row[k] for row in rows]).reshape(*t.shape, len(x)) for k, x in enumerate((s.q, s.v, s.a, s.lam)))
+
+    def _at(self, t):
+        s = self._start
+        if t == s.t:
+            return s.q.copy(), s.v.copy(), s.a.copy(), s.lam.copy()
+        k = min(int(np.searchsorted(self._ends, self._sign * t)), len(self._pieces) - 1)
+        return tuple(np.array(x) for x in self._pieces[k](t))
+
+
+def hermite_step(system, before, after):
+    """The step between two stored states `(t, q, v, a, lam)` of a method whose interpolant is that of `between_states`."""
+    end = np.concatenate(after[1:])
+    return Step(before[0], after[0], lambda: (after[1].copy(), after[2].copy()), end,
+                lambda times: between_states(system, before, after, times), split_state(system), 3)
+
+
+def between_states(system, before, after, times):
+    """Rows `(q, v, a, lam)` between two states: cubics in `q` and `v` through values and rates, `a` the rate of `v`, `lam` linear."""
+    (t0, q0, v0, a0, lam0), (t1, q1, v1, a1, lam1) = before, after
+    h, theta = t1 - t0, ((times - t0) / (t1 - t0))[:, None]
+    q = _cubic(theta, h, q0, q1, system.qdot(q0, v0, t0), system.qdot(q1, v1, t1))
+    rise = (v1 - v0) / h
+    a = 6.0 * theta * (1.0 - theta) * rise + (1.0 - theta) * (1.0 - 3.0 * theta) * a0 + theta * (3.0 * theta - 2.0) * a1
+    return np.hstack([q, _cubic(theta, h, v0, v1, a0, a1), a, (1.0 - theta) * lam0 + theta * lam1])
+
+
+def split_state(system):
+    """`complete` of a `Step` that interpolates all of the state."""
+    ends = np.cumsum([system.nq, system.nv, system.nv])
+    return lambda t, values: tuple(np.split(values, ends))
+
+
+def _cubic(theta, h, x0, x1, rate0, rate1):
+    rise = x1 - x0
+    return x0 + theta * (rise + (1.0 - theta) * ((1.0 - theta) * (h * rate0 - rise) - theta * (h * rate1 - rise)))
+
+
+@cache
+def _nodes(degree):
+    """Shares of a step, its end first and its beginning left out, and their barycentric weights."""
+    shares = 0.5 + 0.5 * np.cos(2.0 * np.pi * np.arange(degree + 1) / (2 * degree + 1))
+    difference = 4.0 * (shares[:, None] - shares[None, :])
+    np.fill_diagonal(difference, 1.0)
+    return shares, 1.0 / difference.prod(axis=1)
