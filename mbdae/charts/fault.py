@@ -5,6 +5,7 @@ from scipy.optimize import minimize_scalar
 
 from ..status import Status
 from ..system import layout as lay
+from ..system.jamming import jammed
 from .configuration import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 
 MOST_ROWS = 400  # of constraints that are looked through for what is wrong
@@ -30,7 +31,7 @@ def explain(system, code, work, t, q):
     if code == NO_POSITION:
         return Status.SINGULAR, _without_position(system, t, q)
     if code == NO_FRICTION:
-        return Status.NEWTON_FAILED, "the friction forces do not settle"
+        return Status.NEWTON_FAILED, jammed(system, work, t)
     if code == CHART_LOST:
         return Status.CHART_LOST, "the independent coordinates are no longer independent"
     assert code == NOT_FINITE

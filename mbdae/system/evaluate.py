@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiled import compiled
-from . import frames, kernels, kkt, sparse
+from . import dynamics, frames, kernels, kkt, sparse
 from . import layout as lay
 from .layout import BODY_T, SPRING_T, header, part, table
 from .loads import rsda, tsda
@@ -109,6 +109,21 @@ def solve_kkt(t, q, b, c, model, work):
     dependent = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
     kkt.solve(model, work, b, c, x, lam)
     return x, lam, dependent
+
+
+@compiled
+def accelerations(t, q, v, lam, model, work):
+    """`(a, lam, code, dependent)`, see `dynamics`; `lam` is a guess, and is changed."""
+    head = header(model)
+    a, target = np.zeros(head[lay.NV], work.dtype), np.zeros(head[lay.NC], work.dtype)
+    kernels.place(q, model, work)
+    kernels.place_velocity(v, model, work)
+    kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
+    kernels.mass(t, q, model, work)
+    dependent = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
+    kernels.gamma(t, q, v, model, work, target)
+    code = dynamics.accelerations(t, q, v, target, a, lam, model, work)
+    return a, lam, code, dependent
 
 
 @compiled

@@ -16,9 +16,9 @@ from ...charts.motion import largest
 from ...compiled import compiled, window
 from ...system import kkt
 from ...system import layout as lay
+from ...system.dense import solve
 from ...system.layout import DEPENDENT_T, table
 from ...system.sparse import fill
-from ..dense import solve
 from .stages import follow, put, put_rows
 
 DIVERGED, UNSETTLED = 30, 33  # beside the codes of charts and those of the coupled matrix
