@@ -129,11 +129,16 @@ def oriented(coupling):
 
 @compiled
 def weakest(coupling):
-    """The constraint equation with the largest share in the multipliers that `I - s g'` nearly lets go, by inverse iteration."""
-    x, found = np.ones(coupling.rows.shape[0]), 0
+    """The constraint equation with the largest share in the forces of the multipliers that `I - s g'` nearly lets go.
+
+    These are found by inverse iteration.
+    """
+    x, found, most = np.ones(coupling.rows.shape[0]), 0, -1.0
     for _ in range(3):
         solve(coupling.matrix, coupling.pivots, x)
-        for i in range(x.shape[0]):
-            found = i if abs(x[i]) > abs(x[found]) else found
-        x /= abs(x[found]) + 1e-300
+        x /= np.abs(x).max() + 1e-300
+    for i in range(x.shape[0]):
+        size = np.abs(x[i] * coupling.forces[i]).max()
+        if size > most:
+            found, most = i, size
     return coupling.rows[found]

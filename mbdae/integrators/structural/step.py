@@ -68,7 +68,7 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
     q, v, a, w, lam = new
     share = (1.0 - alpha_f) / (1.0 - alpha_m)  # of a1 in w1
     weights = share * beta * h * h, share * gamma * h
-    r, c, da, dlam = scratch[3:7]
+    da, dlam = scratch[5], scratch[6]
     before, rate, worst = np.inf, 0.0, 0.0
     scratch[11][0] = max(scratch[11][0] - 1, 0)
     for iteration in range(max_iter):
@@ -84,8 +84,9 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
             return status, worst
         _open(kind, t + h, weights, new, scratch, model, work)
         _solve(t + h, rate, new, scratch, model, work)
-        filtered(matrix, da, (scratch[1], r, scratch[2], scratch[9]), model, work)
-        size, scale = largest(da), 1.0 + largest(a)
+        filtered(matrix, da, (scratch[1], scratch[3], scratch[2], scratch[9]), model, work)
+        scale = 1.0 + largest(a)
+        size = _size(scale, da, dlam, lam, model)
         if not (np.isfinite(size) and np.isfinite(largest(dlam))):
             return NOT_FINITE, worst
         for k in range(a.shape[0]):
@@ -118,6 +119,13 @@ def _solve(t, rate, new, scratch, model, work):
             solve_coupled(r, c, da, dlam, coupling, model, work)
             return
     kkt.solve(model, work, r, c, da, dlam)
+
+
+@compiled
+def _size(scale, da, dlam, lam, model):
+    """Size of a correction, on the scale of the accelerations; that of the multipliers matters where forces depend on them."""
+    size = largest(da)
+    return max(size, scale * largest(dlam) / (1.0 + largest(lam))) if header(model)[lay.COUPLED] else size
 
 
 @compiled
