@@ -10,10 +10,10 @@ import numpy as np
 from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
+from ..system.codes import CHART_LOST, GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST  # noqa: F401  # others take them from here
 from ..system.layout import BODY_T, RIGID, header, part, table
 from .store import bases, chart, scratch
 
-GOOD, NOT_FINITE, RANK_LOST, CHART_LOST, NO_POSITION, NO_FRICTION = range(6)
 VANISHED = 1e-13  # what the constraints must leave of a coordinate's freedom, in the metric of M^-1, lest it count as dependent
 
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..system import kernels, kkt, sparse
+from ..system import kernels, sparse
 from ..system import layout as lay
+from ..system.coupling import coupled_forces, factor_coupling, new_coupling, solve_coupled
 from ..system.layout import BODY_T, header, part, table
 from .configuration import GOOD, dot, prepare, solve_chart
-from .motion import FRICTION_ITERATIONS, accelerations, largest, map_rate, open_equations, quaternion_turn, second_rates, velocities
+from .motion import accelerations, largest, map_rate, open_equations, quaternion_turn, second_rates, velocities
 from .store import bases, chart
 
 INCREMENT = 1.5e-8  # of forward differences
@@ -36,9 +37,10 @@ def linearise(t, q, v, a, lam, n, store, model, work, other, step, jacobians):
     _, N, _ = bases(n, model, store)
     P = chart(n, model, store)
     base = _base(t, q, v, a, lam, P, model, other)
-    good = True
+    coupling = new_coupling(model, lam)
+    good = _couple(t, q, v, lam, step, coupling, model, work, other)
     for k in range(n):
-        _by_position(t, q, v, a, lam, N[k], P, base, store, model, work, other, step, V[k], A1[k], L1[k], J1[k])
+        _by_position(t, q, v, a, lam, N[k], P, base, coupling, store, model, work, other, step, V[k], A1[k], L1[k], J1[k])
         good = good and np.isfinite(largest(J1[k]))
     x = moved(q, q, 0.0 * step)
     kernels.place(x, model, other)
@@ -46,7 +48,7 @@ def linearise(t, q, v, a, lam, n, store, model, work, other, step, jacobians):
     kernels.mass(t, x, model, other)
     for k in range(n):
         s = step * ((1.0 + largest(v)) / (1e-300 + largest(N[k])))
-        _shift(t, x, v, N[k], a, lam, base, model, work, other, s, A2[k], L2[k])
+        _shift(t, x, v, N[k], a, lam, base, coupling, model, work, other, s, A2[k], L2[k])
         _second_shift(t, x, v, N[k], a, A2[k], P, base, model, s, J2[k])
         good = good and np.isfinite(largest(J2[k]))
     return good
@@ -114,7 +116,7 @@ def _accelerated(t, x, y, a, model):
 
 
 @compiled
-def _by_position(t, q, v, a, lam, direction, P, base, store, model, work, other, step, dv, da, dlam, dzdd):
+def _by_position(t, q, v, a, lam, direction, P, base, coupling, store, model, work, other, step, dv, da, dlam, dzdd):
     n, rate = P.shape[0], np.empty_like(q)
     kernels.qdot(t, q, direction, model, rate)
     # velocities at z' = const.
@@ -132,36 +134,39 @@ def _by_position(t, q, v, a, lam, direction, P, base, store, model, work, other,
     for k in range(n):
         d[k] = -slope(dot(P[k], moving), base[3][k], s)
     solve_chart(c, d, n, store, model, work, dv)
-    _shift(t, x, v, dv, a, lam, base, model, work, other, s, da, dlam)
+    _shift(t, x, v, dv, a, lam, base, coupling, model, work, other, s, da, dlam)
     _second_shift(t, x, v, dv, a, da, P, base, model, s, dzdd)
 
 
 @compiled
-def _shift(t, x, v, dv, a, lam, base, model, work, other, step, da, dlam):
-    """`da`, `dlam` for the positions `x` that have been placed in `other` and the velocities that move along `dv`."""
-    y = moved(v, dv, step)
-    r, c = np.empty_like(y), np.empty(lam.shape[0], other.dtype)
-    b, g, old = np.empty_like(v), np.empty_like(lam), np.empty_like(lam)
-    dlam[:] = 0.0
-    kernels.place_velocity(y, model, other)
-    for _ in range(FRICTION_ITERATIONS):
-        old[:] = dlam
-        open_equations(t, x, y, a + 0.0 * step, moved(lam, dlam, step), lam + 0.0 * step, model, other, r, c)
-        for k in range(b.shape[0]):
-            b[k] = slope(r[k], base[0][k], step)
-        for k in range(g.shape[0]):
-            g[k] = slope(c[k], base[1][k], step)
-        kkt.solve(model, work, b, g, da, dlam)
-        if not header(model)[lay.COUPLED] or _same(dlam, old):
-            return
+def _couple(t, q, v, lam, step, coupling, model, work, other):
+    """How forces follow the multipliers at the state that `_base` has placed in `other`; whether multipliers follow uniquely."""
+    y, start = moved(v, v, 0.0 * step), moved(lam, lam, 0.0 * step)
+    x, force, base, size = moved(q, q, 0.0 * step), np.empty_like(y), np.empty_like(y), 1.0 + largest(lam)
+    coupled_forces(t, x, y, start, model, other, base)
+    for i in range(coupling.rows.shape[0]):
+        k = coupling.rows[i]
+        start[k] += step * size
+        coupled_forces(t, x, y, start, model, other, force)
+        start[k] = lam[k]
+        for j in range(force.shape[0]):
+            coupling.forces[i, j] = slope(force[j], base[j], step * size)
+    return factor_coupling(1.0, coupling, model, work)
 
 
 @compiled
-def _same(x, old):
-    change = size = 0.0
-    for k in range(x.shape[0]):
-        change, size = max(change, abs(x[k] - old[k])), max(size, abs(x[k]))
-    return change <= 1e-10 * size
+def _shift(t, x, v, dv, a, lam, base, coupling, model, work, other, step, da, dlam):
+    """`da`, `dlam` for the positions `x` that have been placed in `other` and the velocities that move along `dv`."""
+    y = moved(v, dv, step)
+    r, c = np.empty_like(y), np.empty(lam.shape[0], other.dtype)
+    b, g = np.empty_like(v), np.empty_like(lam)
+    kernels.place_velocity(y, model, other)
+    open_equations(t, x, y, a + 0.0 * step, lam + 0.0 * step, lam + 0.0 * step, model, other, r, c)
+    for k in range(b.shape[0]):
+        b[k] = slope(r[k], base[0][k], step)
+    for k in range(g.shape[0]):
+        g[k] = slope(c[k], base[1][k], step)
+    solve_coupled(b, g, da, dlam, coupling, model, work)
 
 
 @compiled

@@ -5,9 +5,12 @@ from scipy.optimize import minimize_scalar
 
 from ..status import Status
 from ..system import layout as lay
+from ..system.evaluate import accelerations
+from ..system.jamming import jammed
 from .configuration import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 
 MOST_ROWS = 400  # of constraints that are looked through for what is wrong
+SOON = 1e-6  # time, relative, before which steps shrink to nothing where a joint is about to jam
 AHEAD = 2.5  # steps that are looked ahead: to a dead point the straight way is twice as long
 APPARENT = 1e-2  # as the next, on a way that is not quite that of the motion
 CLOSE = 1e-4  # share of its first value at which the smallest singular value of the constraints tells a singular position
@@ -30,11 +33,23 @@ def explain(system, code, work, t, q):
     if code == NO_POSITION:
         return Status.SINGULAR, _without_position(system, t, q)
     if code == NO_FRICTION:
-        return Status.NEWTON_FAILED, "the friction forces do not settle"
+        return Status.NEWTON_FAILED, jammed(system, work, t)
     if code == CHART_LOST:
         return Status.CHART_LOST, "the independent coordinates are no longer independent"
     assert code == NOT_FINITE
     return Status.NOT_FINITE, "the equations are not finite"
+
+
+def jam_ahead(system, t, q, v, a, span):
+    """`(Status, reason)` if a joint jams within a step `span`, or a little later, of the motion on from a state, otherwise `None`."""
+    if not (system.has_friction and all(np.isfinite(x).all() for x in (q, v, a))):
+        return None
+    for way in (span, np.copysign(SOON * (1.0 + abs(t)), span)):
+        work, at = system.workspace(), system.retract(q, way * v)
+        code = accelerations(t + way, at, v + way * a, system.multiplier_guess(), system.model, work)[2]
+        if code == NO_FRICTION:
+            return explain(system, code, work, t + way, at)
+    return None
 
 
 def near_singular(system, start, t, q):

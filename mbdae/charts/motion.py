@@ -8,14 +8,13 @@ Then `z'' = P (T a + T' v)`. The norms of quaternions need no equations: the ret
 import numpy as np
 
 from ..compiled import compiled
-from ..system import kernels, kkt, sparse
+from ..system import dynamics, kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, table
-from .configuration import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE, combine, dot, prepare, solve_chart
+from .configuration import GOOD, NO_POSITION, NOT_FINITE, combine, dot, prepare, solve_chart
 from .store import bases, chart, course, scratch
 
 ITERATIONS = 30  # of the positions
-FRICTION_ITERATIONS = 100
 PRECISION = 1e-14  # of positions, relative to the largest
 ROUNDING = 1e-11  # corrections below this that do not shrink any more are rounding
 SLOW = 0.2  # rate of convergence beyond which the factors are renewed
@@ -228,33 +227,9 @@ def velocities(t, q, zd, v, store, model, work):
 @compiled
 def accelerations(t, q, v, a, lam, model, work):
     """`a` and `lam` at the configuration and velocities that were prepared; with joint friction `lam` is a guess on entry."""
-    head = header(model)
-    force, gamma = np.empty_like(v), np.empty_like(lam)
+    gamma = np.empty_like(lam)
     kernels.gamma(t, q, v, model, work, gamma)
-    if not head[lay.COUPLED]:
-        kernels.force(t, q, v, lam, model, work, force)
-        kkt.solve(model, work, force, gamma, a, lam)
-        return GOOD if np.isfinite(largest(a)) and np.isfinite(largest(lam)) else NOT_FINITE
-    old = np.empty_like(lam)
-    for _ in range(FRICTION_ITERATIONS):
-        old[:] = lam
-        kernels.force(t, q, v, old, model, work, force)
-        kkt.solve(model, work, force, gamma, a, lam)
-        if not (np.isfinite(largest(a)) and np.isfinite(largest(lam))):
-            return NOT_FINITE
-        if settled(lam, old):
-            return GOOD
-    return NO_FRICTION
-
-
-@compiled
-def settled(lam, old):
-    """Whether the multipliers have stopped to change, in their real parts and in their derivatives."""
-    change = size = slope_change = slope = 0.0
-    for k in range(lam.shape[0]):
-        change, size = max(change, abs(lam[k].real - old[k].real)), max(size, abs(lam[k].real))
-        slope_change, slope = max(slope_change, abs(lam[k].imag - old[k].imag)), max(slope, abs(lam[k].imag))
-    return change <= 1e-14 * (1.0 + size) and slope_change <= 1e-12 * slope
+    return dynamics.accelerations(t, q, v, gamma, a, lam, model, work)
 
 
 @compiled

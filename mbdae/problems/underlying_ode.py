@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from ..charts.motion import FRICTION_ITERATIONS, settled
+from ..charts.fault import explain
 from ..compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..system import kernels, kkt
+from ..system import dynamics, kernels, kkt
 from ..system import layout as lay
 from ..system.assembly import on_constraints
+from ..system.codes import NO_FRICTION
 from ..system.layout import header
 from .explicit import Explicit
 from .index1 import check_baumgarte
@@ -15,39 +16,32 @@ from .pieces import begin, finite, sizes, split, velocity
 
 
 @compiled
-def _rhs(t, y, out, model, work, baumgarte, lam):
+def _rhs(t, y, out, model, work, baumgarte, lam, code):
     """`out = (T v, a)`; `lam` holds the multipliers afterwards, and with joint friction a first guess of them before.
 
-    Returns whether all of `out` is finite.
+    Returns whether all of `out` is finite; `code` is `GOOD`, or what is wrong with the accelerations.
     """
     nq, nv, nc = sizes(model)
     q, v, a = split(y, 0, nq), split(y, nq, nv), split(out, nq, nv)
     G = begin(t, q, v, model, work)
     kernels.qdot(t, q, v, model, split(out, 0, nq))
     kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
-    force, target = np.empty(nv, work.dtype), np.empty(nc, work.dtype)
+    target = np.empty(nc, work.dtype)
     _target(t, q, v, G, baumgarte, model, work, target)
-    for _ in range(FRICTION_ITERATIONS):
-        kernels.force(t, q, v, lam, model, work, force)
-        if header(model)[lay.COUPLED] == 0:
-            kkt.solve(model, work, force, target, a, lam)
-            return finite(out)
-        old = lam.copy()
-        kkt.solve(model, work, force, target, a, lam)
-        if settled(lam, old):
-            return finite(out)
-    a[:] = np.nan
-    return False
+    code[0] = dynamics.accelerations(t, q, v, target, a, lam, model, work)
+    if code[0] == NO_FRICTION:
+        a[:] = np.nan
+    return finite(out)
 
 
 @compiled
-def _rhs_jacobian(t, y, z, out, J, model, work, baumgarte, lam, lam0):
+def _rhs_jacobian(t, y, z, out, J, model, work, baumgarte, lam, lam0, code):
     """`J = df/dy`, dense, column by column."""
     z[:] = y
     for k in range(y.shape[0]):
         lam[:] = lam0
         z[k] = complex(y[k], COMPLEX_STEP)
-        _rhs(t, z, out, model, work, baumgarte, lam)
+        _rhs(t, z, out, model, work, baumgarte, lam, code)
         z[k] = y[k]
         for j in range(y.shape[0]):
             J[j, k] = out[j].imag / COMPLEX_STEP
@@ -92,13 +86,14 @@ class UnderlyingODE(Explicit):
         self.project = bool(project)
         super().__init__(system)
         self._lam = system.multiplier_guess()
-        self.parameters = (self.alpha, self.beta), self._lam
+        self._code = np.zeros(1, dtype=np.int64)
+        self.parameters = (self.alpha, self.beta), self._lam, self._code
 
     def rhs_jacobian(self, t, y):
         """`df/dy`, dense, to rounding error by the complex step."""
         z, _, work, out = self._complex_buffers()
         J, lam = np.empty((self.n, self.n)), np.zeros(self.system.nc, complex)
-        _rhs_jacobian(t, y, z, out, J, self.model, work, (self.alpha, self.beta), lam, self._lam)
+        _rhs_jacobian(t, y, z, out, J, self.model, work, (self.alpha, self.beta), lam, self._lam, self._code)
         self.system.callbacks.check()
         return J
 
@@ -106,6 +101,10 @@ class UnderlyingODE(Explicit):
         self.rhs(t, y)
         if self.n <= 200:  # beyond, no solver asks for the dense Jacobian
             self.rhs_jacobian(t, y)
+
+    def fault(self, t):
+        """`(Status, reason)` if the evaluation just made at `t` has failed because a joint jams, otherwise `None`."""
+        return explain(self.system, NO_FRICTION, self.arguments[1], t, None) if self._code[0] == NO_FRICTION else None
 
     def pack(self, state):
         return self._pack(state)

@@ -7,11 +7,12 @@ from scipy.linalg import null_space
 
 from . import evaluate as ev
 from . import layout as lay
+from .codes import NO_FRICTION, NOT_FINITE
+from .jamming import jammed
 
 POSITION_TOLERANCE = 1e-13
 MAX_ITERATIONS = 60
 LARGEST = 0.1  # rad or m of a step on which the branch is kept
-FRICTION_ITERATIONS = 200
 
 
 class AssemblyError(ValueError):
@@ -179,7 +180,7 @@ def on_constraints(system, t, q, v):
 
 
 def accelerations(system, t, q, v):
-    """Accelerations and multipliers; with joint friction the multipliers enter the forces and are found by iteration.
+    """Accelerations and multipliers; with joint friction the multipliers enter the forces, see `mbdae.system.dynamics`.
 
     Returns
     -------
@@ -187,20 +188,25 @@ def accelerations(system, t, q, v):
     lam : ndarray, shape (nc,)
         Of minimal norm where constraints are redundant.
     redundant : tuple of str
+
+    Raises
+    ------
+    AssemblyError
+        Names the joint that jams.
     """
-    gamma, lam = system.gamma(t, q, v), system.multiplier_guess()
-    for _ in range(FRICTION_ITERATIONS):
-        a, new, dependent = system.solve_kkt(t, q, system.force(t, q, v, lam), gamma)
-        change, lam = _norm(new - lam), new
-        if not system.has_friction or change <= 1e-13 * (1.0 + _norm(lam)):
-            break
-    else:
-        raise AssemblyError(f"{system.name}: the friction forces at t = {t:g} do not settle; "
-                            "is the friction so large that the mechanism jams?")
+    a, lam, code, dependent = ev.accelerations(float(t), system._q(q), system._v(v), system.multiplier_guess(), system.model, system._work)
+    if code == NO_FRICTION:
+        system.callbacks.raise_pending()
+        raise AssemblyError(f"{system.name}: {jammed(system, system._work, t)}")
+    if code == NOT_FINITE:
+        system.gamma(t, q, v), system.force(t, q, v, lam)  # either says which of them it is
+    system._checked(a, "a")
     if not dependent:
         return a, lam, ()
+    if dependent == len(system.dependent):
+        return a, lam, tuple(system.labels[k] for k in system.dependent)
     redundant = redundant_rows(system)  # before anything else is evaluated
-    return a, lam if dependent == lay.count(system._model, lay.DEPENDENT) else least(system, t, q, lam), redundant
+    return a, least(system, t, q, lam), redundant
 
 
 def least(system, t, q, lam):

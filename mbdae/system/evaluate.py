@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiled import compiled
-from . import frames, kernels, kkt, sparse
+from . import dynamics, frames, kernels, kkt, sparse
 from . import layout as lay
 from .layout import BODY_T, SPRING_T, header, part, table
 from .loads import rsda, tsda
@@ -123,6 +123,18 @@ def minimise(t, q, lam, model, work):
     for k in range(t.shape[0]):
         factor(t[k], q[k], model, work)
         kkt.minimise(model, work, lam[k])
+
+
+@compiled
+def accelerations(t, q, v, lam, model, work):
+    """`(a, lam, code, dependent)`, see `dynamics`; `lam` is a guess, and is changed."""
+    head = header(model)
+    a, target = np.zeros(head[lay.NV], work.dtype), np.zeros(head[lay.NC], work.dtype)
+    dependent = factor(t, q, model, work)
+    kernels.place_velocity(v, model, work)
+    kernels.gamma(t, q, v, model, work, target)
+    code = dynamics.accelerations(t, q, v, target, a, lam, model, work)
+    return a, lam, code, dependent
 
 
 @compiled

@@ -19,9 +19,9 @@ from ...compiled import by_address, compiled
 from ...jacobians.complex_step import COMPLEX_STEP
 from ...system import kernels, sparse
 from ...system import layout as lay
+from ...system.dense import factorise
 from ...system.layout import DEPENDENT_T, SEGMENT_T, header, part, table
 from ...system.sparse import fill
-from ..dense import factorise
 from .stages import evaluate, put
 
 SINGULAR_MATRIX, NEEDED = 31, 32  # beside the codes of charts

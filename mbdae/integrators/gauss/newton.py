@@ -15,8 +15,8 @@ from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.motion import largest
 from ...compiled import compiled, window
 from ...system import kkt
+from ...system.dense import solve
 from ...system.sparse import fill
-from ..dense import solve
 from .stages import follow, put, put_rows
 
 DIVERGED, UNSETTLED = 30, 33  # beside the codes of charts and those of the coupled matrix

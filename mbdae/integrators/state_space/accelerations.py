@@ -5,14 +5,14 @@ A stage has positions `z = z~ + beta h^2 x` and velocities `z' = z'~ + gamma h x
 
 import numpy as np
 
-from ...charts.configuration import GOOD, NO_FRICTION, NOT_FINITE, dot, solve_chart
-from ...charts.motion import FRICTION_ITERATIONS, accelerations, largest, polish, second_rates, settled
+from ...charts.configuration import GOOD, dot, solve_chart
+from ...charts.motion import accelerations, polish, second_rates
 from ...charts.store import bases
 from ...compiled import compiled
-from ...system import kernels, kkt, sparse
+from ...system import dynamics, kernels, sparse
 from ...system import layout as lay
+from ...system.dense import solve
 from ...system.layout import header, part
-from ..dense import solve
 from .step import DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
 
 
@@ -90,37 +90,21 @@ def _independent_correction(t, trial, near, x, tools, dx):
 
 @compiled
 def _excess(t, q, v, a, lam, model, work, out):
-    """`out = M a - Q`, with joint friction at the multipliers that belong to `a`, for which `lam` is a guess on entry."""
+    """`out = M a - Q`, with joint friction at the multipliers that belong to `a`, for which `lam` is a guess on entry.
+
+    They satisfy the dependent equations, `B lam = Phi_q M^-1 (Q - M a)` [Negrut, eq. (3.11)]: those for which `Phi_q a` stays as it is.
+    Forces of the multipliers before would make a correction of Newton's method look small while they are still on their way.
+    """
     force, status = np.empty_like(v), GOOD
-    sparse.mass_times(kernels.mass_values(model, work), a, model, out)
     if header(model)[lay.COUPLED]:
-        status = _settle(t, q, v, out, lam, model, work)
+        rows = np.empty_like(lam)
+        sparse.times(part(model, work, lay.W_G), a, model, rows)
+        status = dynamics.accelerations(t, q, v, rows, force, lam, model, work)
+    sparse.mass_times(kernels.mass_values(model, work), a, model, out)
     kernels.force(t, q, v, lam, model, work, force)
     for k in range(v.shape[0]):
         out[k] -= force[k]
     return status
-
-
-@compiled
-def _settle(t, q, v, inertia, lam, model, work):
-    """Multipliers of the dependent equations, `B lam = Phi_q M^-1 (Q - M a)` [Negrut, eq. (3.11)], with friction forces that follow them.
-
-    Forces of the multipliers before would make a correction of Newton's method look small while they are still on their way.
-    """
-    rest, free, old, rows = np.empty_like(v), np.empty_like(v), np.empty_like(lam), np.empty_like(lam)
-    for _ in range(FRICTION_ITERATIONS):
-        old[:] = lam
-        kernels.force(t, q, v, old, model, work, rest)
-        for k in range(v.shape[0]):
-            rest[k] -= inertia[k]
-        sparse.mass_solve(part(model, work, lay.W_MINV), rest, model, free)
-        sparse.times(part(model, work, lay.W_G), free, model, rows)
-        kkt.solve_reduced(model, work, rows, lam)
-        if not np.isfinite(largest(lam)):
-            return NOT_FINITE
-        if settled(lam, old):
-            return GOOD
-    return NO_FRICTION
 
 
 @compiled

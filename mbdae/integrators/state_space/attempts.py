@@ -4,7 +4,7 @@ import numpy as np
 
 from ...charts.configuration import GOOD
 from ...compiled import compiled
-from ..dense import solve
+from ...system.dense import solve
 from . import increments
 from .accelerations import stage
 from .increments import correct

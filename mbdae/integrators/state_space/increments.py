@@ -4,7 +4,7 @@ import numpy as np
 
 from ...charts.configuration import GOOD
 from ...compiled import compiled
-from ..dense import solve
+from ...system.dense import solve
 from .step import CONVERGED, DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, forecast, judge, size
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...charts.configuration import NOT_FINITE
 from ...compiled import compiled
 from ...system import kernels
-from ..dense import factorise, solve
+from ...system.dense import factorise, solve
 
 # beside what the evaluation of a chart returns
 CONVERGED, GOING, DIVERGED, SINGULAR_MATRIX, ERROR_TEST, BAD_DERIVATIVES = 0, 100, 101, 102, 103, -1

@@ -9,7 +9,7 @@ import numpy as np
 from ...arguments import is_finite, is_integer
 from ...charts.chart import Chart
 from ...charts.condition import WORN
-from ...charts.fault import ChartError, explain, near_singular, singular_ahead
+from ...charts.fault import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
 from ...status import Statistics, Status
@@ -216,7 +216,7 @@ class _Run:
         if fault not in FAULTS:
             return explain(self.system, fault, self.work, self.t, self.new[0])
         s, span = self.system, np.copysign(self.control[m.H], self.t_end - self.t)
-        status, reason = (near_singular(s, self.begin, self.t, self.start[0])
+        status, reason = (jam_ahead(s, self.t, *self.start[:3], span) or near_singular(s, self.begin, self.t, self.start[0])
                           or singular_ahead(s, self.begin, self.t, *self.start[:2], span) or FAULTS[fault])
         if self.method.adaptive:
             reason += f", though the step has been cut to {self.control[m.H]:.3g}"

@@ -233,7 +233,7 @@ def _within(kind, t, h, e, ev, start, new, scratch, model, work):
 def _tangential(x, scratch, model, work):
     G = part(model, work, lay.W_G)
     sparse.times(G, x, model, scratch[2])
-    correct(scratch[2], G, model, scratch[7:], x)
+    correct(scratch[2], G, model, scratch[7:10], x)
 
 
 @compiled

@@ -18,8 +18,8 @@ from ...charts.store import bases
 from ...compiled import compiled
 from ...system import layout as lay
 from ...system import sparse
+from ...system.dense import factorise, solve
 from ...system.layout import part
-from ..dense import factorise, solve
 
 UNUSED, USED, STIFF = range(3)
 FAR = 1.0  # distance of the matrix from that without derivatives beyond which a step cannot be guessed from those before

@@ -17,7 +17,8 @@ Each iteration evaluates everything at the positions and velocities of the prese
     M da + G^T dlam = Q - M a1 - G^T lam1,   G da = c,
 
 with `c = -Phi/(s beta h^2)`, `(nu - G v1)/(s gamma h)` or `gamma - G a1` and `s = dw1/da1`. Where forces are stiff the correction within
-the null space goes through Newton's matrix as well, see `newton`.
+the null space goes through Newton's matrix as well, see `newton`. Where joint friction makes it converge slowly, `-dQ/dlam dlam` joins the
+left side, in this step and some of those that follow.
 """
 
 import numpy as np
@@ -27,6 +28,7 @@ from ...charts.motion import largest
 from ...compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
+from ...system.coupling import linearise, new_coupling, solve_coupled
 from ...system.layout import header, part
 from ..one_step import ROUNDING, at_rounding
 from .nearest import correct
@@ -39,15 +41,19 @@ OPEN = 1e-9  # constraints that are open by more than this, relative to coordina
 GROWN = 1e3  # growth of a correction beyond which the iteration is given up
 UNSEEN = 1e2  # positions and velocities do not see the last correction: what it may exceed the tolerance by
 SLOW = 0.3  # rate of convergence beyond which derivatives are asked for
+COUPLED_STEPS = 20  # with the derivatives of friction forces, once they were needed
 QUICK = 0.1  # rate of convergence with which a renewed matrix serves once more
 ITERATIONS, EVALUATIONS, FACTORISATIONS, SOLVES, JACOBIANS = range(5)  # counters
 
 
 def scratch_for(system):
-    """Vectors for a step, as `step` takes them: increments, corrections, constraints, and the envelope of `G G^T`."""
+    """Arrays for a step, as `step` takes them: increments, corrections, constraints, the envelope of `G G^T`, and what friction needs.
+
+    The last two are how forces follow the multipliers, and the number of steps for which that is used.
+    """
     nv, nc, envelope = system.nv, system.nc, int(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.NENV])
     sizes = (nv, nv, nc, nv, nc, nv, nc, envelope, nc, nc)
-    return tuple(np.zeros(k) for k in sizes)
+    return (*(np.zeros(k) for k in sizes), new_coupling(system.model, np.zeros(nc)), np.zeros(1, dtype=np.int64))
 
 
 @compiled
@@ -62,8 +68,9 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
     q, v, a, w, lam = new
     share = (1.0 - alpha_f) / (1.0 - alpha_m)  # of a1 in w1
     weights = share * beta * h * h, share * gamma * h
-    r, c, da, dlam = scratch[3:7]
+    da, dlam = scratch[5], scratch[6]
     before, rate, worst = np.inf, 0.0, 0.0
+    scratch[11][0] = max(scratch[11][0] - 1, 0)
     for iteration in range(max_iter):
         auxiliary(coefficients, start, a, w)
         status = _place(kind, t + h, h, coefficients, iteration == 0, start, new, scratch, model, work)
@@ -76,9 +83,10 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
         if status != CONVERGED:
             return status, worst
         _open(kind, t + h, weights, new, scratch, model, work)
-        kkt.solve(model, work, r, c, da, dlam)
-        filtered(matrix, da, (scratch[1], r, scratch[2], scratch[9]), model, work)
-        size, scale = largest(da), 1.0 + largest(a)
+        _solve(t + h, rate, new, scratch, model, work)
+        filtered(matrix, da, (scratch[1], scratch[3], scratch[2], scratch[9]), model, work)
+        scale = 1.0 + largest(a)
+        size = _size(scale, da, dlam, lam, model)
         if not (np.isfinite(size) and np.isfinite(largest(dlam))):
             return NOT_FINITE, worst
         for k in range(a.shape[0]):
@@ -96,6 +104,28 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
                 return DIVERGED, worst
         before = size
     return DIVERGED, worst
+
+
+@compiled
+def _solve(t, rate, new, scratch, model, work):
+    """Corrections of accelerations and multipliers, with the derivatives of friction forces if `rate` of convergence asks for them."""
+    r, c, da, dlam = scratch[3:7]
+    q, v, _, _, lam = new
+    coupling, remaining = scratch[10], scratch[11]
+    if header(model)[lay.COUPLED]:
+        if rate > SLOW:
+            remaining[0] = COUPLED_STEPS
+        if remaining[0] > 0 and linearise(t, q, v, lam, 1.0, coupling, model, work):
+            solve_coupled(r, c, da, dlam, coupling, model, work)
+            return
+    kkt.solve(model, work, r, c, da, dlam)
+
+
+@compiled
+def _size(scale, da, dlam, lam, model):
+    """Size of a correction, on the scale of the accelerations; that of the multipliers matters where forces depend on them."""
+    size = largest(da)
+    return max(size, scale * largest(dlam) / (1.0 + largest(lam))) if header(model)[lay.COUPLED] else size
 
 
 @compiled
@@ -137,7 +167,7 @@ def _place(kind, t, h, coefficients, first, start, new, scratch, model, work):
     q0, v0, _, w0, _ = start
     q, v, _, w, _ = new
     d, ideal, defect = scratch[:3]
-    G, nearness = part(model, work, lay.W_G), scratch[7:]
+    G, nearness = part(model, work, lay.W_G), scratch[7:10]
     for k in range(v.shape[0]):
         ideal[k] = h * (v0[k] + h * ((0.5 - beta) * w0[k] + beta * w[k]))
         v[k] = v0[k] + h * ((1.0 - gamma) * w0[k] + gamma * w[k])

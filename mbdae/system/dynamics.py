@@ -1,0 +1,272 @@
+"""Accelerations and multipliers, `M a + Phi_q^T lam = Q(t, q, v, lam)`, `Phi_q a = c`, where forces may depend on the multipliers.
+
+Without joint friction that is one solution with the KKT matrix. With it the multipliers are a fixed point
+
+    lam = g(lam),   g(lam) = B^-1 (Phi_q M^-1 Q(t, q, v, lam) - c),   B = Phi_q M^-1 Phi_q^T.
+
+The iteration `lam <- g(lam)` comes first and is mostly all: it contracts with `mu` times a ratio of lengths. Where it contracts slowly or
+not at all, Newton's method takes over from the guess (see `coupling`). Several solutions may exist then, and the one wanted is that which
+is connected with the motion without friction: where Newton's method does not contract from its beginning, or ends where
+`det(I - g') <= 0`, the share `s` of the coupling is raised from 0 to 1 in `lam = (1 - s) g(0) + s g(lam)`. If that way ends before `s = 1`
+the joint jams: friction raises the reactions that it grows with, without end.
+
+Real and complex arguments alike: of complex ones the imaginary parts are derivatives, which converge with the real parts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import compiled
+from . import kernels, kkt
+from . import layout as lay
+from .codes import GOOD, NO_FRICTION, NOT_FINITE
+from .coupling import linearise, new_coupling, oriented, weakest
+from .dense import solve
+from .layout import header, part
+from .sparse import fill
+
+PREDICTIONS = 60  # of the fixed-point iteration
+NEWTON_ITERATIONS = 12
+FREE_ITERATIONS = 3  # of Newton's method that need not contract: a kink of `|n|` may lie between them
+MAX_CONTRACTION = 0.5  # rate of convergence beyond which an iteration is left to the next method
+REFRESH = 0.1  # rate beyond which Newton's matrix is renewed
+PRECISION, DERIVATIVE_PRECISION = 1e-14, 1e-12  # relative
+STAGNATION = 0.7  # rate beyond which small changes are rounding
+ROUNDING, SURE_ROUNDING = 1e-10, 1e-13  # changes that may be rounding: if the rate is known to be better, and in any case
+FIRST_SHARE, SHORTEST = 0.25, 1.0 / 256.0  # of the coupling, in the continuation
+GOING, CONVERGED, SLOW = range(3)  # an iteration
+
+
+class Point(NamedTuple):
+    """A state that was placed, with `Phi_q`, `M` and their factors in `work`, and the accelerations' right-hand side `c`."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    c: np.ndarray
+    model: np.ndarray
+    work: np.ndarray
+
+
+@compiled
+def accelerations(t, q, v, c, a, lam, model, work):
+    """`a` and `lam` at the state that was placed, with `Phi_q`, `M` and their factors in `work`; `GOOD`, or what is wrong.
+
+    Where forces depend on the multipliers `lam` is a guess on entry, of any quality, and after a failure again; the constraint equation
+    that jams is then marked for `jammed_row`.
+    """
+    if header(model)[lay.COUPLED]:
+        return _coupled(Point(t, q, v, c, model, work), a, lam)
+    force = np.empty_like(v)
+    kernels.force(t, q, v, lam, model, work, force)
+    kkt.solve(model, work, force, c, a, lam)
+    return GOOD if np.isfinite(_largest(a)) and np.isfinite(_largest(lam)) else NOT_FINITE
+
+
+@compiled
+def _coupled(at, a, lam):
+    """One method after the other, each from the guess."""
+    force = np.empty_like(at.v)
+    _make_finite(lam)
+    guess = lam.copy()
+    status = _fixed_point(at, force, a, lam)
+    if status == NO_FRICTION:
+        lam[:] = guess
+        coupling = new_coupling(at.model, lam)
+        if _largest_at(coupling.rows, lam) > 0.0:  # zero tells nothing
+            status = _newton(at, 1.0, lam, coupling, 0, force, a, lam)
+        if status != GOOD:
+            status = _continuation(at, coupling, force, a, lam)
+    if status != GOOD:
+        lam[:] = guess
+    return status
+
+
+@compiled
+def _respond(at, lam, force, a, out):
+    """`a` and `out = g(lam)` for the forces at `lam`; whether they are finite."""
+    kernels.force(at.t, at.q, at.v, lam, at.model, at.work, force)
+    kkt.solve(at.model, at.work, force, at.c, a, out)
+    return np.isfinite(_largest(a)) and np.isfinite(_largest(out))
+
+
+@compiled
+def _fixed_point(at, force, a, lam):
+    """`lam <- g(lam)` as long as it contracts well; `NO_FRICTION` where it does not."""
+    old, rate, state = np.empty_like(lam), 1.0, GOING
+    before = slope_before = np.inf
+    for k in range(PREDICTIONS):
+        old[:] = lam
+        if not _respond(at, old, force, a, lam):
+            return NOT_FINITE
+        change, slope_change, size, slope = _changes(lam, old)
+        scale = size + min(1.0, _largest(force))
+        if state == GOING:
+            state = _verdict(k, change, before, rate, scale)
+            if k > 0 and change > ROUNDING * scale:
+                rate = change / before
+        if state == CONVERGED:  # then the derivatives follow
+            state = _derivative_verdict(slope_change, slope_before, slope)
+            if state == CONVERGED:
+                return GOOD
+            state = CONVERGED if state == GOING else SLOW
+        if state == SLOW:
+            return NO_FRICTION
+        before, slope_before = change, slope_change
+    return NO_FRICTION
+
+
+@compiled
+def _verdict(k, change, before, rate, scale):
+    """Whether an iteration has converged after a change by `change`, the `k`-th, and one by `before`; `rate` was its rate until then."""
+    now = change / before
+    if change <= PRECISION * scale or (0.0 < now < MAX_CONTRACTION and now * change <= 0.1 * PRECISION * scale):
+        return CONVERGED
+    if now > STAGNATION and change <= (ROUNDING if rate < MAX_CONTRACTION else SURE_ROUNDING) * scale:
+        return CONVERGED
+    return SLOW if now > (MAX_CONTRACTION if k > 1 else 1.0) else GOING
+
+
+@compiled
+def _derivative_verdict(change, before, size):
+    """The same for imaginary parts, once the real ones have converged."""
+    now = change / before if before > 0.0 else 0.0
+    if change <= DERIVATIVE_PRECISION * size or (0.0 < now < MAX_CONTRACTION and now * change <= 0.1 * DERIVATIVE_PRECISION * size):
+        return CONVERGED
+    if now > STAGNATION:
+        return CONVERGED if change <= ROUNDING * size else SLOW
+    return GOING
+
+
+@compiled
+def _continuation(at, coupling, force, a, lam):
+    """The solution that is connected with the motion without friction, `lam = g(0)`, by steps in the share of the coupling."""
+    base = np.empty_like(lam)
+    fill(lam, 0.0)
+    if not _respond(at, lam, force, a, base):
+        return NOT_FINITE
+    lam[:] = base
+    reached, done, step, status = base.copy(), 0.0, FIRST_SHARE, GOOD
+    while step >= SHORTEST:
+        share = min(1.0, done + step)
+        status = _newton(at, share, base, coupling, FREE_ITERATIONS, force, a, lam)
+        if status == GOOD:
+            if share == 1.0:
+                return GOOD
+            reached[:], done, step = lam, share, 2.0 * step
+        else:
+            lam[:], step = reached, 0.5 * step
+    if status == NO_FRICTION:
+        linearise(at.t, at.q, at.v, lam, done, coupling, at.model, at.work)
+        _mark(weakest(coupling), at.model, at.work)
+    return status
+
+
+@compiled
+def _newton(at, share, base, coupling, free, force, a, lam):
+    """Newton's method for `lam = (1 - share) base + share g(lam)`, of which `free` iterations need not contract.
+
+    Of complex multipliers the imaginary parts take two more iterations, with the matrix of the real solution, to be right to rounding.
+    """
+    rows, more, before, scale = coupling.rows, (2 if lam.itemsize == 16 else 0), np.inf, 0.0
+    new, d = np.empty_like(lam), np.empty(rows.shape[0], lam.dtype)
+    exists = linearise(at.t, at.q, at.v, lam, share, coupling, at.model, at.work)
+    for k in range(NEWTON_ITERATIONS):
+        if not exists:
+            return NO_FRICTION
+        if not _respond(at, lam, force, a, new):
+            return NOT_FINITE
+        change = _correction(share, base, new, lam, coupling, d)
+        scale = _largest_at(rows, lam) + min(1.0, _largest(force))
+        if change > REFRESH * before and change > SURE_ROUNDING * scale:
+            if not linearise(at.t, at.q, at.v, lam, share, coupling, at.model, at.work):
+                return NO_FRICTION
+            change = _correction(share, base, new, lam, coupling, d)
+        for i in range(rows.shape[0]):
+            lam[rows[i]] += d[i]
+        state = _verdict(k, change, before, 0.0, scale)
+        if not np.isfinite(change) or (state == SLOW and k > free):
+            return NO_FRICTION
+        if state == CONVERGED:
+            if more == 0:
+                return _finish(at, share, coupling, force, a, lam)
+            if more == 2:
+                exists = linearise(at.t, at.q, at.v, lam, share, coupling, at.model, at.work)
+            more -= 1
+        before = change
+    return NO_FRICTION
+
+
+@compiled
+def _correction(share, base, new, lam, coupling, d):
+    """Newton's correction `d` of the multipliers that forces depend on, for `new = g(lam)`; its size."""
+    rows = coupling.rows
+    for i in range(rows.shape[0]):
+        k = rows[i]
+        d[i] = (1.0 - share) * base[k] + share * new[k] - lam[k]
+    solve(coupling.matrix, coupling.pivots, d)
+    return _largest(d)
+
+
+@compiled
+def _finish(at, share, coupling, force, a, lam):
+    """All multipliers and the accelerations, if the solution is on the branch that is connected with the motion without friction."""
+    if not oriented(coupling):
+        return NO_FRICTION
+    if share < 1.0:
+        return GOOD
+    new = lam.copy()
+    return GOOD if _respond(at, new, force, a, lam) else NOT_FINITE
+
+
+@compiled
+def _changes(x, old):
+    """Largest changes and sizes: `(change, change of the imaginary parts, size, size of the imaginary parts)`."""
+    change = slope_change = size = slope = 0.0
+    for k in range(x.shape[0]):
+        change, size = max(change, abs(x[k].real - old[k].real)), max(size, abs(x[k].real))
+        slope_change, slope = max(slope_change, abs(x[k].imag - old[k].imag)), max(slope, abs(x[k].imag))
+    return change, slope_change, size, slope
+
+
+@compiled
+def _largest(x):
+    """The largest absolute value, NaN if there is one."""
+    out = 0.0
+    for k in range(x.shape[0]):
+        size = abs(x[k])
+        if not size <= out:
+            out = size
+    return out
+
+
+@compiled
+def _largest_at(rows, x):
+    out = 0.0
+    for k in range(rows.shape[0]):
+        out = max(out, abs(x[rows[k]]))
+    return out
+
+
+@compiled
+def _make_finite(x):
+    """Zero in the place of what is not finite: a guess that an evaluation has spoilt."""
+    for k in range(x.shape[0]):
+        if not np.isfinite(x[k]):
+            x[k] = 0.0
+
+
+@compiled
+def _mark(row, model, work):
+    """All of the scratch that `jammed_row` looks at becomes NaN but the entry of this constraint equation."""
+    marks = part(model, work, lay.W_C1)
+    fill(marks, np.nan)
+    marks[row] = 0.0
+
+
+def jammed_row(model, work):
+    """Number of the constraint equation for which `accelerations` has just returned `NO_FRICTION`; `None` where it is not known."""
+    head = model[:lay.HEADER_BYTES].view(np.int64)
+    found = np.flatnonzero(np.isfinite(work[head[lay.W_C1]:head[lay.W_C1] + head[lay.NC]]))
+    return int(found[0]) if len(found) == 1 else None
