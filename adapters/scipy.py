@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from mbdae.run import Run
 from mbdae.status import Statistics, Status
 from mbdae.support import explicit_support, require, supported
 
-from .terminal import FortranOutput
+from .terminal import FortranOutput, alone
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -27,6 +27,13 @@ SUPPORT = explicit_support(jacobian="exact (Radau, BDF, LSODA)")
 def availability():
     """State of the package."""
     return installed("scipy", "scipy", "pip install scipy")
+
+
+@contextmanager
+def _care_for_lsoda():
+    """It warns and prints when it fails, which the message of the solution says, too; a run within another one would wait for its end."""
+    with FortranOutput("scipy.integrate._lsoda"), alone("SciPy's LSODA"):
+        yield
 
 
 def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", events=None, crossing=None):
@@ -146,9 +153,7 @@ class SolveIvp:
         begin = time.perf_counter()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
                                                        first_step=min(self.first_step, abs(t_end - state.t)) or None, **options)
-        # LSODA warns and prints when it fails; the message of the solution says so, too
-        silence = FortranOutput("scipy.integrate._lsoda") if self.method == "LSODA" else nullcontext()
-        with warnings.catch_warnings(), silence:
+        with warnings.catch_warnings(), _care_for_lsoda() if self.method == "LSODA" else nullcontext():
             warnings.filterwarnings("ignore", message="lsoda:")
             run.carry_out(lambda: run.pull(_Stepper(solver)))
         return run.trajectory(Statistics(

@@ -7,6 +7,7 @@ integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
 import numpy as np
 
 from .compiled import compiled
+from .interrupts import signals
 from .jacobians.differences import NotFinite
 from .jacobians.strategy import as_strategy
 from .status import Status
@@ -118,6 +119,8 @@ class Crossing:
                 return self._refuse(out)
             self.calls += 1
             try:
+                if signals.waiting:
+                    signals.check()
                 if kernel(t, y, yd, out, *arguments) and callbacks.pending is None:
                     return GOOD
                 return self._bad(t, out)
@@ -143,6 +146,8 @@ class Crossing:
                 return self._refuse(out)
             self.calls += 1
             try:
+                if signals.waiting:
+                    signals.check()
                 if kernel(t, y, out, *arguments) and callbacks.pending is None:
                     return GOOD
                 return self._bad(t, out)

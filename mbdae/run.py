@@ -4,6 +4,7 @@ import numpy as np
 
 from .boundary import SolverFailure
 from .charts.fault import ChartError
+from .interrupts import signals
 from .status import Status
 from .system.assembly import AssemblyError
 from .trajectory import Trajectory
@@ -66,6 +67,7 @@ class Run:
         SolverFailure, Finished
         """
         self.crossing.raise_kept()
+        signals.check()
         if abs(t - self.t_end) <= ROUNDING * abs(self.t_end):
             t = self.t_end
         before, self.t = self.t, t
@@ -136,8 +138,11 @@ class Run:
         system, states = self.problem.system, []
         try:
             for row in self.rows:
+                signals.check()
                 states.append(self.problem.state(*row))
         except AssemblyError as error:
+            if system.callbacks.has_raised(error):
+                raise
             at = self.rows[len(states)][0]
             self.status, self.message = Status.SOLVER_FAILED, f"the output at t = {at:.9g} is too far off the constraints: {error}"
         t = np.array([row[0] for row in self.rows[:len(states)]])

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .events import Watch, as_events, find_events
+from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import ALIASES, FORMULATIONS, StateSpace
 from .problems.base import Problem
@@ -15,6 +16,7 @@ from .system.system import System
 from .trajectory import DenseOutput
 
 
+@held
 def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=None, rtol=1e-6, atol=1e-8, t_eval=None, every=1,
           dense_output=False, events=None, progress=None):
     """Move a mechanism from `t_span[0]` to `t_span[1]`.
@@ -71,7 +73,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     _check_tolerances(rtol, atol)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
-    events = None if events is None else as_events(events)
+    progress, events = signals.called(progress), None if events is None else tuple(map(signals.called, as_events(events)))
     start = _start(system, t0, state, q0, v0)
     whole = dense_output or events is not None
     watch = None if events is None else Watch(events, t0, start.q, start.v)

@@ -76,13 +76,18 @@ def _size(da, dlam):
 
 
 @compiled
-def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam):
-    """`n` steps from `t`; the state is stored after every step whose number, counted from `phase`, is a multiple of `every`."""
+def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam, flag):
+    """`n` steps from `t`, fewer if `flag` is set.
+
+    The state is stored after every step whose number, counted from `phase`, is a multiple of `every`.
+    """
     nv, nc = v.shape[0], lam.shape[0]
     s = (np.empty(nv), np.empty(nv), np.empty_like(q), np.empty(header(model)[lay.NNZ]), np.empty(nv), np.empty(nc), np.empty(nv),
          np.empty(nc), np.empty(nc))
     stored = iterations = 0
     for k in range(n):
+        if k > 0 and flag[0] != 0:
+            return CONVERGED, k, iterations, stored
         status, count = _step(t + k * h, h, q, v, a, lam, s, tol, max_iter, model, work)
         if status != CONVERGED:
             return status, k, iterations, stored

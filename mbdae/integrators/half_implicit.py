@@ -94,9 +94,10 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
 
 
 @compiled
-def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam):
-    """`n` steps from `t`; the state is stored at every step whose number, counted from `phase`, is a multiple of `every`.
+def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, work, out_t, out_q, out_v, out_a, out_lam, flag):
+    """`n` steps from `t`, fewer if `flag` is set.
 
+    The state is stored at every step whose number, counted from `phase`, is a multiple of `every`.
     The accelerations and multipliers of a time are found in the step that starts there, so a state is stored before it is left, and
     `last` asks for one more solve at the end without a step.
     """
@@ -104,6 +105,8 @@ def _advance(t, h, n, every, phase, last, q, v, a, lam, tol, max_iter, model, wo
     scratch = np.empty_like(v), d, np.empty_like(v), np.empty_like(lam), q1, np.empty_like(lam)
     stored = iterations = 0
     for k in range(n + 1 if last else n):
+        if 0 < k < n and flag[0] != 0:
+            return CONVERGED, k, iterations, stored
         status, count = _solve_step(t + k * h, h, q, v, a, lam, scratch, tol, max_iter, model, work)
         if status != CONVERGED:
             return status, k, iterations, stored

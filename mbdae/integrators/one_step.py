@@ -8,12 +8,15 @@ import numpy as np
 
 from ..arguments import is_finite, is_integer
 from ..compiled import compiled
+from ..interrupts import signals
 from ..status import Statistics, Status
 from ..trajectory import DenseOutput, Trajectory
+from .resolution import step_below_rounding
 
-CONVERGED, DIVERGED, NOT_FINITE = 0, 1, 2
-_STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE}
-_REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite"}
+CONVERGED, DIVERGED, NOT_FINITE, STALLED = 0, 1, 2, 3
+_STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE, STALLED: Status.STEP_TOO_SMALL}
+_REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite",
+           STALLED: "steps of {h:.3g} do not move the time"}
 CHUNK_SECONDS = 0.2
 ROUNDING = 2e-15
 HUGE = 1e100  # beyond, products are not finite
@@ -109,7 +112,7 @@ class _Run:
         self.method, self.system, self.every, self.start, self.t0 = method, system, every, state, state.t
         self.q, self.v, self.a, self.lam = (np.array(x) for x in (state.q, state.v, state.a, state.lam))
         span = t_end - state.t
-        self.h = np.copysign(method.h, span)
+        self.h, self.t_end = np.copysign(method.h, span), t_end
         whole = int(np.floor(abs(span) / method.h * (1 + 1e-12) + 1e-9))
         rest = span - whole * self.h
         # (number of steps, step size): all equal but a last, shorter one
@@ -123,7 +126,9 @@ class _Run:
     def to_end(self, progress, until):
         self._advance(self.t0, self.h, 0, False)  # compiles, if it must, before the clock starts
         start = time.perf_counter()
-        status, base = CONVERGED, self.t0
+        status, base, self.t = CONVERGED, self.t0, self.t0
+        if step_below_rounding(self.h, self.t0, self.t_end):
+            return self._trajectory(STALLED, 0.0)
         for leg, (n, h) in enumerate(self.legs):
             status = self._leg(base, n, h, leg == len(self.legs) - 1, progress, until)
             if status != CONVERGED or self.stopped:
@@ -136,14 +141,14 @@ class _Run:
         while True:
             m = min(self.chunk, n - at)
             begin = time.perf_counter()
-            status = self._advance(base + at * h, h, m, is_last and at + m == n)
-            at += m
+            status, done = self._advance(base + at * h, h, m, is_last and at + m == n)
+            at += done
             if progress is not None:
                 progress(base + at * h)
             self.stopped = until is not None and any(until(t, q, v) for t, q, v in zip(*self.stored[-1][:3]))
             if status != CONVERGED or at == n or self.stopped:
                 return status
-            self._adapt(m, time.perf_counter() - begin)
+            self._adapt(done, time.perf_counter() - begin)
 
     def _adapt(self, m, seconds):
         """Chunks of about `CHUNK_SECONDS`."""
@@ -155,16 +160,15 @@ class _Run:
         m = self.method
         status, done, iterations, stored = m.advance(
             t, h, n, self.every, self.done % self.every, last, self.q, self.v, self.a, self.lam, m.tol, m.max_iter,
-            self.system.model, self.work, *out)
+            self.system.model, self.work, *out, signals.flag)
         # the start stays as it was given: the accelerations of the first step lead from the exact velocity to that of the method
         skip = 1 if m.stores_start and self.done == 0 else 0
         self.stored.append([x[skip:stored].copy() for x in out])
         self.done += done
         self.iterations += iterations
         self.t = t + done * h
-        if status != CONVERGED:
-            self.system.callbacks.raise_pending()
-        return status
+        self.system.callbacks.check()
+        return status, done
 
     def _trajectory(self, status, seconds):
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.stored))
@@ -173,5 +177,5 @@ class _Run:
                                 seconds=seconds)
         if status == CONVERGED:
             return Trajectory(t, q, v, a, lam, statistics, Status.SUCCESS, "the end of the time span was reached")
-        reason = _REASON[status].format(max_iter=self.method.max_iter)
+        reason = _REASON[status].format(max_iter=self.method.max_iter, h=self.method.h)
         return Trajectory(t, q, v, a, lam, statistics, _STATUS[status], f"{reason} at t = {self.t:.9g}; the solution up to there is kept")

@@ -7,10 +7,12 @@ from numba.core import config
 
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.fault import near_singular, singular_ahead
+from ...interrupts import signals
 from ...status import Statistics, Status
 from ...system.assembly import least
 from ...trajectory import Trajectory
 from ..projections.project import INITIAL, NO_ENERGY, NO_VALUE, NOT_CONSERVED, PREPARE, PROJECT, Projector
+from ..resolution import step_below_rounding
 from .coupled import ABSENT, FORM, NEEDED, SINGULAR_MATRIX
 from .march import march
 from .newton import BEGUN, CONTROL, COUNTERS, DIVERGED, FACTORISATIONS, ITERATIONS, MATRICES, SOLVES, UNSETTLED
@@ -59,6 +61,10 @@ class Run:
         """Integrate, and return the trajectory."""
         self._march(self.t0, self.h, 0, 0, NEVER, False)  # compiles, if it must, before the clock starts
         begin, self.at_wanted = time.perf_counter(), t_eval is not None
+        if reason := step_below_rounding(self.h, self.t0, self.t_end):
+            self.status, self.message = Status.STEP_TOO_SMALL, f"{reason}; the start is kept"
+            self._keep(self.t0, self.state)
+            return self._trajectory(0.0)
         if t_eval is None:
             self._keep(self.t0, self.state)
             if self._advance(self.whole, self.every, self._rest() == 0.0):
@@ -117,7 +123,7 @@ class Run:
         m, p = self.method, self.projector
         code, done, stored, self.target = march(
             t0, h, begin, end, every, is_last, self.state, self.target, p.keeps == INITIAL, self.stages, self.previous, self.buffers,
-            self.tableau, (m.tol, m.max_iter), self.control, self.counts, self.tools, self.projection, out)
+            self.tableau, (m.tol, m.max_iter), self.control, self.counts, self.tools, self.projection, out, signals.flag)
         self.system.callbacks.check()
         self.done, self.steps = self.done + done, self.steps + done
         if stored:
@@ -127,7 +133,7 @@ class Run:
             return self._march(t0, h, begin + done, end, every, is_last)
         if code != GOOD:
             self._fail(code, t0 + (begin + done) * h, h)
-        return code == GOOD and self._heard(t0 + end * h)
+        return code == GOOD and self._heard(t0 + (begin + done) * h)
 
     def _bring_in_the_matrix(self):
         """Compile what forms the matrix of all stages, off the clock; the step that needs it is begun once more."""
