@@ -240,7 +240,10 @@ class Crossing:
         """Raise the exception that has been kept, if any, unchanged."""
         if self.error is not None:
             error, self.error = self.error, None
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # see `_keep`
 
     def explain(self, failure):
         """The failure, traced back to values that were not finite if the solver met them last."""
@@ -253,7 +256,10 @@ class Crossing:
 
     def _keep(self, error, out=None):
         if not self.keeps:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # a cycle with its own traceback would keep the solver, and the file that it has opened
         self.error = error
         return FATAL if out is None else self._refuse(out)
 

@@ -95,10 +95,13 @@ class _Signals(threading.local):
             raised, arguments, handler = self._raised, self._arguments, self._handler
             self._raised = self._arguments = None
             self.waiting = False
-            if raised is not None and raised is not error:
-                raise raised  # swallowed on its way
-            if arguments is not None and (error is None or error is not raised):
-                handler(*arguments)
+            try:
+                if raised is not None and raised is not error:
+                    raise raised  # swallowed on its way
+                if arguments is not None and (error is None or error is not raised):
+                    handler(*arguments)
+            finally:
+                del error, raised  # cycles with their own tracebacks
 
     @contextlib.contextmanager
     def _installed(self):
