@@ -13,6 +13,7 @@ from .jacobians.strategy import as_strategy
 from .status import Status
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
+TOLERATED_AT_A_GAP = 100  # while none was finite at later times: the solver creeps up to where the equations end
 HUGE = 1e60  # what a solver sees instead: its Newton iteration diverges and the step is cut
 GOOD, RECOVERABLE, FATAL = 0, 1, -1  # what callbacks return, as in SUNDIALS
 
@@ -65,6 +66,7 @@ class Crossing:
         self.calls = self.bad = self.bad_in_a_row = 0
         self.error = None
         self._last_bad, self._fault = 0, None
+        self._gap, self._at_the_gap = np.inf, 0  # first time, by the direction, at which they were not finite, and how often since
         self._strategy, self._evaluator = as_strategy(jacobian), None
 
     def use(self, jacobian):
@@ -122,6 +124,8 @@ class Crossing:
                 if signals.waiting:
                     signals.check()
                 if kernel(t, y, yd, out, *arguments) and callbacks.pending is None:
+                    if self.direction * t >= self._gap:
+                        self._gap, self._at_the_gap = np.inf, 0
                     return GOOD
                 return self._bad(t, out)
             except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
@@ -149,6 +153,8 @@ class Crossing:
                 if signals.waiting:
                     signals.check()
                 if kernel(t, y, out, *arguments) and callbacks.pending is None:
+                    if self.direction * t >= self._gap:
+                        self._gap, self._at_the_gap = np.inf, 0
                     return GOOD
                 return self._bad(t, out)
             except BaseException as error:
@@ -275,7 +281,8 @@ class Crossing:
         self._last_bad = self.calls
         if self.bad_in_a_row == 1:  # of a row the others may be its consequences
             self._fault = getattr(self.problem, "fault", lambda t: None)(t)
-        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED:
+        self._gap, self._at_the_gap = min(self._gap, self.direction * t), self._at_the_gap + 1
+        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED or self._at_the_gap > TOLERATED_AT_A_GAP:
             raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
         out[~np.isfinite(out)] = HUGE
         return RECOVERABLE
