@@ -186,7 +186,7 @@ class _Run:
         weigh(self.start, self.start, self.rtol, self.atol, self.weights)
         large = np.sqrt((np.sum((q * self.weights[0]) ** 2) + np.sum((v * self.weights[1]) ** 2)) / (len(q) + len(v)))
         speed = size(zd, x, self.near, q, model)
-        h = min(1e-2 * large / speed if speed > 0.0 else np.inf, 1e-2 * abs(span)) or 1e-6 * abs(span)
+        h = min(1e-2 * large / speed if speed > 0.0 else np.inf, 1e-2 * abs(span)) or 1e-6 * abs(span) or abs(span)
         y, w = self.trial[3], np.zeros_like(x)
         y[:] = q
         step = np.copysign(h, span)
