@@ -140,7 +140,8 @@ class _Signals(threading.local):
 
     def _receive(self, number, frame):
         again = self.waiting
-        self._arguments, self.waiting, self.flag[0] = (number, frame), True, 1
+        self._arguments, self.waiting = (number, frame), True
+        self.flag[0] = self.flag[0] or 1  # Python may have written the number of the signal
         if self.inside or again:  # the impatient are served wherever the run is
             self._act()
 

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -21,6 +22,9 @@ from mbdae.system.assembly import AssemblyError
 from .benchmarks import interrupts
 from .helpers import double_pendulum, need, with_law
 
+with warnings.catch_warnings():  # of its source code, where that is not compiled yet
+    warnings.simplefilter("ignore")
+    Assimulo().availability()
 INTERRUPTED = ["HalfImplicit", "GeneralizedAlpha:stabilised", "NullSpaceHHT", "RosenbrockNystrom", "ProjectedGauss:2", "Bdf", "Ida",
                "SolveIvp:DOP853", "Odes:ida", "Assimulo:Dopri5", "Assimulo:CVode", "Radau13", "Projected:HalfImplicit"]
 
