@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbdae.arguments import check_max_step, check_max_steps, check_step
-from mbdae.boundary import RECOVERABLE, Crossing, SolverFailure
+from mbdae.boundary import RECOVERABLE, TOLERATED, Crossing, SolverFailure
 from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
@@ -145,6 +145,8 @@ class SolveIvp:
         import scipy.integrate
 
         crossing = Crossing(problem)
+        if self.method == "LSODA":  # it ends by itself, and Fortran reports exceptions that pass through it to the terminal
+            crossing.tolerated_at_a_gap = TOLERATED
         options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, crossing=crossing)
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)

@@ -59,6 +59,8 @@ class Crossing:
     calls : int
         Evaluations by the solver, counted here because some do not count those for difference quotients.
     error : BaseException or None
+    tolerated_at_a_gap : int
+        Evaluations that may be not finite while none was finite at later times.
     """
 
     def __init__(self, problem, keeps=False, t0=0.0, direction=1, recent=1, jacobian="exact"):
@@ -66,6 +68,7 @@ class Crossing:
         self.calls = self.bad = self.bad_in_a_row = 0
         self.error = None
         self._last_bad, self._fault = 0, None
+        self.tolerated_at_a_gap = TOLERATED_AT_A_GAP
         self._gap, self._at_the_gap = np.inf, 0  # first time, by the direction, at which they were not finite, and how often since
         self._strategy, self._evaluator = as_strategy(jacobian), None
 
@@ -282,7 +285,7 @@ class Crossing:
         if self.bad_in_a_row == 1:  # of a row the others may be its consequences
             self._fault = getattr(self.problem, "fault", lambda t: None)(t)
         self._gap, self._at_the_gap = min(self._gap, self.direction * t), self._at_the_gap + 1
-        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED or self._at_the_gap > TOLERATED_AT_A_GAP:
+        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED or self._at_the_gap > self.tolerated_at_a_gap:
             raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
         out[~np.isfinite(out)] = HUGE
         return RECOVERABLE

@@ -150,9 +150,12 @@ class Callbacks:
             self.forget()  # one is told; what others have raised in the same evaluations must not come up in later ones
             raise
         if self.pending is not None:
-            error, self.pending = self.pending, None
-            self._raised = _reference(error)
-            raise error
+            kept, self.pending = self.pending, None
+            self._raised = _reference(kept)
+            try:
+                raise kept
+            finally:
+                del kept  # a cycle with its own traceback would keep the solver
         if signals.waiting:
             signals.check()
 
