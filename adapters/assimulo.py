@@ -23,7 +23,7 @@ from mbdae.stopwatch import Stopwatch
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of
-from .terminal import FortranOutput, Interrupts, WithoutWarnings
+from .terminal import FortranOutput, WithoutWarnings, alone
 
 __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]
 
@@ -128,15 +128,17 @@ class Assimulo:
 
     def _simulate(self, solver, listener, run):
         """Run the solver; returns the exception that has ended it, if any."""
-        native, crossing, output = solver.problem, run.crossing, self._output()
-        native.interrupts, native.hush = Interrupts(), getattr(output, "hush", native.hush)
-        try:
-            with output, native.interrupts:
+        native, crossing, output, failure = solver.problem, run.crossing, self._output(), None
+        native.hush = getattr(output, "hush", native.hush)
+        with output, alone(f"Assimulo {self.solver}") if facts_of(self.solver).alone else contextlib.nullcontext():
+            try:
                 solver.simulate(abs(crossing.clock(run.t_end)))
-        except Exception as error:
-            kept, crossing.error = crossing.error, None  # our own, or what lies behind that of the solver
-            return listener.explain(kept or _failure(self.solver, error, getattr(output, "text", ""), crossing))
-        return None
+            except Exception as error:
+                failure = error
+        if failure is None:
+            return None
+        kept, crossing.error = crossing.error, None  # our own, or what lies behind that of the solver
+        return listener.explain(kept or _failure(self.solver, failure, getattr(output, "text", ""), crossing))
 
     def _output(self):
         """What takes care of what the solver prints."""

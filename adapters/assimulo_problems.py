@@ -13,7 +13,6 @@ from mbdae.system.start import start_at
 
 from . import storage
 from .assimulo_support import SOLVERS
-from .terminal import Interrupts
 
 
 def implicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
@@ -154,12 +153,11 @@ class Guarded:
         Called before an exception is raised through a solver.
     offset : ndarray or None
         What the unknowns of the solver are larger by than those of the problem.
-    interrupts : Interrupts
     """
 
     crossing = listener = offset = _last = None
     stoppable, frank, strict = False, False, False
-    events, t_events, interrupts = (), (), Interrupts()
+    events, t_events = (), ()
 
     @property
     def source(self):
@@ -233,14 +231,10 @@ class Guarded:
     def flag(self, evaluate, *arguments):
         """What `evaluate` returns; it keeps exceptions itself, but for an interrupt that comes in between."""
         try:
-            self.interrupts.inside = True
-            self.interrupts.deliver()
             return evaluate(*arguments)
         except BaseException as error:
             self.crossing.error = error
             return FATAL
-        finally:
-            self.interrupts.inside = False
 
     def fail(self, out, harmless):
         """To be called by callbacks that cannot give values any more."""

@@ -47,6 +47,8 @@ class Facts:
         Whether it can be asked to stop after a step; otherwise exceptions must be raised through it.
     fortran : bool
         Whether it keeps its state in COMMON blocks and writes to the terminal when it fails.
+    alone : bool
+        Whether a run spoils another one that is under way, because steps are made with what lies in COMMON blocks.
     counts_all : bool
         Whether its count of evaluations includes those for Jacobians.
     """
@@ -59,6 +61,7 @@ class Facts:
     interpolates: bool = True
     stops: bool = True
     fortran: bool = True
+    alone: bool = False
     counts_all: bool = False
 
     @property
@@ -78,10 +81,10 @@ SOLVERS = {
     "Radau5DAE": Facts(_RADAU, first_step=1e-4, jacobian="difference"),
     "Radau5ODE": _explicit(first_step=1e-4),
     "RodasODE": _explicit(first_step=1e-4),
-    "ODASSL": Facts(_ODASSL, 5, jacobian="difference", interpolates=False, stops=False),
+    "ODASSL": Facts(_ODASSL, 5, jacobian="difference", interpolates=False, stops=False, alone=True),
     "GLIMDA": Facts(_GLIMDA, 3, first_step=1e-6, jacobian="difference", interpolates=False, stops=False),
     "DASP3ODE": Facts(_DASP3, first_step=None, max_step=False, jacobian="difference", interpolates=False),
-    "LSODAR": _explicit(highest_order=12, first_step=None, counts_all=True),
+    "LSODAR": _explicit(highest_order=12, first_step=None, counts_all=True, alone=True),
     "Dopri5": _explicit("none"),
     "RungeKutta34": _explicit("none", first_step=1e-6, max_step=False, fortran=False),
 }

@@ -5,7 +5,6 @@ Each has `integrate(run)`, which takes the steps, and `counts(run, exact)`, the 
 
 import contextlib
 import ctypes
-import threading
 import warnings
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from mbdae.boundary import SolverFailure
 from mbdae.status import Status
 
-_BUSY = {"DASPK": threading.Lock(), "LSODI": threading.Lock()}
+from .terminal import alone
 
 
 class Clock:
@@ -137,14 +136,8 @@ class _Fortran:
         self.y, self.yd = (np.array(x) for x in start)
 
     def integrate(self, run):
-        """Parts of the state of a run lie in static memory of the compiled code, where a second run would spoil them unnoticed."""
-        if not _BUSY[self.name].acquire(blocking=False):
-            raise RuntimeError(f"{self.name} can do one run at a time: the one that is under way must end before another begins")
-        try:
-            with _mute(self.solver):
-                run.pull(self)
-        finally:
-            _BUSY[self.name].release()
+        with alone(self.name), _mute(self.solver):
+            run.pull(self)
 
     def step(self):
         self._advance()

@@ -17,6 +17,7 @@ from mbdae.stopwatch import Stopwatch
 from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, supported
 
 from . import storage
+from .terminal import alone
 
 MANY_STEPS = 2**31 - 1  # the limit of steps is kept by `Run`, which counts accepted ones
 
@@ -191,7 +192,7 @@ class Radau13:
     tried, errors of positions and velocities are then below 50 tolerances at all output times. In index 3, `MassMatrix(system, level=3)`,
     velocities may be off by thousands of tolerances, and runs at loose tolerances may fail.
 
-    One run at a time: RADAU keeps its state in common blocks, so a user function must not call it in turn.
+    One run at a time: RADAU keeps its state in common blocks, so a user function that calls it in turn is refused.
 
     Parameters
     ----------
@@ -255,11 +256,12 @@ class Radau13:
         options["dense_callback"] = crossing.guarded(_acceptance(run, span), True)
         options["max_step_size"] = self.max_step if math.isfinite(self.max_step) else 0.0
         options["h0"] = self.first_step or options["h0"]
-        try:
-            radau13(**options, y0=y0, t0=span, t=2.0 * span)
-        except RuntimeError as error:
-            crossing.raise_kept()
-            raise _failure(str(error)) from error
+        with alone("RADAU"):
+            try:
+                radau13(**options, y0=y0, t0=span, t=2.0 * span)
+            except RuntimeError as error:
+                crossing.raise_kept()
+                raise _failure(str(error)) from error
 
     def _statistics(self, run, seconds):
         """RADAU does not tell what it has counted, nor which evaluations were for difference quotients."""

@@ -1,13 +1,13 @@
 """SciPy's `solve_ivp` methods on the underlying ODE and on state-space form."""
 
 import warnings
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
 from mbdae.arguments import check_max_step, check_max_steps, check_step
-from mbdae.boundary import RECOVERABLE, Crossing, SolverFailure
+from mbdae.boundary import RECOVERABLE, TOLERATED, Crossing, SolverFailure
 from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.method import installed
@@ -16,7 +16,7 @@ from mbdae.status import Statistics, Status
 from mbdae.stopwatch import Stopwatch
 from mbdae.support import explicit_support, require, supported
 
-from .terminal import FortranOutput
+from .terminal import FortranOutput, alone
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -28,6 +28,13 @@ def availability():
     """State of the package."""
     return installed("scipy", "scipy", "pip install scipy")
 _LEAST_ATOL = 1e-100
+
+
+@contextmanager
+def _care_for_lsoda():
+    """It warns and prints when it fails, which the message of the solution says, too; a run within another one would wait for its end."""
+    with FortranOutput("scipy.integrate._lsoda"), alone("SciPy's LSODA"):
+        yield
 
 
 def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", events=None, crossing=None):
@@ -139,6 +146,8 @@ class SolveIvp:
         import scipy.integrate
 
         crossing = Crossing(problem)
+        if self.method == "LSODA":  # it ends by itself, and Fortran reports exceptions that pass through it to the terminal
+            crossing.tolerated_at_a_gap = TOLERATED
         options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, crossing=crossing)
         if not (options["atol"] >= _LEAST_ATOL).all():
             raise ValueError(f"SolveIvp: atol must be at least {_LEAST_ATOL:g}: SciPy divides by it where an unknown is zero, got {atol!r}")
@@ -149,9 +158,7 @@ class SolveIvp:
         watch = Stopwatch()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
                                                        first_step=min(self.first_step, abs(t_end - state.t)) or None, **options)
-        # LSODA warns and prints when it fails; the message of the solution says so, too
-        silence = FortranOutput("scipy.integrate._lsoda") if self.method == "LSODA" else nullcontext()
-        with warnings.catch_warnings(), silence:
+        with warnings.catch_warnings(), _care_for_lsoda() if self.method == "LSODA" else nullcontext():
             warnings.filterwarnings("ignore", message="lsoda:")
             run.carry_out(lambda: run.pull(_Stepper(solver)))
         return run.trajectory(Statistics(

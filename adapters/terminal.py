@@ -1,17 +1,40 @@
-"""The process around a run: what Fortran code prints is kept off the terminal, and Ctrl-C is kept from being swallowed."""
+"""The process around a run: what Fortran code prints is kept off the terminal."""
 
 import contextlib
 import ctypes
 import os
-import signal
 import sys
 import tempfile
 import threading
+from collections import defaultdict
 from importlib import import_module
 
 # The Fortran solvers keep their state in COMMON blocks, and there is one standard output: runs in several threads follow each other.
 _ONE_AT_A_TIME = threading.RLock()
+_UNDER_WAY: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 _WARNINGS = "[IDA Warning]", "[CVode Warning]"
+
+
+@contextlib.contextmanager
+def alone(name):
+    """A run of a solver whose state lies in static memory of compiled code, where a second run would spoil it unnoticed.
+
+    Parameters
+    ----------
+    name : str
+        Of the solver, for the message.
+
+    Raises
+    ------
+    RuntimeError
+        If it is at work already: a force, an event or `progress` calls it in turn.
+    """
+    if not _UNDER_WAY[name].acquire(blocking=False):
+        raise RuntimeError(f"{name} can do one run at a time: the one that is under way must end before another begins")
+    try:
+        yield
+    finally:
+        _UNDER_WAY[name].release()
 
 
 class FortranOutput:
@@ -105,43 +128,3 @@ class WithoutWarnings:
 
     def __getattr__(self, name):
         return getattr(self._stream, name)
-
-
-class Interrupts:
-    """Ctrl-C, held back while a solver is at work, and delivered where it is not swallowed.
-
-    Python raises `KeyboardInterrupt` between two instructions of any function, also at the very beginning of a callback; CVode and
-    RungeKutta34 would take it for a failed evaluation and go on.
-
-    Attributes
-    ----------
-    inside : bool
-        Set by callbacks that keep exceptions: Ctrl-C then acts at once, so that it also ends a user function that hangs.
-    pending : tuple or None
-        What has been held back.
-    """
-
-    inside, pending = False, None
-
-    def __enter__(self):
-        self._handler = signal.getsignal(signal.SIGINT)
-        self._active = callable(self._handler) and threading.current_thread() is threading.main_thread()
-        if self._active:
-            signal.signal(signal.SIGINT, self._hold)
-        return self
-
-    def __exit__(self, *error):
-        if self._active:
-            signal.signal(signal.SIGINT, self._handler)
-        self.deliver()
-
-    def _hold(self, number, frame):
-        self.pending = number, frame
-        if self.inside:
-            self.deliver()
-
-    def deliver(self):
-        """Act on what has been held back, if anything."""
-        if self.pending is not None:
-            pending, self.pending = self.pending, None
-            self._handler(*pending)

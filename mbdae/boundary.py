@@ -7,11 +7,13 @@ integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
 import numpy as np
 
 from .compiled import compiled
+from .interrupts import signals
 from .jacobians.differences import NotFinite
 from .jacobians.strategy import as_strategy
 from .status import Status
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
+TOLERATED_AT_A_GAP = 100  # while none was finite at later times: the solver creeps up to where the equations end
 HUGE = 1e60  # what a solver sees instead: its Newton iteration diverges and the step is cut
 GOOD, RECOVERABLE, FATAL = 0, 1, -1  # what callbacks return, as in SUNDIALS
 
@@ -57,6 +59,8 @@ class Crossing:
     calls : int
         Evaluations by the solver, counted here because some do not count those for difference quotients.
     error : BaseException or None
+    tolerated_at_a_gap : int
+        Evaluations that may be not finite while none was finite at later times.
     """
 
     def __init__(self, problem, keeps=False, t0=0.0, direction=1, recent=1, jacobian="exact"):
@@ -64,6 +68,8 @@ class Crossing:
         self.calls = self.bad = self.bad_in_a_row = 0
         self.error = None
         self._last_bad, self._fault = 0, None
+        self.tolerated_at_a_gap = TOLERATED_AT_A_GAP
+        self._gap, self._at_the_gap = np.inf, 0  # first time, by the direction, at which they were not finite, and how often since
         self._strategy, self._evaluator = as_strategy(jacobian), None
 
     def use(self, jacobian):
@@ -119,9 +125,13 @@ class Crossing:
                 return self._refuse(out)
             self.calls += 1
             try:
+                if signals.waiting:
+                    signals.check()
                 if follow is not None:
                     follow(t, y)
                 if kernel(t, y, yd, out, *arguments) and callbacks.pending is None:
+                    if self.direction * t >= self._gap:
+                        self._gap, self._at_the_gap = np.inf, 0
                     return GOOD
                 return self._bad(t, out)
             except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
@@ -146,7 +156,11 @@ class Crossing:
                 return self._refuse(out)
             self.calls += 1
             try:
+                if signals.waiting:
+                    signals.check()
                 if kernel(t, y, out, *arguments) and callbacks.pending is None:
+                    if self.direction * t >= self._gap:
+                        self._gap, self._at_the_gap = np.inf, 0
                     return GOOD
                 return self._bad(t, out)
             except BaseException as error:
@@ -238,7 +252,10 @@ class Crossing:
         """Raise the exception that has been kept, if any, unchanged."""
         if self.error is not None:
             error, self.error = self.error, None
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # see `_keep`
 
     def explain(self, failure):
         """The failure, traced back to values that were not finite if the solver met them last."""
@@ -251,7 +268,10 @@ class Crossing:
 
     def _keep(self, error, out=None):
         if not self.keeps:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # a cycle with its own traceback would keep the solver, and the file that it has opened
         self.error = error
         return FATAL if out is None else self._refuse(out)
 
@@ -267,7 +287,8 @@ class Crossing:
         self._last_bad = self.calls
         if self.bad_in_a_row == 1:  # of a row the others may be its consequences
             self._fault = getattr(self.problem, "fault", lambda t: None)(t)
-        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED:
+        self._gap, self._at_the_gap = min(self._gap, self.direction * t), self._at_the_gap + 1
+        if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED or self._at_the_gap > self.tolerated_at_a_gap:
             raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
         out[~np.isfinite(out)] = HUGE
         return RECOVERABLE

@@ -6,6 +6,7 @@ import numpy as np
 
 from .boundary import SolverFailure
 from .charts.fault import ChartError
+from .interrupts import signals
 from .status import Status
 from .steps import Step, StepWatch
 from .system.assembly import AssemblyError
@@ -69,6 +70,7 @@ class Run:
         SolverFailure, Finished
         """
         self.crossing.raise_kept()
+        signals.check()
         if abs(t - self.t_end) <= ROUNDING * abs(self.t_end):
             t = self.t_end
         before, self.t = self.t, t
@@ -159,8 +161,11 @@ class Run:
         system, states = self.problem.system, []
         try:
             for row in self.rows:
+                signals.check()
                 states.append(self.problem.state(*row))
         except (AssemblyError, FloatingPointError) as error:
+            if system.callbacks.has_raised(error):
+                raise
             at, lost = self.rows[len(states)][0], isinstance(error, AssemblyError)
             self.status = Status.SOLVER_FAILED if lost else Status.NOT_FINITE
             self.message = f"the output at t = {at:.9g} {'is too far off the constraints' if lost else 'has no finite equations'}: {error}"

@@ -7,6 +7,7 @@ import numpy as np
 from .arguments import check_rtol, is_integer, numbers, time_span
 from .calls import check_order, warn_of_tolerance
 from .events import Watch, as_events
+from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
@@ -22,6 +23,7 @@ from .system.system import System
 UNCLEAR = (Status.NOT_FINITE, Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.PROJECTION_FAILED)  # perhaps a NaN
 
 
+@held
 def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=None, rtol=1e-6, atol=1e-8, t_eval=None, every=1,
           dense_output=False, events=None, progress=None):
     """Move a mechanism from `t_span[0]` to `t_span[1]`.
@@ -81,7 +83,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     warn_of_tolerance(rtol)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
-    events = None if events is None else as_events(events)
+    progress, events = signals.called(progress), None if events is None else tuple(map(signals.called, as_events(events)))
     start = _start(system, t0, state, q0, v0)
     watch = Watch(system, events or (), start, dense_output) if dense_output or events is not None else None
     options = {"rtol": rtol, "atol": atol, "t_eval": t_eval, "every": every, "progress": progress, "until": watch}

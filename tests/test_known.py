@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 
 import mbdae
 from mbdae import library
@@ -79,15 +80,21 @@ def test_the_explicit_form_knows_less():
     assert not columns(mbdae.GGL(s, "explicit"), "lam").any()
 
 
-def test_redundant_rows_are_known_altogether():
+@pytest.mark.parametrize("form", [mbdae.GGL, mbdae.Gear])
+def test_the_null_space_of_redundant_equations_is_known(form):
+    """The block `-N N^T` of the position equations and their multipliers, in `F_y` or (Gear) `F_yd`."""
     s = library.system("bricard")
-    p = mbdae.GGL(s)
-    row = p.equations["position"].start + s.dependent[0]
-    at = p.pattern.indices == row
-    assert p.known.mask[at].all()
-    y, yd = random_point(p, s.start, np.random.default_rng(6))
-    f_y, f_yd = p.known.evaluate(0.0, y, yd)
-    assert f_y[at].sum() == 1.0 and not f_yd[at].any()
+    p = form(s)
+    y, yd = p.pack(s.start)
+    N = null_space(s.phi_q(0.0, s.start.q).toarray().T)
+    unknown = p.blocks["mu" if form is mbdae.GGL else "z"]
+    known = [p._csc(values).toarray()[p.equations["position"], unknown] for values in p.known.evaluate(0.0, y, yd)]
+    if form is mbdae.Gear:
+        known.reverse()
+    np.testing.assert_allclose(known[0], -N @ N.T, atol=1e-9)
+    assert not known[1].any()
+    mask = p._csc(p.known.mask.astype(float)).toarray()[p.equations["position"], unknown]
+    assert mask.sum() == len(s.redundancy.candidates) ** 2
 
 
 def test_user_functions_that_raise_are_heard():

@@ -41,10 +41,11 @@ def check(name, method, form):
     error = np.abs(found.q[-1] - exact(name)).max()
     fixed = find(method).control == "h"
     assert error < (FIRST_ORDER * np.abs(found.v).max() if fixed else 100 * RTOL * (1.0 + np.abs(found.q[-1]).max())), error
-    G = s.phi_q(found.t[-1], found.q[-1])
-    N = null_space(G.toarray().T, rcond=1e-5)
+    t, q, lam = found.t[-1], found.q[-1], found.lam[-1]
+    N = null_space(s.phi_q(t, q).toarray().T, rcond=1e-4)
     assert N.shape[1] == len(s.dependent)
-    assert np.abs(N.T @ found.lam[-1]).max() < 1e-10 * np.abs(found.lam[-1]).max()
+    drift = np.abs(s.phi(t, q)).max()  # of forms that keep the constraints on higher levels only
+    assert np.abs(N.T @ lam).max() < (1e-10 + drift) * np.abs(lam).max()
 
 
 FAST = [("Ida", "index1"), ("Ida", "ggl"), ("Ida", "gear"), ("Bdf", "index2"), ("SolveIvp:DOP853", "ode"), ("RosenbrockNystrom", None),
@@ -75,7 +76,8 @@ def test_the_equations_left_out_change_on_the_way_and_the_rank_is_kept():
     s = system("door")
     model, work = s.model, s.workspace()
     chosen = set()
-    for q in mbdae.solve(door("revolute"), find("SolveIvp:DOP853").make(), (0.0, 3.0), formulation="ode", every=5).q:
+    times = np.linspace(0.0, 3.0, 3000)
+    for q in mbdae.solve(door("revolute"), find("SolveIvp:DOP853").make(), (0.0, 3.0), formulation="ode", t_eval=times).q:
         assert ev.factor(0.0, q, model, work) == 1
         chosen.add(int(lay.records_of(model, lay.DEPENDENT, lay.DEPENDENT_T)["row"][0]))
     assert len(chosen) > 1
@@ -108,8 +110,8 @@ def test_contradictory_right_hand_sides_are_shared_by_all_equations(rng):
     np.testing.assert_allclose(G @ x, c - N @ (N.T @ c), atol=1e-11)
 
 
-def test_a_singular_position_is_still_one():
-    """A flat Bennett's linkage would be one; here the door's leaf on three ball joints in a line, of which the last fixes nothing new."""
+def test_a_joint_that_fixes_nothing_new():
+    """The door's leaf on three ball joints in a line: the last one fixes nothing new."""
     m = door()
     more = mbdae.Spherical("hinge 3", "frame", "leaf", s_i=(0.2, 0, 0.1), s_j=(-0.3, 0, 0.1))
     s = mbdae.System(mbdae.Mechanism("door", m.bodies, [*m.joints, more], gravity=m.gravity))

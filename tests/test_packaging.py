@@ -18,9 +18,9 @@ from .helpers import T0, all_elements
 
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
-LAYERS = ("stamp", "compiled", "status", "stopwatch", "arguments", "spelling", "model", "io", "system", "symbolic", "trajectory", "steps",
-          "events", "jacobians", "charts", "problems", "method", "support", "boundary", "run", "restarts", "integrators", "adapters",
-          "solution", "calls", "solve", "", "library", "methods", "studies", "cli")
+LAYERS = ("stamp", "compiled", "compiling", "interrupts", "status", "stopwatch", "arguments", "spelling", "model", "io", "system",
+          "symbolic", "trajectory", "steps", "events", "jacobians", "charts", "problems", "method", "support", "boundary", "run",
+          "restarts", "integrators", "adapters", "solution", "calls", "solve", "", "library", "methods", "studies", "cli")
 
 
 def packages_on_disk():

@@ -80,15 +80,18 @@ def _size(da, dlam):
 
 
 @compiled
-def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, counts, out_t, out_q, out_v, out_a, out_lam):
+def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, counts, out_t, out_q, out_v, out_a, out_lam,
+             flag):
     """Steps `h` from each of `times` to the next; the state is stored after every step whose number, counted from `phase`, is a multiple
-    of `every`. Returns the status, the number of steps that are complete and that of the states in `out`.
+    of `every`. Returns the status, the number of steps that are complete, fewer if `flag` is set, and that of the states in `out`.
     """
     nv, nc = v.shape[0], lam.shape[0]
     s = (np.empty(nv), np.empty(nv), np.empty_like(q), np.empty(header(model)[lay.NNZ]), np.empty(nv), np.empty(nc), np.empty(nv),
          np.empty(nc), np.empty(nc))
     stored, n = 0, times.shape[0] - 1
     for k in range(n):
+        if k > 0 and flag[0] != 0:
+            return CONVERGED, k, stored
         status = _step(times[k], h, q, v, a, lam, s, tol, max_iter, model, work, counts)
         if status != CONVERGED:
             return status, k, stored

@@ -98,9 +98,10 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
 
 
 @compiled
-def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, counts, out_t, out_q, out_v, out_a, out_lam):
+def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, counts, out_t, out_q, out_v, out_a, out_lam,
+             flag):
     """Steps `h` from each of `times` to the next; the state is stored at every step whose number, counted from `phase`, is a multiple of
-    `every`. Returns the status, the number of steps that are complete and that of the states in `out`.
+    `every`. Returns the status, the number of steps that are complete, fewer if `flag` is set, and that of the states in `out`.
 
     The accelerations and multipliers of a time are found in the step that starts there, so a state is stored before it is left, and
     `last` asks for one more solve at the end without a step.
@@ -109,6 +110,8 @@ def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, w
     scratch = np.empty_like(v), d, np.empty_like(v), np.empty_like(lam), q1, np.empty_like(lam)
     stored, n = 0, times.shape[0] - 1
     for k in range(n + 1 if last else n):
+        if 0 < k < n and flag[0] != 0:
+            return CONVERGED, k, stored
         status = _solve_step(times[k], h, q, v, a, lam, scratch, tol, max_iter, model, work, counts)
         if status != CONVERGED:
             return status, k, stored

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arguments import is_finite, is_integer
 from ..compiled import compiled
+from ..interrupts import signals
 from ..status import Statistics, Status
 from ..steps import StepWatch, hermite_step
 from ..stopwatch import Stopwatch
@@ -166,13 +167,12 @@ class _Run:
         m, end = self.method, self.done + n
         status, done, stored = m.advance(
             self.grid.times(self.done, end), h, self.every, self.done % self.every, end == self.grid.n, self.q, self.v, self.a, self.lam,
-            m.tol, m.max_iter, self.model, self.work, self.counts, *out)
+            m.tol, m.max_iter, self.model, self.work, self.counts, *out, signals.flag)
         # the start stays as it was given: the accelerations of the first step lead from the exact velocity to that of the method
         skip = 1 if m.stores_start and self.done == 0 else 0
         self.stored.append([x[skip:stored].copy() for x in out])
         self.done += done
-        if status != CONVERGED:
-            self.system.callbacks.raise_pending()
+        self.system.callbacks.check()
         return status
 
     def _settle(self):

@@ -187,9 +187,8 @@ class _Run:
                     self.message = "a terminal event has been passed"
                     break
                 self._check_number()
-        except (_Failure, AssemblyError) as failure:
-            status = getattr(failure, "status", Status.PROJECTION_FAILED)
-            self._fail(status, f"{failure} after the step from t = {self.state.t:.9g}; the solution up to there is kept")
+        except _Failure as failure:
+            self._fail(failure.status, f"{failure} after the step from t = {self.state.t:.9g}; the solution up to there is kept")
         return self._trajectory(watch.seconds)
 
     def _again(self, advance):
@@ -325,7 +324,13 @@ class _Run:
 
     def _consistent(self, t, q, v):
         """Accelerations and multipliers of the equations of motion."""
-        return accelerations(self.projection.system, t, q, v)[:2]
+        system = self.projection.system
+        try:
+            return accelerations(system, t, q, v)[:2]
+        except AssemblyError as error:
+            if system.callbacks.has_raised(error):
+                raise
+            raise _Failure(Status.PROJECTION_FAILED, str(error)) from error
 
     def _store(self, piece, k):
         """A state of the method at a time wanted, projected; the run does not go on from there."""

@@ -9,6 +9,7 @@ central differences otherwise (see `c_functions`).
 """
 
 import ctypes
+import weakref
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
@@ -19,6 +20,7 @@ from numba.core import config
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
+from ..interrupts import signals
 from . import c_functions
 from .layout import FRAME
 
@@ -119,29 +121,47 @@ def plain(function):
 
 
 class Callbacks:
-    """The user functions of one system: keeps them alive, and keeps the exception one of them has raised."""
+    """The user functions of one system: keeps them alive, and keeps the exception one of them has raised.
+
+    Attributes
+    ----------
+    pending : BaseException or None
+        What one of them has raised, to be raised again once compiled code has returned.
+    """
 
     def __init__(self):
-        self.pending = None
+        self.pending, self._raised = None, _nobody
         self._alive = []
         self._replays = []
 
     def check(self):
-        """Re-raise what a user function has raised, if any; quick where there is nothing to look at."""
+        """Re-raise what a user function has raised, or an interrupt, if any; quick where there is nothing to look at."""
         if self.pending is not None or self._replays:
             self.raise_pending()
+        signals.check()
 
     def raise_pending(self):
         """Re-raise what a user function raised inside a kernel, unchanged."""
         try:
             for replay in self._replays:
                 replay()
-        except BaseException:
+        except BaseException as error:
+            self._raised = _reference(error)
             self.forget()  # one is told; what others have raised in the same evaluations must not come up in later ones
             raise
         if self.pending is not None:
-            error, self.pending = self.pending, None
-            raise error
+            kept, self.pending = self.pending, None
+            self._raised = _reference(kept)
+            try:
+                raise kept
+            finally:
+                del kept  # a cycle with its own traceback would keep the solver
+        if signals.waiting:
+            signals.check()
+
+    def has_raised(self, error) -> bool:
+        """Whether an exception is the last one that came from a user function, whatever its class."""
+        return self._raised() is error
 
     def forget(self):
         """Drop what user functions have raised."""
@@ -184,11 +204,7 @@ class Callbacks:
 
         def guarded(t, at, k, out, is_complex):
             result = view(out, 6 * k, is_complex).reshape(k, 6)
-            try:
-                result[:] = c_functions.wrench(function, t, view(at, FRAME * k, is_complex).reshape(k, FRAME))
-            except BaseException as error:
-                self._keep(error)
-                result[:] = np.nan
+            result[:] = self.called(c_functions.wrench, function, t, view(at, FRAME * k, is_complex).reshape(k, FRAME))
 
         return self._export(_FORCE(guarded))
 
@@ -198,23 +214,24 @@ class Callbacks:
             return self._adopt(c_functions.system(functions))
 
         def guarded(what, t, q, v, lam, out, is_complex):
-            try:
-                functions.evaluate(what, t, q, v, lam, out, bool(is_complex))
-            except BaseException as error:
-                self._keep(error)
+            functions.spoil(what, out, bool(is_complex))  # stays so if the user's function raises
+            self.called(functions.evaluate, what, t, q, v, lam, out, bool(is_complex))
 
         return self._export(_SYSTEM(guarded))
 
     def _number(self, function, *args):
-        try:
-            return float(function(*args))
-        except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
-            self._keep(error)
-            return float("nan")
+        return self.called(_float, function, *args)
 
-    def _keep(self, error):
-        if self.pending is None:
+    def called(self, function, *args):
+        """What a function returns; NaN if it raises, if another one has raised before, or if the run is to be interrupted."""
+        if self.pending is not None:
+            return np.nan
+        result, error = signals.guarded(function, *args)
+        if error is None:
+            return result
+        if not signals.raises_again(error):
             self.pending = error
+        return np.nan
 
     def _export(self, pointer):
         self._alive.append(pointer)
@@ -225,6 +242,22 @@ class Callbacks:
         if c_function.replay not in self._replays:
             self._replays.append(c_function.replay)
         return c_function.address
+
+
+def _nobody():
+    return None
+
+
+def _reference(error):
+    """A weak reference: a strong one would keep the solver alive. Built-in exceptions cannot have one, nor be those of this package."""
+    try:
+        return weakref.ref(error)
+    except TypeError:
+        return _nobody
+
+
+def _float(function, *args):
+    return float(function(*args))
 
 
 def _is_compiled(function):

@@ -205,11 +205,16 @@ class UserFunctions:
         n_in = self.nv if what in (lay.GAMMA, lay.FORCE, lay.QDOT, lay.RETRACT) else self.nq
         q, v = view(q, self.nq, is_complex), view(v, n_in, is_complex)
         lam = view(lam, self.nc, is_complex) if what == lay.FORCE else None
+        self._target(what, out, is_complex)[:] = self.call(what, t, q.copy(), v.copy(), lam if lam is None else lam.copy())
+
+    def spoil(self, what, out, is_complex):
+        """NaN in the place of the result."""
+        self._target(what, out, is_complex)[:] = np.nan
+
+    def _target(self, what, out, is_complex):
         size = {lay.PHI: self.nc, lay.NU: self.nc, lay.GAMMA: self.nc, lay.PHI_Q: self.nc * self.nv, lay.MASS: self.nv**2,
                 lay.QDOT: self.nq, lay.RETRACT: self.nq}.get(what, self.nv)
-        target = view(out, size, is_complex)
-        target[:] = np.nan  # stays so if the user's function raises
-        target[:] = self.call(what, t, q.copy(), v.copy(), lam if lam is None else lam.copy())  # user functions cannot change the state
+        return view(out, size, is_complex)
 
 
 def tables_from_functions(callbacks, **functions):

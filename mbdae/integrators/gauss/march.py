@@ -14,8 +14,8 @@ from .stages import finish, guess, put, put_rows
 
 @compiled
 def march(t0, h, begin, n, every, is_last, state, target, keeps_initial, stages, previous, buffers, tableau, options, control, counts,
-          tools, projection, out):
-    """Steps number `begin` to `n` from the time `t0`; `state = (q, v, a, lam)` is the last one.
+          tools, projection, out, flag):
+    """Steps number `begin` to `n` from the time `t0`, fewer if `flag` is set; `state = (q, v, a, lam)` is the last one.
 
     Those whose number is a multiple of `every` are stored in `out`, and the last one if `is_last`. `previous` are accelerations and
     multipliers in the stages of the step before. `projection` is `(levels, project, own, metrics, room)`. Returns `(code, done, stored,
@@ -26,6 +26,8 @@ def march(t0, h, begin, n, every, is_last, state, target, keeps_initial, stages,
     q, v, a, lam = np.empty_like(state[0]), np.empty_like(state[1]), np.empty_like(state[2]), np.empty_like(state[3])
     first, stored, none = (np.empty_like(stages[2]), np.empty_like(stages[3])), 0, np.zeros_like(state[1])
     for k in range(begin, n):
+        if k > begin and flag[0] != 0:
+            return GOOD, k - begin, stored, target
         t, end = t0 + k * h, t0 + (k + 1) * h
         guess(h * control[RATIO], state, stages, previous, tableau)
         put_rows(stages[2], first[0])

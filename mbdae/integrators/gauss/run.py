@@ -7,6 +7,7 @@ from numba.core import config
 
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.fault import near_singular, singular_ahead
+from ...interrupts import signals
 from ...status import Statistics, Status
 from ...steps import Step, StepWatch, split_state
 from ...stopwatch import Stopwatch
@@ -138,7 +139,7 @@ class Run:
         m, p = self.method, self.projector
         code, done, stored, self.target = march(
             t0, h, begin, end, every, is_last, self.state, self.target, p.keeps == INITIAL, self.stages, self.previous, self.buffers,
-            self.tableau, (m.tol, m.max_iter), self.control, self.counts, self.tools, self.projection, out)
+            self.tableau, (m.tol, m.max_iter), self.control, self.counts, self.tools, self.projection, out, signals.flag)
         self.system.callbacks.check()
         self.done, self.steps = self.done + done, self.steps + done
         if stored:
@@ -149,7 +150,7 @@ class Run:
         if code != GOOD:
             self._fail(code, t0 + (begin + done) * h, h)
         elif self.progress is not None:
-            self.progress(t0 + end * h)
+            self.progress(t0 + (begin + done) * h)
         return code == GOOD
 
     def _bring_in_the_matrix(self):

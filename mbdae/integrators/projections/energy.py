@@ -94,17 +94,18 @@ class EnergyFunction:
     def _guarded(self, t, state, what, out, _):
         s, out = self._system, view(out, 3 + 2 * self._system.nv)
         q, v, a = np.split(view(state, s.nq + 2 * s.nv), [s.nq, s.nq + s.nv])
-        try:
-            out[:] = np.nan
-            if what == RATE:
-                out[:3] = self._rate(t, q, v, a)
-                return
-            out[0] = self._value(t, q, v)
-            if what == DERIVATIVES:
-                out[1:1 + s.nv] = [self._slope(t, q, v, s.qdot(q, e, t), 0.0 * v) for e in np.eye(s.nv)]
-                out[1 + s.nv:1 + 2 * s.nv] = [self._slope(t, q, v, 0.0 * q, e) for e in np.eye(s.nv)]
-        except BaseException as error:  # KeyboardInterrupt too: it must reach the caller
-            s.callbacks.pending = s.callbacks.pending or error
+        out[:] = np.nan
+        s.callbacks.called(self._evaluate, t, q, v, a, what, out)
+
+    def _evaluate(self, t, q, v, a, what, out):
+        s = self._system
+        if what == RATE:
+            out[:3] = self._rate(t, q, v, a)
+            return
+        out[0] = self._value(t, q, v)
+        if what == DERIVATIVES:
+            out[1:1 + s.nv] = [self._slope(t, q, v, s.qdot(q, e, t), 0.0 * v) for e in np.eye(s.nv)]
+            out[1 + s.nv:1 + 2 * s.nv] = [self._slope(t, q, v, 0.0 * q, e) for e in np.eye(s.nv)]
 
     def _value(self, t, q, v):
         value = self._function(t, np.array(q), np.array(v))  # it cannot change the state

@@ -11,12 +11,14 @@ from ...charts.fault import ChartError, explain, near_singular
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
+from ...interrupts import signals
 from ...status import Statistics, Status
 from ...steps import Step, StepWatch, split_state
 from ...stopwatch import Stopwatch
 from ...support import FORMS, Settings, supported
 from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
+from ..resolution import step_below_rounding, tolerances_below_rounding
 from . import march as m
 from .attempts import SDIRK_FIRST_ORDER
 from .rosenbrock_tableau import ROSENBROCK_NYSTROM_4
@@ -43,7 +45,8 @@ from .step import (
 
 FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "Newton's method does not converge"),
           SINGULAR_MATRIX: (Status.NEWTON_FAILED, "the matrix of Newton's method is singular"),
-          ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails")}
+          ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails"),
+          m.STALLED: (Status.STEP_TOO_SMALL, "the step does not move the time any more")}
 ROOM = 256  # states between two looks at the user
 _ELSEWHERE = "it integrates in independent coordinates; 'partition' and 'tangent' are such forms"
 SUPPORT = {form: _ELSEWHERE for form in FORMS} | {form: Settings(scaling="none", linear_solver="reduced matrix, dense")
@@ -136,6 +139,7 @@ class _Run:
         try:
             self._centre()
             self._keep_start()
+            self._choose_first_step()
             self._advance(0)  # compiles, if it must, before the clock starts
             watch = Stopwatch()
             self._carry_out()
@@ -156,12 +160,24 @@ class _Run:
         self.control[m.FIRST], self.control[m.JACOBIAN_AGE], self.control[m.DIRTY] = self.chart.first, -1.0, 1.0
 
     def _keep_start(self):
-        self.control[m.ETA], self.control[m.LARGEST] = 1.0, self.method.max_step
-        self.control[m.H] = self.method.fixed_step or self.method.first_step or self._first_step()
         now = [self.t] if self.by_steps else self.wanted[:1][self.wanted[:1] == self.t]
         if len(now):
             self.rows.append(tuple(np.array([x]) for x in (self.t, *self.start[3:])))
             self.control[m.WANTED] = 0 if self.by_steps else 1
+
+    def _choose_first_step(self):
+        self._check_size()
+        self.control[m.ETA], self.control[m.LARGEST] = 1.0, self.method.max_step
+        self.control[m.H] = self.method.fixed_step or self.method.first_step or self._first_step()
+
+    def _check_size(self):
+        """Whether the step, or the tolerances that choose it, are not too small for any run."""
+        if self.method.fixed_step:
+            reason = step_below_rounding(self.method.fixed_step, self.t, self.t_end)
+        else:
+            reason = tolerances_below_rounding(*self.start[3:5], self.rtol, self.atol)
+        if reason:
+            raise ChartError(Status.STEP_TOO_SMALL, reason)
 
     def _first_step(self):
         """A step in which the motion changes by little, and its second derivative by less than the tolerance."""
@@ -171,7 +187,7 @@ class _Run:
         weigh(self.start, self.start, self.rtol, self.atol, self.weights)
         large = np.sqrt((np.sum((q * self.weights[0]) ** 2) + np.sum((v * self.weights[1]) ** 2)) / (len(q) + len(v)))
         speed = size(zd, x, self.near, q, model)
-        h = min(1e-2 * large / speed if speed > 0.0 else np.inf, 1e-2 * abs(span)) or 1e-6 * abs(span)
+        h = min(1e-2 * large / speed if speed > 0.0 else np.inf, 1e-2 * abs(span)) or 1e-6 * abs(span) or abs(span)
         y, w = self.trial[3], np.zeros_like(x)
         y[:] = q
         step = np.copysign(h, span)
@@ -243,7 +259,7 @@ class _Run:
         tolerances = self.rtol, self.atol, 1.0 / (method.error_order + 1.0)
         code, self.t = m.march(method.kind, options, self.t, self.t_end, tolerances, self.control, self.counts, self.start, self.trial,
                                self.near, self.stages, self.error, TABLEAUS[method.kind], self.tools,
-                               DERIVATIVES[method.jacobian], self.scratch, self.wanted, float(self.every), most, out)
+                               DERIVATIVES[method.jacobian], self.scratch, self.wanted, float(self.every), most, out, signals.flag)
         stored = self.counts[STORED]
         if stored:
             self.rows.append(tuple(x[:stored] for x in out))

@@ -27,6 +27,7 @@ from .step import (
 )
 
 ARRIVED, PAUSED, WORN_OUT, FAILED = range(4)
+STALLED = 110  # the fault of a step that does not move the time
 H, ETA, FIRST, LARGEST, FAULT, JACOBIAN_AGE, DIRTY, PHASE, WANTED, AFTER_REJECTION, CONTROL = range(11)
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
@@ -36,8 +37,9 @@ STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
 
 @compiled
 def march(method, options, t, t_end, tolerances, control, counts, start, trial, near, stages, error, tableaus, tools, derive, scratch,
-          wanted, every, most, out):
-    """Steps until the end, until `most` of them are done or the room for output is used up, until the chart is worn or a step fails.
+          wanted, every, most, out, flag):
+    """Steps until the end, until `most` of them are done, the room for output is used up or `flag` is set, until the chart is worn or a
+    step fails.
 
     `options` are `(filtered, fixed, rheonomic, extra)`, the last of them evaluations that derivatives take, `tolerances` `(rtol, atol,
     exponent)`, the last of the error for the new step size; `derive` is one of the kernels `DERIVATIVES`. Returns `(code, t)`; `start` is
@@ -45,18 +47,22 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
     """
     filtered, fixed, rheonomic, extra = options
     rtol, atol, _ = tolerances
-    direction, done, n = (1.0 if t_end > t else -1.0), 0, start[0].shape[0]
+    direction, done, n, tried = (1.0 if t_end > t else -1.0), 0, start[0].shape[0], False
     smallest = 1e-15 * max(abs(t), abs(t_end))
     counts[STORED] = 0
     while True:
-        if done == most or (wanted.shape[0] == 0 and counts[STORED] == out[0].shape[0]):
+        if done == most or (wanted.shape[0] == 0 and counts[STORED] == out[0].shape[0]) or (tried and flag[0] != 0):
             return PAUSED, t
+        tried = True
         rest = t_end - t
         h = direction * min(abs(control[H]), control[LARGEST])
         last = abs(h) * STRETCH >= abs(rest)
         if last:
             h = rest
         end = t_end if last else t + h
+        if end == t:
+            control[FAULT] = STALLED
+            return FAILED, t
         weigh(start, start, rtol, atol, near[5])
         _go_back(t, start, tools, control)
         if control[JACOBIAN_AGE] < 0.0:
@@ -133,7 +139,7 @@ def _give_up(fixed, factor, h, smallest, status, control, counts):
     if fixed:
         return not old
     control[H] = abs(h) * factor
-    return control[H] < smallest
+    return not control[H] > smallest  # nor if it is not finite
 
 
 @compiled

@@ -12,12 +12,14 @@ from ...charts.condition import WORN
 from ...charts.fault import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
+from ...interrupts import signals
 from ...status import Statistics, Status
 from ...steps import StepWatch, hermite_step
 from ...stopwatch import Stopwatch
 from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..one_step import interpolated
+from ..resolution import step_below_rounding, tolerances_below_rounding
 from . import march as m
 from .formula import Formula
 from .newton import matrix_for
@@ -26,7 +28,8 @@ from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS,
 SHOWN = ("alpha", "beta", "rho_inf", "level", "basis")  # in labels, where they are not the default
 ROOM = 256  # steps between two looks at the user
 FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "the iteration for the accelerations does not converge"),
-          ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails")}
+          ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails"),
+          m.STALLED: (Status.STEP_TOO_SMALL, "the step does not move the time any more")}
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,16 @@ class _Run:
             self.rows.append(tuple(np.array([x]) for x in (self.t, *self.start[:3], self.start[4])))
         return self._trajectory(watch.seconds)
 
+    def _below_rounding(self):
+        """Why the step, or the tolerances that choose it, are too small for any run; empty if they are not."""
+        if not self.method.adaptive:
+            return step_below_rounding(self.method.h, self.t, self.t_end)
+        return tolerances_below_rounding(*self.start[:2], *self.tolerances)
+
     def _carry_out(self, progress, until):
+        if reason := self._below_rounding():
+            self._fail(Status.STEP_TOO_SMALL, reason)
+            return
         while True:
             before = self._state() if until is not None else None
             code = self._advance(1 if until is not None else ROOM)
@@ -203,7 +215,7 @@ class _Run:
         code, self.t = m.march(method.kind, (f.beta, f.gamma, f.alpha_m, f.alpha_f), (method.adaptive, method.tol, method.max_iter),
                                self.t, self.t_end, self.tolerances, self.control, self.counts, self.start, self.new, self.back,
                                self.scratch, self.matrix, self.derivatives, self.model, self.work, DERIVATIVES["exact"],
-                               self.every, most, out)
+                               self.every, most, out, signals.flag)
         stored = self.counts[m.STORED]
         if stored:
             self.rows.append(tuple(x[:stored] for x in out))

@@ -31,6 +31,7 @@ from .step import (
 )
 
 ARRIVED, PAUSED, FAILED, NEEDS_CHART = range(4)
+STALLED = 110  # the fault of a step that does not move the time
 # what is kept between two calls
 H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN, STEPWISE, CONTROL = range(14)
 STEPS, REJECTED_ERROR, REJECTED_NEWTON, STORED, COUNTERS = range(5, 10)  # the first five are those of a step
@@ -46,17 +47,18 @@ STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
 
 @compiled
 def march(kind, coefficients, options, t, t_end, tolerances, control, counts, start, new, back, scratch, matrix, chart, model, work, derive,
-          every, most, out):
-    """Steps until the end, until `most` of them are done, until a chart is needed or a step fails.
+          every, most, out, flag):
+    """Steps until the end, until `most` of them are done or `flag` is set, until a chart is needed or a step fails.
 
     `options` are `(adaptive, tol, max_iter)`, `back` the accelerations before those of `start`, which are `control[BACK]` old (at first the
     same), `chart` `(store, scratch of the derivatives, their rows)`. Returns `(code, t)`; `start` is then the state at `t`.
     """
     adaptive, tol, max_iter = options
-    direction, done, n = 1.0 if t_end > t else -1.0, 0, matrix[1].shape[0]
+    direction, done, n, tried = 1.0 if t_end > t else -1.0, 0, matrix[1].shape[0], False
     smallest = 1e-14 * max(abs(t), abs(t_end))
     counts[STORED] = 0
-    while done < most:
+    while done < most and not (tried and flag[0] != 0):
+        tried = True
         if control[WISHED] > 0.0:
             control[FAULT] = CHART_LOST if n == 0 else _renew(t, start, matrix, chart, model, work, derive, control, counts)
             if control[FAULT] != GOOD:
@@ -67,6 +69,9 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
         rest = t_end - t
         last = control[H] * STRETCH >= abs(rest) if adaptive else control[H] * (1.0 + 1e-9) >= abs(rest)
         h = rest if last and (adaptive or abs(rest) < control[H] * (1.0 - 1e-9)) else direction * control[H]
+        if t + h == t and not last:
+            control[FAULT] = STALLED
+            return FAILED, t
         shortened = abs(h) < control[H] * (1.0 - SAME) and not adaptive
         _begin(h, coefficients, counts[STEPS] == 0 and not adaptive, start, back, new, matrix, control)
         if shortened and kind == POSITION:
@@ -276,7 +281,7 @@ def _give_up(adaptive, status, factor, h, smallest, control, counts):
     if not adaptive:
         return exhausted
     control[H] = abs(h) * factor
-    return control[H] < smallest
+    return not control[H] > smallest  # nor if it is not finite
 
 
 @compiled
