@@ -201,8 +201,9 @@ def test_the_standard_output_is_given_back(fragile, capfd):
 @pytest.mark.parametrize(("options", "culprit"), [
     ({"solver": "KINSOL"}, "solver must be one of IDA, .*got 'KINSOL'"), ({"jacobian": "sparse"}, "jacobian must be .*'sparse'"),
     ({"max_order": 6}, "max_order of IDA must be one of 1 to 5, got 6"), ({"solver": "Dopri5", "max_order": 3}, "Dopri5 has no max_order"),
-    ({"solver": "GLIMDA", "max_order": 0}, "1 to 3, got 0"), ({"first_step": -1.0}, "first_step and max_step"),
-    ({"max_step": -1.0}, "first_step and max_step"), ({"solver": "LSODAR", "first_step": 1e-3}, "LSODAR chooses its first step"),
+    ({"solver": "GLIMDA", "max_order": 0}, "1 to 3, got 0"), ({"first_step": -1.0}, "first_step must be finite and not negative"),
+    ({"max_step": -1.0}, "max_step must be finite and not negative"),
+    ({"solver": "LSODAR", "first_step": 1e-3}, "LSODAR chooses its first step"),
     ({"solver": "RungeKutta34", "max_step": 1e-3}, "RungeKutta34 has no max_step"), ({"max_steps": 0}, "max_steps must be at least 1")])
 def test_bad_options_are_refused(options, culprit):
     with pytest.raises(ValueError, match=culprit):

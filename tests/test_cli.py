@@ -63,8 +63,8 @@ def test_list(capsys):
 
 
 def test_list_is_quick_for_it_assembles_nothing(capsys, monkeypatch):
-    monkeypatch.setattr("mbdae.system.system.assemble", None)
-    monkeypatch.setattr("mbdae.system.system.dependent_rows", None)
+    monkeypatch.setattr("mbdae.system.system.start_at", None)
+    monkeypatch.setattr("mbdae.system.system.find_redundancy", None)
     assert main(["list"]) == 0
     assert " flexible-slider-crank " in capsys.readouterr().out
 

@@ -294,7 +294,7 @@ def made_consistent(s, times):
     """States at the times, integrated and made consistent again every tenth of a second."""
     x = mbdae.assemble(s)
     for t_end in times:
-        while x.t < t_end:
+        while t_end - x.t > 1e-12:
             t = min(x.t + 0.1, t_end)
             part = solved(s, SolveIvp("DOP853"), [t], state=x, rtol=1e-13, atol=1e-15)
             x = mbdae.assemble(s, t, part.q[0], part.v[0])

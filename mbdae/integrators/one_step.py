@@ -20,7 +20,7 @@ CONVERGED, DIVERGED, NOT_FINITE, STALLED, UNSETTLED = range(5)
 _STATUS = {DIVERGED: Status.NEWTON_FAILED, NOT_FINITE: Status.NOT_FINITE, STALLED: Status.STEP_TOO_SMALL,
            UNSETTLED: Status.NEWTON_FAILED}
 _REASON = {DIVERGED: "Newton's method did not converge in {max_iter} iterations", NOT_FINITE: "a residual is not finite",
-           STALLED: "steps of h = {h:g} are lost in the rounding of the time",
+           STALLED: "steps of h = {h:g} do not move the time",
            UNSETTLED: "accelerations and multipliers of the last, shorter step are not found"}
 ITERATIONS, MATRICES, COUNTERS = range(3)  # what is counted: Newton's iterations, matrices that were formed and factorised
 CHUNK_SECONDS = 0.2

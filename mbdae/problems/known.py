@@ -133,10 +133,11 @@ class Known:
             places.append(place[keep])
             sources.append(at[keep])
             signs.append(np.full(keep.sum(), 0.0 if piece == "0" else -1.0 if piece.startswith("-") else 1.0))
-        for rows, columns in p.regularised_entries(matrix):
-            places.append(lookup(rows, columns))
-            sources.append(self._at["NN"] + np.arange(len(rows)))
-            signs.append(-np.ones(len(rows)))
+        for kind in ("y", "yd"):
+            for rows, columns in p.regularised_entries(kind):
+                places.append(lookup(rows, columns))
+                sources.append(self._at["NN"] + np.arange(len(rows)))
+                signs.append(np.full(len(rows), -1.0 if kind == matrix else 0.0))
         return tuple(np.concatenate([np.zeros(0, kind), *parts]) for kind, parts in
                      ((np.int64, places), (np.int64, sources), (float, signs)))
 

@@ -55,7 +55,7 @@ def not_finite(system, trajectory, t_end):
         return None
     t, q, v, a = (x[-1] for x in (trajectory.t, trajectory.q, trajectory.v, trajectory.a))
     rest = t_end - t
-    last = 2.0 * abs(t - trajectory.t[-2]) if len(trajectory.t) > 1 else SHARE * abs(rest)
+    last = max(2.0 * abs(t - trajectory.t[-2]) if len(trajectory.t) > 1 else 0.0, SHARE * abs(rest))  # steps may have been cut to nothing
     ahead = np.copysign(min(abs(rest), last), rest)
     look = _look_at_functions if system.mechanism is None else _look_at_mechanism(system)
     with np.errstate(all="ignore"):

@@ -79,10 +79,17 @@ def minimise(model, work, lam):
 
 @compiled
 def solve_reduced(model, work, rhs, out):
-    """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`.
+    """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`. The pseudo-inverse where equations are redundant."""
+    _solve_kept(model, work, rhs, out)
+    minimise(model, work, out)
+
+
+@compiled
+def _solve_kept(model, work, rhs, out):
+    """`out = B^-1 rhs` in the rows that are kept, zero in the others.
 
     Where equations are redundant `B out` is the projection of `rhs` onto the range of `B`, so that all equations share what contradicts
-    itself in `rhs`; `out` is zero in rows that are left out.
+    itself in `rhs`.
     """
     env, inverse, y = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG), part(model, work, lay.W_C2)
     if count(model, lay.DEPENDENT):
@@ -115,7 +122,7 @@ def solve(model, work, b, c, x, lam):
     for k in range(r.shape[0]):
         r[k] = -c[k]
     add_times(W, y, model, r)
-    solve_reduced(model, work, r, lam)
+    _solve_kept(model, work, r, lam)
     for k in range(r.shape[0]):
         r[k] = -lam[k]
     add_transposed(W, r, model, y)

@@ -14,7 +14,7 @@ from ..compiled import compiled, matrix
 from . import layout as lay
 from .factorisation import solve_factorised
 from .layout import DEPENDENT_T, SEGMENT_T, count, header, part, table
-from .sparse import add_transposed, fill, times
+from .sparse import add_transposed, fill, half_solve, times
 
 MAX_ENTRY = 10.0  # of a null vector, in multiples of the row left out, beyond which other rows are left out
 MARGIN = 4.0  # the same, relative to the largest entry right after the choice
@@ -32,15 +32,17 @@ def vectors(model, work):
 def form(model, work):
     """Null vectors for the rows left out, from the factors of the others; returns their largest entry, see `_largest_entry`."""
     N, dependent = vectors(model, work), table(model, lay.DEPENDENT, DEPENDENT_T)
-    W, v, r = part(model, work, lay.W_W), part(model, work, lay.W_V1), part(model, work, lay.W_C1)
+    G, L, W = part(model, work, lay.W_G), part(model, work, lay.W_MINV), part(model, work, lay.W_W)
+    v, r = part(model, work, lay.W_V1), part(model, work, lay.W_C1)
     for k in range(N.shape[0]):
         n = N[k]
         fill(n, 0.0)
         n[dependent[k]["row"]] = 1.0
         for _ in range(REFINEMENTS):
-            # n -= B_kk^-1 W (W^T n)
+            # n -= B_kk^-1 W (L Phi_q^T n), as W^T = L Phi_q^T has been rounded
             fill(v, 0.0)
-            add_transposed(W, n, model, v)
+            add_transposed(G, n, model, v)
+            half_solve(L, v, model, v)
             times(W, v, model, r)
             _solve_kept(model, work, r)
             for i in range(n.shape[0]):

@@ -70,7 +70,7 @@ class Run:
             self._keep(self.t0, self.state)
         if not self.grid.moves:
             self.status = Status.STEP_TOO_SMALL
-            self.message = f"steps of h = {self.method.h:g} are lost in the rounding of the time; the start is kept"
+            self.message = f"steps of h = {self.method.h:g} do not move the time; the start is kept"
         elif t_eval is None:
             if self._advance(self.whole, self.every, self.grid.is_even):
                 self._last_step(1)

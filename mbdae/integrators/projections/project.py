@@ -124,7 +124,10 @@ def _multipliers(t, q, v, lam, vectors, model, work, counts):
     """The multipliers of the equations of motion at `(q, v)`, for factors that belong to `q` up to rounding."""
     a = vectors[2]
     counts[SOLVES] += 1
-    return motion.accelerations(t, q, v, a, lam, model, work)
+    status = motion.accelerations(t, q, v, a, lam, model, work)
+    if lay.count(model, lay.DEPENDENT):  # a null space of positions nearby is not quite free of forces
+        motion.polish(t, q, v, a, lam, model, work)
+    return status
 
 
 @compiled
