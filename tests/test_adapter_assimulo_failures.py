@@ -111,9 +111,10 @@ def test_values_that_are_not_finite_end_the_run_with_what_was_computed(fragile, 
 
 
 def test_messages_of_the_solver_are_those_of_the_solution(fragile):
-    """What Fortran prints when it gives up is not lost."""
-    for name, told in (("Radau5ODE", "EXIT OF RADAU5"), ("Dopri5", "EXIT OF DOPRI5"), ("RodasODE", "EXIT OF RODAS")):
-        assert told in mbdae.solve(fragile, Assimulo(name), (0.0, 0.2)).message
+    """What Fortran prints when it gives up is not lost; Radau5ODE and Dopri5 are ended before they do."""
+    assert "EXIT OF RODAS" in mbdae.solve(fragile, Assimulo("RodasODE"), (0.0, 0.2)).message
+    for name in ("Radau5ODE", "Dopri5"):
+        assert "the law of TSDA 'band 2' between 'ground' and 'upper' is nan" in mbdae.solve(fragile, Assimulo(name), (0.0, 0.2)).message
     drive = mbdae.CoordinateDriver("pull", "ground", "p", mbdae.Polynomial((0.6, 1.0)), (1, 0, 0))
     m = mbdae.Mechanism("dead point", [mbdae.Particle("p", 1.0, (0.6, 0.8, 0))],
                         [mbdae.Rod("rod", "ground", "p"), mbdae.CD("plane", "ground", "p", (0, 0, 1))], [drive])
