@@ -29,8 +29,11 @@ def check_order(target: object, method: object, t_span: object) -> None:
             raise ValueError(f"solve: the {what} must be an object, not the name {value!r}; {REMEDIES[what].format(value)}")
 
 
-def warn_of_tolerance(rtol: float, frames: int = 3) -> None:
-    """Warn of a relative tolerance below the rounding of the numbers, or one that allows errors as large as the values."""
+def warn_of_tolerance(rtol: float, frames: int = 4) -> None:
+    """Warn of a relative tolerance below the rounding of the numbers, or one that allows errors as large as the values.
+
+    The warning names the line of the user's call, `frames` levels up: this function, `solve`, what holds back Ctrl-C around it, the call.
+    """
     if rtol < EPSILON:
         warnings.warn(f"rtol = {rtol:g} is below the rounding of double precision ({EPSILON:.2g}): only atol counts", stacklevel=frames)
     elif rtol >= 1.0:

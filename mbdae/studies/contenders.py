@@ -12,6 +12,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from ..compiled import compiled
+from ..system import evaluate as ev
 from ..system import kkt
 from ..system import layout as lay
 from ..system.factorisation import factorise
@@ -41,8 +42,8 @@ class Prepared:
 
 def ours(system, q, b, c):
     """`M x + Phi_q^T lam = b`, `Phi_q x = c` from the values of `Phi_q` at `q`; the solution is `(x, lam)`."""
-    system.solve_kkt(0.0, q, b, c)
-    model, work, x = system.model, system._work.copy(), np.empty(system.nv + system.nc)
+    model, work, x = system.model, system.workspace(), np.empty(system.nv + system.nc)
+    ev.solve_kkt(0.0, q, b, c, model, work)
     return Prepared(lambda repeats: _solve(repeats, model, work, b, c, x[:system.nv], x[system.nv:]), lambda repeats: None, x)
 
 
@@ -55,8 +56,8 @@ def _solve(repeats, model, work, b, c, x, lam):
 
 def ours_reduced(system, q, b):
     """`B lam = b` from the reduced matrix at `q` in its envelope."""
-    system.solve_kkt(0.0, q, np.zeros(system.nv), b)
-    model, work, x = system.model, system._work.copy(), np.empty(system.nc)
+    model, work, x = system.model, system.workspace(), np.empty(system.nc)
+    ev.solve_kkt(0.0, q, np.zeros(system.nv), b, model, work)
     env = part(model, work, lay.W_ENV)
     kkt.reduced_matrix(part(model, work, lay.W_W), table(model, lay.PAIR, PAIR_T), env)
     entries = env.copy()
