@@ -11,6 +11,7 @@ from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
+from .rank import with_minimal_norm
 from .restarts import integrate_in_charts
 from .solution import Solution
 from .status import Status
@@ -93,6 +94,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
         else:
             trajectory = method.integrate(problem, start, t_end, **options)
     _name_what_is_not_finite(system, trajectory, t_end)
+    trajectory = with_minimal_norm(system, trajectory)
     name = "index3" if isinstance(problem, System) else problem.formulation
     solution = Solution(system, trajectory, method.label, name)
     if watch is not None:

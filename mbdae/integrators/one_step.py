@@ -12,7 +12,7 @@ from ..interrupts import signals
 from ..status import Statistics, Status
 from ..steps import StepWatch, hermite_step
 from ..stopwatch import Stopwatch
-from ..system.assembly import AssemblyError, accelerations, minimal_norm
+from ..system.assembly import AssemblyError, accelerations
 from ..trajectory import DenseOutput, Trajectory
 from .time_grid import time_grid
 
@@ -189,7 +189,6 @@ class _Run:
 
     def _trajectory(self, status, seconds):
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.stored))
-        lam = minimal_norm(self.system, t, q, lam)
         iterations, matrices = (int(self.counts[k]) for k in (ITERATIONS, MATRICES))
         statistics = Statistics(steps=self.done, rejected_error=0, rejected_newton=0, residuals=iterations, residuals_jacobian=0,
                                 jacobians=matrices, factorisations=matrices, solves=iterations, newton_iterations=iterations,

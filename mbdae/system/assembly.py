@@ -215,15 +215,6 @@ def least(system, t, q, lam):
     return lam - N @ (N.T @ lam)
 
 
-def minimal_norm(system, t, q, lam):
-    """Rows of multipliers, shape (n, nc), without their parts in the null space of `Phi_q^T`; the same array if nothing is redundant."""
-    if not len(system.dependent):
-        return lam
-    lam = np.ascontiguousarray(lam)
-    ev.minimise(t, q, lam, system.model, system.workspace())
-    return lam
-
-
 def redundant_rows(system):
     """Labels of the equations that the last factorisation found to follow from the ones before them."""
     head = system._header

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiled import compiled
-from . import dynamics, frames, kernels, kkt, sparse
+from . import dynamics, frames, kernels, kkt, null_space, sparse
 from . import layout as lay
 from .layout import BODY_T, SPRING_T, header, part, table
 from .loads import rsda, tsda
@@ -119,10 +119,23 @@ def solve_kkt(t, q, b, c, model, work):
 
 @compiled
 def minimise(t, q, lam, model, work):
-    """Rows of `lam` become the multipliers of minimal norm of the same constraint forces, at the times `t` and positions `q`."""
+    """Rows of `lam` become the multipliers of minimal norm of the same constraint forces, at the times `t` and positions `q`.
+
+    The null vectors come from `Phi_q Phi_q^T`, without the masses: where positions are off the constraints, so that there are small
+    singular values instead of zeros, they are the singular vectors of those. `work` has unit masses afterwards.
+
+    Returns `|Phi_q^T N|` for each row, relative to the longest row of `Phi_q`: zero as long as the equations are redundant.
+    """
+    rest = np.zeros(t.shape[0])
+    sparse.unit_mass(model, part(model, work, lay.W_MASS))
+    sparse.factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
     for k in range(t.shape[0]):
-        factor(t[k], q[k], model, work)
+        kernels.place(q[k], model, work)
+        kernels.phi_q(t[k], q[k], model, work, part(model, work, lay.W_G))
+        kkt.factor(model, work, False)
         kkt.minimise(model, work, lam[k])
+        rest[k] = null_space.remainder(model, work)
+    return rest
 
 
 @compiled

@@ -65,12 +65,8 @@ def _solve_kept(model, work, r):
 @compiled
 def _largest_entry(N, dependent, W, model, lengths):
     """`max |N_ki| |W_i| / |W_r|`: entries of the null vectors for rows of `W` scaled to length one; `lengths` is overwritten."""
-    segments, largest = table(model, lay.SEGMENT, SEGMENT_T), 0.0
-    fill(lengths, 0.0)
-    for i in range(segments.shape[0]):
-        s = segments[i]
-        for k in range(s["n"]):
-            lengths[s["row"]] += W[s["at"] + k].real ** 2
+    largest = 0.0
+    _square_lengths(W, model, lengths)
     for k in range(N.shape[0]):
         own = lengths[dependent[k]["row"]].real
         for i in range(N.shape[1]):
@@ -78,6 +74,17 @@ def _largest_entry(N, dependent, W, model, lengths):
             if not size <= largest:
                 largest = size
     return np.sqrt(largest)
+
+
+@compiled
+def _square_lengths(G, model, out):
+    """Squares of the lengths of the rows, of their real parts."""
+    segments = table(model, lay.SEGMENT, SEGMENT_T)
+    fill(out, 0.0)
+    for i in range(segments.shape[0]):
+        s = segments[i]
+        for k in range(s["n"]):
+            out[s["row"]] += G[s["at"] + k].real ** 2
 
 
 @compiled
@@ -110,6 +117,21 @@ def remove(model, work, lam):
     N = vectors(model, work)
     for k in range(N.shape[0]):
         _subtract(N[k], lam)
+
+
+@compiled
+def remainder(model, work):
+    """The largest `|Phi_q^T n|` of the null vectors, relative to the longest row of `Phi_q`; after `kkt.factor`."""
+    N, G, lengths, v = vectors(model, work), part(model, work, lay.W_G), part(model, work, lay.W_C1), part(model, work, lay.W_V1)
+    _square_lengths(G, model, lengths)
+    longest, largest = 0.0, 0.0
+    for i in range(lengths.shape[0]):
+        longest = max(longest, lengths[i].real)
+    for k in range(N.shape[0]):
+        fill(v, 0.0)
+        add_transposed(G, N[k], model, v)
+        largest = max(largest, _square(v))
+    return np.sqrt(largest / longest)
 
 
 @compiled

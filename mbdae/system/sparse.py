@@ -119,6 +119,17 @@ def mass_times(M, x, model, out):
 
 
 @compiled
+def unit_mass(model, M):
+    """`M` becomes the identity."""
+    blocks = table(model, lay.BLOCK, BLOCK_T)
+    fill(M, 0.0)
+    for b in range(blocks.shape[0]):
+        n, at = blocks[b]["n"], blocks[b]["at"]
+        for i in range(n):
+            M[at + (n + 1) * i] = 1.0
+
+
+@compiled
 def factor_mass(M, model, L):
     """`L` with `M^-1 = L^T L`, block by block: the inverse of the Cholesky factor. No conjugation, so it serves the complex step."""
     blocks = table(model, lay.BLOCK, BLOCK_T)

@@ -11,7 +11,6 @@ from ...interrupts import signals
 from ...status import Statistics, Status
 from ...steps import Step, StepWatch, split_state
 from ...stopwatch import Stopwatch
-from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..projections.project import INITIAL, NO_ENERGY, NO_VALUE, NOT_CONSERVED, PREPARE, PROJECT, Projector
 from ..time_grid import time_grid
@@ -233,5 +232,4 @@ class Run:
             newton_iterations=iterations, seconds=seconds)
         empty = tuple(np.zeros((0, *np.shape(x))) for x in (0.0, *self.state))
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
-        lam = minimal_norm(self.system, t, q, lam)
         return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)

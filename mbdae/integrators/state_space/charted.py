@@ -16,7 +16,6 @@ from ...status import Statistics, Status
 from ...steps import Step, StepWatch, split_state
 from ...stopwatch import Stopwatch
 from ...support import FORMS, Settings, supported
-from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..resolution import step_below_rounding, tolerances_below_rounding
 from . import march as m
@@ -297,7 +296,6 @@ class _Run:
             seconds=seconds)
         empty = tuple(np.zeros((0, *np.shape(x))) for x in (0.0, *self.start[3:]))
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
-        lam = minimal_norm(self.system, t, q, lam)
         return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
 
 

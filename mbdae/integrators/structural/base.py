@@ -16,7 +16,6 @@ from ...interrupts import signals
 from ...status import Statistics, Status
 from ...steps import StepWatch, hermite_step
 from ...stopwatch import Stopwatch
-from ...system.assembly import minimal_norm
 from ...trajectory import Trajectory
 from ..one_step import interpolated
 from ..resolution import step_below_rounding, tolerances_below_rounding
@@ -245,5 +244,4 @@ class _Run:
             residuals=int(c[EVALUATIONS]), residuals_jacobian=0, jacobians=int(c[JACOBIANS]), factorisations=int(c[FACTORISATIONS]),
             solves=int(c[SOLVES]), newton_iterations=int(c[ITERATIONS]), seconds=seconds)
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*self.rows))
-        lam = minimal_norm(self.system, t, q, lam)
         return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
