@@ -24,7 +24,7 @@ def assemble(target: Mechanism | System, t: float = 0.0, q: np.ndarray | None = 
     t : float
     q, v : array_like, shape (nq,) and (nv,), optional
         Guess; by default that of the mechanism's bodies. Velocities that are NaN are free, and those given beside them must not contradict
-        the constraints; a guess of all velocities may. Velocities given with the bodies must not contradict a driver.
+        the constraints; a guess of all velocities may. Velocities given with the bodies must not contradict joints or drivers.
 
     Returns
     -------

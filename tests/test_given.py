@@ -84,6 +84,7 @@ def test_unconstrained_bodies_keep_what_they_have():
     ({"omega": (0, 2, 1)}, r"pin 0\.[bc]", r"-?1"), ({"velocity": (0, 1, -1), "omega": (0, 2, None)}, r"pin 0\.y", "1"),
     ({"velocity": (1, None, None)}, r"pin 0\.x", "1"), ({"velocity": (0, 0, 0), "omega": (None, 2, None)}, r"pin 0\.z", "1"),
     ({"velocity": (None, None, -1e-6), "omega": (0, 3e-6, 0)}, r"pin 0\.z", "5e-07"),
+    ({"velocity": (0, 0, 0), "omega": (0, 2, 0)}, r"pin 0\.z", "1"),
 ])
 def test_contradictions_with_a_joint_are_named(velocities, row, rate):
     message = rf"rod: the velocities given with 'rod' contradict the constraint '{row}' at t = 0, .* at the rate {rate}; correct them"

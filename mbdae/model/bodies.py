@@ -2,7 +2,7 @@
 
 A body carries the user's guess of its initial state; `mbdae.assemble` makes it consistent. Velocities, or components of them, that are
 left out (`None`) are free: they follow from the given ones, which are kept, with the least kinetic energy that is possible. Given ones must
-not contradict a driver, nor a joint where others are left out; velocities that are all given are made consistent with the joints.
+not contradict a joint or a driver.
 """
 
 from dataclasses import dataclass
