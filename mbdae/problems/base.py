@@ -17,10 +17,7 @@ from ..system.null_space import vectors
 from ..system.system import System
 from .known import Known
 from .pattern import structure
-
-# change of a coordinate, relative to one and its size, with which the null space of redundant equations is renewed
-FAR = 0.3  # in any evaluation: to the solver the Jacobian then looks out of date
-NEAR = 0.02  # together with the Jacobian
+from .regularisation import regularisation_weight
 
 
 class Problem:
@@ -127,7 +124,7 @@ class Problem:
 
     def jacobian_values(self, t, y, yd, c, a=1.0):
         """The values of `a F_y + c F_yd` in the order of `pattern`."""
-        self.follow(t, y, NEAR)
+        self.follow(t, y)
         z, zd, work, out = self._complex_buffers()
         values = np.empty(self.pattern.nnz)
         self.derivative(t, y, yd, float(a), float(c), self._sweep, z, zd, out, values, self.model, work, *self.parameters)
@@ -259,33 +256,35 @@ class Problem:
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
 
+    @cached_property
+    def _root_of_weight(self):
+        """The factor of `N` with which `N N^T` has its weight."""
+        return np.sqrt(regularisation_weight(self.system, self.regularised[0][1]))
+
     @property
     def _null_space(self):
-        """`N^T` as the equations contain it, shape (d, nc), see `regularise`."""
+        """`N^T` as the equations contain it, with the root of its weight, shape (d, nc), see `regularise`."""
         return lay.records_of(self.model, lay.NULL_SPACE, float).reshape(-1, self.system.nc)
 
-    def follow(self, t, y, turned=None):
-        """Renew the null space of `Phi_q^T` in the equations if a position coordinate has changed by more than `turned`.
+    def follow(self, t, y):
+        """Renew the null space of `Phi_q^T` in the equations if it is not that of the positions in `y`.
 
-        To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Motion and constraint
-        forces do not depend on it, but the multipliers among the unknowns do a little, and so does the Jacobian.
+        To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Were it renewed less often,
+        multipliers would jump with it, and error tests that see them would fail. Jacobians take it for constant: derivatives of it only
+        tell how the part of the multipliers in the null space, which is zero, depends on the positions.
 
         Parameters
         ----------
         t : float
         y : ndarray, shape (n,)
-        turned : float, optional
-            Relative to one and the coordinate; by default 0.3 or, as friction depends on the multipliers, 0 where there is any.
         """
         if self.regularised and len(self._redundant):
             q = y[self.blocks["q"]]
-            if turned is None:
-                turned = 0.0 if self.system.has_friction else FAR
-            if not (np.abs(q - self._null_space_at) <= turned * (1.0 + np.abs(q))).all():
+            if not (q == self._null_space_at).all():
                 self._null_space_at[:] = q
                 ev.factor(t, self._null_space_at, self.model, self._work)
                 kept = self._redundant  # the others are zero but for rounding and constraint violations
-                self._null_space[:, kept] = vectors(self.model, self._work)[:, kept]
+                self._null_space[:, kept] = self._root_of_weight * vectors(self.model, self._work)[:, kept]
 
     def projected(self, t, y):
         """`(q, v)` of `state`."""
@@ -309,7 +308,7 @@ class Problem:
         known = {"q": (state.q, self.system.qdot(state.q, state.v, state.t)), "v": (state.v, state.a), **more}
         for name, (value, rate) in known.items():
             y[self.blocks[name]], yd[self.blocks[name]] = value, rate
-        self.follow(state.t, y, 0.0)
+        self.follow(state.t, y)
         return y, yd
 
 

@@ -31,8 +31,7 @@ class Gear(Problem):
 
     `w` and `z` start at zero; they are integrals of the multipliers. In the exact solution `z` vanishes. In a numerical one its slope
     takes up the truncation error of the positions and jumps with every change of step and order, so the error test must not see it: a
-    solver would keep to order one and steps of microseconds for good. Where constraints are redundant the slope of `w` jumps a little
-    when the null space is renewed, so it stays out of the error test, too.
+    solver would keep to order one and steps of microseconds for good.
     """
 
     formulation = "gear"
@@ -48,11 +47,6 @@ class Gear(Problem):
 
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
-
-    def __init__(self, system):
-        super().__init__(system)
-        if len(self._redundant):
-            self.loose_blocks = "w", "z"
 
     def pack(self, state):
         return self._pack(state, w=(0.0, state.lam), z=(0.0, 0.0))

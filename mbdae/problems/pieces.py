@@ -102,11 +102,11 @@ def acceleration(t, q, v, a, G, model, work, out):
 
 @compiled
 def regularise(model, out, lam):
-    """`out -= N N^T lam` where constraint equations are redundant, with a basis `N` of the null space of `Phi_q^T` at positions nearby.
+    """`out -= w N N^T lam` where constraint equations are redundant, with an orthonormal basis `N` of the null space of `Phi_q^T`.
 
-    Without this every vector of the null space could be added to the multipliers. Multiplied by the null space at the present positions the
-    equations say that `N^T lam` vanishes, since the constraints drop out: all of them hold, and the multipliers have almost minimal norm.
-    `N` is constant until the problem renews it (see `Problem.follow`), so that derivatives have no part of it.
+    Without this every vector of the null space could be added to the multipliers. Multiplied by `N^T` the equations say that `N^T lam`
+    vanishes, since the constraints drop out: all of them hold, and the multipliers have minimal norm. The problem renews `N` (see
+    `Problem.follow`) and stores it with the root of the weight (see `regularisation`); to derivatives it is constant.
     """
     nc = lam.shape[0]
     for k in range(count(model, lay.DEPENDENT)):
