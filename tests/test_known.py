@@ -8,6 +8,7 @@ from scipy.linalg import null_space
 
 import mbdae
 from mbdae import library
+from mbdae.problems.regularisation import regularisation_weight
 
 from .forms import FORMS, random_point, random_state
 
@@ -82,7 +83,7 @@ def test_the_explicit_form_knows_less():
 
 @pytest.mark.parametrize("form", [mbdae.GGL, mbdae.Gear])
 def test_the_null_space_of_redundant_equations_is_known(form):
-    """The block `-N N^T` of the position equations and their multipliers, in `F_y` or (Gear) `F_yd`."""
+    """The block `-w N N^T` of the position equations and their multipliers, in `F_y` or (Gear) `F_yd`."""
     s = library.system("bricard")
     p = form(s)
     y, yd = p.pack(s.start)
@@ -91,7 +92,8 @@ def test_the_null_space_of_redundant_equations_is_known(form):
     known = [p._csc(values).toarray()[p.equations["position"], unknown] for values in p.known.evaluate(0.0, y, yd)]
     if form is mbdae.Gear:
         known.reverse()
-    np.testing.assert_allclose(known[0], -N @ N.T, atol=1e-9)
+    w = regularisation_weight(s, "velocity")  # for the multipliers of velocities and positions
+    np.testing.assert_allclose(known[0], -w * N @ N.T, atol=1e-9 * w)
     assert not known[1].any()
     mask = p._csc(p.known.mask.astype(float)).toarray()[p.equations["position"], unknown]
     assert mask.sum() == len(s.redundancy.candidates) ** 2

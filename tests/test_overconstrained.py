@@ -15,7 +15,7 @@ from .linkages import LINKAGES, door, reference
 
 T_END = {"door": 1.2, "bennett": 1.0, "sarrus": 0.4, "goldberg": 0.6, "myard": 0.6}
 STEP = {"HalfImplicit": 1e-4, "FullyImplicit": 1e-4}
-# times more than 100 tolerances: HHT, of order two, takes many steps (with a revolute joint in the door, too); Radau5DAE in index 3 scatters
+# times more than 100 tolerances: HHT takes many steps, with a revolute joint in the door too; errors of Radau5DAE in index 3 scatter
 LOOSER = {("HHT", None): 5.0, ("Assimulo:Radau5DAE", "index3"): 2.0}
 UNSTABLE = ("Newmark:fox-goodwin", "Newmark:linear-acceleration")  # in the multipliers, on any mechanism
 FIRST_ORDER = 2e-3  # error of the methods of order one with these steps, relative to the largest velocity

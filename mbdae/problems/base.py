@@ -269,9 +269,9 @@ class Problem:
     def follow(self, t, y):
         """Renew the null space of `Phi_q^T` in the equations if it is not that of the positions in `y`.
 
-        To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Were it renewed less often,
-        multipliers would jump with it, and error tests that see them would fail. Jacobians take it for constant: derivatives of it only
-        tell how the part of the multipliers in the null space, which is zero, depends on the positions.
+        To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Were it renewed less
+        often, multipliers would jump with it, and error tests that see them would fail. Jacobians take it for constant: derivatives of
+        it only tell how the part of the multipliers in the null space, which is zero, depends on the positions.
 
         Parameters
         ----------

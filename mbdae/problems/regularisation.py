@@ -1,10 +1,9 @@
 """How much of `N N^T lam` implicit forms add to redundant constraint equations, see `pieces.regularise`.
 
-On the level of accelerations the constraint equations and `N N^T lam / m`, with a mean mass `m` of the constraint directions, are of the same
-size. Solutions do not depend on the weight, iteration matrices do: on the levels of velocities and positions they hold `h / m` and `h^2 / m`
-in the place of `1 / m`. Where the weight is larger by many orders, as with the first steps that solvers choose, errors of the matrix hide
-the other constraints; and where it is smaller, deviations from the constraints show in the
-multipliers.
+On the level of accelerations the constraint equations and `N N^T lam / m`, with a mean mass `m` of the constraint directions, are of the
+same size. Solutions do not depend on the weight, iteration matrices do: on the levels of velocities and positions they hold `h / m` and
+`h^2 / m` in the place of `1 / m`. Where the weight is larger by many orders, as with the first steps that solvers choose, errors of the
+matrix hide the other constraints; where it is smaller, deviations from the constraints show in the multipliers.
 """
 
 import numpy as np
