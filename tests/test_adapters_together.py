@@ -48,6 +48,7 @@ def test_andrews_to_eight_digits_through_each_ida(andrews, angles, name, form):
     assert worst(andrews, s, angles) < 1e-8
 
 
+@pytest.mark.rounding
 def test_andrews_to_eight_digits_with_radau(andrews, angles):
     """At a tolerance of 1e-12 rounding may end the run: its step becomes too small on some processors."""
     s = mbdae.solve(andrews, need(Radau13(order=5)), (0.0, 0.03), rtol=1e-11, atol=1e-13, t_eval=[0.03])

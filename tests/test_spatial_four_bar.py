@@ -57,6 +57,7 @@ def moved(s, piece, rtol):
     return np.array(found)
 
 
+@pytest.mark.rounding
 def test_the_start_is_exact_and_three_equations_are_redundant():
     s = in_space()
     q, v = s.initial_guess()

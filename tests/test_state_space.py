@@ -148,6 +148,7 @@ def test_implicit_solvers_take_every_source(source):
 # --- states --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rounding
 @both
 @every_case
 def test_states_return_from_their_unknowns(name, parametrisation):

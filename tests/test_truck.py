@@ -166,6 +166,7 @@ CASES = [(route, {**given, "coordinates": "cartesian"}) for route in ROUTES
 CASES += [("IDA, GGL", {"coordinates": "classical", **given}) for given in ({}, {"pneumatic": True}, {"constrained": False})]
 
 
+@pytest.mark.rounding
 @pytest.mark.parametrize(("route", "parameters"), CASES)
 def test_every_route_leads_to_the_reference(route, parameters):
     method, form, rtol, atol, bounds = ROUTES[route]
