@@ -29,6 +29,15 @@ def with_minimal_norm(system: System, trajectory: Trajectory) -> Trajectory:
     return replace(trajectory, lam=lam)
 
 
+def minimal_norm(system: System, t: float, q: np.ndarray, lam: np.ndarray) -> np.ndarray:
+    """Of all multipliers that mean the same forces as `lam` at `q` those of minimal norm; `lam` itself where nothing is redundant."""
+    if not len(system.dependent):
+        return lam
+    rows = np.array(lam)[None]
+    ev.minimise(np.array([t]), np.array(q)[None], rows, system.model, system.workspace())
+    return rows[0]
+
+
 def _independent(system, t, q):
     """Whether the equations are independent not only because the positions are off the constraints."""
     try:

@@ -11,7 +11,7 @@ from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
-from .rank import with_minimal_norm
+from .rank import minimal_norm, with_minimal_norm
 from .restarts import integrate_in_charts
 from .solution import Solution
 from .status import Status
@@ -203,14 +203,16 @@ def _finish(solution, watch, start, by_steps, with_events):
     if found.end is not None:
         _end_at(solution, found, start.t, by_steps)
     if watch.pieces:
-        solution.sol = StepwiseOutput(start, watch.pieces, found.end)
+        solution.sol = StepwiseOutput(solution.system, start, watch.pieces, found.end)
 
 
 def _end_at(solution, found, t0, by_steps):
     """End a solution at a terminal event, with the state there unless its times are those of the user."""
     before, limit = np.abs(solution.t - t0), abs(found.end - t0)
     keep = before < limit if by_steps else before <= limit
-    for name, last in zip(["t", "q", "v", "a", "lam"], (found.end, *found.state)):
+    q, v, a, lam = found.state
+    state = (found.end, q, v, a, minimal_norm(solution.system, found.end, q, lam))
+    for name, last in zip(["t", "q", "v", "a", "lam"], state):
         kept = getattr(solution, name)[keep]
         setattr(solution, name, np.concatenate([kept, np.asarray(last)[None]]) if by_steps else kept)
     solution.message = f"a terminal event ended the run at t = {found.end:.9g}"

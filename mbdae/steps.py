@@ -6,6 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from .rank import minimal_norm
+
 DEGREE = 8  # of the polynomials that take the place of an interpolant: solvers in use have at most that
 
 
@@ -80,6 +82,7 @@ class StepwiseOutput:
 
     Parameters
     ----------
+    system : System
     start : State
     pieces : sequence of Piece
         One after the other, at least one.
@@ -87,8 +90,8 @@ class StepwiseOutput:
         Where it ends, if not with the last piece.
     """
 
-    def __init__(self, start, pieces, end=None):
-        self._start, self._pieces = start, pieces
+    def __init__(self, system, start, pieces, end=None):
+        self._system, self._start, self._pieces = system, start, pieces
         self._end = pieces[-1].t if end is None else end
         self._sign = 1.0 if self._end >= start.t else -1.0
         self._ends = self._sign * np.array([piece.t for piece in pieces])
@@ -110,7 +113,8 @@ class StepwiseOutput:
         if t == s.t:
             return s.q.copy(), s.v.copy(), s.a.copy(), s.lam.copy()
         k = min(int(np.searchsorted(self._ends, self._sign * t)), len(self._pieces) - 1)
-        return tuple(np.array(x) for x in self._pieces[k](t))
+        q, v, a, lam = (np.array(x) for x in self._pieces[k](t))
+        return q, v, a, minimal_norm(self._system, t, q, lam)
 
 
 def hermite_step(system, before, after):

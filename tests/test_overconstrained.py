@@ -60,6 +60,21 @@ def test_linkages_that_turn(name, method, form):
     check(name, method, form)
 
 
+@pytest.mark.parametrize(("method", "form"), [*FAST, ("HHT", None), ("GeneralizedAlpha", None)])
+def test_multipliers_of_dense_output_and_of_terminal_events_have_minimal_norm(method, form):
+    def event(t, q, v):
+        return t - 0.0533
+
+    event.terminal = True
+    s, found = system("bennett"), find(method)
+    fixed = {"h": 5e-4} if found.control == "h" else {}
+    x = mbdae.solve(s, found.make(**fixed), (0.0, 0.1), formulation=form, events=event, dense_output=True)
+    between = x.sol(0.0312345)
+    for q, lam in ((x.q[-1], x.lam[-1]), (between[0], between[3])):
+        N = null_space(s.phi_q(0.0, q).toarray().T, rcond=1e-4)
+        assert np.abs(N.T @ lam).max() < 1e-10 * np.abs(lam).max()
+
+
 def everything():
     for family in FAMILIES:
         for variant in family.variants or (None,):

@@ -197,11 +197,11 @@ def test_polynomials_are_reproduced(t0, t):
     np.testing.assert_array_equal(piece(t), p(np.array([t])))
 
 
-def test_dense_output_takes_times_of_any_shape():
+def test_dense_output_takes_times_of_any_shape(system):
     zero = np.zeros(1)
     steps = [Step(*span, None, np.array([span[1]]), lambda times: times[:, None], lambda t, x: (x, x, x, x[:0]), 1)
              for span in pairwise([0.0, 1.0, 3.0])]
-    sol = StepwiseOutput(mbdae.State(0.0, zero, zero, zero, zero[:0]), [step.piece() for step in steps])
+    sol = StepwiseOutput(system, mbdae.State(0.0, zero, zero, zero, zero[:0]), [step.piece() for step in steps])
     np.testing.assert_allclose(sol([[0.0, 0.5], [1.0, 3.0]])[0], [[[0.0], [0.5]], [[1.0], [3.0]]], atol=1e-15)
     assert [x.shape for x in sol([])] == [(0, 1), (0, 1), (0, 1), (0, 0)]
     assert [x.shape for x in sol(2.0)] == [(1,), (1,), (1,), (0,)]
