@@ -69,7 +69,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     ImportError
         The solver is not installed; the message names the command that installs it.
     Exception
-        Whatever a user function raises, unchanged.
+        Whatever a user function raises, itself, with a note that names the function, its bodies and the time.
     """
     check_order(target, method, t_span)
     _check_method(method)
