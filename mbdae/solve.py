@@ -47,7 +47,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     t_eval : array_like, optional
         Times of the output, in the direction of integration; by default the steps of the method.
     every : int
-        Store every so-manieth step if `t_eval` is not given.
+        Store every `every`-th step if `t_eval` is not given.
     dense_output : bool
         Make `Solution.sol`, which goes on between the steps as the method itself does. The solution is the same with and without it.
     events : callable or sequence of callables, optional

@@ -1,4 +1,4 @@
-"""The time loop of all fixed-step integrators: compiled chunks, between which a bar moves and Ctrl-C is heard."""
+"""The time loop of all fixed-step integrators: compiled chunks, between which a bar moves and Ctrl-C is acted on."""
 
 import time
 from dataclasses import dataclass, replace
@@ -101,7 +101,7 @@ class FixedStep:
         t_eval : ndarray, optional
             Times of the output; between the steps it is interpolated by cubics in `q` and `v` and linearly in `lam`.
         every : int
-            Without `t_eval`: store every so-manieth step; the last state is always stored.
+            Without `t_eval`: store every `every`-th step; the last state is always stored.
         progress : callable, optional
             `progress(t)` after each chunk of steps.
         until : callable, optional

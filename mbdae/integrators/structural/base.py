@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arguments import is_finite, is_integer
 from ...charts.chart import Chart
-from ...charts.condition import WORN
+from ...charts.condition import MAX_GROWTH
 from ...charts.fault import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
@@ -152,7 +152,7 @@ class _Run:
         self.chart.centre(self.t, self.start[0])
         scratch = new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()
         self.derivatives = self.chart.store, scratch, self._rows(self.chart.n)
-        self.control[m.WORST] = WORN * self.chart.first
+        self.control[m.WORST] = MAX_GROWTH * self.chart.first
         self.control[m.WISHED], self.control[m.DIRTY] = 1.0, 1.0
 
     # the run -------------------------------------------------------------------------------------------------------------
