@@ -18,6 +18,7 @@ from ..system.assembly import AssemblyError, accelerations, minimal_norm
 from ..system.codes import GOOD
 from ..system.coupling import new_following
 from ..trajectory import DenseOutput, Trajectory
+from .resolution import warn_of_rounding
 from .time_grid import time_grid
 
 CONVERGED, DIVERGED, NOT_FINITE, STALLED, UNSETTLED = range(5)
@@ -111,6 +112,7 @@ class FixedStep:
         -------
         Trajectory
         """
+        warn_of_rounding(self.label, self.h, state, t_end)
         all_steps = t_eval is not None or until is not None
         trajectory = _Run(self, problem, state, t_end, 1 if all_steps else every).to_end(progress, until)
         if t_eval is not None:
