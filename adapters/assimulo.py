@@ -129,7 +129,7 @@ class Assimulo:
     def _simulate(self, solver, listener, run):
         """Run the solver; returns the exception that has ended it, if any."""
         native, crossing, output, failure = solver.problem, run.crossing, self._output(), None
-        native.hush = getattr(output, "hush", native.hush)
+        native.suppress_errors = getattr(output, "suppress_errors", native.suppress_errors)
         with output, alone(f"Assimulo {self.solver}") if facts_of(self.solver).alone else contextlib.nullcontext():
             try:
                 solver.simulate(abs(crossing.clock(run.t_end)))

@@ -149,7 +149,7 @@ class Guarded:
         Whether the solver sees what is not finite: relative to states that have become huge, an error may pass the test of Dopri5.
     strict : bool
         Whether the first values that are not finite end the run: RungeKutta34 never repeats a step.
-    hush : callable
+    suppress_errors : callable
         Called before an exception is raised through a solver.
     offset : ndarray or None
         What the unknowns of the solver are larger by than those of the problem.
@@ -164,7 +164,7 @@ class Guarded:
         """The problem behind this one."""
         return self.crossing.problem
 
-    def hush(self):
+    def suppress_errors(self):
         """Nothing to do in a script."""
 
     def initialize(self, solver):
@@ -225,7 +225,7 @@ class Guarded:
             solver.t, solver.y = self._last[:2]
             if self._last[2] is not None:
                 solver.yd = self._last[2]
-        self.hush()
+        self.suppress_errors()
         raise self.crossing.error
 
     def flag(self, evaluate, *arguments):

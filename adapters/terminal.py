@@ -69,7 +69,7 @@ class FortranOutput:
         finally:
             _ONE_AT_A_TIME.release()
 
-    def hush(self):
+    def suppress_errors(self):
         """Close file descriptor 2 to what the wrappers of Fortran write when an exception is raised through them."""
         with contextlib.suppress(OSError):  # there is no such descriptor
             terminal = os.dup(2)

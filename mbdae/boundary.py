@@ -276,7 +276,7 @@ class Crossing:
         return FATAL if out is None else self._refuse(out)
 
     def _refuse(self, out):
-        """Flags are heard by SUNDIALS only: the others must fail by themselves."""
+        """SUNDIALS only looks at flags: the others must fail by themselves."""
         out[:] = HUGE
         return FATAL
 

@@ -95,7 +95,7 @@ def _shorten(piece, watch, begun, t_end):
 
 
 def _thinned(piece, begun, every, t_end):
-    """Every so-manieth of all steps, of which this piece begins with number `begun`: that one ends the piece before."""
+    """Every `every`-th of all steps, of which this piece begins with number `begun`: that one ends the piece before."""
     numbers = begun + np.arange(len(piece.t))
     keep = (numbers % every == 0) & ((numbers > begun) | (begun == 0)) | (piece.t == t_end)
     for name in COLUMNS:

@@ -48,7 +48,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     t_eval : array_like, optional
         Times of the output, in the direction of integration; by default the steps of the method.
     every : int
-        Store every so-manieth step if `t_eval` is not given.
+        Store every `every`-th step if `t_eval` is not given.
     dense_output : bool
         Make `Solution.sol`, which goes on between the steps as the method itself does. The solution is the same with and without it.
     events : callable or sequence of callables, optional
@@ -70,7 +70,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     ImportError
         The solver is not installed; the message names the command that installs it.
     Exception
-        Whatever a user function raises, unchanged.
+        Whatever a user function raises, itself, with a note that names the function, its bodies and the time.
     """
     check_order(target, method, t_span)
     _check_method(method)

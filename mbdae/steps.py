@@ -1,5 +1,6 @@
 """The steps of a run, each with the motion inside it by the method's own interpolant: what dense output and events need."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -65,12 +66,12 @@ class Piece:
         return self.complete(t, w @ self.values / w.sum())
 
 
-class StepWatch:
+class StepWatch(ABC):
     """A form of `until` that is told every step: `after(step) -> bool`, true to end the run; see `mbdae.method`."""
 
-    def after(self, step):
+    @abstractmethod
+    def after(self, step: Step) -> bool:
         """Whether the run is to end after this `Step`."""
-        raise NotImplementedError
 
     def __call__(self, t, q, v):
         """What methods call that have no steps to show."""

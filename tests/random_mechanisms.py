@@ -19,6 +19,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.status import Status
 
+from .helpers import quaternion, unit
 from .linkages import GROUND, reference
 
 T_END = 0.4
@@ -66,7 +67,7 @@ def planar(rng):
 def spatial(rng):
     """Rigid bodies in trees and loops; a loop is closed where degrees of freedom are left, and sometimes by one joint too many."""
     n = int(rng.integers(1, 6))
-    places, turns = rng.normal(size=(n, 3)), [_quaternion(rng) for _ in range(n)]
+    places, turns = rng.normal(size=(n, 3)), [quaternion(rng) for _ in range(n)]
     bodies = []
     for k in range(n):
         mass, J = float(10 ** rng.uniform(-1, 1)), np.sort(rng.uniform(0.05, 0.3, 3))
@@ -82,13 +83,13 @@ def spatial(rng):
     def joint(name, i, j, kind):
         p = rng.normal(size=3)
         points = {"s_i": local(i, p), "s_j": local(j, p)}
-        a = _unit(rng)
+        a = unit(rng)
         if kind == "Rod":
             end = p + 0.5 * a
             return mbdae.Rod(name, i, j, s_i=local(i, p), s_j=local(j, end), length=float(np.linalg.norm(end - p)))
         if kind == "Spherical":
             return mbdae.Spherical(name, i, j, **points)
-        b = np.cross(a, _unit(rng)) if kind == "Universal" else a
+        b = np.cross(a, unit(rng)) if kind == "Universal" else a
         b /= np.linalg.norm(b)
         return getattr(mbdae, kind)(name, i, j, **points, a_i=local(i, a, False), a_j=local(j, b, False))
 
@@ -105,16 +106,6 @@ def spatial(rng):
     springs = [mbdae.TSDA(f"s{k}", GROUND, f"b{rng.integers(n)}", s_i=tuple(rng.normal(size=3)), s_j=tuple(0.2 * rng.normal(size=3)),
                           k=float(10 ** rng.uniform(0, 2)), c=0.1, l0=0.5) for k in range(int(rng.integers(0, 2)))]
     return mbdae.Mechanism("spatial", bodies, joints, forces=springs, gravity=(0, 0, -9.81))
-
-
-def _unit(rng):
-    x = rng.normal(size=3)
-    return x / np.linalg.norm(x)
-
-
-def _quaternion(rng):
-    x = rng.normal(size=4)
-    return x / np.linalg.norm(x)
 
 
 MAKERS = {"planar": planar, "spatial": spatial}

@@ -155,6 +155,8 @@ FUNCTIONS = {
     "compiled user force": compiled_force,
     "interrupted law": interrupted_law,
 }
+PLACES = {"law": "the law of TSDA 's' between 'ground' and 'p'", "motion": "the motion of constraint 'rod' between 'ground' and 'p'",
+          "load": "component 0 of PointForce 'f' on 'p'", "force": "the user force 'u' on 'p'"}
 MESSAGES = {"law": "spring", "motion": "motor", "load": "motor", "force": "wind"}
 
 
@@ -236,6 +238,9 @@ def test_what_a_user_function_raises_arrives_unchanged(route, kind):
         ROUTES[route](system)
     assert caught.type is error
     assert str(caught.value) == message
+    if error is not KeyboardInterrupt:
+        note, = caught.value.__notes__
+        assert note.startswith(f"in {PLACES[kind.split()[-1]]} at t = 0.")
 
 
 @pytest.mark.parametrize("kind", FUNCTIONS)
@@ -256,6 +261,73 @@ def test_an_exception_in_a_driver_rate_arrives():
     s = mbdae.System(mbdae.Mechanism("m", [mbdae.Particle("p", 1.0, (1, 0, 0))], [mbdae.D("rod", GROUND, "p", (0, 0, 0), (0, 0, 0), f)]))
     with pytest.raises(Trouble, match="no rate"):
         mbdae.solve(s, Ida(), (0.0, 1.0))
+
+
+def raised_by(system):
+    """The exception of a run, and its notes."""
+    with pytest.raises(Trouble) as caught:
+        mbdae.solve(system, mbdae.HalfImplicit(h=1e-2), (0.0, 0.2))
+    return caught.value, caught.value.__notes__
+
+
+def test_an_exception_that_a_function_keeps_arrives_itself_with_one_note_for_each_place():
+    mine = Trouble("mine")
+
+    def force(t, r, A, v, omega, F, T):
+        if t > BREAKS_AT:
+            raise mine
+
+    forces = [mbdae.UserForce("calm", "p", lambda *args: None), mbdae.UserForce("wind", ("p", "o"), force)]
+    bodies = [mbdae.Particle("p", 1.0, (1, 0, 0)), mbdae.Particle("o", 1.0, (0, 0, 0))]
+    system = mbdae.System(mbdae.Mechanism("m", bodies, forces=forces))
+    for _ in range(2):
+        error, notes = raised_by(system)
+        assert error is mine
+        assert notes == ["in the user force 'wind' on 'p', 'o' at t = 0.06"]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, numba.njit], ids=["plain", "compiled"])
+def test_an_exception_of_a_function_of_a_system_names_it(wrap):
+    def force(t, q, v):
+        if t > BREAKS_AT:
+            raise ArithmeticError("no force")
+        return np.array([0.0 * v[0], -9.81])
+
+    one = np.eye(2)
+    system = mbdae.System.from_functions(
+        nq=2, nc=1, q0=[1.0, 0.0], check=False, force=wrap(force), mass=wrap(lambda t, q: one),
+        phi=wrap(lambda t, q: np.array([q @ q - 1.0])),
+        phi_q=wrap(lambda t, q: 2.0 * q.reshape((1, 2))), nu=wrap(lambda t, q: np.zeros(1)),
+        gamma=wrap(lambda t, q, v: np.array([-2.0 * (v @ v)])))
+    with pytest.raises(ArithmeticError, match="no force") as caught:
+        mbdae.solve(system, mbdae.HalfImplicit(h=1e-2), (0.0, 0.2))
+    assert caught.value.__notes__ == ["in the user function 'force' at t = 0.06"]
+
+
+def test_a_compiled_function_of_two_elements_names_both():
+    law = numba.njit(compiled_law)
+    springs = [mbdae.TSDA(name, GROUND, "p", (0, 0, 1), law=law) for name in ("left", "right")]
+    system = mbdae.System(mbdae.Mechanism("m", [mbdae.Particle("p", 1.0, (1, 0, 0))], forces=springs))
+    with pytest.raises(ArithmeticError) as caught:
+        system.force(0.1, *system.initial_guess())
+    left, right = (f"the law of TSDA '{name}' between 'ground' and 'p'" for name in ("left", "right"))
+    places = f"{left} or {right}" if not numba.config.DISABLE_JIT else left
+    assert caught.value.__notes__ == [f"in {places} at t = 0.1"]
+
+
+def test_an_exception_in_the_motion_of_a_driver_names_it_already_at_the_start():
+    def turn(t):
+        if t > BREAKS_AT:
+            raise Trouble("no turn")
+        return t
+
+    bodies, z, x = [mbdae.RigidBody("rotor", 1.0, (1.0, 1.0, 1.0))], (0, 0, 1), (1, 0, 0)
+    joints = [mbdae.Revolute("pin", GROUND, "rotor", (0, 0, 0), (0, 0, 0), z, z)]
+    system = mbdae.System(mbdae.Mechanism("m", bodies, joints, [mbdae.AngleDriver("motor", GROUND, "rotor", turn, z, x, x)]))
+    with pytest.raises(Trouble) as caught:
+        mbdae.assemble(system, 0.1)
+    note, = caught.value.__notes__
+    assert note.startswith("in the motion of driver 'motor' between 'ground' and 'rotor' at t = ")
 
 
 def test_an_exception_in_an_event_or_in_the_progress_function_arrives():

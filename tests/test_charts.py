@@ -7,7 +7,7 @@ import mbdae
 from mbdae import Status, library
 from mbdae.charts import choice
 from mbdae.charts.chart import Chart
-from mbdae.charts.condition import WORN, condition
+from mbdae.charts.condition import MAX_GROWTH, condition
 from mbdae.charts.configuration import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE, RANK_LOST, prepare
 from mbdae.charts.fault import ChartError
 from mbdae.system.assembly import accelerations
@@ -193,7 +193,7 @@ def test_without_constraints_all_coordinates_are_independent():
         np.testing.assert_array_equal(np.abs(choose(s, 0.0, s.start.q)).sum(axis=0), np.ones(6))
     chart = Chart(s, "partition")
     chart.centre(0.0, s.start.q)
-    assert not chart.worn(0.0, s.start.q + 10.0)
+    assert not chart.ill_conditioned(0.0, s.start.q + 10.0)
 
 
 # --- the condition -------------------------------------------------------------------------------------------------------
@@ -243,12 +243,12 @@ def test_a_quarter_of_a_turn_wears_out_coordinates_of_a_particle(parametrisation
     s = particle_pendulum()
     chart = Chart(s, parametrisation)
     chart.centre(0.0, s.start.q)
-    assert not chart.worn(0.0, swung(s, 0.2))
+    assert not chart.ill_conditioned(0.0, swung(s, 0.2))
     first = chart.first
-    assert chart.worn(0.0, swung(s, 1.4)) and chart.first == first
+    assert chart.ill_conditioned(0.0, swung(s, 1.4)) and chart.first == first
     assert chart.outdone(0.0, swung(s, 1.4), 10.0 * first)
     chart.centre(0.0, swung(s, 1.4))
-    assert chart.first == pytest.approx(first, rel=0.2) and not chart.worn(0.0, swung(s, 1.4))
+    assert chart.first == pytest.approx(first, rel=0.2) and not chart.ill_conditioned(0.0, swung(s, 1.4))
 
 
 def test_an_angle_serves_for_a_whole_turn():
@@ -256,7 +256,7 @@ def test_an_angle_serves_for_a_whole_turn():
     chart = Chart(s, "partition")
     chart.centre(0.0, s.start.q)
     np.testing.assert_array_equal(chart.P, [[0.0, 0.0, 1.0]])
-    assert not any(chart.worn(0.0, swung(s, angle)) for angle in np.linspace(0.0, 2 * np.pi, 17))
+    assert not any(chart.ill_conditioned(0.0, swung(s, angle)) for angle in np.linspace(0.0, 2 * np.pi, 17))
 
 
 def test_a_chart_that_is_still_the_best_counts_as_new():
@@ -264,8 +264,8 @@ def test_a_chart_that_is_still_the_best_counts_as_new():
     s = planar_pendulum()
     chart = Chart(s, "partition")
     chart.centre(0.0, s.start.q)
-    chart.first = chart.first / (2.0 * WORN)
-    assert not chart.worn(0.0, s.start.q)
+    chart.first = chart.first / (2.0 * MAX_GROWTH)
+    assert not chart.ill_conditioned(0.0, s.start.q)
     assert chart.first == pytest.approx(exact_condition(chart, 0.0, s.start.q))
 
 

@@ -65,6 +65,39 @@ def test_the_user_function_of_a_system_is_named(method):
     assert not x.success and "entry 1 of the user function 'force' is nan at t = 0.2" in x.message, x.message
 
 
+def nowhere(t):
+    return np.nan
+
+
+STARTS = {
+    "user force": (lambda: mechanism([mbdae.UserForce("calm", "arm", lambda t, r, A, v, w, F, T: None),
+                                      mbdae.UserForce("wind", "cart", lambda t, r, A, v, w, F, T: F.fill(np.nan))]),
+                   "two bodies: Q is not finite: the user force 'wind' on 'cart' is nan at t = 0"),
+    "law": (lambda: mechanism([mbdae.RSDA("coil", "ground", "arm", law=lambda x, xd, t: np.inf)]),
+            "two bodies: Q is not finite: the law of RSDA 'coil' between 'ground' and 'arm' is inf at t = 0"),
+    "point force": (lambda: mechanism([mbdae.PointForce("push", "cart", (0.0, nowhere, 0.0))]),
+                    "two bodies: Q is not finite: component 1 of PointForce 'push' on 'cart' is nan at t = 0"),
+    "motion": (lambda: mechanism([], [mbdae.PlanarAngleDriver("motor", "ground", "cart", nowhere)]),
+               "two bodies: Phi is not finite: the motion of driver 'motor' between 'ground' and 'cart' is nan at t = 0"),
+}
+
+
+@pytest.mark.parametrize("case", STARTS)
+def test_the_function_without_a_value_at_the_start_is_named(case):
+    make, message = STARTS[case]
+    for start in (mbdae.assemble, lambda m: mbdae.solve(m, HalfImplicit(h=1e-3), (0.0, 1.0))):
+        with pytest.raises(FloatingPointError) as caught:
+            start(make())
+        assert str(caught.value) == message
+
+
+def test_the_user_function_without_a_value_at_another_start_is_named():
+    s = mbdae.System.from_functions(nq=2, nc=1, mass=lambda t, q: np.eye(2), phi=lambda t, q: np.array([q @ q - 1.0]), q0=[1.0, 0.0],
+                                    force=lambda t, q, v: np.array([0.0, -9.81 if t < 0.2 else np.nan]), check=False)
+    with pytest.raises(FloatingPointError, match=r"Q is not finite: entry 1 of the user function 'force' is nan at t = 0\.5"):
+        mbdae.assemble(s, 0.5)
+
+
 def test_failures_without_a_culprit_accuse_nobody(fragile):
     x = mbdae.solve(mechanism([]), HalfImplicit(h=1e-3, max_iter=1, tol=1e-300), (0.0, 1.0))
     assert not x.success and "force" not in x.message and x.message.startswith("Newton")

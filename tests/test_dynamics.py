@@ -87,13 +87,13 @@ def test_of_several_joints_the_one_that_jams_is_named():
 
 @pytest.mark.parametrize("method", [
     "DOP853 ode", "DOP853 partition", "RosenbrockNystrom", "TrapezoidalStateSpace", "SdirkDescriptor", "SdirkFirstOrder", "NullSpaceHHT",
-    "NullSpaceNewmark", "HHT", "GeneralizedAlpha", "ProjectedGauss", "Ida ggl"])
+    "NullSpaceNewmark", "HHT", "GeneralizedAlpha", "ProjectedGauss", "Ida ggl", "HalfImplicit", "FullyImplicit"])
 def test_a_run_ends_where_a_joint_jams(method):
     """The wedge turns back; its friction grows with `tanh(v/v_s)` and jams where that is 1/1.1."""
     s = wedge(11.0, lambda t: -1.0 * t + 2.0 * t * t, v_s=0.05, smooth=True, pendulum=True)
     jam = 0.25 + 0.05 * np.arctanh(1.0 / 1.1) / 4.0
     name, *form = method.split()
-    fixed = {"NullSpaceNewmark": 2e-3, "GeneralizedAlpha": 2e-3, "ProjectedGauss": 2e-3}
+    fixed = {"NullSpaceNewmark": 2e-3, "GeneralizedAlpha": 2e-3, "ProjectedGauss": 2e-3, "HalfImplicit": 1e-3, "FullyImplicit": 1e-3}
     chosen = {"DOP853": SolveIvp("DOP853"), "Ida": Ida()}.get(name) or getattr(mbdae, name)(**({"h": fixed[name]} if name in fixed else {}))
     x = mbdae.solve(s, chosen, (0.0, 0.5), formulation=form[0] if form else None, rtol=1e-6, atol=1e-6)
     assert not x.success and x.status in (Status.NEWTON_FAILED, Status.SOLVER_FAILED)
@@ -139,6 +139,35 @@ def test_a_light_slider_under_a_rod(sliding, method):
     x = mbdae.solve(system, chosen, (0.0, 0.3), formulation=form, rtol=tol, atol=tol, t_eval=accurate.t)
     assert x.success, x.message
     assert np.abs(x.q - accurate.q).max() < 100 * tol and relative(x.lam, accurate.lam) < 1e3 * tol
+
+
+@pytest.mark.parametrize("method", [mbdae.HalfImplicit, mbdae.FullyImplicit])
+def test_first_order_where_friction_raises_its_own_reaction(sliding, method):
+    """Friction with the multipliers of the step before is a fixed-point iteration in time: it diverged, or was 5 % off."""
+    system, accurate = sliding
+    runs = [mbdae.solve(system, method(h=h), (0.0, 0.3), t_eval=accurate.t) for h in (2e-3, 1e-3)]
+    assert all(x.success for x in runs)
+    for block in ("q", "lam"):
+        coarse, fine = (relative(getattr(x, block), getattr(accurate, block)) for x in runs)
+        assert fine < 1e-2 and 1.9 < coarse / fine < 2.1
+
+
+def slider_and_pendulum():
+    bodies = [mbdae.PlanarBody("slider", 1.0, 0.01, (0.0, 0.0), 0.0, (1.0, 0.0), 0.0),
+              mbdae.PlanarBody("rod", 1.0, 0.1, (0.5, 0.0), 0.0, (1.0, 0.0), 0.0)]
+    joints = [mbdae.PlanarTranslational("guide", GROUND, "slider"), mbdae.PlanarRevolute("pin", "slider", "rod", (0.0, 0.0), (-0.5, 0.0))]
+    friction = mbdae.Friction("rub", "guide", 0.1, v_s=0.05, smooth=True)
+    return mbdae.System(mbdae.Mechanism("slider and pendulum", bodies, joints, forces=[friction], gravity=(0.0, -9.81, 0.0)))
+
+
+@pytest.mark.parametrize("level", ["position", "velocity", "stabilised"])
+def test_controlled_steps_are_of_second_order_with_friction(level):
+    """Multipliers for positions are of order one in steps that change their size, and friction took them: a factor of 5 was left."""
+    system = slider_and_pendulum()
+    accurate = mbdae.solve(system, SolveIvp("DOP853"), (0.0, 0.6), formulation="ode", rtol=1e-11, atol=1e-12)
+    coarse, fine = (np.abs(mbdae.solve(system, mbdae.HHT(level=level), (0.0, 0.6), rtol=tol, atol=tol).q[-1] - accurate.q[-1]).max()
+                    for tol in (1e-6, 1e-8))
+    assert fine < 1e-5 and coarse / fine > 15.0  # 100^(2/3) = 22
 
 
 @pytest.mark.parametrize("seed", [19, 38, 52])

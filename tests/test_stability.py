@@ -165,7 +165,7 @@ def test_the_chart_of_a_planar_mechanism_at_its_centre_is_the_definition():
 def test_frequencies_do_not_depend_on_the_chart(name):
     s, x = case(name)
     reduced = _Reduced(s).at(s.start.t, s.start.q, s.start.v)
-    reduced.chart.first = np.inf  # never worn
+    reduced.chart.first = np.inf  # never ill-conditioned
     y = mbdae.assemble(s, x.t, x.q, x.v)
     found, expected = reduced.at(y.t, y.q, y.v).frequencies() ** 2, frequencies(s, y) ** 2
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-13 * np.abs(expected).max())

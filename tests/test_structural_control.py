@@ -1,4 +1,4 @@
-"""Step control of the structural integrators: errors follow the tolerance, few steps are rejected, little work is done in vain."""
+"""Step control of the structural integrators: errors follow the tolerance, few steps are rejected, little work is wasted."""
 
 from functools import cache
 

@@ -103,3 +103,23 @@ def test_matrices_formed_within_a_step_are_counted():
                  (("y", "b", (0.0, 1.0, 0.0)), ("z", "b", (0.0, 0.0, 1.0)), ("za", "a", (0.0, 0.0, 1.0))))]
     c = mbdae.solve(mbdae.Mechanism("straightened", bodies, rods, drivers), HalfImplicit(h=7e-3), (0.0, 2.0)).statistics
     assert c.factorisations > c.steps + 10
+
+
+@pytest.mark.parametrize("make", [HalfImplicit, FullyImplicit, lambda h: mbdae.Newmark(h=h, alpha=0.55, beta=0.28)])
+def test_steps_at_which_multipliers_are_rounding_are_warned_of(system, make):
+    """Rounding of positions divided by `h^2`: errors of the multipliers are large where a warning is, small where none is."""
+    def error(h):
+        x = mbdae.solve(system, make(h), (0.0, 5 * h))
+        exact = mbdae.assemble(system, 0.0).lam
+        return np.abs(x.lam[3] - exact).max() / np.abs(exact).max()
+
+    with pytest.warns(UserWarning, match="rounding of positions divided by h.2; take a step of .*e-0[67] s or more") as caught:
+        assert error(1e-8) > 1e-2
+    assert caught[0].filename == __file__
+    assert error(6e-6) < 1e-2  # warnings are errors here
+
+
+def test_methods_with_multipliers_for_accelerations_take_any_step(system):
+    exact = mbdae.assemble(system, 0.0).lam
+    x = mbdae.solve(system, mbdae.NullSpaceNewmark(h=1e-9), (0.0, 5e-9))
+    assert np.abs(x.lam - exact).max() < 1e-7 * np.abs(exact).max()

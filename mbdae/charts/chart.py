@@ -6,7 +6,7 @@ import numpy as np
 
 from ..system.assembly import State
 from . import choice
-from .condition import WORN, condition
+from .condition import MAX_GROWTH, condition
 from .configuration import GOOD, prepare
 from .fault import ChartError, explain
 from .motion import evaluate, polish
@@ -63,10 +63,10 @@ class Chart:
         self._adopt(self._choose(self.system, t, q))
         self.first = self._prepared(t, q)
 
-    def worn(self, t, q):
+    def ill_conditioned(self, t, q):
         """Whether a new chart at `q` would be much better than this one; prepared there afterwards."""
         now = self._prepared(t, q)
-        return now > WORN * self.first and self.outdone(t, q, now)
+        return now > MAX_GROWTH * self.first and self.outdone(t, q, now)
 
     def outdone(self, t, q, now):
         """Whether there is a better chart at `q`, where the condition is `now`; if there is none, this one counts as new."""

@@ -9,7 +9,7 @@ from ..system.layout import BODY_T, RIGID, SEGMENT_T, header, part, table
 from .configuration import combine, dot, solve_chart
 from .store import bases, chart, scratch
 
-WORN = 1.25  # growth of the condition beyond which another chart is looked for [Negrut, section 4.1.2]
+MAX_GROWTH = 1.25  # growth of the condition beyond which another chart is looked for [Negrut, section 4.1.2]
 ROUNDS = 5
 
 

@@ -14,7 +14,7 @@ from ..system.codes import CHART_LOST, GOOD, NO_FRICTION, NO_POSITION, NOT_FINIT
 from ..system.layout import BODY_T, RIGID, header, part, table
 from .store import bases, chart, scratch
 
-VANISHED = 1e-13  # what the constraints must leave of a coordinate's freedom, in the metric of M^-1, lest it count as dependent
+VANISHED = 1e-13  # what the constraints must leave of a coordinate's freedom, in the metric of M^-1; with less it counts as dependent
 
 
 @compiled

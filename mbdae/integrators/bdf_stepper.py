@@ -18,7 +18,7 @@ BEST_RATE = 0.02  # that is believed: what is known of the rate serves on while 
 NARROW = 0.6  # the least ratio between the coefficient of a step and that of the matrix, or the other way round
 NEWTON_FAILURES = 10  # in one step
 SUSPICIONS = 3  # evaluations of a Jacobian that distrusts itself in one step
-STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
+STRETCH = 1.01  # the last step may be longer by this, so that no tiny one remains
 
 
 class Tolerance:

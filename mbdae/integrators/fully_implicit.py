@@ -7,28 +7,43 @@ import numpy as np
 from ..compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
+from ..system.coupling import corrections, next_step, oriented
 from ..system.layout import header, part
-from .one_step import CONVERGED, DIVERGED, ITERATIONS, MATRICES, NOT_FINITE, SLOW, FixedStep, at_rounding, largest
+from .one_step import (
+    CONVERGED,
+    COUPLED_ROUNDING,
+    DIVERGED,
+    ITERATIONS,
+    MATRICES,
+    NOT_FINITE,
+    SLOW,
+    FixedStep,
+    at_rounding,
+    balance,
+    largest,
+)
 
 
 @compiled
-def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work, counts):
+def _step(t, h, q, v, a, lam, s, following, tol, max_iter, model, work, counts):
     """One step from `t`; `a`, `lam` are the guess from the step before. Returns the status.
 
     Newton's matrix is `[M G^T; G 0]` at the start of the step, and at its end where that does not help; derivatives of forces and
-    reactions are left out.
-    Joint friction takes the multipliers of the step before.
+    reactions are left out, but for those of joint friction by the multipliers where it makes the iteration converge slowly.
     """
-    d, v1, q1, G, r1, r2, da, dlam, old = s
+    d, v1, q1, G, r1, r2, da, dlam, lam0 = s
     head = header(model)
-    size = before = np.inf
+    size, before, rate = np.inf, np.inf, 0.0
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
     kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
     counts[MATRICES] += 1
     kkt.minimise(model, work, lam)
-    old[:] = lam
+    lam0[:] = lam
+    if following is not None:
+        next_step(following)
+        followed, missing = False, np.inf
     for iteration in range(max_iter + 1):
         # state at t + h, eq. (14)
         for k in range(v.shape[0]):
@@ -37,7 +52,13 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work, counts):
         kernels.retract(q, d, model, q1)
         if iteration > 0:
             before, size = size, _size(da, dlam)
-            if size < tol or (size > 0.5 * before and at_rounding(h * h * largest(r2), q1, G)):
+            converged = size < tol or (size > 0.5 * before and at_rounding(h * h * largest(r2), q1, G))
+            if following is not None:
+                rate = size / before
+                converged = converged and (size < tol or at_rounding(h * h * COUPLED_ROUNDING * missing, q1, G))
+                if converged and followed and not oriented(following.coupling):
+                    return DIVERGED
+            if converged:
                 return CONVERGED
             if not np.isfinite(size):
                 return NOT_FINITE
@@ -53,7 +74,7 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work, counts):
             counts[MATRICES] += 1
         counts[ITERATIONS] += 1
         # residual, eq. (13)
-        kernels.force(t + h, q1, v1, old, model, work, da)
+        kernels.force(t + h, q1, v1, lam, model, work, da)
         sparse.mass_times(kernels.mass_values(model, work), a, model, r1)
         sparse.add_transposed(G, lam, model, r1)
         kernels.phi(t + h, q1, model, work, r2)
@@ -61,7 +82,12 @@ def _step(t, h, q, v, a, lam, s, tol, max_iter, model, work, counts):
             r1[k] = da[k] - r1[k]
         for k in range(r2.shape[0]):
             r2[k] = -r2[k] / (h * h)
-        kkt.solve(model, work, r1, r2, da, dlam)
+        if following is not None:
+            sparse.mass_solve(part(model, work, lay.W_MINV), r1, model, da)
+            missing = largest(da)
+            followed = corrections(t + h, q1, v1, lam, rate, r1, r2, da, dlam, following, model, work)
+        else:
+            kkt.solve(model, work, r1, r2, da, dlam)
         for k in range(a.shape[0]):
             a[k] += da[k]
         for k in range(lam.shape[0]):
@@ -80,10 +106,11 @@ def _size(da, dlam):
 
 
 @compiled
-def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, counts, out_t, out_q, out_v, out_a, out_lam,
-             flag):
+def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, following, counts, out_t, out_q, out_v, out_a,
+             out_lam, flag):
     """Steps `h` from each of `times` to the next; the state is stored after every step whose number, counted from `phase`, is a multiple
     of `every`. Returns the status, the number of steps that are complete, fewer if `flag` is set, and that of the states in `out`.
+    `following` is `None` where no forces depend on the multipliers.
     """
     nv, nc = v.shape[0], lam.shape[0]
     s = (np.empty(nv), np.empty(nv), np.empty_like(q), np.empty(header(model)[lay.NNZ]), np.empty(nv), np.empty(nc), np.empty(nv),
@@ -92,7 +119,9 @@ def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, w
     for k in range(n):
         if k > 0 and flag[0] != 0:
             return CONVERGED, k, stored
-        status = _step(times[k], h, q, v, a, lam, s, tol, max_iter, model, work, counts)
+        status = _step(times[k], h, q, v, a, lam, s, following, tol, max_iter, model, work, counts)
+        if following is not None and status != CONVERGED and balance(times[k], q, v, a, lam, s[8], model, work):
+            status = _step(times[k], h, q, v, a, lam, s, following, tol, max_iter, model, work, counts)
         if status != CONVERGED:
             return status, k, stored
         v[:], q[:] = s[1], s[2]

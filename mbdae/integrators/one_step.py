@@ -1,4 +1,4 @@
-"""The time loop of all fixed-step integrators: compiled chunks, between which a bar moves and Ctrl-C is heard."""
+"""The time loop of all fixed-step integrators: compiled chunks, between which a bar moves and Ctrl-C is acted on."""
 
 import time
 from dataclasses import dataclass, replace
@@ -7,13 +7,18 @@ from typing import ClassVar
 import numpy as np
 
 from ..arguments import is_finite, is_integer
+from ..charts.fault import jam_ahead
 from ..compiled import compiled
 from ..interrupts import signals
 from ..status import Statistics, Status
 from ..steps import StepWatch, hermite_step
 from ..stopwatch import Stopwatch
+from ..system import evaluate
 from ..system.assembly import AssemblyError, accelerations
+from ..system.codes import GOOD
+from ..system.coupling import new_following
 from ..trajectory import DenseOutput, Trajectory
+from .resolution import warn_of_rounding
 from .time_grid import time_grid
 
 CONVERGED, DIVERGED, NOT_FINITE, STALLED, UNSETTLED = range(5)
@@ -29,6 +34,7 @@ ROUNDING = 2e-15
 HUGE = 1e100  # beyond, products are not finite
 SLOW = 12  # iterations after which a frozen matrix is replaced if the corrections hardly shrink
 EXPLODED = 1e8  # a correction, squared, that has grown so much will not shrink again
+COUPLED_ROUNDING = 0.1  # share that rounding may have in what forces that depend on the multipliers ask for
 
 
 @compiled
@@ -44,6 +50,18 @@ def largest(x):
 def at_rounding(phi, q, G):
     """Whether a largest `|Phi|` is as small as rounding of `q` allows: a correction that no longer shrinks is then rounding too."""
     return phi <= ROUNDING * (1.0 + largest(q)) * max(1.0, largest(G))
+
+
+@compiled
+def balance(t, q, v, a, lam, guess, model, work):
+    """Accelerations and multipliers of the equations at a state, for another attempt; whether there is to be one.
+
+    An iteration may fail because friction, which depends on the multipliers, has changed its sign or has brought them to a branch that
+    ends: `dynamics` finds the branch that is connected with the motion without friction.
+    """
+    lam[:] = guess
+    a[:], lam[:], code, _ = evaluate.accelerations(t, q, v, lam, model, work)
+    return code == GOOD
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,7 @@ class FixedStep:
         t_eval : ndarray, optional
             Times of the output; between the steps it is interpolated by cubics in `q` and `v` and linearly in `lam`.
         every : int
-            Without `t_eval`: store every so-manieth step; the last state is always stored.
+            Without `t_eval`: store every `every`-th step; the last state is always stored.
         progress : callable, optional
             `progress(t)` after each chunk of steps.
         until : callable, optional
@@ -94,6 +112,7 @@ class FixedStep:
         -------
         Trajectory
         """
+        warn_of_rounding(self.label, self.h, state, t_end)
         all_steps = t_eval is not None or until is not None
         trajectory = _Run(self, problem, state, t_end, 1 if all_steps else every).to_end(progress, until)
         if t_eval is not None:
@@ -125,6 +144,7 @@ class _Run:
         self.stored = [tuple(np.array([x]) for x in (state.t, state.q, state.v, state.a, state.lam))]
         self.seen = state.t, state.q, state.v, state.a, state.lam  # the last one that `until` has been asked about
         self.model, self.work = system.model, system.workspace()
+        self.following = new_following(self.model, self.lam) if system.has_friction else None
         self.chunk = FIRST_CHUNK
         self.stopped = False
 
@@ -167,7 +187,7 @@ class _Run:
         m, end = self.method, self.done + n
         status, done, stored = m.advance(
             self.grid.times(self.done, end), h, self.every, self.done % self.every, end == self.grid.n, self.q, self.v, self.a, self.lam,
-            m.tol, m.max_iter, self.model, self.work, self.counts, *out, signals.flag)
+            m.tol, m.max_iter, self.model, self.work, self.following, self.counts, *out, signals.flag)
         # the start stays as it was given: the accelerations of the first step lead from the exact velocity to that of the method
         skip = 1 if m.stores_start and self.done == 0 else 0
         self.stored.append([x[skip:stored].copy() for x in out])
@@ -195,6 +215,16 @@ class _Run:
                                 seconds=seconds)
         if status == CONVERGED:
             return Trajectory(t, q, v, a, lam, statistics, Status.SUCCESS, "the end of the time span was reached")
-        reason = _REASON[status].format(max_iter=self.method.max_iter, h=self.method.h)
-        message = f"{reason} at t = {self.grid.time(self.done):.9g}; the solution up to there is kept"
+        now = f"t = {self.grid.time(self.done):.9g}"
+        jam = self._jam(t, q, v, a)
+        reason = f"{jam} (last step ended at {now})" if jam else f"{self._reason(status)} at {now}"
+        message = f"{reason}; the solution up to there is kept"
         return Trajectory(t, q, v, a, lam, statistics, _STATUS[status], message)
+
+    def _reason(self, status):
+        return _REASON[status].format(max_iter=self.method.max_iter, h=self.method.h)
+
+    def _jam(self, t, q, v, a):
+        """The joint whose friction has no solution where a run has failed, in words, if there is one."""
+        found = jam_ahead(self.system, t[-1], q[-1], v[-1], a[-1], self.grid.h)
+        return found and found[1]

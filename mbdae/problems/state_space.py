@@ -196,9 +196,9 @@ class StateSpace(Explicit):
 
     def leave(self, t, q):
         """To be asked after a step to the positions `q`: whether another chart would serve much better from there on."""
-        worn = self.chart.worn(t, q) or self._spent(t, q)
+        leaves = self.chart.ill_conditioned(t, q) or self._spent(t, q)
         self._anchor_at(q)
-        return worn
+        return leaves
 
     def _spent(self, t, q):
         """Whether a coordinate is about to turn back, though others would not: where constraints lose rank, conditions do not tell."""

@@ -192,8 +192,8 @@ Which solver takes which form of the equations, the settings it is then run with
 with an absolute tolerance of their own. *tighten*: factor on the tolerances. *scaling*: what the solver does about the index.
 
 The state-space forms, partitioned and tangent plane, hold as far as their chart reaches: `mbdae.solve` starts a solver anew in another
-chart where the old one is worn (`Statistics.restarts`), while the integrators of mbdae exchange charts themselves. A mechanism whose
-motion is prescribed entirely has no such form.
+chart where the old one has become ill-conditioned (`Statistics.restarts`), while the integrators of mbdae exchange charts themselves. A
+mechanism whose motion is prescribed entirely has no such form.
 
 ## Overview
 """

@@ -200,7 +200,7 @@ def _formula(method):
 
 
 class _Reduced:
-    """The equations in null-space coordinates at one state after another; the chart is exchanged when it is worn.
+    """The equations in null-space coordinates at one state after another; the chart is exchanged when it has become ill-conditioned.
 
     With the basis `N` of the chart and its pseudoinverse `N^+` a displacement `N beta` makes velocities change by `V beta + N z'`, where
     `z' = -N^+ V beta` leaves the part of least norm, `X_p`. So `J1 = N^+ (A1 - A2 N^+ V)` is the derivative of `beta''`, similar to
@@ -224,7 +224,7 @@ class _Reduced:
         s, chart = self.system, self.chart
         t, q, v = _checked(t, (), "t"), _checked(q, (s.nq,), "q"), _checked(v, (s.nv,), "v")
         lam = s.multiplier_guess() if lam is None else _checked(lam, (s.nc,), "lam")
-        if not self.centred or chart.worn(t, q):
+        if not self.centred or chart.ill_conditioned(t, q):
             chart.centre(t, q)
             self.centred = True
         a, zdd, (z, zd) = np.empty(s.nv), np.empty(chart.n), chart.coordinates(t, q, v)

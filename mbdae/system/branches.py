@@ -17,6 +17,7 @@ from ..model.primitives import D, Turn
 from ..model.rotations import to_matrix
 from .assembly import AssemblyError, approached, polished, positions
 from .continuation import follow
+from .words import motion, noted
 
 VAGUE = 1e-6  # part of a unit vector in the plane of an angle below which there is no angle
 STEPS = 16  # at least, in which drivers are led from one value to another
@@ -67,14 +68,14 @@ def mismatch(system, t, q):
 
 def _error(system, t, q, x, phi):
     theta = _angle(system, q, x.primitive) if x.angle else None
-    return phi[x.row] if theta is None else _wrapped(_value(x.primitive.f, t) - theta)
+    return phi[x.row] if theta is None else _wrapped(_value(x.primitive, t) - theta)
 
 
 def off_branch(system, t, q):
     """Drivers of angles that are nearer to `f + pi` than to `f`, each with `f` and its angle [rad]."""
     if system.mechanism is None or not any(isinstance(d, AngleDriver) for d in system.mechanism.drivers):
         return []
-    found = [(x.angle, _value(x.primitive.f, t), _angle(system, q, x.primitive)) for x in driven(system.mechanism) if x.angle]
+    found = [(x.angle, _value(x.primitive, t), _angle(system, q, x.primitive)) for x in driven(system.mechanism) if x.angle]
     return [(driver, f, theta) for driver, f, theta in found if theta is not None and abs(_wrapped(f - theta)) > 0.5 * math.pi]
 
 
@@ -140,7 +141,7 @@ def _ramped(system, s, guess):
 
 
 def _ramp(system, t, guess, x, phi):
-    f = _value(x.primitive.f, t)
+    f = _value(x.primitive, t)
     if isinstance(x.primitive, Turn):
         theta = _angle(system, guess, x.primitive)
         turn = 0.0 if theta is None else _wrapped(f - theta)
@@ -170,8 +171,10 @@ def _axes(system, name, q):
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _value(motion, t):
-    return motion.value(t) if isinstance(motion, Function) else motion(t)[0]
+def _value(p, t):
+    """The angle that a driver asks for, `p` being its primitive."""
+    with noted(motion(p), t):
+        return p.f.value(t) if isinstance(p.f, Function) else p.f(t)[0]
 
 
 def _wrapped(angle):

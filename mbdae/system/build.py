@@ -12,6 +12,7 @@ from ..model import rotations
 from ..model.bodies import GROUND, Particle, PlanarBody, RigidBody
 from ..model.joints import PlanarRevolute, Revolute
 from . import layout as lay
+from . import words
 from .ordering import joint_numbers, order_rows
 from .reduced import PIECE_T, envelope, meetings, pair_table, segment_table
 
@@ -103,12 +104,18 @@ class _Motions:
         self._callbacks = callbacks
         self._found = [mo.Constant(0.0)]
         self._index = {self._found[0]: 0}
+        self._labels = {}
 
-    def add(self, motion):
+    def add(self, motion, label):
+        """Number of a motion, which has this name among others."""
         if motion not in self._index:
             self._index[motion] = len(self._found)
             self._found.append(motion)
+        self._labels.setdefault(motion, []).append(label)
         return self._index[motion]
+
+    def _label(self, motion):
+        return " or ".join(dict.fromkeys(self._labels[motion]))
 
     def table(self):
         table = np.zeros(len(self._found), dtype=lay.MOTION_T)
@@ -126,16 +133,17 @@ class _Motions:
             record["c"][:4] = motion.amplitude, motion.omega, motion.phase, motion.offset
         else:
             compiled = (motion.f, motion.df or motion.first, motion.d2f or motion.second)
-            record["f"], record["df"], record["d2f"] = (self._callbacks.motion(f) for f in compiled)
+            labels = (order + self._label(motion) for order in words.ORDERS.values())
+            record["f"], record["df"], record["d2f"] = map(self._callbacks.motion, compiled, labels)
 
 
 def _constraints(mechanism, bodies, index, motions):
     """Records of all primitives by family, the pieces of `Phi_q`, and its pattern."""
     found = {name: [] for name in _FAMILY.values()}
-    pieces, nonzero, lengths = [], [], []
+    pieces, nonzero, lengths, drivers = [], [], [], {d.name: d for d in mechanism.drivers}
     row = at = 0
     for p in mechanism.primitives:
-        e = _element(p, bodies, index, motions)
+        e = _element(p, bodies, index, motions, words.motion(drivers.get(p.name, p)))
         e["row"] = row
         spans = [(end, int(index[getattr(p, end)])) for end in "ij" if getattr(p, end) != GROUND]
         spans.sort(key=lambda s: s[1])
@@ -166,7 +174,7 @@ def _patterns(pieces, ptr, mask):
     return pieces, Pattern(ptr, np.repeat(pieces["v"], pieces["n"]) + within, mask)
 
 
-def _element(p, bodies, index, motions):
+def _element(p, bodies, index, motions, label):
     e = np.zeros((), dtype=lay.ELEMENT_T)
     for end in "ij":
         b = index[getattr(p, end)]
@@ -181,7 +189,7 @@ def _element(p, bodies, index, motions):
     if isinstance(p, pr.CD):
         e["a_i"] = p.c
     if hasattr(p, "f"):
-        e["motion"] = motions.add(p.f)
+        e["motion"] = motions.add(p.f, label)
     return e
 
 
@@ -223,7 +231,7 @@ def _forces(mechanism, index, motions, callbacks):
             found["load"].append(_load(f, index, motions))
         elif isinstance(f, fo.UserForce):
             states = np.array([_frame(mechanism.body(name)) for name in f.bodies])
-            found["user_force"].append((callbacks.force(f.function, states), len(ids), len(f.bodies)))
+            found["user_force"].append((callbacks.force(f.function, states, words.user_force(f)), len(ids), len(f.bodies)))
             ids += [index[name] for name in f.bodies]
         else:
             found["friction"].append(_friction(f, mechanism, index))
@@ -249,7 +257,7 @@ def _in_space(x):
 def _spring(f, index, callbacks, free):
     e = np.zeros((), dtype=lay.SPRING_T)
     e["i"], e["j"], e["k"], e["c"], e["free"] = index[f.i], index[f.j], f.k, f.c, free
-    e["law"] = callbacks.law(f.law) if f.law is not None else 0
+    e["law"] = callbacks.law(f.law, words.law(f)) if f.law is not None else 0
     if isinstance(f, fo.TSDA):
         e["s_i"], e["s_j"] = f.s_i, f.s_j
     elif f.a_i is None:
@@ -263,7 +271,7 @@ def _load(f, index, motions):
     e = np.zeros((), dtype=lay.LOAD_T)
     torque = isinstance(f, fo.PointTorque)
     e["body"], e["torque"], e["in_body"] = index[f.body], int(torque), int(f.frame == "body")
-    e["motion"] = [motions.add(m) for m in (f.torque if torque else f.force)]
+    e["motion"] = [motions.add(m, words.load(f, k)) for k, m in enumerate(words.components(f))]
     e["s"] = (0.0, 0.0, 0.0) if torque else f.s
     return e
 

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 
 from ..compiled import compiled
 from . import layout as lay
+from . import words
 from .layout import FRAME
 
 STEP = 1e-30
@@ -25,11 +26,12 @@ _d, _i = types.float64, types.int64
 
 @dataclass(frozen=True)
 class CFunction:
-    """A C function, its address, and what re-raises an exception in it."""
+    """A C function, its address, what re-raises an exception in it, and `place(labels) -> (label, time)` of that for the names it has."""
 
     keep: object
     address: int
     replay: Callable
+    place: Callable
 
 
 @intrinsic
@@ -83,7 +85,7 @@ def law(function):
             kept[0], kept[1], kept[2], kept[3] = 1.0, x, xd, t
             return np.nan
 
-    return _finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function)
+    return _finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function, 2)
 
 
 def _exact_slope(function):
@@ -306,7 +308,7 @@ def _system(nq, nv, nc, mass, force, phi, phi_q, nu, gamma, friction):
         else:
             {lay.PHI: phi, lay.NU: nu, lay.PHI_Q: phi_q, lay.MASS: mass}[int(what)](t, q)
 
-    return _finished(cfunc(types.void(_i, _d, _i, _i, _i, _i, _i))(wrapped), note, repeat)
+    return _finished(cfunc(types.void(_i, _d, _i, _i, _i, _i, _i))(wrapped), note, repeat, 1)
 
 
 @compiled
@@ -377,10 +379,15 @@ def _spoil(out):
         out[k] = np.nan
 
 
-def _finished(c, note, function):
+def _finished(c, note, function, time=0):
+    """`time` is its place among the arguments; the first one of a function of a system is the number of the evaluation."""
     def replay():
         if note[0]:
             note[0] = 0.0
             function(*note[1:].tolist())
 
-    return CFunction((c, note), c.address, replay)
+    def place(labels):
+        names = [words.evaluation(note[1], given) if isinstance(given, dict) else given for given in labels]
+        return " or ".join(dict.fromkeys(names)), float(note[1 + time])
+
+    return CFunction((c, note), c.address, replay, place)

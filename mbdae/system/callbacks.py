@@ -2,7 +2,8 @@
 
 A function compiled with numba becomes a C function; a plain Python function is wrapped by ctypes. Both are then a number in the
 tables of the system, so that the kernels are compiled once for all users. An exception cannot cross compiled
-code: it is kept in `Callbacks.pending`, the function returns NaN, and whoever called the kernel re-raises it.
+code: it is kept in `Callbacks.pending`, with a note that names the function and the time, the function returns NaN, and whoever called the
+kernel re-raises it.
 
 Every C function can also give derivatives, for the complex step: exact ones where a compiled function takes complex numbers,
 central differences otherwise (see `c_functions`).
@@ -21,7 +22,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from ..interrupts import signals
-from . import c_functions
+from . import c_functions, words
 from .layout import FRAME
 
 _F = ctypes.c_double
@@ -132,19 +133,20 @@ class Callbacks:
     def __init__(self):
         self.pending, self._raised = None, _nobody
         self._alive = []
-        self._replays = []
+        self._compiled = {}  # by address: a C function and its names, which several elements may share
 
     def check(self):
         """Re-raise what a user function has raised, or an interrupt, if any; quick where there is nothing to look at."""
-        if self.pending is not None or self._replays:
+        if self.pending is not None or self._compiled:
             self.raise_pending()
         signals.check()
 
     def raise_pending(self):
         """Re-raise what a user function raised inside a kernel, unchanged."""
         try:
-            for replay in self._replays:
-                replay()
+            for c_function, labels in self._compiled.values():
+                with words.noted(*c_function.place(labels)):
+                    c_function.replay()
         except BaseException as error:
             self._raised = _reference(error)
             self.forget()  # one is told; what others have raised in the same evaluations must not come up in later ones
@@ -165,71 +167,77 @@ class Callbacks:
 
     def forget(self):
         """Drop what user functions have raised."""
-        for replay in self._replays:
+        for c_function, _ in self._compiled.values():
             with suppress(Exception):
-                replay()
+                c_function.replay()
         self.pending = None
 
-    def motion(self, function):
-        """Address of a user's function of time."""
+    def motion(self, function, label=""):
+        """Address of a user's function of time; `label` names it in notes, see `words`."""
         function = plain(function)
         if _is_compiled(function):
-            return self._adopt(c_functions.motion(function))
+            return self._adopt(c_functions.motion(function), label)
 
         def guarded(t):
-            return self._number(function, t)
+            return self._number(label, t, function, t)
 
         return self._export(_MOTION(guarded))
 
-    def law(self, function):
+    def law(self, function, label=""):
         """Address of a user's law `f(x, x', t)`."""
         function = plain(function)
         if _is_compiled(function):
-            return self._adopt(c_functions.law(function))
+            return self._adopt(c_functions.law(function), label)
 
         def guarded(x, xd, t, which):
             if which == 0:
-                return self._number(function, x, xd, t)
+                return self._number(label, t, function, x, xd, t)
             h = c_functions.INCREMENT * (1.0 + abs((x, xd)[which - 1]))
             near, far = ((x + s * h * (which == 1), xd + s * h * (which == 2), t) for s in (1, -1))
-            return (self._number(function, *near) - self._number(function, *far)) / (2 * h)
+            return (self._number(label, t, function, *near) - self._number(label, t, function, *far)) / (2 * h)
 
         return self._export(_LAW(guarded))
 
-    def force(self, function, states):
+    def force(self, function, states, label=""):
         """Address of a `UserForce` function; `states` (k, 18) are those of its bodies at the start."""
         function = plain(function)
         if _is_compiled(function):
-            return self._adopt(c_functions.force(function, states))
+            return self._adopt(c_functions.force(function, states), label)
 
         def guarded(t, at, k, out, is_complex):
             result = view(out, 6 * k, is_complex).reshape(k, 6)
-            result[:] = self.called(c_functions.wrench, function, t, view(at, FRAME * k, is_complex).reshape(k, FRAME))
+            x = view(at, FRAME * k, is_complex).reshape(k, FRAME)
+            result[:] = self.called(c_functions.wrench, function, t, x, place=(label, t))
 
         return self._export(_FORCE(guarded))
 
     def system(self, functions):
         """Address of the one function behind a system of user functions, see `from_functions.UserFunctions`."""
         if functions.compiled and not config.DISABLE_JIT:
-            return self._adopt(c_functions.system(functions))
+            return self._adopt(c_functions.system(functions), functions.plain)
 
         def guarded(what, t, q, v, lam, out, is_complex):
             functions.spoil(what, out, bool(is_complex))  # stays so if the user's function raises
-            self.called(functions.evaluate, what, t, q, v, lam, out, bool(is_complex))
+            place = words.evaluation(what, functions.plain), t
+            self.called(functions.evaluate, what, t, q, v, lam, out, bool(is_complex), place=place)
 
         return self._export(_SYSTEM(guarded))
 
-    def _number(self, function, *args):
-        return self.called(_float, function, *args)
+    def _number(self, label, t, function, *args):
+        return self.called(_float, function, *args, place=(label, t))
 
-    def called(self, function, *args):
-        """What a function returns; NaN if it raises, if another one has raised before, or if the run is to be interrupted."""
+    def called(self, function, *args, place=("", 0.0)):
+        """What a function returns; NaN if it raises, if another one has raised before, or if the run is to be interrupted.
+
+        `place` is its name and the time, for the note that an exception gets.
+        """
         if self.pending is not None:
             return np.nan
         result, error = signals.guarded(function, *args)
         if error is None:
             return result
         if not signals.raises_again(error):
+            words.add_note(error, *place)
             self.pending = error
         return np.nan
 
@@ -237,10 +245,10 @@ class Callbacks:
         self._alive.append(pointer)
         return ctypes.cast(pointer, ctypes.c_void_p).value
 
-    def _adopt(self, c_function):
-        self._alive.append(c_function)
-        if c_function.replay not in self._replays:
-            self._replays.append(c_function.replay)
+    def _adopt(self, c_function, label):
+        _, labels = self._compiled.setdefault(c_function.address, (c_function, []))
+        if label not in labels:
+            labels.append(label)
         return c_function.address
 
 

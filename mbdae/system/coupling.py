@@ -1,6 +1,9 @@
 """How forces that depend on the multipliers act back on these: `g'(lam) = B^-1 Phi_q M^-1 dQ/dlam`, and factors of `I - s g'(lam)`.
 
 Of the multipliers only a few matter, those of the joints with friction; for a user's functions it is all.
+
+Methods that find the multipliers by an iteration of their own, `M da + Phi_q^T dlam = r`, `Phi_q da = c`, evaluate the forces with the
+multipliers of the iteration. Where that converges slowly, `-dQ/dlam dlam` joins the left side, in this step and some of those that follow.
 """
 
 from typing import NamedTuple
@@ -16,6 +19,8 @@ from .loads import friction
 from .sparse import fill
 
 INCREMENT = 1.5e-8  # of forward differences, relative
+SLOW = 0.3  # rate of convergence beyond which an iteration asks for the derivatives
+COUPLED_STEPS = 20  # with derivatives, once they were needed
 
 
 class Coupling(NamedTuple):
@@ -104,9 +109,16 @@ def factor_coupling(share, coupling, model, work):
 def solve_coupled(b, c, a, lam, coupling, model, work):
     """`M a + Phi_q^T lam - dQ/dlam lam = b`, `Phi_q a = c`, after `factor_coupling` with the share 1; `b` is used up."""
     kkt.solve(model, work, b, c, a, lam)
-    rows, forces = coupling.rows, coupling.forces
-    if rows.shape[0] == 0:
+    if coupling.rows.shape[0] == 0:
         return
+    add_response(lam, coupling, b)
+    kkt.solve(model, work, b, c, a, lam)
+
+
+@compiled
+def add_response(lam, coupling, b):
+    """`b += dQ/dlam (I - g')^-1 lam`: what the forces add if the multipliers would change by `lam` without that."""
+    rows, forces = coupling.rows, coupling.forces
     x = np.empty(rows.shape[0], lam.dtype)
     for i in range(rows.shape[0]):
         x[i] = lam[rows[i]]
@@ -114,7 +126,53 @@ def solve_coupled(b, c, a, lam, coupling, model, work):
     for i in range(rows.shape[0]):
         for k in range(b.shape[0]):
             b[k] += x[i] * forces[i, k]
-    kkt.solve(model, work, b, c, a, lam)
+
+
+class Following(NamedTuple):
+    """Whether the derivatives of the forces by the multipliers are used in the iteration of a method.
+
+    Attributes
+    ----------
+    coupling : Coupling
+    remaining : ndarray of int64, shape (1,)
+        Number of steps for which they are.
+    """
+
+    coupling: Coupling
+    remaining: np.ndarray
+
+
+@compiled
+def new_following(model, lam):
+    """Arrays for `follow`; `lam` tells real from complex."""
+    return Following(new_coupling(model, lam), np.zeros(1, np.int64))
+
+
+@compiled
+def next_step(following):
+    """A new step begins."""
+    following.remaining[0] = max(following.remaining[0] - 1, 0)
+
+
+@compiled
+def follow(t, q, v, lam, rate, following, model, work):
+    """Whether derivatives are used after an iteration that has converged at this rate; they are those at the state that was placed."""
+    if rate > SLOW:
+        following.remaining[0] = COUPLED_STEPS
+    return following.remaining[0] > 0 and linearise(t, q, v, lam, 1.0, following.coupling, model, work)
+
+
+@compiled
+def corrections(t, q, v, lam, rate, residual, c, a, dlam, following, model, work):
+    """Corrections `a` and `dlam` of an iteration, with the derivatives where they are needed; whether they were used.
+
+    The residual is used up.
+    """
+    if header(model)[lay.COUPLED] and follow(t, q, v, lam, rate, following, model, work):
+        solve_coupled(residual, c, a, dlam, following.coupling, model, work)
+        return True
+    kkt.solve(model, work, residual, c, a, dlam)
+    return False
 
 
 @compiled

@@ -1,14 +1,14 @@
 """Which user function has no finite value, once a run has failed: forces, laws and motions are asked again, one by one, from Python."""
 
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from ..model import motions as mo
 from ..model.forces import RSDA, TSDA, PointForce, PointTorque, UserForce
+from . import evaluate as ev
+from . import words
 from .callbacks import interpreted
-from .system import System
 
 SHARE = 1e-2  # of the time span in which is looked if the length of the last step is not known
 NEAREST, LOOKS = 1e-9, 40  # first distance, relative to that span, and number of times
@@ -57,13 +57,25 @@ def not_finite(system, trajectory, t_end):
     rest = t_end - t
     last = max(2.0 * abs(t - trajectory.t[-2]) if len(trajectory.t) > 1 else 0.0, SHARE * abs(rest))  # steps may have been cut to nothing
     ahead = np.copysign(min(abs(rest), last), rest)
-    look = _look_at_functions if system.mechanism is None else _look_at_mechanism(system)
+    look = _look(system)
     with np.errstate(all="ignore"):
         for dt in (0.0, *(ahead * np.geomspace(NEAREST, 1.0, LOOKS))):
             found = _at(system, look, float(t + dt), q, v, a, dt)
             if found is not None:
                 return found
     return None
+
+
+def not_finite_at(system, t, q, v):
+    """The same at one state, if one of its evaluations has given a value that is not finite."""
+    if not (np.isfinite(t) and np.isfinite(q).all() and np.isfinite(v).all()):
+        return None
+    with np.errstate(all="ignore"):
+        return _at(system, _look(system), float(t), q, v, np.zeros_like(v), 0.0)
+
+
+def _look(system):
+    return _look_at_functions if system.mechanism is None else _look_at_mechanism(system)
 
 
 def _at(system, look, t, q, v, a, dt):
@@ -90,43 +102,44 @@ def _look_at_mechanism(system):
     """The same mechanism, whose user functions are observed."""
     notes = _Notes()
     with interpreted():
-        copy = System(_observed(system.mechanism, notes), "natural")
+        copy = type(system)(_observed(system.mechanism, notes), "natural")
 
     def look(_, t, q, v):
-        for evaluate in (lambda: copy.phi(t, q), lambda: copy.nu(t, q), lambda: copy.gamma(t, q, v), lambda: copy.force(t, q, v)):
-            with suppress(FloatingPointError):
-                evaluate()
+        model, work = copy._model, copy._work  # as they are: what checks its results would come here again
+        for evaluate, arguments in ((ev.phi, ()), (ev.nu, ()), (ev.gamma, (v,)), (ev.force, (v, system.multiplier_guess()))):
+            evaluate(t, q, *arguments, model, work)
             if notes.first is not None:
-                return notes.first
-        return None
+                break
+        copy.callbacks.forget()
+        found, notes.first = notes.first, None
+        return found
 
     return look
 
 
 def _observed(mechanism, notes):
     return replace(mechanism, forces=tuple(_force(f, notes) for f in mechanism.forces),
-                   drivers=tuple(replace(d, f=_motion(d.f, f"the motion of driver {d.name!r} between {d.i!r} and {d.j!r}", notes))
-                                 for d in mechanism.drivers))
+                   joints=tuple(_constraint(c, notes) for c in mechanism.joints),
+                   drivers=tuple(_constraint(c, notes) for c in mechanism.drivers))
 
 
 def _force(f, notes):
     if isinstance(f, UserForce):
-        label = f"the user force {f.name!r} on {', '.join(map(repr, f.bodies))}"
-        return replace(f, function=notes.watched(label, getattr(f.function, "py_func", f.function), 0))
+        return replace(f, function=notes.watched(words.user_force(f), getattr(f.function, "py_func", f.function), 0))
     if isinstance(f, TSDA | RSDA) and f.law is not None:
-        label = f"the law of {type(f).__name__} {f.name!r} between {f.i!r} and {f.j!r}"
-        return replace(f, law=notes.watched(label, getattr(f.law, "py_func", f.law), 2))
+        return replace(f, law=notes.watched(words.law(f), getattr(f.law, "py_func", f.law), 2))
     if isinstance(f, PointForce | PointTorque):
-        field = "force" if isinstance(f, PointForce) else "torque"
-        parts = tuple(_motion(m, f"component {k} of {type(f).__name__} {f.name!r} on {f.body!r}", notes)
-                      for k, m in enumerate(getattr(f, field)))
-        return replace(f, **{field: parts})
+        parts = tuple(_motion(m, words.load(f, k), notes) for k, m in enumerate(words.components(f)))
+        return replace(f, **{"force" if isinstance(f, PointForce) else "torque": parts})
     return f
+
+
+def _constraint(c, notes):
+    return replace(c, f=_motion(c.f, words.motion(c), notes)) if hasattr(c, "f") else c
 
 
 def _motion(motion, label, notes):
     if not isinstance(motion, mo.Function):
         return motion
-    names = {"f": label, "df": f"the rate of {label}", "d2f": f"the second derivative of {label}"}
-    return replace(motion, **{k: notes.watched(words, getattr(f, "py_func", f), 0) for k, words in names.items()
+    return replace(motion, **{k: notes.watched(order + label, getattr(f, "py_func", f), 0) for k, order in words.ORDERS.items()
                               if (f := getattr(motion, k)) is not None})

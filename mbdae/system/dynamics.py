@@ -237,6 +237,8 @@ def _largest(x):
     for k in range(x.shape[0]):
         size = abs(x[k])
         if not size <= out:
+            if not np.isfinite(size):
+                return size
             out = size
     return out
 

@@ -14,6 +14,7 @@ FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
 
 # evaluations of a system of user functions, and the functions behind the first six
 PHI, PHI_Q, NU, GAMMA, FORCE, MASS, QDOT, RETRACT, DIFFERENCE = range(9)
+EVALUATIONS = ("phi", "phi_q", "nu", "gamma", "force", "mass", "kinematics", "retract", "difference")  # in this order
 USER_FUNCTIONS = ("mass", "force", "phi", "phi_q", "nu", "gamma", "friction")
 
 # header: sizes, then offsets into `work`, then start and length of each table

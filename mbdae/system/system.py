@@ -14,6 +14,7 @@ from . import layout as lay
 from .branches import closed
 from .build import build
 from .callbacks import Callbacks
+from .culprit import not_finite_at
 from .excitations import Excitations, checked_excitation
 from .from_functions import tables_from_functions
 from .null_space import MAX_ENTRY
@@ -283,33 +284,33 @@ class System:
 
     def mass(self, t, q):
         """`M(q)`, shape (nv, nv)."""
-        return self._checked(ev.mass(t, self._q(q), self._model, self._work), "M")
+        return self._checked(ev.mass(t, self._q(q), self._model, self._work), "M", t, q)
 
     def mass_times(self, t, q, x):
         """`M(q) x`, shape (nv,), block by block."""
-        return self._checked(ev.mass_times(t, self._q(q), self._v(x), self._model, self._work), "M x")
+        return self._checked(ev.mass_times(t, self._q(q), self._v(x), self._model, self._work), "M x", t, q)
 
     def force(self, t, q, v, lam=None):
         """`Q(t, q, v)`, shape (nv,); `lam` matters only with joint friction."""
         lam = np.zeros(self.nc) if lam is None else _array(lam, self.nc, "lam")
-        return self._checked(ev.force(t, self._q(q), self._v(v), lam, self._model, self._work), "Q")
+        return self._checked(ev.force(t, self._q(q), self._v(v), lam, self._model, self._work), "Q", t, q, v)
 
     def phi(self, t, q):
         """`Phi(t, q)`, shape (nc,)."""
-        return self._checked(ev.phi(t, self._q(q), self._model, self._work), "Phi")
+        return self._checked(ev.phi(t, self._q(q), self._model, self._work), "Phi", t, q)
 
     def phi_q(self, t, q):
         """`Phi_q(t, q)` with respect to the velocity coordinates, a SciPy CSR array (nc, nv)."""
-        values = self._checked(ev.phi_q(t, self._q(q), self._model, self._work), "Phi_q")
+        values = self._checked(ev.phi_q(t, self._q(q), self._model, self._work), "Phi_q", t, q)
         return csr_array((values, self.pattern.col, self.pattern.ptr), shape=(self.nc, self.nv))
 
     def nu(self, t, q):
         """`nu(t, q) = -Phi_t`, shape (nc,)."""
-        return self._checked(ev.nu(t, self._q(q), self._model, self._work), "nu")
+        return self._checked(ev.nu(t, self._q(q), self._model, self._work), "nu", t, q)
 
     def gamma(self, t, q, v):
         """`gamma(t, q, v)`, right-hand side of `Phi_q a = gamma`, shape (nc,)."""
-        return self._checked(ev.gamma(t, self._q(q), self._v(v), self._model, self._work), "gamma")
+        return self._checked(ev.gamma(t, self._q(q), self._v(v), self._model, self._work), "gamma", t, q, v)
 
     def qdot(self, q, v, t=0.0):
         """`T(q) v`, shape (nq,)."""
@@ -349,11 +350,12 @@ class System:
     def _v(self, v):
         return _array(v, self.nv, "v")
 
-    def _checked(self, result, what):
-        """The result, unless a user function has raised or something is not finite."""
+    def _checked(self, result, what, t=None, q=None, v=None):
+        """The result, unless a user function has raised or something is not finite; the function that is to blame is named."""
         if not np.isfinite(result).all():
             self.callbacks.raise_pending()
-            raise FloatingPointError(f"{self.name}: {what} is not finite")
+            blame = None if t is None else not_finite_at(self, t, self._q(q), np.zeros(self.nv) if v is None else self._v(v))
+            raise FloatingPointError(f"{self.name}: {what} is not finite" + (f": {blame}" if blame else ""))
         return result
 
 

@@ -82,7 +82,7 @@ class ProjectedGauss(FixedStep):
             May lie before `state.t`.
         t_eval : ndarray, optional
         every : int
-            Without `t_eval`: store every so-manieth step; the last state is always stored.
+            Without `t_eval`: store every `every`-th step; the last state is always stored.
         progress : callable, optional
             `progress(t)` after each chunk of steps.
         until : callable, optional

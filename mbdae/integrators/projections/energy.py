@@ -95,7 +95,7 @@ class EnergyFunction:
         s, out = self._system, view(out, 3 + 2 * self._system.nv)
         q, v, a = np.split(view(state, s.nq + 2 * s.nv), [s.nq, s.nq + s.nv])
         out[:] = np.nan
-        s.callbacks.called(self._evaluate, t, q, v, a, what, out)
+        s.callbacks.called(self._evaluate, t, q, v, a, what, out, place=("the energy function", t))
 
     def _evaluate(self, t, q, v, a, what, out):
         s = self._system

@@ -208,7 +208,7 @@ class _Run:
                 return
             if code == m.ARRIVED:
                 return
-            if code == m.WORN_OUT and self.chart.outdone(self.t, self.start[3], self.control[m.FIRST]):
+            if code == m.NEEDS_CHART and self.chart.outdone(self.t, self.start[3], self.control[m.FIRST]):
                 self.restarts += 1
                 self._centre()
             elif code == m.FAILED and self._curable() and healed != self.t:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...charts.condition import WORN, condition
+from ...charts.condition import MAX_GROWTH, condition
 from ...charts.configuration import GOOD, prepare
 from ...charts.derivative import by_time
 from ...charts.motion import polish, second_rates
@@ -26,20 +26,20 @@ from .step import (
     weigh,
 )
 
-ARRIVED, PAUSED, WORN_OUT, FAILED = range(4)
+ARRIVED, PAUSED, NEEDS_CHART, FAILED = range(4)
 STALLED = 110  # the fault of a step that does not move the time
 H, ETA, FIRST, LARGEST, FAULT, JACOBIAN_AGE, DIRTY, PHASE, WANTED, AFTER_REJECTION, CONTROL = range(11)
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
 SLOW = 1e-3  # rate of convergence beyond which the next step gets derivatives of its own
-STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
+STRETCH = 1.01  # the last step may be longer by this, so that no tiny one remains
 
 
 @compiled
 def march(method, options, t, t_end, tolerances, control, counts, start, trial, near, stages, error, tableaus, tools, derive, scratch,
           wanted, every, most, out, flag):
-    """Steps until the end, until `most` of them are done, the room for output is used up or `flag` is set, until the chart is worn or a
-    step fails.
+    """Steps until the end, until `most` of them are done, the room for output is used up or `flag` is set, until the chart has
+    become ill-conditioned or a step fails.
 
     `options` are `(filtered, fixed, rheonomic, extra)`, the last of them evaluations that derivatives take, `tolerances` `(rtol, atol,
     exponent)`, the last of the error for the new step size; `derive` is one of the kernels `DERIVATIVES`. Returns `(code, t)`; `start` is
@@ -92,9 +92,9 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
         _accept(h, factor, eta, method == ROSENBROCK or rate > SLOW, fixed, last, start, trial, control, counts)
         if last:
             return ARRIVED, t
-        if wear > WORN * control[FIRST]:
+        if wear > MAX_GROWTH * control[FIRST]:
             control[FIRST] = wear
-            return WORN_OUT, t
+            return NEEDS_CHART, t
 
 
 @compiled
@@ -124,7 +124,7 @@ def _test(start, trial, near, error, tolerances, model):
 
 @compiled
 def _give_up(fixed, factor, h, smallest, status, control, counts):
-    """After a step that has failed: shorten it, with derivatives of its own if those it had were old; whether that is all in vain.
+    """After a step that has failed: shorten it, with derivatives of its own if those it had were old; whether no attempt is left.
 
     Nothing else of the attempt is kept. A fixed step is repeated with new derivatives or not at all.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arguments import is_finite, is_integer
 from ...charts.chart import Chart
-from ...charts.condition import WORN
+from ...charts.condition import MAX_GROWTH
 from ...charts.fault import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
@@ -18,14 +18,15 @@ from ...steps import StepWatch, hermite_step
 from ...stopwatch import Stopwatch
 from ...trajectory import Trajectory
 from ..one_step import interpolated
-from ..resolution import step_below_rounding, tolerances_below_rounding
+from ..resolution import step_below_rounding, tolerances_below_rounding, warn_of_rounding
 from . import march as m
 from .formula import Formula
 from .newton import matrix_for
-from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS, JACOBIANS, SOLVES, scratch_for
+from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS, JACOBIANS, POSITION, SOLVES, scratch_for
 
 SHOWN = ("alpha", "beta", "rho_inf", "level", "basis")  # in labels, where they are not the default
 ROOM = 256  # steps between two looks at the user
+AMPLIFICATION = 50.0  # of the rounding of positions in accelerations, where multipliers serve positions
 FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "the iteration for the accelerations does not converge"),
           ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails"),
           m.STALLED: (Status.STEP_TOO_SMALL, "the step does not move the time any more")}
@@ -94,6 +95,8 @@ class Structural(ABC):
         """See `mbdae.method`; tolerances have a meaning with `adaptive` only."""
         if self.adaptive and (rtol is None or np.ndim(atol) or not (atol or 0.0) > 0.0):
             raise ValueError(f"{type(self).__name__}: with adaptive=True atol must be one positive number, got {atol!r}")
+        if self.kind == POSITION:
+            warn_of_rounding(self.label, self.h, state, t_end, AMPLIFICATION)
         trajectory = _Run(self, problem, state, t_end, rtol, atol, every if t_eval is None else 1).to_end(progress, until)
         return trajectory if t_eval is None else interpolated(problem, trajectory, t_eval)
 
@@ -151,7 +154,7 @@ class _Run:
         self.chart.centre(self.t, self.start[0])
         scratch = new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()
         self.derivatives = self.chart.store, scratch, self._rows(self.chart.n)
-        self.control[m.WORST] = WORN * self.chart.first
+        self.control[m.WORST] = MAX_GROWTH * self.chart.first
         self.control[m.WISHED], self.control[m.DIRTY] = 1.0, 1.0
 
     # the run -------------------------------------------------------------------------------------------------------------

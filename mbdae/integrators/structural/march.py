@@ -37,12 +37,12 @@ H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN,
 STEPS, REJECTED_ERROR, REJECTED_NEWTON, STORED, COUNTERS = range(5, 10)  # the first five are those of a step
 
 FEW = 4  # iterations that a step takes with derivatives
-PATIENCE = 5  # steps that derivatives serve at least, lest they be computed in vain
+PATIENCE = 5  # steps that derivatives serve at least
 JUMP = 0.2  # change of the accelerations in a step, relative, that does not go on
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
 WORTH = 1.2  # growth of the step that is worth the disturbance
 SAME = 1e-6  # relative difference of steps that rounding makes, at the end of the time span
-STRETCH = 1.01  # the last step may be longer by this, lest a tiny one remain
+STRETCH = 1.01  # the last step may be longer by this, so that no tiny one remains
 
 
 @compiled
@@ -91,7 +91,7 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
             continue
         done += 1
         counts[STEPS] += 1
-        # steps of one size are counted from the start, lest rounding add up to a tiny one at the end
+        # steps of one size are counted from the start, so that rounding does not add up to a tiny one at the end
         t = t_end if last else t + h if adaptive else control[ORIGIN] + counts[STEPS] * h
         _accept(h, start, new, back, control)
         _plan(h, factor, rate, counts[ITERATIONS] - before, adaptive, last, renewal[0], start, matrix, control)

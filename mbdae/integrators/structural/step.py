@@ -18,17 +18,19 @@ Each iteration evaluates everything at the positions and velocities of the prese
 
 with `c = -Phi/(s beta h^2)`, `(nu - G v1)/(s gamma h)` or `gamma - G a1` and `s = dw1/da1`. Where forces are stiff the correction within
 the null space goes through Newton's matrix as well, see `newton`. Where joint friction makes it converge slowly, `-dQ/dlam dlam` joins the
-left side, in this step and some of those that follow.
+left side, in this step and some of those that follow. Multipliers that put positions right in a step of its own size are right to order `h`
+only, which does no harm as long as they act across the constraints: friction within these takes the multipliers of the accelerations.
 """
 
 import numpy as np
 
-from ...charts.configuration import NOT_FINITE, RANK_LOST
+from ...charts.configuration import GOOD, NOT_FINITE, RANK_LOST
 from ...charts.motion import largest
 from ...compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
-from ...system.coupling import linearise, new_coupling, solve_coupled
+from ...system.coupling import corrections, new_following, next_step
+from ...system.dynamics import accelerations
 from ...system.layout import header, part
 from ..one_step import ROUNDING, at_rounding
 from .nearest import correct
@@ -41,7 +43,6 @@ OPEN = 1e-9  # constraints that are open by more than this, relative to coordina
 GROWN = 1e3  # growth of a correction beyond which the iteration is given up
 UNSEEN = 1e2  # positions and velocities do not see the last correction: what it may exceed the tolerance by
 SLOW = 0.3  # rate of convergence beyond which derivatives are asked for
-COUPLED_STEPS = 20  # with the derivatives of friction forces, once they were needed
 QUICK = 0.1  # rate of convergence with which a renewed matrix serves once more
 ITERATIONS, EVALUATIONS, FACTORISATIONS, SOLVES, JACOBIANS = range(5)  # counters
 
@@ -49,11 +50,11 @@ ITERATIONS, EVALUATIONS, FACTORISATIONS, SOLVES, JACOBIANS = range(5)  # counter
 def scratch_for(system):
     """Arrays for a step, as `step` takes them: increments, corrections, constraints, the envelope of `G G^T`, and what friction needs.
 
-    The last two are how forces follow the multipliers, and the number of steps for which that is used.
+    The last two are `Following` and the multipliers that friction depends on, where they are others than those of the step.
     """
     nv, nc, envelope = system.nv, system.nc, int(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.NENV])
     sizes = (nv, nv, nc, nv, nc, nv, nc, envelope, nc, nc)
-    return (*(np.zeros(k) for k in sizes), new_coupling(system.model, np.zeros(nc)), np.zeros(1, dtype=np.int64))
+    return (*(np.zeros(k) for k in sizes), new_following(system.model, np.zeros(nc)), np.array(system.start.lam))
 
 
 @compiled
@@ -70,7 +71,7 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
     weights = share * beta * h * h, share * gamma * h
     da, dlam = scratch[5], scratch[6]
     before, rate, worst = np.inf, 0.0, 0.0
-    scratch[11][0] = max(scratch[11][0] - 1, 0)
+    next_step(scratch[10])
     for iteration in range(max_iter):
         auxiliary(coefficients, start, a, w)
         status = _place(kind, t + h, h, coefficients, iteration == 0, start, new, scratch, model, work)
@@ -80,13 +81,14 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
         counts[FACTORISATIONS] += 1
         counts[EVALUATIONS] += 1
         counts[ITERATIONS] += 1
+        if status == CONVERGED:
+            status = _open(kind, t + h, weights, new, scratch, model, work)
         if status != CONVERGED:
             return status, worst
-        _open(kind, t + h, weights, new, scratch, model, work)
-        _solve(t + h, rate, new, scratch, model, work)
+        corrections(t + h, q, v, lam, 0.0 if kind == CORRECTED else rate, scratch[3], scratch[4], da, dlam, scratch[10], model, work)
         filtered(matrix, da, (scratch[1], scratch[3], scratch[2], scratch[9]), model, work)
         scale = 1.0 + largest(a)
-        size = _size(scale, da, dlam, lam, model)
+        size = _size(kind, scale, da, dlam, lam, model)
         if not (np.isfinite(size) and np.isfinite(largest(dlam))):
             return NOT_FINITE, worst
         for k in range(a.shape[0]):
@@ -107,25 +109,10 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
 
 
 @compiled
-def _solve(t, rate, new, scratch, model, work):
-    """Corrections of accelerations and multipliers, with the derivatives of friction forces if `rate` of convergence asks for them."""
-    r, c, da, dlam = scratch[3:7]
-    q, v, _, _, lam = new
-    coupling, remaining = scratch[10], scratch[11]
-    if header(model)[lay.COUPLED]:
-        if rate > SLOW:
-            remaining[0] = COUPLED_STEPS
-        if remaining[0] > 0 and linearise(t, q, v, lam, 1.0, coupling, model, work):
-            solve_coupled(r, c, da, dlam, coupling, model, work)
-            return
-    kkt.solve(model, work, r, c, da, dlam)
-
-
-@compiled
-def _size(scale, da, dlam, lam, model):
+def _size(kind, scale, da, dlam, lam, model):
     """Size of a correction, on the scale of the accelerations; that of the multipliers matters where forces depend on them."""
-    size = largest(da)
-    return max(size, scale * largest(dlam) / (1.0 + largest(lam))) if header(model)[lay.COUPLED] else size
+    size, coupled = largest(da), header(model)[lay.COUPLED] and kind != CORRECTED
+    return max(size, scale * largest(dlam) / (1.0 + largest(lam))) if coupled else size
 
 
 @compiled
@@ -267,11 +254,18 @@ def comply(x, b, scratch, model, work):
 
 @compiled
 def _open(kind, t, weights, new, scratch, model, work):
-    """What is open of the equations of motion, and of the constraints that the multipliers serve."""
+    """Residuals of the equations of motion, and of the constraints that the multipliers serve; what is wrong if they have none."""
     q, v, a, _, lam = new
     defect, r, c = scratch[2], scratch[3], scratch[4]
     G, y = part(model, work, lay.W_G), scratch[5]
-    kernels.force(t, q, v, lam, model, work, r)
+    if kind == CORRECTED and header(model)[lay.COUPLED]:
+        kernels.gamma(t, q, v, model, work, c)
+        status = accelerations(t, q, v, c, y, scratch[11], model, work)
+        if status != GOOD:
+            return status
+        kernels.force(t, q, v, scratch[11], model, work, r)
+    else:
+        kernels.force(t, q, v, lam, model, work, r)
     sparse.mass_times(kernels.mass_values(model, work), a, model, y)
     sparse.add_transposed(G, lam, model, y)
     for k in range(r.shape[0]):
@@ -280,7 +274,7 @@ def _open(kind, t, weights, new, scratch, model, work):
         kernels.phi(t, q, model, work, c)
         for k in range(c.shape[0]):
             c[k] /= -weights[0]
-        return
+        return CONVERGED
     second = kind in (NULL_SPACE, ACCELERATION)
     if second:
         kernels.gamma(t, q, v, model, work, c)
@@ -290,3 +284,4 @@ def _open(kind, t, weights, new, scratch, model, work):
     scale = 1.0 if second else 1.0 / weights[1]
     for k in range(c.shape[0]):
         c[k] = scale * (c[k] - defect[k])
+    return CONVERGED

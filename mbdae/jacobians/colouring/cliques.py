@@ -12,7 +12,7 @@ def large_clique(order, incidence, degree, size, enough, work):
 
     The columns before each column that meet it, few in a smallest-last order, are reduced to a clique by taking out the one with
     the fewest neighbours left, again and again. The search ends with `enough` columns or when `work` entries have been visited
-    in vain.
+    without success.
     """
     n = order.shape[0]
     place, seen, slot = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
