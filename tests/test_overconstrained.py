@@ -32,10 +32,14 @@ def exact(name):
     return reference(system(name), T_END[name])
 
 
-def run(name, method, form, t_end=None):
+def solved(s, method, form, t_end):
     found = find(method)
     fixed = {"h": STEP.get(found.family.name, 5e-4)} if found.control == "h" else {}
-    return mbdae.solve(system(name), found.make(**fixed), (0.0, t_end or T_END[name]), formulation=form, rtol=RTOL, atol=ATOL)
+    return mbdae.solve(s, found.make(**fixed), (0.0, t_end), formulation=form, rtol=RTOL, atol=ATOL)
+
+
+def run(name, method, form):
+    return solved(system(name), method, form, T_END[name])
 
 
 def check(name, method, form):

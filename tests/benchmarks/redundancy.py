@@ -1,0 +1,59 @@
+"""Linkages with redundant constraints in every method and form: `python -m tests.benchmarks.redundancy [LINKAGE ...] [--seconds S]`.
+
+For each run the table has how it ended, the error of the positions in multiples of what is allowed (100 tolerances for methods with error
+control), the largest violation of any constraint equation, and the share of the multipliers in the null space of `Phi_q^T`, at the end. The
+reference leaves no equation out: accelerations from NumPy's least squares of the whole KKT matrix.
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.linalg import null_space
+
+import mbdae
+from mbdae.methods import find
+from tests.linkages import LINKAGES, reference
+from tests.test_overconstrained import FIRST_ORDER, RTOL, everything, solved
+
+SECONDS = {"door": 3.0, "bennett": 20.0, "sarrus": 1.0, "goldberg": 2.0, "myard": 2.0}
+COLUMNS = ("method", "form", "status", "time [s]", "error / allowed", "violation", "lam, null part")
+
+
+def row(system, want, t_end, method, form):
+    """The cells of one run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of solvers
+        x = solved(system, method, form, t_end)
+    q, lam = x.q[-1], x.lam[-1]
+    scale = FIRST_ORDER * np.abs(x.v).max() if find(method).control == "h" else 100 * RTOL * (1.0 + np.abs(q).max())
+    error = np.abs(system.difference(q, want)).max() / scale if x.success else np.nan
+    N = null_space(system.phi_q(x.t[-1], q).toarray().T, rcond=1e-4)
+    violation, share = np.abs(system.phi(x.t[-1], q)).max(), np.abs(N.T @ lam).max(initial=0.0) / np.abs(lam).max()
+    return method, form or "", x.status.name, f"{x.t[-1]:.4g}", f"{error:.2g}", f"{violation:.1e}", f"{share:.1e}"
+
+
+def main(names, seconds):
+    """A table for each linkage, and how many runs are not right."""
+    console, bad, count = Console(width=130), 0, 0
+    for name in names or LINKAGES:
+        system, t_end = mbdae.System(LINKAGES[name]()), seconds or SECONDS[name]
+        want = reference(system, t_end)
+        table = Table(*COLUMNS, title=f"{name}: {system.nc} equations, {len(system.dependent)} of them redundant, to {t_end:g} s")
+        for method, form in everything():
+            cells = row(system, want, t_end, method, form)
+            right = cells[2] == "SUCCESS" and float(cells[4]) <= 1.0
+            bad, count = bad + (not right), count + 1
+            table.add_row(*cells, style=None if right else "bold")
+        console.print(table)
+    console.print(f"{count} runs, {bad} of them not within what is allowed")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("linkages", nargs="*", help=", ".join(LINKAGES))
+    parser.add_argument("--seconds", type=float)
+    options = parser.parse_args()
+    main(options.linkages, options.seconds)
