@@ -19,7 +19,7 @@ from .helpers import T0, all_elements
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
 LAYERS = ("stamp", "compiled", "compiling", "interrupts", "status", "stopwatch", "arguments", "spelling", "model", "io", "system",
-          "symbolic", "trajectory", "steps", "events", "jacobians", "charts", "problems", "method", "support", "boundary", "run",
+          "symbolic", "trajectory", "rank", "steps", "events", "jacobians", "charts", "problems", "method", "support", "boundary", "run",
           "restarts", "integrators", "adapters", "solution", "calls", "solve", "", "library", "methods", "studies", "cli")
 
 
