@@ -133,7 +133,9 @@ def minimise(t, q, lam, model, work):
         kernels.place(q[k], model, work)
         kernels.phi_q(t[k], q[k], model, work, part(model, work, lay.W_G))
         kkt.factor(model, work, False)
-        kkt.minimise(model, work, lam[k])
+        null_space.refine(model, work)
+        for _ in range(2):  # the second time for rounding, where the part in the null space is large
+            kkt.minimise(model, work, lam[k])
         rest[k] = null_space.remainder(model, work)
     return rest
 

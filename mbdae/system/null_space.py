@@ -120,6 +120,28 @@ def remove(model, work, lam):
 
 
 @compiled
+def refine(model, work):
+    """One step of Rayleigh-Ritz iteration: off the constraints `W^T` has small singular values in the place of zeros; the null vectors come
+    nearer to their singular vectors.
+    """
+    N, W, v = vectors(model, work), part(model, work, lay.W_W), part(model, work, lay.W_V1)
+    BN = np.empty_like(N)
+    for k in range(N.shape[0]):
+        fill(v, 0.0)
+        add_transposed(W, N[k], model, v)
+        times(W, v, model, BN[k])
+    # N -= B_kk^-1 (B N - N (N^T B N))
+    for k in range(N.shape[0]):
+        for j in range(N.shape[0]):
+            _subtract(N[j], BN[k])
+    for k in range(N.shape[0]):
+        _solve_kept(model, work, BN[k])
+        for i in range(N.shape[1]):
+            N[k, i] -= BN[k, i]
+    orthonormalise(N)
+
+
+@compiled
 def remainder(model, work):
     """The largest `|Phi_q^T n|` of the null vectors, relative to the longest row of `Phi_q`; after `kkt.factor`."""
     N, G, lengths, v = vectors(model, work), part(model, work, lay.W_G), part(model, work, lay.W_C1), part(model, work, lay.W_V1)
