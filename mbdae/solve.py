@@ -200,7 +200,7 @@ def _finish(solution, watch, start, by_steps, with_events):
     found = watch.found()
     if with_events:
         solution.t_events = found.times
-    if found.end is not None:
+    if found.end is not None and solution.success:
         _end_at(solution, found, start.t, by_steps)
     if watch.pieces:
         solution.sol = StepwiseOutput(solution.system, start, watch.pieces, found.end)

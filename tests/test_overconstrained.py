@@ -181,3 +181,13 @@ def test_equations_that_become_independent_end_the_run(method, form, height):
     assert height or (x.status == mbdae.Status.SINGULAR and "gain rank" in x.message), x.message
     assert x.q[-1, 0] < 1.2
     np.testing.assert_allclose(x.q[:, 0], x.t, atol=1e-3)
+
+
+def test_a_terminal_event_behind_the_growth_of_the_rank_is_not_reached():
+    def event(t, q, v):
+        return q[0] - 1.5
+
+    event.terminal = True
+    x = mbdae.solve(gate(0.0), find("SolveIvp:DOP853").make(), (0.0, 2.0), formulation="ode", events=event)
+    assert x.status == mbdae.Status.SINGULAR and "gain rank" in x.message, x.message
+    assert x.t[-1] < 1.2
