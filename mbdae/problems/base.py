@@ -62,6 +62,7 @@ class Problem:
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
     known_blocks: tuple[tuple[str, str, str, str], ...] = ()  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
     regularised: tuple[tuple[str, str, str], ...] = ()  # (matrix, equations, unknowns) of redundant constraints, see `pieces.regularise`
+    drifts: bool = False  # whether constraints are kept on the level of accelerations only, see `system.drift`
     loose_blocks: tuple[str, ...] = ()  # blocks that must not spoil the error test
     loose_tolerance: ClassVar[float] = 1e4
     first_step: ClassVar[float] = 0.0  # that a solver should try [s]; zero leaves it to the solver
@@ -81,7 +82,7 @@ class Problem:
         self.algebraic = np.concatenate([np.full(_size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
         self.model = system.model
         self._redundant = system.redundancy.candidates
-        self._null_space_at = np.full(system.nq, np.inf)  # positions at which it was computed last
+        self._null_space_at = np.full(system.nq + system.nv, np.inf)  # state at which it was computed last
         self._work = system.workspace()
         self._complex = None
 
@@ -267,11 +268,11 @@ class Problem:
         return lay.records_of(self.model, lay.NULL_SPACE, float).reshape(-1, self.system.nc)
 
     def follow(self, t, y):
-        """Renew the null space of `Phi_q^T` in the equations if it is not that of the positions in `y`.
+        """Renew the null space of `Phi_q^T` in the equations, and the term against drift, if they are not those of the state in `y`.
 
         To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Were it renewed less
-        often, multipliers would jump with it, and error tests that see them would fail. Jacobians take it for constant: derivatives of
-        it only tell how the part of the multipliers in the null space, which is zero, depends on the positions.
+        often, multipliers would jump with it, and error tests that see them would fail. Jacobians take both for constant: derivatives of
+        the null space only tell how the part of the multipliers in it, which is zero, depends on the positions.
 
         Parameters
         ----------
@@ -279,12 +280,18 @@ class Problem:
         y : ndarray, shape (n,)
         """
         if self.regularised and len(self._redundant):
-            q = y[self.blocks["q"]]
-            if not (q == self._null_space_at).all():
-                self._null_space_at[:] = q
-                ev.factor(t, self._null_space_at, self.model, self._work)
-                kept = self._redundant  # the others are zero but for rounding and constraint violations
-                self._null_space[:, kept] = self._root_of_weight * vectors(self.model, self._work)[:, kept]
+            n = self.system.nq + (self.system.nv if self.drifts else 0)  # `y` begins with positions and velocities
+            if not (y[:n] == self._null_space_at[:n]).all():
+                self._null_space_at[:n] = y[:n]
+                self._renew(t, *np.split(self._null_space_at, [self.system.nq]))
+
+    def _renew(self, t, q, v):
+        """The null space and the term against drift at this state."""
+        ev.factor(t, q, self.model, self._work)
+        kept = self._redundant  # the others are zero but for rounding and constraint violations
+        self._null_space[:, kept] = self._root_of_weight * vectors(self.model, self._work)[:, kept]
+        if self.drifts:
+            lay.records_of(self.model, lay.DRIFT, float)[:] = ev.drift_term(t, q, v, self.model, self._work)
 
     def projected(self, t, y):
         """`(q, v)` of `state`."""

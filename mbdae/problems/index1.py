@@ -49,6 +49,7 @@ class Index1(WithMultipliers):
     block_index = {"q": 1, "v": 1, "lam": 1}
     loose_blocks = ("lam",)  # friction makes them jump, and rounding in large ones would keep the steps tiny
     regularised = (("y", "acceleration", "lam"),)
+    drifts = True
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "acceleration", "v", "G"),
                     ("y", "kinematics", "v", "-T"), ("y", "dynamics", "lam", "G^T"))
 

@@ -85,7 +85,7 @@ class MassMatrix(Problem):
         a = (("a", "nv"),) if self.accelerations else ()
         self.unknowns = ("q", "nq"), ("v", "nv"), *a, ("lam", "nc")
         self.rows = ("kinematics", "nq"), *((("rate", "nv"),) if a else ()), ("dynamics", "nv"), (LEVELS[level], "nc")
-        self.regularised = (("y", LEVELS[level], "lam"),)
+        self.regularised, self.drifts = (("y", LEVELS[level], "lam"),), level == 1
         self.loose_blocks = ("a", "lam") if self.accelerations else ("lam",)
         self.block_index = {"q": 1, "v": max(1, level - 1), "a": level, "lam": level}
         inertia = ((("yd", "rate", "v", "I"), ("y", "rate", "v", "0"), ("y", "rate", "a", "-I"), ("y", "dynamics", "a", "M")) if a

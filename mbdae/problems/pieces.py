@@ -92,12 +92,14 @@ def velocity(t, q, v, G, model, work, out):
 
 @compiled
 def acceleration(t, q, v, a, G, model, work, out):
-    """`Phi_q a - gamma`."""
-    gamma = part(model, work, lay.W_C1)
+    """`Phi_q a - gamma`, and where constraint equations are redundant the term that keeps them from drifting (see `system.drift`)."""
+    gamma, drift = part(model, work, lay.W_C1), table(model, lay.DRIFT, np.float64)
     kernels.gamma(t, q, v, model, work, gamma)
     sparse.times(G, a, model, out)
     for k in range(gamma.shape[0]):
         out[k] -= gamma[k]
+    for k in range(drift.shape[0]):
+        out[k] += drift[k]
 
 
 @compiled

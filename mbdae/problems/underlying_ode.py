@@ -9,6 +9,7 @@ from ..system import dynamics, kernels, kkt
 from ..system import layout as lay
 from ..system.assembly import on_constraints
 from ..system.codes import NO_FRICTION
+from ..system.drift import subtract_drift_term
 from ..system.layout import header
 from .explicit import Explicit
 from .index1 import check_baumgarte
@@ -49,8 +50,9 @@ def _rhs_jacobian(t, y, z, out, J, model, work, baumgarte, lam, lam0, code):
 
 @compiled
 def _target(t, q, v, G, baumgarte, model, work, out):
-    """`gamma - 2 alpha (Phi_q v - nu) - beta^2 Phi`."""
+    """`gamma - 2 alpha (Phi_q v - nu) - beta^2 Phi`, less the term against drift where constraint equations are redundant."""
     kernels.gamma(t, q, v, model, work, out)
+    subtract_drift_term(t, q, v, model, work, out)
     alpha, beta = baumgarte
     if alpha != 0.0 or beta != 0.0:
         x = np.empty_like(out)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiled import compiled
-from . import dynamics, frames, kernels, kkt, null_space, sparse
+from . import drift, dynamics, frames, kernels, kkt, null_space, sparse
 from . import layout as lay
 from .layout import BODY_T, SPRING_T, header, part, table
 from .loads import rsda, tsda
@@ -138,6 +138,16 @@ def minimise(t, q, lam, model, work):
             kkt.minimise(model, work, lam[k])
         rest[k] = null_space.remainder(model, work)
     return rest
+
+
+@compiled
+def drift_term(t, q, v, model, work):
+    """What acceleration equations with redundant constraints contain against drift, see `drift`, after `factor`."""
+    out = np.zeros(header(model)[lay.NC], work.dtype)
+    kernels.place(q, model, work)
+    kernels.place_velocity(v, model, work)
+    drift.drift_term(t, q, v, model, work, out)
+    return out
 
 
 @compiled

@@ -23,11 +23,11 @@ W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_NUL
 TABLES = ("gravity", "body", "motion", "coincident", "pin", "dp1", "dp2", "distance", "cd", "turn", "angle",
           "tsda", "rsda", "load", "user_force", "user_ids", "friction",
           "segment", "block", "block_of", "rows", "first", "env_ptr", "pair",
-          "dependent", "candidate", "max_entry", "null_space")
+          "dependent", "candidate", "max_entry", "null_space", "drift")
 _FIRST_TABLE = 25
 (GRAVITY, BODY, MOTION, COINCIDENT, PIN, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
  SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR,
- DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
+ DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE, DRIFT) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER
 
@@ -144,7 +144,7 @@ def with_redundancy(model, rows, candidates, max_entry, order):
     head = model[:HEADER_BYTES].view(np.int64).copy()
     chunks, at = [model], len(model)
     tables = {DEPENDENT: dependent, CANDIDATE: np.array(candidates, np.int64), MAX_ENTRY: np.array([max_entry]),
-              NULL_SPACE: np.zeros(len(rows) * head[NC])}
+              NULL_SPACE: np.zeros(len(rows) * head[NC]), DRIFT: np.zeros(head[NC])}
     for which, data in tables.items():
         head[which:which + 2] = at, len(data)
         at += data.nbytes

@@ -15,35 +15,44 @@ from scipy.linalg import null_space
 
 import mbdae
 from mbdae.methods import find
-from tests.linkages import LINKAGES, reference
+from tests.linkages import LINKAGES, door, reference
 from tests.test_overconstrained import FIRST_ORDER, RTOL, everything, solved
 
 SECONDS = {"door": 3.0, "bennett": 20.0, "sarrus": 1.0, "goldberg": 2.0, "myard": 2.0}
-COLUMNS = ("method", "form", "status", "time [s]", "error / allowed", "violation", "lam, null part")
+INDEPENDENT = {"door": lambda: door("revolute")}
+COLUMNS = ("method", "form", "status", "time [s]", "error / allowed", "violation", "lam, null part", "independent: error")
 
 
-def row(system, want, t_end, method, form):
-    """The cells of one run."""
+def run(system, want, t_end, method, form):
+    """A solution, and the error of its positions at the end in multiples of what is allowed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of solvers
         x = solved(system, method, form, t_end)
-    q, lam = x.q[-1], x.lam[-1]
+    q = x.q[-1]
     scale = FIRST_ORDER * np.abs(x.v).max() if find(method).control == "h" else 100 * RTOL * (1.0 + np.abs(q).max())
-    error = np.abs(system.difference(q, want)).max() / scale if x.success else np.nan
+    return x, np.abs(system.difference(q, want)).max() / scale if x.success else np.nan
+
+
+def row(system, independent, want, t_end, method, form):
+    """The cells of one run."""
+    x, error = run(system, want, t_end, method, form)
+    yardstick = f"{run(independent, want, t_end, method, form)[1]:.2g}" if independent else ""
+    q, lam = x.q[-1], x.lam[-1]
     N = null_space(system.phi_q(x.t[-1], q).toarray().T, rcond=1e-4)
     violation, share = np.abs(system.phi(x.t[-1], q)).max(), np.abs(N.T @ lam).max(initial=0.0) / np.abs(lam).max()
-    return method, form or "", x.status.name, f"{x.t[-1]:.4g}", f"{error:.2g}", f"{violation:.1e}", f"{share:.1e}"
+    return method, form or "", x.status.name, f"{x.t[-1]:.4g}", f"{error:.2g}", f"{violation:.1e}", f"{share:.1e}", yardstick
 
 
 def main(names, seconds):
     """A table for each linkage, and how many runs are not right."""
-    console, bad, count = Console(width=130), 0, 0
+    console, bad, count = Console(width=150), 0, 0
     for name in names or LINKAGES:
         system, t_end = mbdae.System(LINKAGES[name]()), seconds or SECONDS[name]
+        independent = mbdae.System(INDEPENDENT[name]()) if name in INDEPENDENT else None
         want = reference(system, t_end)
         table = Table(*COLUMNS, title=f"{name}: {system.nc} equations, {len(system.dependent)} of them redundant, to {t_end:g} s")
         for method, form in everything():
-            cells = row(system, want, t_end, method, form)
+            cells = row(system, independent, want, t_end, method, form)
             right = cells[2] == "SUCCESS" and float(cells[4]) <= 1.0
             bad, count = bad + (not right), count + 1
             table.add_row(*cells, style=None if right else "bold")

@@ -30,6 +30,7 @@ from ...compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.coupling import corrections, new_following, next_step
+from ...system.drift import subtract_drift_term
 from ...system.dynamics import accelerations
 from ...system.layout import header, part
 from ..one_step import ROUNDING, at_rounding
@@ -278,6 +279,8 @@ def _open(kind, t, weights, new, scratch, model, work):
     second = kind in (NULL_SPACE, ACCELERATION)
     if second:
         kernels.gamma(t, q, v, model, work, c)
+        if kind == ACCELERATION:
+            subtract_drift_term(t, q, v, model, work, c)
     else:
         kernels.nu(t, q, model, work, c)
     sparse.times(G, a if second else v, model, defect)
