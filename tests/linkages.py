@@ -3,6 +3,8 @@
 Bodies of a linkage lie between successive axes of revolute joints; the first and the last axis belong to the ground.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
@@ -145,6 +147,9 @@ def sarrus():
 LINKAGES = {f.__name__: f for f in (door, bennett, sarrus, goldberg, myard)}
 
 
+PIECE = 0.5  # after which the reference is projected: off the constraints least squares do not see the rank
+
+
 def reference(system, t_end, start=None, rtol=1e-10):
     """Positions at `t_end` by accelerations from NumPy's least squares of the whole KKT matrix: no row is left out."""
     start = system.start if start is None else start
@@ -157,5 +162,17 @@ def reference(system, t_end, start=None, rtol=1e-10):
             return np.full(len(y), np.nan)
         return np.concatenate([system.qdot(q, v), a])
 
-    found = solve_ivp(rhs, (0.0, t_end), np.concatenate([start.q, start.v]), "DOP853", rtol=rtol, atol=1e-2 * rtol)
-    return found.y[:system.nq, -1]
+    q, v = start.q, start.v
+    times = np.linspace(0.0, t_end, 1 + int(np.ceil(t_end / PIECE)))
+    for piece in pairwise(times):
+        y = solve_ivp(rhs, piece, np.concatenate([q, v]), "DOP853", rtol=rtol, atol=1e-2 * rtol).y[:, -1]
+        q, v = _projected(system, piece[1], y[:system.nq], y[system.nq:])
+    return q
+
+
+def _projected(system, t, q, v):
+    """The nearest state on the constraints, by pseudo-inverses of the whole `Phi_q`."""
+    for _ in range(3):
+        q = system.retract(q, -np.linalg.pinv(system.phi_q(t, q).toarray(), rcond=1e-5) @ system.phi(t, q))
+    G = system.phi_q(t, q).toarray()
+    return q, v - np.linalg.pinv(G, rcond=1e-5) @ (G @ v - system.nu(t, q))

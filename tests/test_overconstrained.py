@@ -95,6 +95,18 @@ def test_linkages_that_turn_with_every_method(name, method, form):
     check(name, method, form)
 
 
+@pytest.mark.parametrize("levels", ["P", "V", "PV", "PVA", "PVAE-0"])
+def test_stages_keep_multipliers_out_of_the_null_space(levels):
+    """Extrapolated from step to step that part had grown until coupled matrices were formed, and then until Newton's method failed."""
+    x = mbdae.solve(system("bennett"), find(f"ProjectedGauss:{levels}").make(h=1e-2), (0.0, 8.0))
+    assert x.success and x.statistics.jacobians == 0, x.message
+
+
+def test_the_coupled_matrix_is_regular_with_redundant_constraints():
+    x = mbdae.solve(system("bennett"), mbdae.ProjectedGauss(h=8e-2), (0.0, 5.0))
+    assert x.success and x.statistics.jacobians > 0, x.message
+
+
 def test_the_equations_left_out_change_on_the_way_and_the_rank_is_kept():
     s = system("door")
     model, work = s.model, s.workspace()

@@ -247,7 +247,7 @@ def test_the_coupled_matrix_is_right(make):
     x += 0.1 * np.abs(x).max() * rng.normal(size=x.size)
     matrix, pivots = np.zeros((2 * n, 2 * n)), np.zeros(2 * n, dtype=np.int64)
     stages = tuple(np.ascontiguousarray(y) for y in equations(x)[1])
-    assert form(0.0, h, stages, ((g.A, g.AA), g.c), s.model, s.workspace(complex), matrix, pivots) == 0
+    assert form(0.0, h, stages, ((g.A, g.AA), g.c), s.model, s.workspace(), s.workspace(complex), matrix, pivots) == 0
     product = (np.tril(matrix, -1) + np.eye(2 * n)) @ np.triu(matrix)
     for k in range(2 * n - 1, -1, -1):
         product[[k, pivots[k]]] = product[[pivots[k], k]]

@@ -17,10 +17,10 @@ from numba import types
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...compiled import by_address, compiled
 from ...jacobians.complex_step import COMPLEX_STEP
-from ...system import kernels, sparse
+from ...system import kernels, null_space, sparse
 from ...system import layout as lay
 from ...system.dense import factorise
-from ...system.layout import DEPENDENT_T, SEGMENT_T, header, part, table
+from ...system.layout import SEGMENT_T, header, part, table
 from ...system.sparse import fill
 from .stages import evaluate, put
 
@@ -28,10 +28,11 @@ SINGULAR_MATRIX, NEEDED = 31, 32  # beside the codes of charts
 
 
 @compiled
-def form(t, h, stages, coefficients, model, other, matrix, pivots):
+def form(t, h, stages, coefficients, model, work, other, matrix, pivots):
     """The matrix at the present stages, factorised; returns `GOOD`, `NOT_FINITE` or `SINGULAR_MATRIX`.
 
-    `coefficients` are `(A, A A)` and the nodes, `other` is complex scratch of the system.
+    `coefficients` are `(A, A A)` and the nodes, `work` and `other` real and complex scratch of the system. Where constraint equations are
+    redundant `work` holds the null space of `Phi_q^T` in the middle of the step.
     """
     (A, AA), c = coefficients
     Q, V, W, L = stages
@@ -54,33 +55,34 @@ def form(t, h, stages, coefficients, model, other, matrix, pivots):
         for m in range(nc):
             for k in range(nv):
                 matrix[i * n + k, i * n + nv + m] = C[m, k]
-    _regularise(s, nv, n, model, matrix)
+    _regularise(s, nv, n, null_space.vectors(model, work), matrix)
     return GOOD if factorise(matrix, pivots) else SINGULAR_MATRIX
 
 
 @compiled
-def absent(t, h, stages, coefficients, model, other, matrix, pivots):
+def absent(t, h, stages, coefficients, model, work, other, matrix, pivots):
     """In the place of `form`."""
     return NEEDED
 
 
 _F, _M, _ROWS = types.float64, types.uint8[::1], types.float64[:, ::1]
 _COEFFICIENTS = types.Tuple((types.UniTuple(_ROWS, 2), types.float64[::1]))
-_FORM = types.int64(_F, _F, types.UniTuple(_ROWS, 4), _COEFFICIENTS, _M, types.complex128[::1], _ROWS, types.int64[::1])
+_FORM = types.int64(_F, _F, types.UniTuple(_ROWS, 4), _COEFFICIENTS, _M, types.float64[::1], types.complex128[::1], _ROWS, types.int64[::1])
 FORM, ABSENT = by_address(form, _FORM), by_address(absent, _FORM)
 
 
 @compiled
-def _regularise(s, nv, n, model, matrix):
-    """Where constraint equations are redundant the matrix is regular with the multipliers of those left out subtracted from them.
+def _regularise(s, nv, n, N, matrix):
+    """Where constraint equations are redundant the matrix is regular with `N N^T dL_i` subtracted from them.
 
     These corrections vanish as the constraints do: multiplied by the null space of `Phi_q^T` the rows say so.
     """
-    dependent = table(model, lay.DEPENDENT, DEPENDENT_T)
     for i in range(s):
-        for k in range(dependent.shape[0]):
-            at = i * n + nv + dependent[k]["row"]
-            matrix[at, at] -= 1.0
+        at = i * n + nv
+        for d in range(N.shape[0]):
+            for j in range(N.shape[1]):
+                for k in range(N.shape[1]):
+                    matrix[at + j, at + k] -= N[d, j] * N[d, k]
 
 
 @compiled

@@ -15,7 +15,9 @@ from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.motion import largest
 from ...compiled import compiled, window
 from ...system import kkt
+from ...system import layout as lay
 from ...system.dense import solve
+from ...system.layout import count
 from ...system.sparse import fill
 from .stages import follow, put, put_rows
 
@@ -55,11 +57,14 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
         control[MODE] = SIMPLIFIED if control[AGE] > RETRY else COUPLED
     size, shift, rate, clean, rest, formed, from_rest = np.inf, np.inf, 0.0, 0.0, np.inf, False, False
     follow(t, h, start, stages, rates, tableau, True, model)
-    if control[MODE] == SIMPLIFIED:
+    if control[MODE] == SIMPLIFIED or count(model, lay.DEPENDENT):
         status = prepare(t + 0.5 * h, _middle(stages), False, work, model, work)
         counts[FACTORISATIONS] += 1
         if status != GOOD:
             return status
+        # no correction touches the part in the null space of Phi_q^T: extrapolated from step to step it would grow
+        for i in range(s):
+            kkt.minimise(model, work, stages[3][i])
     for iteration in range(1, max_iter + 1):
         counts[ITERATIONS] += 1
         good = True
@@ -90,7 +95,7 @@ def solve_stages(t, h, start, stages, first, buffers, tableau, options, control,
             _again(from_rest, start, first, stages)
             follow(t, h, start, stages, rates, tableau, True, model)
         control[MODE], control[AGE], formed, size, clean, rest = COUPLED, 0.0, True, np.inf, 0.0, np.inf
-        status = form(t, h, stages, ((tableau[0], tableau[5]), c), model, other, matrix, pivots)
+        status = form(t, h, stages, ((tableau[0], tableau[5]), c), model, work, other, matrix, pivots)
         if status != GOOD:
             control[MODE] = SIMPLIFIED
             return status

@@ -82,6 +82,8 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
         counts[FACTORISATIONS] += 1
         counts[EVALUATIONS] += 1
         counts[ITERATIONS] += 1
+        if status == CONVERGED and iteration == 0:
+            kkt.minimise(model, work, lam)  # no correction touches the part in the null space of Phi_q^T
         if status == CONVERGED:
             status = _open(kind, t + h, weights, new, scratch, model, work)
         if status != CONVERGED:
