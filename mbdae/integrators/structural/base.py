@@ -22,7 +22,7 @@ from ..resolution import step_below_rounding, tolerances_below_rounding, warn_of
 from . import march as m
 from .formula import Formula
 from .newton import matrix_for
-from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS, JACOBIANS, POSITION, SOLVES, scratch_for
+from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS, JACOBIANS, POSITION, SOLVES, friction_for, scratch_for
 
 SHOWN = ("alpha", "beta", "rho_inf", "level", "basis")  # in labels, where they are not the default
 ROOM = 256  # steps between two looks at the user
@@ -114,7 +114,7 @@ class _Run:
         self.start, self.new = (tuple(np.zeros(k) for k in sizes) for _ in range(2))
         for place, value in zip(self.start, (state.q, state.v, state.a, state.a, state.lam)):
             place[:] = value
-        self.back, self.scratch = self.start[2].copy(), scratch_for(system)
+        self.back, self.scratch, self.friction = self.start[2].copy(), scratch_for(system), friction_for(system)
         self.model, self.work = system.model, system.workspace()
         self.control, self.counts = np.zeros(m.CONTROL), np.zeros(m.COUNTERS, dtype=np.int64)
         self.tolerances = (float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
@@ -216,7 +216,7 @@ class _Run:
         out = tuple(np.empty((most + 1, *np.shape(x))) for x in (0.0, *self.start[:3], self.start[4]))
         code, self.t = m.march(method.kind, (f.beta, f.gamma, f.alpha_m, f.alpha_f), (method.adaptive, method.tol, method.max_iter),
                                self.t, self.t_end, self.tolerances, self.control, self.counts, self.start, self.new, self.back,
-                               self.scratch, self.matrix, self.derivatives, self.model, self.work, DERIVATIVES["exact"],
+                               self.scratch, self.friction, self.matrix, self.derivatives, self.model, self.work, DERIVATIVES["exact"],
                                self.every, most, out, signals.flag)
         stored = self.counts[m.STORED]
         if stored:

@@ -46,8 +46,8 @@ STRETCH = 1.01  # the last step may be longer by this, so that no tiny one remai
 
 
 @compiled
-def march(kind, coefficients, options, t, t_end, tolerances, control, counts, start, new, back, scratch, matrix, chart, model, work, derive,
-          every, most, out, flag):
+def march(kind, coefficients, options, t, t_end, tolerances, control, counts, start, new, back, scratch, friction, matrix, chart, model,
+          work, derive, every, most, out, flag):
     """Steps until the end, until `most` of them are done or `flag` is set, until a chart is needed or a step fails.
 
     `options` are `(adaptive, tol, max_iter)`, `back` the accelerations before those of `start`, which are `control[BACK]` old (at first the
@@ -78,7 +78,7 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
             restore(kind, t, start, scratch, model, work)
         renewal = n > 0 and (control[STEPWISE] > 0.0 or (control[AGE] == 0.0 and control[REJECTED] > 0.0)), chart, derive
         before = counts[ITERATIONS]
-        status, rate = step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, renewal, model, work, counts)
+        status, rate = step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, friction, matrix, renewal, model, work, counts)
         factor = 1.0
         if status == CONVERGED and (adaptive or shortened):
             status = _settle(kind, t + h, coefficients, start, new, scratch, model, work, counts)

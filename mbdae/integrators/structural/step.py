@@ -22,6 +22,8 @@ left side, in this step and some of those that follow. Multipliers that put posi
 only, which does no harm as long as they act across the constraints: friction within these takes the multipliers of the accelerations.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...charts.configuration import GOOD, NOT_FINITE, RANK_LOST
@@ -29,7 +31,7 @@ from ...charts.motion import largest
 from ...compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
-from ...system.coupling import corrections, new_following, next_step
+from ...system.coupling import Following, corrections, new_following, next_step
 from ...system.drift import subtract_drift_term
 from ...system.dynamics import accelerations
 from ...system.layout import header, part
@@ -49,21 +51,38 @@ ITERATIONS, EVALUATIONS, FACTORISATIONS, SOLVES, JACOBIANS = range(5)  # counter
 
 
 def scratch_for(system):
-    """Arrays for a step, as `step` takes them: increments, corrections, constraints, the envelope of `G G^T`, and what friction needs.
-
-    The last two are `Following` and the multipliers that friction depends on, where they are others than those of the step.
-    """
+    """Vectors for a step, as `step` takes them: increments, corrections, constraints, and the envelope of `G G^T`."""
     nv, nc, envelope = system.nv, system.nc, int(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.NENV])
     sizes = (nv, nv, nc, nv, nc, nv, nc, envelope, nc, nc)
-    return (*(np.zeros(k) for k in sizes), new_following(system.model, np.zeros(nc)), np.array(system.start.lam))
+    return tuple(np.zeros(k) for k in sizes)
+
+
+class Friction(NamedTuple):
+    """What a step needs where forces depend on the multipliers.
+
+    Attributes
+    ----------
+    following : Following
+    lam : ndarray, shape (nc,)
+        Multipliers that friction depends on where they are others than those of the step.
+    """
+
+    following: Following
+    lam: np.ndarray
+
+
+def friction_for(system):
+    """`Friction`, or `None` where no forces depend on the multipliers: no step contains any of this then."""
+    return Friction(new_following(system.model, np.zeros(system.nc)), np.array(system.start.lam)) if system.has_friction else None
 
 
 @compiled
-def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, renewal, model, work, counts):
+def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, friction, matrix, renewal, model, work, counts):
     """From the state `start` at `t` to `new` at `t + h`, states being `(q, v, a, w, lam)`; returns `(status, rate)`.
 
     On entry the accelerations and multipliers of `new` are a guess. `coefficients` are `(beta, gamma, alpha_m, alpha_f)`, `scratch` the
-    arrays of `scratch_for`, `matrix` those of `newton`, `renewal` `(whether its derivatives are renewed within the step, chart, derive)`.
+    vectors of `scratch_for`, `friction` that of `friction_for`, `matrix` the arrays of `newton`, `renewal` `(whether its derivatives are
+    renewed within the step, chart, derive)`.
     The rate of convergence is the worst that has been seen.
     """
     beta, gamma, alpha_m, alpha_f = coefficients
@@ -72,7 +91,8 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
     weights = share * beta * h * h, share * gamma * h
     da, dlam = scratch[5], scratch[6]
     before, rate, worst = np.inf, 0.0, 0.0
-    next_step(scratch[10])
+    if friction is not None:
+        next_step(friction.following)
     for iteration in range(max_iter):
         auxiliary(coefficients, start, a, w)
         status = _place(kind, t + h, h, coefficients, iteration == 0, start, new, scratch, model, work)
@@ -85,13 +105,19 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
         if status == CONVERGED and iteration == 0:
             kkt.minimise(model, work, lam)  # no correction touches the part in the null space of Phi_q^T
         if status == CONVERGED:
-            status = _open(kind, t + h, weights, new, scratch, model, work)
+            status = _open(kind, t + h, weights, new, scratch, friction, model, work)
         if status != CONVERGED:
             return status, worst
-        corrections(t + h, q, v, lam, 0.0 if kind == CORRECTED else rate, scratch[3], scratch[4], da, dlam, scratch[10], model, work)
+        if friction is not None:
+            slow = 0.0 if kind == CORRECTED else rate
+            corrections(t + h, q, v, lam, slow, scratch[3], scratch[4], da, dlam, friction.following, model, work)
+        else:
+            kkt.solve(model, work, scratch[3], scratch[4], da, dlam)
         filtered(matrix, da, (scratch[1], scratch[3], scratch[2], scratch[9]), model, work)
         scale = 1.0 + largest(a)
-        size = _size(kind, scale, da, dlam, lam, model)
+        size = largest(da)
+        if friction is not None and kind != CORRECTED:  # forces depend on these multipliers
+            size = max(size, scale * largest(dlam) / (1.0 + largest(lam)))
         if not (np.isfinite(size) and np.isfinite(largest(dlam))):
             return NOT_FINITE, worst
         for k in range(a.shape[0]):
@@ -109,13 +135,6 @@ def step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, matrix, r
                 return DIVERGED, worst
         before = size
     return DIVERGED, worst
-
-
-@compiled
-def _size(kind, scale, da, dlam, lam, model):
-    """Size of a correction, on the scale of the accelerations; that of the multipliers matters where forces depend on them."""
-    size, coupled = largest(da), header(model)[lay.COUPLED] and kind != CORRECTED
-    return max(size, scale * largest(dlam) / (1.0 + largest(lam))) if coupled else size
 
 
 @compiled
@@ -256,19 +275,20 @@ def comply(x, b, scratch, model, work):
 
 
 @compiled
-def _open(kind, t, weights, new, scratch, model, work):
+def _open(kind, t, weights, new, scratch, friction, model, work):
     """Residuals of the equations of motion, and of the constraints that the multipliers serve; what is wrong if they have none."""
     q, v, a, _, lam = new
     defect, r, c = scratch[2], scratch[3], scratch[4]
     G, y = part(model, work, lay.W_G), scratch[5]
-    if kind == CORRECTED and header(model)[lay.COUPLED]:
-        kernels.gamma(t, q, v, model, work, c)
-        status = accelerations(t, q, v, c, y, scratch[11], model, work)
-        if status != GOOD:
-            return status
-        kernels.force(t, q, v, scratch[11], model, work, r)
-    else:
-        kernels.force(t, q, v, lam, model, work, r)
+    felt = lam  # the multipliers that forces depend on
+    if friction is not None:
+        felt = friction.lam if kind == CORRECTED else lam
+        if kind == CORRECTED:
+            kernels.gamma(t, q, v, model, work, c)
+            status = accelerations(t, q, v, c, y, felt, model, work)
+            if status != GOOD:
+                return status
+    kernels.force(t, q, v, felt, model, work, r)
     sparse.mass_times(kernels.mass_values(model, work), a, model, y)
     sparse.add_transposed(G, lam, model, y)
     for k in range(r.shape[0]):
