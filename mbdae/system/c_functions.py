@@ -35,7 +35,7 @@ class CFunction:
 
 
 @intrinsic
-def _pointer(typingctx, address):
+def pointer(typingctx, address):
     """An address as a pointer."""
     signature = types.voidptr(types.int64)
 
@@ -58,7 +58,7 @@ def motion(function):
         try:
             return function(t)
         except Exception:
-            kept = carray(_pointer(where), (2,), np.float64)
+            kept = carray(pointer(where), (2,), np.float64)
             kept[0], kept[1] = 1.0, t
             return np.nan
 
@@ -81,7 +81,7 @@ def law(function):
                 return function(x, xd, t)
             return slope(x, xd, t, which)
         except Exception:
-            kept = carray(_pointer(where), (4,), np.float64)
+            kept = carray(pointer(where), (4,), np.float64)
             kept[0], kept[1], kept[2], kept[3] = 1.0, x, xd, t
             return np.nan
 
@@ -169,21 +169,21 @@ def _force(function, k, analytic):
     def wrapped(t, states, k, out, is_complex):
         failed = False
         if is_complex:
-            z, y = carray(_pointer(states), (k, FRAME), np.complex128), carray(_pointer(out), (k, 6), np.complex128)
+            z, y = carray(pointer(states), (k, FRAME), np.complex128), carray(pointer(out), (k, 6), np.complex128)
             try:
                 with_derivative(t, z, y)
             except Exception:
                 failed, y[0, 0] = True, np.nan
             if failed:
-                _note_states(carray(_pointer(where), (2 + FRAME * k,), np.float64), t, z)
+                _note_states(carray(pointer(where), (2 + FRAME * k,), np.float64), t, z)
         else:
-            x, f = carray(_pointer(states), (k, FRAME), np.float64), carray(_pointer(out), (k, 6), np.float64)
+            x, f = carray(pointer(states), (k, FRAME), np.float64), carray(pointer(out), (k, 6), np.float64)
             try:
                 real(t, x, f)
             except Exception:
                 failed, f[0, 0] = True, np.nan
             if failed:
-                _note_states(carray(_pointer(where), (2 + FRAME * k,), np.float64), t, x)
+                _note_states(carray(pointer(where), (2 + FRAME * k,), np.float64), t, x)
 
     def repeat(t, *x):
         _real_wrench(function.py_func, t, np.array(x).reshape(k, FRAME))
@@ -277,27 +277,27 @@ def _system(nq, nv, nc, mass, force, phi, phi_q, nu, gamma, friction):
         n = nc * nv if what == lay.PHI_Q else nv * nv if what == lay.MASS else n
         failed = False
         if is_complex:
-            x, w, m = (carray(_pointer(q), (nq,), np.complex128), carray(_pointer(v), (nv,), np.complex128),
-                       carray(_pointer(lam), (nc,), np.complex128))
-            y = carray(_pointer(out), (n,), np.complex128)
+            x, w, m = (carray(pointer(q), (nq,), np.complex128), carray(pointer(v), (nv,), np.complex128),
+                       carray(pointer(lam), (nc,), np.complex128))
+            y = carray(pointer(out), (n,), np.complex128)
             try:
                 run(what, t, x, w, m, y)
             except Exception:
                 failed = True
             if failed:
                 _spoil(y)
-                _note(carray(_pointer(where), (size,), np.float64), what, t, x, w, m)
+                _note(carray(pointer(where), (size,), np.float64), what, t, x, w, m)
         else:
-            a, b, c = (carray(_pointer(q), (nq,), np.float64), carray(_pointer(v), (nv,), np.float64),
-                       carray(_pointer(lam), (nc,), np.float64))
-            f = carray(_pointer(out), (n,), np.float64)
+            a, b, c = (carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64),
+                       carray(pointer(lam), (nc,), np.float64))
+            f = carray(pointer(out), (n,), np.float64)
             try:
                 run(what, t, a, b, c, f)
             except Exception:
                 failed = True
             if failed:
                 _spoil(f)
-                _note(carray(_pointer(where), (size,), np.float64), what, t, a, b, c)
+                _note(carray(pointer(where), (size,), np.float64), what, t, a, b, c)
 
     def repeat(what, t, *rest):
         q, v, lam = np.split(np.array(rest), [nq, nq + nv])

@@ -65,6 +65,9 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]  # the same calls through c
     def call_system(address, what, t, q, v, lam, out, is_complex):
         _SYSTEM(int(address))(what, t, q, v, lam, out, is_complex)
 
+    def call_rare(*arguments):
+        raise NotImplementedError("nothing is called out of line where nothing is compiled")
+
 else:
     _d, _i = types.float64, types.int64
 
@@ -87,6 +90,11 @@ else:
     def call_system(typingctx, address, what, t, q, v, lam, out, is_complex):
         """`void f(int64 what, double t, int64 q, int64 v, int64 lam, int64 out, int64 is_complex)`, addresses as integers."""
         return _by_address(types.void, (_i, _d, _i, _i, _i, _i, _i))(typingctx, address, what, t, q, v, lam, out, is_complex)
+
+    @intrinsic
+    def call_rare(typingctx, address, t, number, q, v, c, a, lam, model, work):
+        """`int64 f(double t, int64 number, int64 q, int64 v, int64 c, int64 a, int64 lam, int64 model, int64 work)`, see `rare`."""
+        return _by_address(_i, (_d, *(_i,) * 8))(typingctx, address, t, number, q, v, c, a, lam, model, work)
 
 
 @njit

@@ -16,10 +16,14 @@ Real and complex arguments alike: of complex ones the imaginary parts are deriva
 from typing import NamedTuple
 
 import numpy as np
+from numba import carray
+from numba.core import config
 
 from ..compiled import compiled
-from . import kernels, kkt
+from . import kernels, kkt, rare
 from . import layout as lay
+from .c_functions import pointer
+from .callbacks import call_rare
 from .codes import GOOD, NO_FRICTION, NOT_FINITE
 from .coupling import linearise, new_coupling, oriented, weakest
 from .dense import solve
@@ -57,11 +61,50 @@ def accelerations(t, q, v, c, a, lam, model, work):
     that jams is then marked for `jammed_row`.
     """
     if header(model)[lay.COUPLED]:
-        return _coupled(Point(t, q, v, c, model, work), a, lam)
+        return coupled(t, q, v, c, a, lam, model, work)
     force = np.empty_like(v)
     kernels.force(t, q, v, lam, model, work, force)
     kkt.solve(model, work, force, c, a, lam)
     return GOOD if np.isfinite(_largest(a)) and np.isfinite(_largest(lam)) else NOT_FINITE
+
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+
+    def coupled(t, q, v, c, a, lam, model, work):
+        return _coupled(Point(t, q, v, c, model, work), a, lam)
+
+else:
+
+    @compiled
+    def coupled(t, q, v, c, a, lam, model, work):
+        """`_coupled`, out of line."""
+        at = rare.address(lay.RARE_FRICTION, model, work)
+        return call_rare(at, t, 0, q.ctypes.data, v.ctypes.data, c.ctypes.data, a.ctypes.data, lam.ctypes.data, model.ctypes.data,
+                         work.ctypes.data)
+
+
+@compiled
+def coupled_real(t, _number, q, v, c, a, lam, model, work):
+    """`_coupled` from addresses."""
+    nq, nv, nc, n = rare.sizes_at(model)
+    at = Point(t, carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64), carray(pointer(c), (nc,), np.float64),
+               rare.model_at(model), carray(pointer(work), (n,), np.float64))
+    try:
+        return _coupled(at, carray(pointer(a), (nv,), np.float64), carray(pointer(lam), (nc,), np.float64))
+    except Exception:  # a division by zero
+        return NOT_FINITE
+
+
+@compiled
+def coupled_complex(t, _number, q, v, c, a, lam, model, work):
+    """The same for complex numbers."""
+    nq, nv, nc, n = rare.sizes_at(model)
+    at = Point(t, carray(pointer(q), (nq,), np.complex128), carray(pointer(v), (nv,), np.complex128),
+               carray(pointer(c), (nc,), np.complex128), rare.model_at(model), carray(pointer(work), (n,), np.complex128))
+    try:
+        return _coupled(at, carray(pointer(a), (nv,), np.complex128), carray(pointer(lam), (nc,), np.complex128))
+    except Exception:
+        return NOT_FINITE
 
 
 @compiled

@@ -9,13 +9,19 @@ With `M^-1 = L^T L` and `W = Phi_q L^T` it is `B = W W^T`, `lam = B^-1 (W L b - 
 """
 
 import numpy as np
+from numba import carray
+from numba.core import config
 
 from ..compiled import compiled
 from . import layout as lay
-from . import null_space
+from . import null_space, rare
+from .c_functions import pointer
+from .callbacks import call_rare
 from .factorisation import factorise, solve_factorised
 from .layout import DEPENDENT_T, PAIR_T, count, part, table
 from .sparse import add_times, add_transposed, dot, factor_mass, fill, half_solve, half_solve_transposed, scale_rows
+
+REMOVE = -1  # in the place of a number of rows
 
 
 @compiled
@@ -29,11 +35,11 @@ def factor(model, work, fresh_mass):
         factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
     scale_rows(G, part(model, work, lay.W_MINV), model, W)
     lost = factor_rows(W, model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG))
-    return _with_null_space(lost, model, work) if count(model, lay.DEPENDENT) else lost
+    return renew_null_space(lost, model, work) if count(model, lay.DEPENDENT) else lost
 
 
 @compiled
-def _with_null_space(lost, model, work):
+def _renew_null_space(lost, model, work):
     """The null space of `Phi_q^T` after a factorisation that has found `lost` rows without a pivot; the same after a new choice of rows."""
     redundant, bound = count(model, lay.DEPENDENT), table(model, lay.MAX_ENTRY, np.float64)
     largest = null_space.form(model, work)
@@ -43,6 +49,55 @@ def _with_null_space(lost, model, work):
         bound[0] = max(null_space.MAX_ENTRY, null_space.MARGIN * largest) if lost == redundant else null_space.MAX_ENTRY
     null_space.orthonormalise(null_space.vectors(model, work))
     return lost
+
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    renew_null_space = _renew_null_space
+
+    def remove_null_part(model, work, lam):
+        null_space.remove(model, work, lam)
+
+else:
+
+    @compiled
+    def renew_null_space(lost, model, work):
+        """`_renew_null_space`, out of line."""
+        at = rare.address(lay.RARE_NULL_SPACE, model, work)
+        return call_rare(at, 0.0, lost, 0, 0, 0, 0, 0, model.ctypes.data, work.ctypes.data)
+
+    @compiled
+    def remove_null_part(model, work, lam):
+        """`null_space.remove`, out of line."""
+        at = rare.address(lay.RARE_NULL_SPACE, model, work)
+        call_rare(at, 0.0, REMOVE, 0, 0, 0, 0, lam.ctypes.data, model.ctypes.data, work.ctypes.data)
+
+
+@compiled
+def null_space_real(_t, lost, _q, _v, _c, _a, lam, model, work):
+    """`_renew_null_space` from addresses, or `null_space.remove` if `lost` is `REMOVE`; as many rows lost as there are if it fails."""
+    _, _, nc, n = rare.sizes_at(model)
+    tables, scratch = rare.model_at(model), carray(pointer(work), (n,), np.float64)
+    try:
+        if lost != REMOVE:
+            return _renew_null_space(lost, tables, scratch)
+        null_space.remove(tables, scratch, carray(pointer(lam), (nc,), np.float64))
+        return 0
+    except Exception:  # a division by zero
+        return nc
+
+
+@compiled
+def null_space_complex(_t, lost, _q, _v, _c, _a, lam, model, work):
+    """The same for complex numbers."""
+    _, _, nc, n = rare.sizes_at(model)
+    tables, scratch = rare.model_at(model), carray(pointer(work), (n,), np.complex128)
+    try:
+        if lost != REMOVE:
+            return _renew_null_space(lost, tables, scratch)
+        null_space.remove(tables, scratch, carray(pointer(lam), (nc,), np.complex128))
+        return 0
+    except Exception:
+        return nc
 
 
 @compiled
@@ -74,7 +129,7 @@ def _leave_out(dependent, ptr, env):
 def minimise(model, work, lam):
     """`lam` without its part in the null space of `Phi_q^T`: minimal norm for the same constraint forces; after `factor`."""
     if count(model, lay.DEPENDENT):
-        null_space.remove(model, work, lam)
+        remove_null_part(model, work, lam)
 
 
 @compiled
@@ -92,13 +147,13 @@ def _solve_kept(model, work, rhs, out):
     itself in `rhs`.
     """
     env, inverse, y = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG), part(model, work, lay.W_C2)
+    right = rhs
     if count(model, lay.DEPENDENT):
         for k in range(out.shape[0]):
             out[k] = rhs[k]
-        null_space.remove(model, work, out)
-        solve_rows(model, env, inverse, y, out, out)
-    else:
-        solve_rows(model, env, inverse, y, rhs, out)
+        remove_null_part(model, work, out)
+        right = out
+    solve_rows(model, env, inverse, y, right, out)
 
 
 @compiled

@@ -19,12 +19,12 @@ USER_FUNCTIONS = ("mass", "force", "phi", "phi_q", "nu", "gamma", "friction")
 
 # header: sizes, then offsets into `work`, then start and length of each table
 KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP, COUPLED = range(12)
-W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_NULL, WORK_SIZE = range(12, 25)
+W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_RARE, W_NULL, WORK_SIZE = range(12, 26)
 TABLES = ("gravity", "body", "motion", "coincident", "pin", "dp1", "dp2", "distance", "cd", "turn", "angle",
           "tsda", "rsda", "load", "user_force", "user_ids", "friction",
           "segment", "block", "block_of", "rows", "first", "env_ptr", "pair",
           "dependent", "candidate", "max_entry", "null_space", "drift")
-_FIRST_TABLE = 25
+_FIRST_TABLE = 26
 (GRAVITY, BODY, MOTION, COINCIDENT, PIN, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
  SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR,
  DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE, DRIFT) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
@@ -56,6 +56,9 @@ BLOCK_T = np.dtype([("v", _i), ("n", _i), ("at", _i)])
 DEPENDENT_T = np.dtype([("row", _i), ("at", _i)])
 # the largest table of a long chain: small integers keep it in the cache
 PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])
+
+# addresses of code that few systems need, in `work`, see `rare`
+RARE_FRICTION, RARE_NULL_SPACE, RARE_CALLS = range(3)
 
 FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
 
@@ -159,7 +162,7 @@ def _lay_out_work(head, tables):
     blocks = tables["block"]
     mass = int((blocks["n"] ** 2).sum())
     sizes = {W_FRAMES: (head[NB] + 1) * FRAME, W_MASS: mass, W_MINV: mass, W_G: head[NNZ], W_W: head[NNZ], W_ENV: head[NENV],
-             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_NULL: 0}
+             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_RARE: RARE_CALLS, W_NULL: 0}
     at = 0
     for slot, n in sizes.items():
         head[slot] = at

@@ -9,6 +9,7 @@ from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..model.geometry import Geometry, Sketch
 from ..model.mechanism import Mechanism
 from ..spelling import guess
+from . import dynamics, kkt, rare
 from . import evaluate as ev
 from . import layout as lay
 from .branches import closed
@@ -237,6 +238,10 @@ class System:
     def _scratch(self, dtype=float):
         work = np.zeros(int(self._header[lay.WORK_SIZE]), dtype=dtype)
         ev.prepare(self._model, work)
+        if self.has_friction:
+            rare.put(work, self._model, lay.RARE_FRICTION, dynamics.coupled_real, dynamics.coupled_complex)
+        if self._header[lay.DEPENDENT + 1]:
+            rare.put(work, self._model, lay.RARE_NULL_SPACE, kkt.null_space_real, kkt.null_space_complex)
         return work
 
     def initial_guess(self):

@@ -1,0 +1,46 @@
+"""Code that few systems need, called by its address in `work`, so that it does not become part of every caller.
+
+What compiled code calls by name is compiled into each caller. Joint friction and redundant constraints would so take a good part of the
+time that integrators take to compile, and make their steps slower: what is called from two places is not inlined any more. A workspace
+has the addresses of what its system needs, for its own kind of numbers.
+"""
+
+import numpy as np
+from numba import carray, types
+from numba.core import config
+
+from ..compiled import by_address, compiled
+from . import layout as lay
+from .c_functions import pointer
+from .layout import header, part, records
+
+_ARGUMENTS = (types.float64, *(types.int64,) * 8)
+
+
+@compiled
+def address(which, model, work):
+    """The address number `which` in `work`."""
+    place = part(model, work, lay.W_RARE)
+    return records(place, which * place.itemsize, 1, np.int64)[0]
+
+
+@compiled
+def model_at(at):
+    """The tables of a system from their address."""
+    return carray(pointer(at), (lay.HEADER_BYTES,), np.uint8)
+
+
+@compiled
+def sizes_at(at):
+    """`nq, nv, nc` and the size of `work`."""
+    head = header(model_at(at))
+    return head[lay.NQ], head[lay.NV], head[lay.NC], head[lay.WORK_SIZE]
+
+
+def put(work, model, which, real, of_complex):
+    """Write the address of one of two functions to `work`, compiled with nine arguments as `callbacks.call_rare` gives them."""
+    if config.DISABLE_JIT:
+        return
+    function = of_complex if np.iscomplexobj(work) else real
+    place = int(model[:lay.HEADER_BYTES].view(np.int64)[lay.W_RARE]) + which
+    work[place:place + 1].view(np.int64)[0] = by_address(function, types.int64(*_ARGUMENTS)).__wrapper_address__()
