@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOLVERS := $(VENV)/.solvers
 
-.PHONY: demo test test-processor lint setup-all bench papers clean help
+.PHONY: demo test test-thorough test-processor lint setup-all bench papers clean help
 
 help:
 	@echo "make demo            set up .venv and compare integrators on the slider-crank"
 	@echo "make setup-all       install every foreign solver too: Assimulo, scikits.odes, pyradau13, solve-dae (a few minutes, once)"
 	@echo "make test            setup-all, check the style, run the tests"
+	@echo "make test-thorough   run the tests of all library mechanisms, papers, restarts and SymPy, too"
 	@echo "make test-processor  run the tests that rounding can break with code for another processor"
 	@echo "make bench           run the benchmarks and print their ratios"
 	@echo "make papers          redo the figures and tables of the papers into results/papers"
@@ -45,7 +46,10 @@ lint: $(STAMP)
 
 test: setup-all
 	@$(MAKE) --no-print-directory lint
-	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not thorough"
+
+test-thorough: setup-all
+	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "thorough and not slow"
 
 # on x86 with code for any 64-bit processor: other orders of additions, no fused multiplications
 test-processor: setup-all

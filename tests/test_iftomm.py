@@ -14,6 +14,8 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.library import bricard, flyball_governor, n_four_bar, single_pendulum
 
+pytestmark = pytest.mark.thorough
+
 A01, A02, A04, A05 = single_pendulum.ENTRY, n_four_bar.ENTRY, bricard.ENTRY, flyball_governor.ENTRY
 GRAVITY = 9.81
 

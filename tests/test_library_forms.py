@@ -11,6 +11,8 @@ from mbdae.problems import TangentStateSpace
 
 from .forms import FORMS, by_complex_step, by_differences, displaced, open_levels, random_point, random_state
 
+pytestmark = pytest.mark.thorough
+
 BOUND = 1e-12  # of what is left open, relative to the size of the terms
 STATES = 20
 VARIANTS = [(name, tuple(given.items())) for name in library.names() for given in ({}, *library.entry(name).variants)]

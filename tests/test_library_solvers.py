@@ -12,6 +12,8 @@ from mbdae.adapters.radau13 import Radau13
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
 
+pytestmark = pytest.mark.thorough
+
 RTOL, ALLOWED = 1e-6, 100.0  # tolerances
 SHARE = 0.02  # of the usual time span
 ROUTES = {"index3": Ida(), "ggl": Ida(), "gear": Ida(), "index2": Ida(), "index1": Ida(), "mass": Radau13(),

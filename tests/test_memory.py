@@ -9,6 +9,8 @@ from mbdae import methods
 
 from .helpers import need
 
+pytestmark = pytest.mark.thorough
+
 METHODS = ("HalfImplicit", "FullyImplicit", "HHT", "RosenbrockNystrom", "ProjectedGauss", "Bdf", "SolveIvp:DOP853", "Ida", "Cvode",
            "Assimulo:IDA", "Assimulo:CVode", "Assimulo:GLIMDA")
 

@@ -13,6 +13,8 @@ from mbdae.methods import find
 
 from .helpers import assert_picture, scripts_in
 
+pytestmark = pytest.mark.thorough
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "corrector_iteration"
 SPAN = (0.0, 20.0)
 script = scripts_in(PAPER)

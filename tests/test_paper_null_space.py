@@ -12,6 +12,8 @@ from mbdae.integrators.structural.formula import newmark
 
 from .helpers import assert_picture, scripts_in
 
+pytestmark = pytest.mark.thorough
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "null_space"
 script = scripts_in(PAPER, "module")
 

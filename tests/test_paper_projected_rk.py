@@ -13,6 +13,8 @@ from mbdae import Status
 
 from .helpers import assert_picture, scripts_in
 
+pytestmark = pytest.mark.thorough
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "projected_rk"
 PROJECTED = ("R-K-PV", "R-K-PVAE-n", "R-K-PVAE-0")
 ALL = ("R-K-PVAE-n", "R-K-PVAE-0")

@@ -11,6 +11,8 @@ from mbdae import library
 
 from .helpers import assert_picture, scripts_in
 
+pytestmark = pytest.mark.thorough
+
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "thesis"
 script = scripts_in(PAPER)
 

@@ -14,6 +14,8 @@ from mbdae.restarts import integrate_in_charts
 
 from .helpers import BREAKS_AT, GROUND, relative, torn
 
+pytestmark = pytest.mark.thorough
+
 FORMS = ("partition", "tangent")
 FOREIGN = {"DOP853": SolveIvp(), "Radau": SolveIvp("Radau"), "LSODA": SolveIvp("LSODA"), "CVODE": Cvode()}
 OWN = {"SDIRK": mbdae.SdirkDescriptor(), "Rosenbrock": mbdae.RosenbrockNystrom()}

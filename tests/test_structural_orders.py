@@ -12,6 +12,8 @@ from .helpers import relative
 from .state_space_cases import system
 from .structural_cases import CLASSICAL, METHODS, NULL_SPACE, OSCILLATING, UNSTABLE, linear, linear_motion, orders, run
 
+pytestmark = pytest.mark.thorough
+
 # planar, stiff, redundant, rotations, explicit time, redundant
 CASES = {"double-pendulum": 0.5, "andrews": 0.01, "spatial-four-bar": 0.25, "heavy-top": 0.05, "driven pendulum": 0.25, "bricard": 0.5}
 NUMBERS, FEW = (100, 200, 400), (50, 100, 200)

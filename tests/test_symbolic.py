@@ -18,6 +18,8 @@ from mbdae.symbolic.code import code_of
 from .forms import FORMS, STEP, by_complex_step, random_point, random_state
 from .helpers import central, double_pendulum, relative
 
+pytestmark = pytest.mark.thorough
+
 sp = pytest.importorskip("sympy")
 me = pytest.importorskip("sympy.physics.mechanics")
 
