@@ -196,10 +196,12 @@ def test_the_turn_is_the_published_one_up_to_the_delay_of_the_rack():
     assert o["yaw_rate"] * o["d_x"] / math.cos(o["yaw"]) == pytest.approx(o["lateral_acceleration"], rel=2e-3)
 
 
+@pytest.mark.rounding
 def test_the_bump_is_passed_without_turning():
-    """Left and right are mirror images."""
+    """Left and right are mirror images but for rounding, which the stiffness of the tyres magnifies in accelerations."""
     for o in solved(system(), SolveIvp("DOP853"), [0.3, 0.8], rtol=1e-9, atol=1e-11):
-        assert max(abs(o[name]) for name in ("y", "roll", "yaw", "lateral_acceleration")) < 1e-9
+        assert max(abs(o[name]) for name in ("y", "roll", "yaw")) < 1e-11  # found up to 8e-14
+        assert abs(o["lateral_acceleration"]) < 2e-8  # found from 2e-10 to 1.3e-9, differently each time the code is compiled
         for what in ("load", "shock", "leaf", "link"):
             for axle in ("front", "rear"):
                 assert o[f"{what}_{axle}_left"] == pytest.approx(o[f"{what}_{axle}_right"], rel=1e-9, abs=1e-6)

@@ -12,6 +12,8 @@ from mbdae.problems.regularisation import regularisation_weight
 
 from .forms import FORMS, random_point, random_state
 
+pytestmark = pytest.mark.thorough
+
 NAMES = [(name, tuple(given.items())) for name in library.names() for given in ({}, *library.entry(name).variants)]
 OTHERS = {"ggl, explicit": lambda s: mbdae.GGL(s, "explicit"), "mass": lambda s: mbdae.MassMatrix(s, 3),
           "mass, level 2": lambda s: mbdae.MassMatrix(s, 2), "mass, level 1": lambda s: mbdae.MassMatrix(s, 1)}

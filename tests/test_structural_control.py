@@ -11,6 +11,8 @@ from .helpers import relative
 from .state_space_cases import exact, system
 from .structural_cases import LEVELS, run
 
+pytestmark = pytest.mark.thorough
+
 TOLERANCES = np.array([1e-3, 1e-4, 1e-5, 1e-6, 1e-7])
 SPANS = {"double-pendulum": 0.5, "andrews": 0.01, "double-spherical-pendulum": 0.5, "spatial-four-bar": 0.2, "heavy-top": 0.1,
          "driven pendulum": 0.5, "stiff-double-pendulum": 0.05, "slider-crank-free": 0.5}
