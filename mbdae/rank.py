@@ -21,7 +21,7 @@ def with_minimal_norm(system: System, trajectory: Trajectory) -> Trajectory:
     """
     if not len(system.dependent):
         return trajectory
-    t, q, lam = np.array(trajectory.t), np.array(trajectory.q), np.array(trajectory.lam)
+    t, q, lam = (np.array(x, order="C") for x in (trajectory.t, trajectory.q, trajectory.lam))
     rest = ev.minimise(t, q, lam, system.model, system.workspace())
     for k in np.flatnonzero(rest > INDEPENDENT):
         if _independent(system, t[k], q[k]):

@@ -8,8 +8,10 @@ from scipy.linalg import null_space
 
 import mbdae
 from mbdae.methods import FAMILIES, find
+from mbdae.rank import with_minimal_norm
 from mbdae.system import evaluate as ev
 from mbdae.system import layout as lay
+from mbdae.trajectory import Trajectory
 
 from .linkages import LINKAGES, door, reference
 
@@ -133,6 +135,20 @@ def test_solutions_do_not_depend_on_the_equations_left_out(rng):
     np.testing.assert_allclose(lam, mu, atol=1e-11 * np.abs(lam).max())
     N = null_space(s.phi_q(0.0, q).toarray().T, rcond=1e-7)
     assert np.abs(N.T @ lam).max() < 1e-12 * np.abs(lam).max()
+
+
+def test_multipliers_that_are_not_contiguous(rng):
+    """What takes the null part out is called by address, where strides are not known any more."""
+    s = system("bennett")
+    lam, q, t = rng.normal(size=(3, s.nc)), np.tile(s.start.q, (3, 1)), np.zeros(3)
+    with pytest.raises(TypeError, match="contiguous"):
+        ev.minimise(t, q, np.asfortranarray(lam), s.model, s.workspace())
+    x = run("bennett", "SolveIvp:DOP853", "ode")
+    lam = np.asfortranarray(x.lam + rng.normal(size=x.lam.shape))
+    other = with_minimal_norm(s, Trajectory(x.t, x.q, x.v, x.a, lam, x.statistics, x.status, x.message))
+    for k in (0, -1):
+        N = null_space(s.phi_q(x.t[k], x.q[k]).toarray().T, rcond=1e-4)
+        assert np.abs(N.T @ other.lam[k]).max() < 1e-10
 
 
 def test_contradictory_right_hand_sides_are_shared_by_all_equations(rng):

@@ -65,8 +65,7 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]  # the same calls through c
     def call_system(address, what, t, q, v, lam, out, is_complex):
         _SYSTEM(int(address))(what, t, q, v, lam, out, is_complex)
 
-    def call_rare(*arguments):
-        raise NotImplementedError("nothing is called out of line where nothing is compiled")
+    call_rare = None  # nothing is called out of line where nothing is compiled
 
 else:
     _d, _i = types.float64, types.int64

@@ -79,8 +79,8 @@ else:
     def coupled(t, q, v, c, a, lam, model, work):
         """`_coupled`, out of line."""
         at = rare.address(lay.RARE_FRICTION, model, work)
-        return call_rare(at, t, 0, q.ctypes.data, v.ctypes.data, c.ctypes.data, a.ctypes.data, lam.ctypes.data, model.ctypes.data,
-                         work.ctypes.data)
+        return call_rare(at, t, 0, rare.address_of(q, work), rare.address_of(v, work), rare.address_of(c, work), rare.address_of(a, work),
+                         rare.address_of(lam, work), model.ctypes.data, work.ctypes.data)
 
 
 @compiled
@@ -89,21 +89,24 @@ def coupled_real(t, _number, q, v, c, a, lam, model, work):
     nq, nv, nc, n = rare.sizes_at(model)
     at = Point(t, carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64), carray(pointer(c), (nc,), np.float64),
                rare.model_at(model), carray(pointer(work), (n,), np.float64))
-    try:
-        return _coupled(at, carray(pointer(a), (nv,), np.float64), carray(pointer(lam), (nc,), np.float64))
-    except Exception:  # a division by zero
-        return NOT_FINITE
+    return _guarded(at, carray(pointer(a), (nv,), np.float64), carray(pointer(lam), (nc,), np.float64))
 
 
 @compiled
 def coupled_complex(t, _number, q, v, c, a, lam, model, work):
-    """The same for complex numbers."""
+    """`_coupled` from addresses of complex numbers."""
     nq, nv, nc, n = rare.sizes_at(model)
     at = Point(t, carray(pointer(q), (nq,), np.complex128), carray(pointer(v), (nv,), np.complex128),
                carray(pointer(c), (nc,), np.complex128), rare.model_at(model), carray(pointer(work), (n,), np.complex128))
+    return _guarded(at, carray(pointer(a), (nv,), np.complex128), carray(pointer(lam), (nc,), np.complex128))
+
+
+@compiled
+def _guarded(at, a, lam):
+    """`_coupled`; no exception can leave a function that is called by address."""
     try:
-        return _coupled(at, carray(pointer(a), (nv,), np.complex128), carray(pointer(lam), (nc,), np.complex128))
-    except Exception:
+        return _coupled(at, a, lam)
+    except Exception:  # numba's division of complex numbers by zero
         return NOT_FINITE
 
 

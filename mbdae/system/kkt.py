@@ -69,35 +69,33 @@ else:
     def remove_null_part(model, work, lam):
         """`null_space.remove`, out of line."""
         at = rare.address(lay.RARE_NULL_SPACE, model, work)
-        call_rare(at, 0.0, REMOVE, 0, 0, 0, 0, lam.ctypes.data, model.ctypes.data, work.ctypes.data)
+        call_rare(at, 0.0, REMOVE, 0, 0, 0, 0, rare.address_of(lam, work), model.ctypes.data, work.ctypes.data)
 
 
 @compiled
 def null_space_real(_t, lost, _q, _v, _c, _a, lam, model, work):
-    """`_renew_null_space` from addresses, or `null_space.remove` if `lost` is `REMOVE`; as many rows lost as there are if it fails."""
+    """`_null_space` from addresses."""
     _, _, nc, n = rare.sizes_at(model)
-    tables, scratch = rare.model_at(model), carray(pointer(work), (n,), np.float64)
-    try:
-        if lost != REMOVE:
-            return _renew_null_space(lost, tables, scratch)
-        null_space.remove(tables, scratch, carray(pointer(lam), (nc,), np.float64))
-        return 0
-    except Exception:  # a division by zero
-        return nc
+    return _null_space(lost, carray(pointer(lam), (nc,), np.float64), rare.model_at(model), carray(pointer(work), (n,), np.float64))
 
 
 @compiled
 def null_space_complex(_t, lost, _q, _v, _c, _a, lam, model, work):
-    """The same for complex numbers."""
+    """`_null_space` from addresses of complex numbers."""
     _, _, nc, n = rare.sizes_at(model)
-    tables, scratch = rare.model_at(model), carray(pointer(work), (n,), np.complex128)
-    try:
-        if lost != REMOVE:
-            return _renew_null_space(lost, tables, scratch)
-        null_space.remove(tables, scratch, carray(pointer(lam), (nc,), np.complex128))
+    return _null_space(lost, carray(pointer(lam), (nc,), np.complex128), rare.model_at(model), carray(pointer(work), (n,), np.complex128))
+
+
+@compiled
+def _null_space(lost, lam, model, work):
+    """`_renew_null_space`, all rows lost if it fails; or `null_space.remove` for `lam`, if `lost` is `REMOVE`."""
+    if lost == REMOVE:
+        null_space.remove(model, work, lam)
         return 0
-    except Exception:
-        return nc
+    try:
+        return _renew_null_space(lost, model, work)
+    except Exception:  # numba's division of complex numbers by zero, which nothing carries across a call by address
+        return lam.shape[0]
 
 
 @compiled

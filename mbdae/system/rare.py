@@ -25,6 +25,14 @@ def address(which, model, work):
 
 
 @compiled
+def address_of(x, work):
+    """The address of a vector, which must be contiguous and of the same kind of numbers as `work`: nothing knows that any more there."""
+    if x.itemsize != work.itemsize or not x.flags.c_contiguous:
+        raise TypeError("a contiguous vector of the same kind of numbers as the workspace is needed")
+    return x.ctypes.data
+
+
+@compiled
 def model_at(at):
     """The tables of a system from their address."""
     return carray(pointer(at), (lay.HEADER_BYTES,), np.uint8)
