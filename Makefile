@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOLVERS := $(VENV)/.solvers
+SOLVERS ?= all
+READY := $(VENV)/.solvers-$(SOLVERS)
 
 .PHONY: demo test test-thorough test-processor lint setup-all bench papers clean help
 
 help:
 	@echo "make demo            set up .venv and compare integrators on the slider-crank"
-	@echo "make setup-all       install every foreign solver too: Assimulo, scikits.odes, pyradau13, solve-dae (a few minutes, once)"
+	@echo "make setup-all       install every foreign solver too: Assimulo, solve-dae, and with a compiler scikits.odes, pyradau13"
+	@echo "                     SOLVERS=wheels: those that need no compiler; so do the targets below"
 	@echo "make test            setup-all, check the style, run the tests"
 	@echo "make test-thorough   run the tests of all library mechanisms, papers, restarts and SymPy, too"
 	@echo "make test-processor  run the tests that rounding can break with code for another processor"
@@ -30,12 +32,12 @@ $(STAMP): pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-# installs mbdae as well, with versions that fit every solver
-$(SOLVERS): pyproject.toml $(wildcard solvers/*.py solvers/*.txt $(addprefix solvers/*/*,.py .toml .h)) | $(BIN)/python
-	@$(BIN)/python solvers/setup_all.py
+# installs mbdae as well
+$(READY): pyproject.toml solvers/setup_all.py $(wildcard adapters/pyradau13/*.* adapters/pyradau13/tree/*) | $(BIN)/python
+	@$(BIN)/python solvers/setup_all.py $(SOLVERS)
 	@touch $(STAMP) $@
 
-setup-all: $(SOLVERS)
+setup-all: $(READY)
 
 demo: $(STAMP)
 	@$(BIN)/mbdae compare slider-crank --output results/demo
@@ -46,14 +48,14 @@ lint: $(STAMP)
 
 test: setup-all
 	@$(MAKE) --no-print-directory lint
-	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not thorough"
+	MBDAE_REQUIRE_SOLVERS=$(SOLVERS) $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not thorough"
 
 test-thorough: setup-all
-	MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "thorough and not slow"
+	MBDAE_REQUIRE_SOLVERS=$(SOLVERS) $(BIN)/python -m pytest -n 2 --dist loadfile -m "thorough and not slow"
 
 # on x86 with code for any 64-bit processor: other orders of additions, no fused multiplications
 test-processor: setup-all
-	NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Prescott MBDAE_REQUIRE_SOLVERS=1 $(BIN)/python -m pytest -n 2 -m "rounding and not slow"
+	NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Prescott MBDAE_REQUIRE_SOLVERS=$(SOLVERS) $(BIN)/python -m pytest -n 2 -m "rounding and not slow"
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks.run

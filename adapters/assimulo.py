@@ -14,7 +14,7 @@ from scipy.interpolate import CubicHermiteSpline
 from mbdae.arguments import check_max_steps
 from mbdae.boundary import Crossing, SolverFailure
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.method import installed
+from mbdae.method import from_extra
 from mbdae.problems import GGL
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
@@ -30,7 +30,7 @@ __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem
 
 def availability():
     """State of the package."""
-    return installed("Assimulo", "assimulo.solvers", "pip install ./solvers/assimulo")
+    return from_extra("Assimulo", "assimulo.solvers", "assimulo", distributions=("assimulo-testing", "Assimulo"))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from mbdae.arguments import check_max_step, check_max_steps, is_finite
 from mbdae.boundary import FATAL, Crossing, SolverFailure
 from mbdae.events import of_unknowns
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
-from mbdae.method import installed
+from mbdae.method import from_extra
 from mbdae.run import Run
 from mbdae.status import Statistics, Status
 from mbdae.stopwatch import Stopwatch
@@ -44,7 +44,7 @@ SUPPORT = {"Radau3": _support(Settings(tighten=1e-1, linear_solver="dense, spars
 
 def availability():
     """State of the package."""
-    return installed("solve-dae", "solve_dae", "pip install solve-dae")
+    return from_extra("solve-dae", "solve_dae", "dae")
 
 
 def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=None, method="Radau3", crossing=None):

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.integrate
 
 from mbdae.arguments import check_choice, check_max_steps, check_order, check_step
 from mbdae.boundary import Crossing
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.method import installed
+from mbdae.method import from_extra
 from mbdae.run import Run
 from mbdae.status import Statistics
 from mbdae.stopwatch import Stopwatch
@@ -32,13 +33,11 @@ __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_argum
 
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
-_REMEDY = "apt-get install gfortran libsundials-dev; pip install " + " ".join(
-    f"{name}==3.0.0" for name in ("scikits-odes", "scikits-odes-core", "scikits-odes-sundials", "scikits-odes-daepack"))
 
 
 def availability():
     """State of the package, or of the first of its parts that cannot be used."""
-    states = [installed(part, module, _REMEDY) for part, module in _PARTS.items()]
+    states = [from_extra(part, module, "odes", ("gfortran", "libsundials-dev")) for part, module in _PARTS.items()]
     return next((state for state in states if not state.installed), states[0])
 
 
@@ -182,9 +181,9 @@ class Odes:
         from scikits_odes import dopri5
 
         options = dop_arguments(crossing.problem, rtol, atol, crossing=crossing)
-        rhs, family = options.pop("eqsrhs"), getattr(dopri5, self.solver)
-        return Dop(lambda first_step: family(rhs, **options | {"first_step": first_step, "max_step": self.max_step}), clock, y0,
-                   self.first_step)
+        options |= {"first_step": self.first_step, "max_step": self.max_step}
+        solver = getattr(dopri5, self.solver)(options.pop("eqsrhs"), **options)
+        return Dop(solver, scipy.integrate.DOP853 if self.solver == "dop853" else scipy.integrate.RK45, clock, y0, options)
 
     def _in_order(self, problem, y0, yd0):
         """The start in the order of the solver, and the place of each unknown there."""

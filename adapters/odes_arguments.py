@@ -4,6 +4,7 @@ import logging
 from collections import deque
 
 import numpy as np
+import scipy
 
 from mbdae.boundary import FATAL, GOOD, HUGE, Crossing
 from mbdae.events import as_events, evaluated, passed
@@ -15,6 +16,7 @@ from . import storage
 SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}
 LINEAR = {"ida": ("dense", "band"), "ddaspk": ("dense", "band"), "lsodi": ("dense",), "cvode": ("dense", "spgmr", "sptfqmr"),
           "dop853": ("dense",), "dopri5": ("dense",)}
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 MANY_STEPS = 1_000_000  # between two output times, where the package allows 500
 
 _FREE = Settings(linear_solver="dense, band")
@@ -157,8 +159,18 @@ def dop_arguments(problem, rtol=1e-6, atol=1e-8, crossing=None):
             out[:] = HUGE  # flags are not passed on: the solver must fail by itself
 
     # what is not named here would be what the last solver was told
-    return {"eqsrhs": rhs, "rtol": np.full(problem.n, float(rtol)), "atol": problem.tolerances(rtol, atol), "nsteps": MANY_STEPS,
-            "first_step": 0.0, "max_step": 0.0}
+    return {"eqsrhs": rhs, **_dop_tolerances(problem, rtol, atol), "nsteps": MANY_STEPS, "first_step": 0.0, "max_step": 0.0}
+
+
+def _dop_tolerances(problem, rtol, atol):
+    """SciPy, whose solvers these are, takes either two numbers or, up to 1.16, two arrays."""
+    atol = problem.tolerances(rtol, atol)
+    if (atol == atol[0]).all():
+        return {"rtol": float(rtol), "atol": float(atol[0])}
+    if SCIPY >= (1, 17):
+        raise ValueError("dop_arguments: DOP853 and DOPRI5 of SciPy 1.17 and newer take one atol for all unknowns, got an array; "
+                         "SolveIvp('DOP853') takes arrays")
+    return {"rtol": np.full(problem.n, float(rtol)), "atol": atol}
 
 
 def band_order(problem):

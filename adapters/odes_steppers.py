@@ -5,6 +5,7 @@ Each has `integrate(run)`, which takes the steps, and `counts(run, exact)`, the 
 
 import contextlib
 import ctypes
+import os
 import warnings
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from mbdae.boundary import SolverFailure
 from mbdae.status import Status
 
-from .terminal import alone
+from .odes_arguments import SCIPY
+from .terminal import alone, environment
 
 
 class Clock:
@@ -59,7 +61,8 @@ class Sundials:
     def __init__(self, solver, clock, start, reports, place=None):
         self.solver, self.clock, self.reports, self.place, self._reached, self._one = solver, clock, reports, place, 0.0, True
         solver.set_options(tstop=_single_above(clock.end), one_step_compute=True)  # without it the last step goes far beyond the end
-        solver.init_step(0.0, *start)
+        with environment("SUNLOGGER_WARNING_FILENAME", os.devnull):  # SUNDIALS 7 prints its warnings, no error handler gets them
+            solver.init_step(0.0, *start)
 
     def integrate(self, run):
         self._trials = run.crossing.calls  # `init_step` tries each function of CVODE once
@@ -238,30 +241,32 @@ class Dop:
 
     Parameters
     ----------
-    create : callable
-        `create(first_step)` is a new solver.
+    solver : scikits_odes.dopri5.dopri5
+        DOP853 or DOPRI5.
+    pair : {scipy.integrate.DOP853, scipy.integrate.RK45}
+        The same formulas, for what lies between the steps.
     clock : Clock
     y0 : ndarray
-    first_step : float
+    options : dict
+        What the solver has been told.
     """
 
-    def __init__(self, create, clock, y0, first_step):
-        self.create, self.clock, self.first_step, self._reached, self._stopped = create, clock, first_step, (0.0, y0), None
+    def __init__(self, solver, pair, clock, y0, options):
+        self.solver, self.pair, self.clock, self._reached, self._stopped = solver, pair, clock, (0.0, y0), None
+        self._tolerances = {"rtol": np.maximum(options["rtol"], 1e-13), "atol": options["atol"]}  # SciPy warns of smaller ones
 
     def integrate(self, run):
-        self._run, self._core = run, self._begin(*self._reached, self.first_step)
+        self._run = run
+        self.solver.init_step(*self._reached)
+        self._core = self.solver.solver
         self._core.set_solout(self._accept)
-        with warnings.catch_warnings():
+        # SciPy 1.17 keeps the functions of a run in static memory: another run would put its own in their place, without a word
+        with alone("DOP853 and DOPRI5 of SciPy") if SCIPY >= (1, 17) else contextlib.nullcontext(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="dop")  # how SciPy reports failures
             self._core.integrate(self.clock.end)
         if self._stopped is not None:
             raise self._stopped
         self._check(self._core)
-
-    def _begin(self, s, y, first_step):
-        solver = self.create(first_step)
-        solver.init_step(s, y)
-        return solver.solver
 
     def _accept(self, s, y):
         """An exception waits until the solver has returned, since it would leave a message in standard error on its way through it."""
@@ -274,12 +279,20 @@ class Dop:
 
     def at(self, t):
         """By a step of its own from the last step's beginning: the dense output of the solver is out of reach."""
-        s = self.clock.of(t)
-        before, y = self._before
-        core = self._begin(before, y, s - before)
-        y = core.integrate(s)
-        self._check(core)
-        return y, None
+        s, (before, y) = self.clock.of(t), self._before
+        if s <= before:
+            return y, None
+        step = self.pair(self._rate, before, y, s, first_step=s - before, **self._tolerances)
+        while step.status == "running":
+            message = step.step()
+        if step.status == "failed":
+            raise SolverFailure(Status.STEP_TOO_SMALL, f"{type(self._core._integrator).__name__}, between two steps: {message}")
+        return step.y, None
+
+    def _rate(self, s, y):
+        out = np.empty_like(y)
+        self.solver.rfn(s, y, out)
+        return out
 
     def _check(self, core):
         from scikits_odes.dopri5 import STATUS_MESSAGE, StatusEnumDOP

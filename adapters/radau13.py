@@ -16,6 +16,7 @@ from mbdae.status import Statistics, Status
 from mbdae.stopwatch import Stopwatch
 from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, supported
 
+from . import pyradau13 as recipe
 from . import storage
 from .terminal import alone
 
@@ -35,7 +36,7 @@ SUPPORT = {"mass": Settings(loose=1e-6, tighten=1e-2, scaling="errors of index 2
 
 def availability():
     """State of the package."""
-    return installed("pyradau13", "pyradau13", "pip install ./solvers/pyradau13")
+    return installed("pyradau13", "pyradau13", f"pip install {recipe.FOLDER}", "pip install ./adapters/pyradau13")
 
 
 def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=None, events=None, crossing=None):

@@ -26,7 +26,7 @@ SUPPORT = explicit_support(jacobian="exact (Radau, BDF, LSODA)")
 
 def availability():
     """State of the package."""
-    return installed("scipy", "scipy", "pip install scipy")
+    return installed("scipy", "scipy", "pip install mbdae", "pip install -e .")
 _LEAST_ATOL = 1e-100
 
 

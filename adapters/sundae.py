@@ -41,7 +41,7 @@ _REPORT = re.compile(r"\s*\[\w+, Error: -?\d+\]")
 
 def availability():
     """State of the package."""
-    return installed("scikit-sundae", "sksundae", "pip install scikit-sundae")
+    return installed("scikit-sundae", "sksundae", "pip install mbdae", "pip install -e .")
 
 
 class _Stepper:

@@ -37,6 +37,19 @@ def alone(name):
         _UNDER_WAY[name].release()
 
 
+@contextlib.contextmanager
+def environment(name, value):
+    """An environment variable that compiled code is to see; one that the user has set stays."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+
+
 class FortranOutput:
     """Takes file descriptor 1 away from Fortran; what Python code prints meanwhile goes where it should.
 

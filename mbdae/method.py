@@ -16,14 +16,18 @@ field `first_step` or `h` sets its step: what it needs to know is the state.
 An adapter adds
 
 - `support`: for each form how the solver is then run, or the reason why it is refused (see `mbdae.support`);
-- `package`: what must be installed, and `availability()`: whether it is, in which version, and the command that installs it.
+- `package`: what must be installed, and `availability()`: whether it is, in which version, and the commands that install it.
 
 `mbdae.solve` does the rest: it makes the system, the problem, the consistent start, and the `Solution`.
 """
 
+import contextlib
+import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from typing import Protocol
 
 
@@ -46,32 +50,65 @@ class Availability:
     version : str or None
         `None` if it is missing.
     remedy : str
-        Command that installs it.
+        Command that installs it beside mbdae.
     fault : str
         Why a package that is there cannot be imported; empty if it can.
+    checkout : str
+        The command in a checkout of mbdae; by default the same.
     """
 
     package: str
     version: str | None
     remedy: str
     fault: str = ""
+    checkout: str = ""
 
     @property
-    def installed(self):
+    def installed(self) -> bool:
         """Whether it can be used."""
         return self.version is not None and not self.fault
 
 
-def installed(package, module, remedy):
-    """`Availability` of a package that is imported as `module`."""
+def installed(package: str, module: str, remedy: str, checkout: str = "", distributions: Sequence[str] = ()) -> Availability:
+    """Whether a package can be imported.
+
+    Parameters
+    ----------
+    package : str
+        Its name.
+    module : str
+        What is imported: it proves that the compiled parts are there.
+    remedy, checkout : str
+        See `Availability`.
+    distributions : sequence of str
+        Names under which it is distributed, if not its own.
+    """
     try:
-        version = metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return Availability(package, None, remedy)
+        found = find_spec(module.partition(".")[0])
+    except ValueError:  # a module without a specification has been put into `sys.modules`
+        found = None
+    if found is None:
+        return Availability(package, None, remedy, checkout=checkout)
+    fault = ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the compiler about the package's own source, which users may have made errors
             import_module(module)
     except Exception as error:  # a package built against other libraries may raise anything
-        return Availability(package, version, remedy, f"{type(error).__name__}: {error}")
-    return Availability(package, version, remedy)
+        fault = f"{type(error).__name__}: {error}"
+    return Availability(package, _version(module, distributions or (package,)), remedy, fault, checkout)
+
+
+def from_extra(package: str, module: str, extra: str, needs: Sequence[str] = (), distributions: Sequence[str] = ()) -> Availability:
+    """`installed` for a package that an extra of mbdae brings; `needs` are Debian's packages that its compilation needs."""
+    first = f"apt-get install -y {' '.join(needs)} && " if needs else ""
+    return installed(package, module, f"{first}pip install 'mbdae[{extra}]'", f"{first}pip install -e '.[{extra}]'", distributions)
+
+
+def _version(module, distributions):
+    """The version of the first distribution that is installed, or what the module says; `"unknown"` if nothing tells it."""
+    for name in distributions:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            return metadata.version(name)
+    top = sys.modules.get(module.partition(".")[0])
+    return str(getattr(top, "__version__", "unknown"))

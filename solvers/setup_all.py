@@ -1,13 +1,14 @@
-"""Installs every foreign solver that mbdae has an adapter for, and mbdae, into the environment of the Python that runs this file.
+"""Installs mbdae with every solver that it has an adapter for into the environment of the Python that runs this file.
 
-Packages that exist as source only are built once into a cache, two at a time. Standard library only: `make setup-all` calls it in an
-empty environment.
+`setup_all.py` installs all of them, `setup_all.py wheels` those that need no compiler. What exists as source only is built beside the
+installation of the rest, and kept in a cache. Standard library only: `make setup-all` calls it in an empty environment.
 """
 
 import hashlib
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,67 +17,128 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import recipe
+ROOT = Path(__file__).resolve().parent.parent
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+# Debian's packages, and how to see that what they bring is there, from whatever source
+SYSTEM = {
+    "gcc": lambda: shutil.which("gcc"),
+    "gfortran": lambda: shutil.which("gfortran"),
+    "libsundials-dev": lambda: sundials() is not None,
+    "pkg-config": lambda: shutil.which("pkg-config"),
+    "python3-dev": lambda: Path(sysconfig.get_path("include"), "Python.h").exists(),
+}
+HEADER = Path("sundials", "sundials_config.h")
+# 3.0 is written for Cython 0.29, whose code the C compiler refuses from Python 3.13 on, and needs the declarations of NumPy 2.4 for it
+TOOLS = {6: ("cython<3", "numpy<2.5"), 7: ("cython>=3", "numpy")}
+TOOLS_OF_ALL = ("setuptools", "wheel", "pkgconfig", "meson-python", "ninja", "pip")
+ODES = {6: "3.0.0", 7: "3.1.1"}  # of scikits.odes, by the version of SUNDIALS
 
-HERE = Path(__file__).resolve().parent
-PINS = HERE / "requirements.txt"
-# longest first
-SOURCE_ONLY = ("Assimulo", "scikits-odes-sundials", "scikits-odes-daepack", "pyradau13", "scikits-odes-core", "scikits-odes")
 
-
-def main():
-    say_what_is_left_out()
+def main(arguments):
+    if arguments not in ([], ["all"], ["wheels"]):
+        raise SystemExit(f"usage: {Path(__file__).name} [all|wheels]")
     folder = cache_folder()
-    provide_system_packages(folder)
-    build_wheels(folder)
-    install(folder)
+    with ThreadPoolExecutor() as pool:
+        wheels = pool.submit(install_wheels, folder)
+        if arguments != ["wheels"]:
+            provide_system_packages(folder)
+            built = build(folder, sources())
+        wheels.result()
+    if arguments != ["wheels"]:
+        install(folder, built)
 
 
-def say_what_is_left_out():
-    if left_out := [name for name in SOURCE_ONLY if name not in pins()]:
-        print(f"Left out: {' and '.join(left_out)} need numpy.distutils to build, which Python 3.11 was the last to have.", flush=True)
+def install_wheels(folder):
+    """mbdae and everything that has wheels."""
+    print("Installing mbdae and the solvers that have wheels ...", flush=True)
+    # compiling the bytecode of 500 MB takes as long as unpacking it, and most modules are never imported
+    run([*PIP, "install", "--no-compile", "-e", f"{ROOT}[all,dev]"], folder / "wheels.log")
 
 
 def provide_system_packages(folder):
     """Install with apt what is missing, or end with the line that says what to install."""
-    absent = recipe.missing()
+    absent = missing()
     if absent and os.geteuid() == 0 and Path("/usr/bin/apt-get").exists():
-        print(f"Installing system packages {', '.join(absent)} (1 to 2 minutes) ...", flush=True)
-        for command in (["apt-get", "update"], [*recipe.APT_INSTALL, *absent]):
+        print(f"Installing system packages {', '.join(absent)} ...", flush=True)
+        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *absent]):
             run(command, folder / f"{command[0]}-{command[1]}.log", DEBIAN_FRONTEND="noninteractive")
-    recipe.require(*absent)
-
-
-def build_wheels(folder):
-    """Fill the cache, on two cores."""
-    absent = [name for name in SOURCE_ONLY if name in pins() and not wheel(folder, name)]
+        absent = missing()
     if absent:
-        print(f"Building {', '.join(absent)} (2 to 4 minutes, once) ...", flush=True)
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda name: build_wheel(folder, name), absent))
+        raise SystemExit(f"Missing on this system: {', '.join(absent)}. On Debian: sudo apt-get install -y --no-install-recommends "
+                         f"{' '.join(absent)}. Without them: make setup-all SOLVERS=wheels")
 
 
-def build_wheel(folder, name):
+def missing():
+    """Those of Debian's packages that are not there."""
+    return [package for package, there in SYSTEM.items() if not there()]
+
+
+def sundials():
+    """The major version of SUNDIALS, None if there is none."""
+    places = [Path(os.environ["SUNDIALS_INST"], "include")] if os.environ.get("SUNDIALS_INST") else [Path("/usr/include"),
+                                                                                                     Path("/usr/local/include")]
+    for place in places:
+        if (place / HEADER).exists() and (found := re.search(r"SUNDIALS_VERSION_MAJOR\s+(\d+)", (place / HEADER).read_text())):
+            return int(found[1])
+    return None
+
+
+def odes_release():
+    """The release of scikits.odes that can be built here, None if there is none."""
+    version = sundials()
+    if version == 6 and sys.version_info >= (3, 13):
+        return None
+    return ODES.get(version)
+
+
+def sources():
+    """What must be built here: name of each distribution and what pip is to build; the longest first."""
+    release = odes_release()
+    if release is None:
+        print(f"Left out: scikits.odes. It takes SUNDIALS 6 up to Python 3.12 and SUNDIALS 7, here are SUNDIALS {sundials()} and "
+              f"Python {platform.python_version()}.", flush=True)
+    parts = {"scikits_odes_sundials": release, "scikits_odes_daepack": "3.0.0", "scikits_odes_core": release, "scikits_odes": release}
+    odes = {name: f"{name}=={version}" for name, version in parts.items()} if release else {}
+    return odes | {"pyradau13": str(ROOT / "adapters" / "pyradau13")}
+
+
+def build(folder, needed):
+    """The wheels of what exists as source only, two at a time; those that are in the cache are not built again."""
+    absent = {name: what for name, what in needed.items() if not wheel(folder, name)}
+    if absent:
+        print(f"Building {', '.join(absent)} ...", flush=True)
+        with tempfile.TemporaryDirectory(dir=folder) as tools:
+            environment = provide_tools(folder, Path(tools))
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda item: build_wheel(folder, *item, environment), absent.items()))
+    return [wheel(folder, name) for name in needed]
+
+
+def provide_tools(folder, tools):
+    """What builds the wheels, in a folder of its own instead of one for each of them; the environment variables that lead there."""
+    names = [*TOOLS_OF_ALL, *TOOLS.get(sundials(), ("numpy",))]
+    run([*PIP, "install", "--no-compile", "--target", tools, *names], folder / "tools.log")
+    settings = tools / "distutils.cfg"
+    settings.write_text(f"[build_ext]\nparallel = {os.cpu_count() or 1}\n")
+    # -O1: wrappers gain nothing from more, and compile three times as long
+    return {"PYTHONPATH": str(tools), "PATH": f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}", "CFLAGS": "-O1",
+            "DIST_EXTRA_CONFIG": str(settings)}
+
+
+def build_wheel(folder, name, what, environment):
     """Build one package and put its wheel into the cache when it is complete."""
     start = time.monotonic()
-    own = HERE / name.lower()
-    target = own if own.is_dir() else f"{name}=={pins()[name]}"
     with tempfile.TemporaryDirectory(dir=folder) as work:
-        command = [sys.executable, "-m", "pip", "wheel", "--verbose", "--no-deps", "--wheel-dir", work, target]
-        run(command, folder / f"{name}.log", PIP_CONSTRAINT=str(PINS))
+        command = [*PIP, "wheel", "--verbose", "--no-deps", "--no-build-isolation", "--no-binary", name, "--wheel-dir", work, what]
+        run(command, folder / f"{name}.log", **environment)
         for path in Path(work).glob("*.whl"):
             path.rename(folder / path.name)
     print(f"  {name} built in {time.monotonic() - start:.0f} s", flush=True)
 
 
-def install(folder):
-    """One call of pip, after removal of wheels of older recipes: they have the same version, so pip would keep them."""
-    print("Installing mbdae and all solvers (half a minute) ...", flush=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    run([*pip, "uninstall", "--yes", *SOURCE_ONLY], folder / "uninstall.log")
-    everything = ["-r", PINS, "-e", f"{HERE.parent}[dev]"]
-    # compiling the bytecode of 700 MB takes as long as unpacking it, and most modules are never imported
-    run([*pip, "install", "--no-compile", "--only-binary=:all:", "--find-links", folder, *everything], folder / "install.log")
+def install(folder, wheels):
+    """Install what was built: by force, since a wheel of an older recipe has the same version."""
+    run([*PIP, "install", "--no-compile", "--no-deps", "--force-reinstall", *wheels], folder / "install.log")
 
 
 def run(command, log, **environment):
@@ -92,29 +154,24 @@ def reason(output):
     return "\n".join(output.partition("error: subprocess-exited-with-error")[0].splitlines()[-15:])
 
 
-def pins(file=PINS):
-    """Version of every package that is installed on this Python, in the order of the file."""
-    pinned = re.findall(r'^([\w.-]+)==(\S+)(?: ; python_version < "3\.(\d+)")?$', file.read_text(), re.MULTILINE)
-    return {name: version for name, version, limit in pinned if not limit or sys.version_info < (3, int(limit))}
-
-
 def wheel(folder, name):
     """The wheel of a package in the cache, or None."""
-    return next(folder.glob(f"{name.replace('-', '_')}-*.whl"), None)
+    return next(folder.glob(f"{name}-*.whl"), None)
 
 
 def cache_folder():
     """Folder of the wheels for this state of the recipes, on this Python and system."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = home / "mbdae" / "wheels" / cache_key(HERE)
+    folder = home / "mbdae" / "wheels" / cache_key(ROOT)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def cache_key(folder):
-    """Changes with the recipes, the pins, Python and the system whose libraries are linked."""
-    files = [folder / "recipe.py", folder / "requirements.txt", *sorted(folder.glob("*/*.*"))]
-    parts = [path.name.encode() + path.read_bytes() for path in files if path.suffix != ".pyc"]
+def cache_key(root):
+    """Changes with the recipes, Python and the system whose libraries are linked."""
+    recipe = root / "adapters" / "pyradau13"
+    files = [root / "solvers" / "setup_all.py", *sorted(p for p in recipe.rglob("*") if p.suffix in (".py", ".toml", ".build"))]
+    parts = [path.name.encode() + path.read_bytes() for path in files]
     return hashlib.sha256(b"\0".join([*parts, system().encode()])).hexdigest()[:16]
 
 
@@ -125,4 +182,4 @@ def system():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

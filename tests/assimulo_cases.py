@@ -9,7 +9,7 @@ from mbdae.support import FORMS
 
 from .helpers import BREAKS_AT, with_law
 
-MISSING = "Assimulo is not installed: pip install ./solvers/assimulo"
+MISSING = "Assimulo is not installed: pip install 'mbdae[assimulo]'"
 WORKING = [name for name in SOLVERS if name != "DASP3ODE"]
 BEST = [(name, SOLVERS[name].formulations[0]) for name in WORKING]
 CELLS = [(name, form) for name in WORKING for form in SOLVERS[name].formulations]

@@ -1,5 +1,5 @@
-"""Foreign solvers: what `make setup-all` promises is there and runs, or else skips; with `MBDAE_REQUIRE_SOLVERS=1`, as in `make test`, or
-else fails. And the scripts that install them."""
+"""Foreign solvers: what `make setup-all` promises is there and runs, or else skips; with `MBDAE_REQUIRE_SOLVERS=all`, as in `make test`,
+or `=wheels` for those that need no compiler, or else fails. And the scripts that install them."""
 
 import hashlib
 import importlib
@@ -8,30 +8,35 @@ import shutil
 import sys
 import tomllib
 import warnings
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
+from mbdae.adapters import pyradau13 as recipe
+
 ROOT = Path(__file__).parent.parent
 SOLVERS = ROOT / "solvers"
-REQUIRED = os.environ.get("MBDAE_REQUIRE_SOLVERS") == "1"
+REQUIRED = os.environ.get("MBDAE_REQUIRE_SOLVERS")
 
-# modules of every promised package whose import proves that its compiled parts are there; the versions stand in solvers/requirements.txt
-PROMISED = {
+# modules of every promised package whose import proves that its compiled parts are there
+WHEELS = {
     "scikit-sundae": ("sksundae.ida", "sksundae.cvode"),
     "solve-dae": ("solve_dae.integrate",),
+    "assimulo-testing": ("assimulo.solvers.sundials", "assimulo.solvers.kinsol", *(f"assimulo.lib.{name}" for name in
+                         ("dasp3dp", "dopri5", "glimda", "odassl", "odepack", "radau5", "rodas"))),
+}
+BUILT = {
     "scikits-odes": ("scikits.odes",),
     "scikits-odes-core": ("scikits_odes_core",),
     "scikits-odes-sundials": ("scikits_odes_sundials.ida", "scikits_odes_sundials.cvode"),
     "scikits-odes-daepack": ("scikits_odes_daepack.ddaspkint", "scikits_odes_daepack.lsodiint"),
-    "Assimulo": ("assimulo.solvers.sundials", "assimulo.solvers.kinsol", *(f"assimulo.lib.{name}" for name in
-                 ("dasp3dp", "dopri5", "glimda", "odassl", "odepack", "radau5", "rodas"))),
     "pyradau13": ("pyradau13",),
 }
+PROMISED = WHEELS | BUILT
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 @pytest.fixture
@@ -42,17 +47,13 @@ def setup_all(monkeypatch):
 
 @pytest.fixture
 def need(setup_all):
-    """Function that skips, or fails if the solvers are required, where a package does not have the promised version."""
+    """Function that skips, or fails if it is required, where a package cannot be imported."""
     def check(name):
-        if name not in setup_all.pins():
-            pytest.skip(f"{name} needs numpy.distutils to build, which Python 3.11 was the last to have")
-        try:
-            found = version(name)
-        except PackageNotFoundError:
-            found = "none"
-        if found != setup_all.pins()[name]:
-            message = f"{name} {setup_all.pins()[name]} is needed, {found} is installed: make setup-all"
-            pytest.fail(message) if REQUIRED else pytest.skip(message)
+        if "scikits" in name and setup_all.odes_release() is None:
+            pytest.skip("scikits.odes cannot be built with this Python and this SUNDIALS")
+        required = REQUIRED == "all" or (REQUIRED == "wheels" and name in WHEELS)
+        if find_spec(PROMISED[name][0].partition(".")[0]) is None:
+            pytest.fail(f"{name} is missing: make setup-all") if required else pytest.skip(f"{name} is missing")
     return check
 
 
@@ -76,7 +77,7 @@ def van_der_pol(t, y):
 
 @pytest.mark.parametrize("name", ["CVode", "Dopri5", "LSODAR", "Radau5ODE", "RodasODE", "RungeKutta34"])
 def test_assimulo_integrates_an_ode(need, name):
-    need("Assimulo")
+    need("assimulo-testing")
     solver = getattr(load("assimulo.solvers"), name)(load("assimulo.problem").Explicit_Problem(van_der_pol, [2.0, 0.0], 0.0))
     solver.verbosity, solver.rtol, solver.atol = 50, 1e-7, 1e-7
     with warnings.catch_warnings():
@@ -108,7 +109,7 @@ def residual_overdetermined(t, y, yd):
 
 @pytest.mark.parametrize("name, form", [("IDA", "index_1"), ("Radau5DAE", "index_1"), ("GLIMDA", "index_1"), ("ODASSL", "overdetermined")])
 def test_assimulo_integrates_a_dae(need, name, form):
-    need("Assimulo")
+    need("assimulo-testing")
     problems = load("assimulo.problem")
     kind = problems.Overdetermined_Problem if form == "overdetermined" else problems.Implicit_Problem
     problem = kind(globals()[f"residual_{form}"], np.array([1.0, 0, 0, 0, 0]), np.array([0, 0, 0, -GRAVITY, 0]), 0.0)
@@ -122,7 +123,7 @@ def test_assimulo_integrates_a_dae(need, name, form):
 
 
 def test_assimulo_solves_equations(need):
-    need("Assimulo")
+    need("assimulo-testing")
     problem = load("assimulo.problem").Algebraic_Problem(lambda y: np.array([y @ y - 1, y[0] - y[1]]), [1.0, 0.5])
     solver = load("assimulo.solvers").KINSOL(problem)
     solver.verbosity = 50
@@ -138,74 +139,103 @@ def test_pyradau13_integrates_index_3(need, order):
     assert y[:2] == pytest.approx(PENDULUM, abs=1e-5)
 
 
-def test_list_pins_and_extras_agree(setup_all):
-    text = setup_all.PINS.read_text().splitlines()
-    pinned = {r.name: str(r.specifier) for r in map(Requirement, (line for line in text if line and line[0] != "#"))}
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert {r.name for r in map(Requirement, extras["dae"] + extras["odes"])} == {"solve-dae", *(n for n in pinned if "scikits" in n)}
-    assert all(pinned[r.name] == str(r.specifier) for r in map(Requirement, extras["dae"] + extras["odes"]))
-    assert set(PROMISED) == set(pinned) - {"numpy", "scipy", "numba"}
-    assert set(setup_all.SOURCE_ONLY) < set(PROMISED)
+def requirements(extra):
+    """What an extra brings, with the extras that it takes in."""
+    own = [Requirement(line) for line in PROJECT["optional-dependencies"][extra]]
+    return [x for r in own for x in ([x for e in r.extras for x in requirements(e)] if r.name == "mbdae" else [r])]
 
 
-def test_pins_depend_on_python(setup_all, tmp_path, monkeypatch):
-    file = tmp_path / "pins.txt"
-    file.write_text('# a comment\nnumpy==2.2.6\nold-one==3.0 ; python_version < "3.12"\n')
-    monkeypatch.setattr(sys, "version_info", (3, 11, 7))
-    assert setup_all.pins(file) == {"numpy": "2.2.6", "old-one": "3.0"}
-    monkeypatch.setattr(sys, "version_info", (3, 12, 0))
-    assert setup_all.pins(file) == {"numpy": "2.2.6"}
+def test_extras_and_scripts_agree(setup_all):
+    everything = {r.name for r in [*requirements("all"), *map(Requirement, PROJECT["dependencies"])]}
+    assert set(WHEELS) < everything
+    assert not everything & set(BUILT)
+    for extra, sundials in (("odes", 6), ("odes7", 7)):
+        release = setup_all.ODES[sundials]
+        assert {r.name: str(r.specifier) for r in requirements(extra)} == {
+            name: "==3.0.0" if "daepack" in name else f"=={release}" for name in BUILT if "scikits" in name}
 
 
-def test_what_python_is_too_new_for_is_said_in_one_line(setup_all, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "version_info", (3, 11, 7))
-    setup_all.say_what_is_left_out()
-    assert capsys.readouterr().out == ""
-    monkeypatch.setattr(sys, "version_info", (3, 12, 0))
-    setup_all.say_what_is_left_out()
-    line = "Left out: Assimulo and pyradau13 need numpy.distutils to build, which Python 3.11 was the last to have.\n"
-    assert capsys.readouterr().out == line
+def test_only_packages_that_exist_as_source_are_pinned():
+    """What has wheels comes in the newest version that fits."""
+    found = [Requirement(line) for line in PROJECT["dependencies"]] + requirements("all") + requirements("dev")
+    assert all(s.operator == ">=" for r in found for s in r.specifier)
 
 
-@pytest.mark.parametrize("file, changes", [("recipe.py", True), ("requirements.txt", True), ("assimulo/backend.py", True),
-                                           ("assimulo/sundials6.h", True), ("pyradau13/pyproject.toml", True), ("README.md", False)])
+@pytest.mark.parametrize(("python", "sundials", "release"), [((3, 11), 6, "3.0.0"), ((3, 12), 6, "3.0.0"), ((3, 13), 6, None),
+                                                             ((3, 11), 7, "3.1.1"), ((3, 13), 7, "3.1.1"), ((3, 11), None, None)])
+def test_scikits_odes_is_chosen_by_python_and_sundials(setup_all, monkeypatch, capsys, python, sundials, release):
+    monkeypatch.setattr(sys, "version_info", (*python, 0))
+    monkeypatch.setattr(setup_all, "sundials", lambda: sundials)
+    built = setup_all.sources()
+    assert built.get("scikits_odes") == (release and f"scikits_odes=={release}")
+    assert ("Left out: scikits.odes" in capsys.readouterr().out) == (release is None)
+    assert Path(built["pyradau13"], "backend.py").exists()
+
+
+def test_the_version_of_sundials_is_read(setup_all, tmp_path, monkeypatch):
+    monkeypatch.setenv("SUNDIALS_INST", str(tmp_path))
+    assert setup_all.sundials() is None
+    header = tmp_path / "include" / "sundials" / "sundials_config.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("#define SUNDIALS_VERSION_MAJOR 7\n")
+    assert setup_all.sundials() == 7
+
+
+def test_bad_arguments_are_refused(setup_all):
+    with pytest.raises(SystemExit, match=r"usage: setup_all.py \[all\|wheels\]"):
+        setup_all.main(["none"])
+
+
+def test_wheels_alone_need_no_compiler(setup_all, tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(setup_all, "run", lambda command, log, **_: called.append(command))
+    monkeypatch.setattr(setup_all, "SYSTEM", {"gcc": lambda: None})
+    setup_all.main(["wheels"])
+    assert [command[-1] for command in called] == [f"{ROOT}[all,dev]"]
+
+
+@pytest.mark.parametrize("file, changes", [("solvers/setup_all.py", True), ("adapters/pyradau13/backend.py", True),
+                                           ("adapters/pyradau13/tree/meson.build", True), ("solvers/README.md", False)])
 def test_cache_key_changes_with_the_recipes(setup_all, tmp_path, file, changes):
-    folder = shutil.copytree(SOLVERS, tmp_path / "solvers")
-    key = setup_all.cache_key(folder)
-    assert key == setup_all.cache_key(SOLVERS)
-    with open(folder / file, "a") as stream:
+    for folder in ("solvers", "adapters/pyradau13"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    key = setup_all.cache_key(tmp_path)
+    assert key == setup_all.cache_key(ROOT)
+    with open(tmp_path / file, "a") as stream:
         stream.write("\n")
-    assert (setup_all.cache_key(folder) != key) == changes
+    assert (setup_all.cache_key(tmp_path) != key) == changes
 
 
 def test_cache_key_changes_with_python_and_system(setup_all, monkeypatch):
-    key = setup_all.cache_key(SOLVERS)
+    key = setup_all.cache_key(ROOT)
     monkeypatch.setattr(setup_all, "system", lambda: "another")
-    assert setup_all.cache_key(SOLVERS) != key
+    assert setup_all.cache_key(ROOT) != key
 
 
 def test_cache_is_where_the_environment_says(setup_all, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = setup_all.cache_folder()
     assert folder.parent == tmp_path / "mbdae" / "wheels"
-    assert setup_all.wheel(folder, "scikits-odes") is None
+    assert setup_all.wheel(folder, "scikits_odes") is None
     for name in ("scikits_odes_core-3.0.0-py3-none-any.whl", "scikits_odes-3.0.0-py3-none-any.whl"):
         (folder / name).touch()
-    assert setup_all.wheel(folder, "scikits-odes").name == "scikits_odes-3.0.0-py3-none-any.whl"
+    assert setup_all.wheel(folder, "scikits_odes").name == "scikits_odes-3.0.0-py3-none-any.whl"
 
 
 def test_without_root_one_line_says_what_to_install(setup_all, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(setup_all, "run", lambda *_, **__: pytest.fail("installs without being root"))
-    monkeypatch.setattr(setup_all.recipe, "SYSTEM", {"gfortran": lambda: None, "pkg-config": lambda: "/usr/bin/pkg-config"})
+    monkeypatch.setattr(setup_all, "SYSTEM", {"gfortran": lambda: None, "pkg-config": lambda: "/usr/bin/pkg-config"})
     with pytest.raises(SystemExit) as end:
         setup_all.provide_system_packages(tmp_path)
-    assert str(end.value) == "Missing on this system: gfortran. Install with: sudo apt-get install -y --no-install-recommends gfortran"
+    assert str(end.value) == ("Missing on this system: gfortran. On Debian: sudo apt-get install -y --no-install-recommends gfortran. "
+                              "Without them: make setup-all SOLVERS=wheels")
 
 
 def test_nothing_is_installed_where_nothing_is_missing(setup_all, tmp_path, monkeypatch):
     monkeypatch.setattr(setup_all, "run", lambda *_, **__: pytest.fail("installs what is there"))
-    monkeypatch.setattr(setup_all.recipe, "SYSTEM", {"gfortran": lambda: "/usr/bin/gfortran"})
+    monkeypatch.setattr(setup_all, "SYSTEM", {"gfortran": lambda: "/usr/bin/gfortran"})
     setup_all.provide_system_packages(tmp_path)
 
 
@@ -217,10 +247,17 @@ def test_a_failure_shows_the_reason_and_the_log(setup_all, tmp_path):
     assert str(end.value) == f"gfortran is broken\nThis failed; the whole output is in {log}"
 
 
-def backend():
-    spec = spec_from_file_location("assimulo_backend", SOLVERS / "assimulo" / "backend.py")
-    spec.loader.exec_module(module := module_from_spec(spec))
-    return module
+@pytest.fixture
+def backend(monkeypatch):
+    monkeypatch.syspath_prepend(recipe.FOLDER)
+    yield importlib.import_module("backend")
+    sys.modules.pop("backend")
+
+
+def test_the_recipe_comes_with_the_package():
+    assert {"backend.py", "pyproject.toml", "tree"} <= {path.name for path in recipe.FOLDER.iterdir()}
+    assert {path.name for path in (recipe.FOLDER / "tree").iterdir()} == {"meson.build", "pyproject.toml"}
+    assert tomllib.loads((recipe.FOLDER / "pyproject.toml").read_text())["build-system"]["build-backend"] == "backend"
 
 
 @pytest.fixture
@@ -235,37 +272,21 @@ def registry(tmp_path, monkeypatch):
     return hashlib.sha256(Path(archive).read_bytes()).hexdigest()
 
 
-def test_archives_are_unpacked_though_their_setup_is_broken(setup_all, registry, tmp_path):
-    tree = setup_all.recipe.unpack("broken", "1.0", registry, tmp_path / "new")
+def test_archives_are_unpacked_though_their_setup_is_broken(backend, registry, tmp_path):
+    tree = backend.unpack("broken", "1.0", registry, tmp_path / "new")
     assert (tree / "setup.py").read_text() == "raise SystemExit('broken')"
 
 
 @pytest.mark.parametrize("version, sha256, reason", [("1.0", "0" * 64, "DO NOT MATCH THE HASHES"), ("2.0", "0" * 64, "No matching")])
-def test_other_archives_than_the_known_are_refused(setup_all, registry, tmp_path, version, sha256, reason):
+def test_other_archives_than_the_known_are_refused(backend, registry, tmp_path, version, sha256, reason):
     with pytest.raises(SystemExit, match=f"(?s)broken {version} could not be fetched:.*{reason}"):
-        setup_all.recipe.unpack("broken", version, sha256, tmp_path / "new")
+        backend.unpack("broken", version, sha256, tmp_path / "new")
 
 
-def test_a_repair_that_does_not_fit_is_refused(setup_all, tmp_path):
+def test_a_repair_that_does_not_fit_is_refused(backend, tmp_path):
     path = tmp_path / "table.py"
     path.write_bytes(b"rows = [1]  # \xe9\n")
-    setup_all.recipe.replace(path, ("[1]", "[1, 0]"))
+    backend.replace(path, ("[1]", "[1, 0]"))
     assert path.read_bytes() == b"rows = [1, 0]  # \xe9\n"
     with pytest.raises(SystemExit, match=r"table.py does not contain what the recipe replaces: '\[2\]'"):
-        setup_all.recipe.replace(path, ("[2]", "[3]"))
-
-
-def test_numpy_names_are_renamed(setup_all, tmp_path):
-    path = tmp_path / "ode.pyx"
-    path.write_text("N.array(x, dtype=N.float); np.zeros(3, np.int); N.float64(1); cdef N.float_t y; N.bool")
-    backend().rename_numpy_types(path)
-    assert path.read_text() == "N.array(x, dtype=float); np.zeros(3, int); N.float64(1); cdef N.float_t y; bool"
-
-
-def test_only_missing_interfaces_are_restored(setup_all, tmp_path):
-    for release, names in (("2.9", ("a.pyf", "b.pyf", "b.f")), ("3.0", ("b.pyf",))):
-        (tmp_path / release / "assimulo").mkdir(parents=True)
-        for name in names:
-            (tmp_path / release / "assimulo" / name).write_text(release)
-    backend().restore_interfaces(tmp_path / "3.0", tmp_path / "2.9")
-    assert {p.name: p.read_text() for p in (tmp_path / "3.0" / "assimulo").iterdir()} == {"a.pyf": "2.9", "b.pyf": "3.0"}
+        backend.replace(path, ("[2]", "[3]"))

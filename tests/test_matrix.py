@@ -1,7 +1,9 @@
 """Formulations x solvers: what is declared to work works, what is not is refused by name; the names, the doctor, the page of settings."""
 
+from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mbdae
@@ -202,8 +204,22 @@ def test_the_doctor_knows_missing_and_broken_packages(capsys, monkeypatch):
 
 def test_availability_tries_the_import():
     assert installed("numpy", "numpy", "").installed
-    assert not installed("no-such-package", "numpy", "").installed
-    assert "ModuleNotFoundError" in installed("numpy", "no_such_module", "").fault
+    assert not installed("numpy", "no_such_module", "").installed
+    assert "ModuleNotFoundError" in installed("numpy", "numpy.no_such_module", "").fault
+
+
+def test_versions_come_from_the_distribution_or_the_module(monkeypatch):
+    assert installed("NumPy", "numpy", "", distributions=("no-such-distribution", "scipy")).version == version("scipy")
+    assert installed("no-such-distribution", "numpy", "").version == np.__version__
+    monkeypatch.delattr("numpy.__version__")
+    assert installed("no-such-distribution", "numpy", "") == Availability("no-such-distribution", "unknown", "")
+
+
+def test_the_doctor_tells_both_commands(capsys):
+    assert main(["doctor"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Assimulo pip install 'mbdae[assimulo]' pip install -e '.[assimulo]'" in told
+    assert "pip install ./adapters/pyradau13" in told
 
 
 def test_solve_says_what_is_missing(monkeypatch):

@@ -1,15 +1,17 @@
-"""`mbdae doctor`: every foreign solver with its version, its state, and the command that installs it."""
+"""`mbdae doctor`: every foreign solver with its version and state, and the commands that install its package."""
 
 import argparse
 import platform
 from importlib import metadata
+
+from rich.markup import escape
 
 from ..methods import FAMILIES
 from .console import output
 from .tables import new_table
 
 _EPILOG = """\
-In a checkout of mbdae, 'make setup-all' installs all of them.
+In a checkout of mbdae, 'make setup-all' installs all of them, 'make setup-all SOLVERS=wheels' those that need no compiler.
 The exit code is 0 even if solvers are missing: each of them is optional.
 """
 
@@ -26,31 +28,43 @@ def run(arguments):
     console = output()
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("mbdae", "numpy", "scipy", "numba"))
     console.print(f"Python {platform.python_version()} on {platform.machine()}, {versions}\n")
-    console.print(_table())
+    console.print(_solvers())
+    console.print(_commands())
     return 0
 
 
-def _table():
+def _found():
+    """Every foreign family that there is an adapter for, with the availability of its package."""
+    return [(family, available) for family in FAMILIES if (available := family.availability()) is not None]
+
+
+def _solvers():
     table = new_table()
-    for name in ("solver", "package", "version", "state", "how to install it"):
-        table.add_column(name, overflow="fold", no_wrap=name != "how to install it")
-    for family in FAMILIES:
-        available = family.availability()
-        if available is None:
-            continue
+    for name in ("solver", "package", "version", "state", "reason"):
+        table.add_column(name, overflow="fold", no_wrap=name != "reason")
+    for family, available in _found():
         for variant in family.variants or (None,):
             name = f"{family.name}:{variant}" if variant else family.name
-            state, hint = _state(family, variant, available)
-            table.add_row(name, available.package, available.version or "-", state, hint)
+            table.add_row(name, available.package, available.version or "-", *_state(family, variant, available))
+    return table
+
+
+def _commands():
+    """One row for each package; commands are folded, not cut."""
+    table = new_table()
+    for name in ("package", "to install it beside mbdae", "in a checkout of mbdae"):
+        table.add_column(name, overflow="fold", no_wrap=name == "package")
+    for package, available in {available.package: available for _, available in _found()}.items():
+        table.add_row(package, escape(available.remedy), escape(available.checkout or available.remedy))
     return table
 
 
 def _state(family, variant, available):
-    """Whether a solver can be used, and what to do or why not."""
+    """Whether a solver can be used, and why not."""
     if available.fault:
-        return "[red]broken[/red]", available.fault
+        return "[red]broken[/red]", escape(available.fault)
     if not available.installed:
-        return "[yellow]missing[/yellow]", available.remedy
+        return "[yellow]missing[/yellow]", ""
     if not family.forms(variant):
         return "[yellow]takes nothing[/yellow]", next(iter(family.method_class(**family.chosen(variant)).support.values()))
-    return "[green]ready[/green]", available.remedy
+    return "[green]ready[/green]", ""

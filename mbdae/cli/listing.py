@@ -165,5 +165,5 @@ def _packages():
         if available is not None:
             found.setdefault(available.package, (available, []))[1].append(f.name)
     for available, names in found.values():
-        table.add_row(available.package, state(available), ", ".join(names))
+        table.add_row(available.package, escape(state(available)), ", ".join(names))
     return table
