@@ -22,7 +22,7 @@ from mbdae.stopwatch import Stopwatch
 
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
-from .assimulo_support import SOLVERS, check_options, facts_of
+from .assimulo_support import SOLVERS, check_options, facts_of, is_old
 from .terminal import FortranOutput, WithoutWarnings, alone
 
 __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]
@@ -122,8 +122,8 @@ class Assimulo:
                 raise error  # not while another is being handled: it would change the one of a user
 
         with warnings.catch_warnings():
-            # CVode asks SciPy for a name that is going to vanish; if the warning is made an error, it goes on without the Jacobian
-            warnings.filterwarnings("ignore", message=r"Please (use|import) `csc_matrix`")
+            if is_old():  # CVode asks SciPy for an old name; if the warning is made an error, it goes on without the Jacobian
+                warnings.filterwarnings("ignore", message=r"Please (use|import) `csc_matrix`")
             run.carry_out(integrate)
 
     def _simulate(self, solver, listener, run):

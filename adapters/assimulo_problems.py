@@ -142,9 +142,9 @@ class Guarded:
     listener : callable or None
         `listener(t, y, yd, solver)` gets the results instead of the solver's lists.
     stoppable : bool
-        Whether the solver stops after a step if it is asked to. Exceptions must not pass through such a one: CVode and RungeKutta34
-        swallow all of them, Radau5ODE some, IDA prints them, and Fortran leaves its tolerances scaled. It gets harmless values
-        instead, is stopped, and then the exception is raised. It is raised through the others.
+        Whether the solver stops after a step if it is asked to. Exceptions must not pass through such a one: RungeKutta34 and, before
+        3.9, CVode swallow them, others put their own in their place, IDA prints them, and Fortran writes to standard error. It gets
+        harmless values instead, is stopped, and then the exception is raised. It is raised through the others.
     frank : bool
         Whether the solver sees what is not finite: relative to states that have become huge, an error may pass the test of Dopri5.
     strict : bool
@@ -207,7 +207,14 @@ class Guarded:
         """Raise what has been kept; note the events that were found, and end the simulation after a terminal one."""
         from assimulo.exception import TerminateSimulation
 
-        self.raise_kept(solver)
+        try:
+            self.raise_kept(solver)
+        except TerminateSimulation:  # of a user: Assimulo ends the run with it
+            raise
+        except BaseException:
+            # Radau5ODE of 3.9 frees its memory at the end of a run, which is not reached, and crashes if it does so twice
+            solver.finalize()
+            raise
         found = [k for k, sign in enumerate(event_info[0]) if sign and self._has_direction(solver, k, sign)]
         for k in found:
             self.t_events[k].append(self.crossing.time(solver.t))

@@ -1,5 +1,7 @@
 """Assimulo in `mbdae.solve`: forms, runs and counters, and the traps of the package that the adapter guards against."""
 
+import gc
+import resource
 import subprocess
 import sys
 import threading
@@ -13,12 +15,13 @@ import pytest
 import mbdae
 from mbdae import Status
 from mbdae.adapters.assimulo import SOLVERS, Assimulo
+from mbdae.adapters.assimulo_support import facts_of
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.problems import FORMULATIONS
 from mbdae.support import FORMS, Settings
 
 from .assimulo_cases import CELLS, MISSING, REFUSED, TOL, WITH_JACOBIAN, WORKING, native, solver_for
-from .helpers import double_pendulum, with_law
+from .helpers import chain, double_pendulum, with_law
 
 pytest.importorskip("assimulo.solvers", reason=MISSING)
 
@@ -274,3 +277,42 @@ def test_runs_in_threads_do_not_mix():
     [t.join() for t in threads]
     for k in range(2):
         np.testing.assert_array_equal(found[k], expected[k])
+
+
+@pytest.mark.parametrize("name", WORKING)
+def test_a_run_within_a_run_spoils_nothing(system, name):
+    """Trap: the interpolants of the Fortran solvers lie in COMMON blocks, the steps of ODASSL and LSODAR, too. Such runs are refused."""
+    def lower(t, q, v):
+        return q[4] + 0.9
+
+    def solve(progress=None):
+        return mbdae.solve(system, Assimulo(name), (0.0, 0.5), events=lower, dense_output=True, progress=progress)
+
+    lower.terminal = True
+    expected = solve()
+    if facts_of(name).alone:
+        with pytest.raises(RuntimeError, match=f"Assimulo {name} can do one run at a time"):
+            solve(lambda t: mbdae.solve(system, Assimulo(name), (0.0, 0.05), rtol=1e-3))
+        found = solve()
+    else:
+        found = solve(lambda t: mbdae.solve(system, Assimulo(name), (0.0, 0.05), rtol=1e-3))
+    assert found.t[-1] == expected.t[-1]
+    np.testing.assert_array_equal(found.sol(0.1)[0], expected.sol(0.1)[0])
+
+
+def test_runs_that_are_ended_free_their_memory():
+    """Trap: Radau5ODE of 3.9 allocates its own, and frees it at the end of a run only: 400 kB stayed after each that had an event."""
+    def late(t, q, v):
+        return t - 1e-3
+
+    late.terminal = True
+    system = mbdae.System(chain(8))
+
+    def megabytes_after(runs):
+        for _ in range(runs):
+            assert "terminal event" in mbdae.solve(system, Assimulo("Radau5ODE"), (0.0, 1.0), rtol=1e-3, atol=1e-3, events=late).message
+        gc.collect()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    before = megabytes_after(30)
+    assert megabytes_after(60) - before < 8.0  # of 26
