@@ -13,6 +13,7 @@ from ..problems import FORMULATIONS
 from ..solve import solve
 from ..support import FORMS, Settings
 from ..system.system import System
+from .solver_notes import ASSIMULO, RADAU13
 
 SPANS = {"single-pendulum": 1.0, "double-pendulum": 1.0, "slider-crank": 1.0, "four-link": 1.0, "andrews": 0.03}  # [s]
 ALLOWED = 100.0  # error in tolerances that a supported cell may have
@@ -178,8 +179,8 @@ def support_page():
         lines.append(_line(f"`{method}`", *("yes" if r.supported else "-" for r in rows if r.method == method)))
     for method in methods:
         lines += ["", f"## {method}", ""] + _section([r for r in rows if r.method == method])
-        lines += ["", _REMARKS[method]] if method in _REMARKS else []
-    return "\n".join(lines) + "\n"
+        lines += ["", RADAU13] if method == "Radau13" else []
+    return "\n".join([*lines, "", ASSIMULO])
 
 
 _PAGE_HEAD = """\
@@ -197,22 +198,6 @@ mechanism whose motion is prescribed entirely has no such form.
 
 ## Overview
 """
-_REMARKS = {"Radau13": """\
-The form is in index 2, `MassMatrix(system)`. Errors of RADAU in positions and velocities, in tolerances with `atol = rtol` from 1e-4 to
-1e-9, the largest at 41 output times on Andrews' mechanism, the single and the double pendulum, the closed-loop bars, the slider-crank, the
-four-link, the flexible slider-crank and the precessing top:
-
-| form | q | v | remarks |
-| --- | --- | --- | --- |
-| index 3, tolerances 0.1 | 3000 | 540000 | `STEP_TOO_SMALL` on the single pendulum at 1e-4 |
-| index 3, tolerances 0.001 | 100 | 190000 | twice the evaluations |
-| index 2, tolerances 1 | 630 | 2900 | |
-| index 2, tolerances 0.1 | 110 | 290 | |
-| index 2, tolerances 0.01 | 11 | 830 | |
-| index 2, tolerances 0.01, output projected | 11 | 48 | the default |
-
-In index 3, `MassMatrix(system, level=3)`, the tolerances get the factor 0.1, and what the first line says holds, but for what the
-projection of the output takes away."""}
 _COLUMNS = [f.name for f in fields(Support)][5:]
 
 
