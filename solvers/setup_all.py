@@ -120,8 +120,8 @@ def provide_tools(folder, tools):
     run([*PIP, "install", "--no-compile", "--target", tools, *names], folder / "tools.log")
     settings = tools / "distutils.cfg"
     settings.write_text(f"[build_ext]\nparallel = {os.cpu_count() or 1}\n")
-    # -O1: wrappers gain nothing from more, and compile three times as long
-    return {"PYTHONPATH": str(tools), "PATH": f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}", "CFLAGS": "-O1",
+    # wrappers gain nothing from more than -O1, and compile three times as long; f2py writes functions without prototypes, which C23 refuses
+    return {"PYTHONPATH": str(tools), "PATH": f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}", "CFLAGS": "-O1 -std=gnu17",
             "DIST_EXTRA_CONFIG": str(settings)}
 
 
