@@ -29,8 +29,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with TemporaryDirectory() as work:
         tree = unpack("pyradau13", VERSION, SHA256, Path(work) / VERSION)
         shutil.copytree(HERE / "tree", tree, dirs_exist_ok=True)
-        # the headers of NumPy 2 include <complex.h>, where I is a macro
-        replace(tree / "pyradau13.c", ("int *I, ", "int *component, "))
+        # the headers of NumPy 2 include <complex.h>, where I is a macro; a type has a size, which compilers insist on since Python 3.14
+        replace(tree / "pyradau13.c", ("int *I, ", "int *component, "), ("PyObject_HEAD_INIT(NULL)", "PyVarObject_HEAD_INIT(NULL, 0)"))
         with contextlib.chdir(tree):
             return mesonpy.build_wheel(wheel_directory)
 
