@@ -17,6 +17,7 @@ from mbdae.adapters.radau13 import Radau13
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
 from mbdae.interrupts import signals
+from mbdae.methods import find
 from mbdae.system.assembly import AssemblyError
 
 from .benchmarks import interrupts
@@ -41,8 +42,10 @@ def python_interrupts():
 
 def made(name):
     """A method of the benchmark, if it is installed."""
-    method = interrupts.method(name)
-    return need(method) if hasattr(method, "availability") else method
+    family = find(name.removeprefix("Projected:")).family
+    if family.availability() is not None:
+        need(family)
+    return interrupts.method(name)
 
 
 def interrupting(at):
