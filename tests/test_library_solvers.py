@@ -70,23 +70,26 @@ def test_the_half_implicit_method_runs_with_the_step_of_the_entry(name):
     assert mbdae.solve(s, mbdae.HalfImplicit(h=entry.step), (0.0, 0.1 * entry.t_end), every=10**9).success
 
 
-# IDA takes 130 to 160 or 640 to 700 steps with any Jacobian, the exact one too, if rtol changes by a thousandth
-RESTLESS = {("flyball-governor", "gear")}
-
-
 @pytest.mark.parametrize("form", ["index3", "ggl", "gear", "index2", "index1"])
 @pytest.mark.parametrize("name", library.names())
 def test_partitioned_jacobians_lead_as_far_as_plain_ones(name, form):
     """And to the same accuracy, with steps that are not much more and evaluations of `F_y` that are not more."""
     s, t, q = reference(name)
     size = max(1e-2, np.abs(q).max())
-    plain, partitioned, estimated = (
-        mbdae.solve(s, Ida(jacobian=jacobian), (0.0, t), formulation=form, rtol=RTOL, atol=1e-2 * RTOL * size, t_eval=[t])
-        for jacobian in ("grouped", "grouped:partitioned", "estimated:partitioned"))
+
+    def run(jacobian, rtol=RTOL):
+        return mbdae.solve(s, Ida(jacobian=jacobian), (0.0, t), formulation=form, rtol=rtol, atol=1e-2 * rtol * size, t_eval=[t])
+
+    def most_steps():
+        """Of plain ones at almost the same tolerance: on the flyball governor in Gear's form IDA takes 150 or 650 with any Jacobian."""
+        return max(run("grouped", RTOL * (1.0 + 1e-3 * k)).statistics.steps for k in range(6))
+
+    plain, partitioned, estimated = map(run, ("grouped", "grouped:partitioned", "estimated:partitioned"))
     assert plain.success and partitioned.success and estimated.success, (plain.message, partitioned.message, estimated.message)
     for x in (partitioned, estimated):
         assert np.abs(x.q[0] - q).max() < ALLOWED * RTOL * size
-        assert x.statistics.steps < 2.5 * plain.statistics.steps + 50 or (name, form) in RESTLESS
+        limit = 2.5 * plain.statistics.steps + 50
+        assert x.statistics.steps < limit or x.statistics.steps < 2.5 * most_steps() + 50
     assert partitioned.statistics.jacobians <= 1.2 * plain.statistics.jacobians + 5
 
 
