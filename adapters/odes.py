@@ -1,5 +1,6 @@
 """scikits.odes: IDA, DASPK and LSODI for `F(t, y, yd) = 0`; CVODE, DOP853 and DOPRI5 for `yd = f(t, y)`."""
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ import scipy.integrate
 from mbdae.arguments import check_choice, check_max_steps, check_order, check_step
 from mbdae.boundary import Crossing
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.method import from_extra
+from mbdae.method import installed
 from mbdae.run import Run
 from mbdae.status import Statistics
 from mbdae.stopwatch import Stopwatch
@@ -33,11 +34,13 @@ __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_argum
 
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
+# 3.0 takes SUNDIALS 6 and Python up to 3.12, 3.1 takes SUNDIALS 7
+_REMEDY = f"apt-get install -y gfortran libsundials-dev && pip install 'mbdae[{'odes' if sys.version_info < (3, 13) else 'odes7'}]'"
 
 
 def availability():
     """State of the package, or of the first of its parts that cannot be used."""
-    states = [from_extra(part, module, "odes", ("gfortran", "libsundials-dev")) for part, module in _PARTS.items()]
+    states = [installed(part, module, _REMEDY, "make setup-all") for part, module in _PARTS.items()]
     return next((state for state in states if not state.installed), states[0])
 
 

@@ -99,10 +99,9 @@ def installed(package: str, module: str, remedy: str, checkout: str = "", distri
     return Availability(package, _version(module, distributions or (package,)), remedy, fault, checkout)
 
 
-def from_extra(package: str, module: str, extra: str, needs: Sequence[str] = (), distributions: Sequence[str] = ()) -> Availability:
-    """`installed` for a package that an extra of mbdae brings; `needs` are Debian's packages that its compilation needs."""
-    first = f"apt-get install -y {' '.join(needs)} && " if needs else ""
-    return installed(package, module, f"{first}pip install 'mbdae[{extra}]'", f"{first}pip install -e '.[{extra}]'", distributions)
+def from_extra(package: str, module: str, extra: str, distributions: Sequence[str] = ()) -> Availability:
+    """`installed` for a package that an extra of mbdae brings as a wheel."""
+    return installed(package, module, f"pip install 'mbdae[{extra}]'", f"pip install -e '.[{extra}]'", distributions)
 
 
 def _version(module, distributions):

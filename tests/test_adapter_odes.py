@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +24,7 @@ from mbdae.adapters.odes import (
 )
 from mbdae.adapters.odes_arguments import LINEAR, SCIPY, SOLVERS, SUPPORT
 from mbdae.adapters.scipy import SolveIvp
+from mbdae.adapters.terminal import environment
 from mbdae.boundary import Crossing
 from mbdae.problems import FORMULATIONS
 from mbdae.support import FORMS, supported
@@ -223,7 +225,9 @@ def test_it_says_what_it_is():
     assert Odes("cvode", multistep="Adams").label == "scikits.odes CVODE Adams"
     assert Odes.package == "scikits.odes"
     assert Odes.availability().installed
-    assert Odes.availability().remedy == "apt-get install -y gfortran libsundials-dev && pip install 'mbdae[odes]'"
+    extra = "odes" if sys.version_info < (3, 13) else "odes7"
+    assert Odes.availability().remedy == f"apt-get install -y gfortran libsundials-dev && pip install 'mbdae[{extra}]'"
+    assert Odes.availability().checkout == "make setup-all"
     assert set(LINEAR) == set(SUPPORT) == set(SOLVERS)
 
 
@@ -542,6 +546,32 @@ def test_other_runs_may_be_nested(system, outer):
     alone = mbdae.solve(system, Odes(outer), (0.0, 0.1))
     nested = mbdae.solve(system, Odes(outer), (0.0, 0.1), progress=lambda t: mbdae.solve(system, Odes(outer, max_step=0.01), (0.0, 0.03)))
     np.testing.assert_array_equal(nested.q, alone.q)
+
+
+def test_tolerances_of_dop853(system):
+    """Trap: SciPy takes two numbers or, up to 1.16, two arrays."""
+    problem = FORMULATIONS["ode"](system)
+    given = dop_arguments(problem, 1e-5, np.full(problem.n, 1e-7))
+    assert (given["rtol"], given["atol"]) == (1e-5, 1e-7)
+    unequal = np.geomspace(1e-8, 1e-6, problem.n)
+    if NEW_SCIPY:
+        with pytest.raises(ValueError, match=r"SciPy 1\.17 and newer take one atol for all unknowns"):
+            dop_arguments(problem, 1e-5, unequal)
+    else:
+        given = dop_arguments(problem, 1e-5, unequal)
+        np.testing.assert_array_equal(given["atol"], unequal)
+        assert given["rtol"].shape == unequal.shape
+
+
+def test_environment_variables_of_the_user_stay(monkeypatch):
+    monkeypatch.delenv("MBDAE_TEST", raising=False)
+    with environment("MBDAE_TEST", "ours"):
+        assert os.environ["MBDAE_TEST"] == "ours"
+    assert "MBDAE_TEST" not in os.environ
+    monkeypatch.setenv("MBDAE_TEST", "user's")
+    with environment("MBDAE_TEST", "ours"):
+        assert os.environ["MBDAE_TEST"] == "user's"
+    assert os.environ["MBDAE_TEST"] == "user's"
 
 
 def test_options_of_dop853_do_not_linger(system):
