@@ -110,10 +110,11 @@ class Case:
 
 def _time_of(sender, number):
     """When a signal was sent; those before may not have been asked for."""
-    while True:
-        told, at = sender.stdout.readline().split()
-        if int(told) == number:
-            return float(at)
+    while line := sender.stdout.readline():
+        told = line.split()  # of a line that was being read when a late signal came only the end is left
+        if len(told) == 2 and int(told[0]) == number:
+            return float(told[1])
+    raise RuntimeError("the process that sends the signals has ended")
 
 
 def worker(name, force, count, seed):
