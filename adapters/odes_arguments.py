@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 import scipy
 
-from mbdae.boundary import FATAL, GOOD, HUGE, Crossing
+from mbdae.boundary import FATAL, GOOD, Crossing
 from mbdae.events import as_events, evaluated, passed
 from mbdae.jacobians.strategy import as_strategy
 from mbdae.support import Settings, explicit_support, implicit_support, tightened
@@ -148,15 +148,16 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
 def dop_arguments(problem, rtol=1e-6, atol=1e-8, crossing=None):
     """Arguments for DOP853 and DOPRI5: `ode("dop853", **dop_arguments(problem))`, as `cvode_arguments`, without Jacobian and events.
 
-    All solvers of one of these names share one dictionary of options: use a solver before you make the next one.
+    All solvers of one of these names share one dictionary of options: use a solver before you make the next one. Exceptions pass through
+    those of SciPy up to 1.16; newer ones go on after an exception, so it is logged and makes them fail.
     """
     _settings("dop_arguments", "dop853", problem)
-    crossing = Crossing(problem) if crossing is None else crossing
+    crossing = (_Logged if SCIPY >= (1, 17) else Crossing)(problem) if crossing is None else crossing
     evaluate = crossing.rhs()
 
     def rhs(t, y, out):
         if evaluate(t, y, out) == FATAL:
-            out[:] = HUGE  # flags are not passed on: the solver must fail by itself
+            out[:] = np.nan  # flags are not passed on: the solver must fail by itself, and would take one huge value for constant
 
     # what is not named here would be what the last solver was told
     return {"eqsrhs": rhs, **_dop_tolerances(problem, rtol, atol), "nsteps": MANY_STEPS, "first_step": 0.0, "max_step": 0.0}
@@ -217,7 +218,7 @@ def _blocks(problem, how, rtol, atol, band):
 
 
 class _Logged(Crossing):
-    """For scripts: an exception in the equations cannot pass through SUNDIALS, so it is logged once and stops the solver.
+    """For scripts: an exception in the equations cannot pass through the solver, so it is logged once and makes the solver fail.
 
     Left to the package, IDA would print it, go on with the residual of the call before, and print it again; CVODE would raise something
     else.

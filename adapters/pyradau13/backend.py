@@ -18,6 +18,17 @@ NEEDED = {
     "gfortran": lambda: shutil.which("gfortran"),
     "python3-dev": lambda: Path(sysconfig.get_path("include"), "Python.h").exists(),
 }
+REPAIRS = [
+    ("int *I, ", "int *component, "),  # the headers of NumPy 2 include <complex.h>, where I is a macro
+    ("PyObject_HEAD_INIT(NULL)", "PyVarObject_HEAD_INIT(NULL, 0)"),  # a type has a size, which compilers insist on since Python 3.14
+    # RADAU goes on after an exception in a function of the user; no other may be called then, and with zeros it ends its step at once
+    *((head, f"{head}\n\tif(PyErr_Occurred()) {{ {ended}; return; }}") for head, ended in (
+        ("static void radau_rhs(int *n, double *x, double *y, double *f, float *rpar, int *ipar) {", "memset(f, 0, *n * sizeof(double))"),
+        ("static void radau_jacobian(int *n, double *x, double *y, double *dfy, int *ldfy, float *rpar, int *ipar) {",
+         "memset(dfy, 0, *ldfy * *n * sizeof(double))"),
+        ("double *cont, int *lrc, int *n, float *rpar, int *ipar, int *irtrn) {", "*irtrn = -1"))),
+    ("// Must abort: An error occured\n\t\t*irtrn = 1;", "*irtrn = -1;"),  # +1 means "go on"
+]
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -29,8 +40,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with TemporaryDirectory() as work:
         tree = unpack("pyradau13", VERSION, SHA256, Path(work) / VERSION)
         shutil.copytree(HERE / "tree", tree, dirs_exist_ok=True)
-        # the headers of NumPy 2 include <complex.h>, where I is a macro; a type has a size, which compilers insist on since Python 3.14
-        replace(tree / "pyradau13.c", ("int *I, ", "int *component, "), ("PyObject_HEAD_INIT(NULL)", "PyVarObject_HEAD_INIT(NULL, 0)"))
+        replace(tree / "pyradau13.c", *REPAIRS)
         with contextlib.chdir(tree):
             return mesonpy.build_wheel(wheel_directory)
 
