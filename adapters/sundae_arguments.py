@@ -11,6 +11,7 @@ from mbdae.support import Settings, explicit_support, implicit_support, require,
 
 from . import storage
 
+MANY_STEPS = 1_000_000  # between two output times, where SUNDIALS allows 500
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 ITERATIVE = ("gmres", "bicgstab", "tfqmr")
 LINEAR = ("auto", "dense", "band", "sparse", *ITERATIVE)
@@ -61,7 +62,7 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     rtol, atol = tightened(IDA_SUPPORT, problem, rtol, atol)
     options = {"resfn": _residual(crossing, None if band is None else order), "rtol": rtol,
                "atol": problem.tolerances(rtol, atol)[order], "linsolver": linsolver,
-               "first_step": problem.first_step}
+               "first_step": problem.first_step, "max_num_steps": MANY_STEPS}
     if problem.algebraic.any():
         options["algebraic_idx"] = np.flatnonzero(problem.algebraic[order])
     if linsolver == "sparse":
@@ -171,7 +172,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     def jacobian_of_rhs(t, y_in, f, J):
         J[:, :] = derivative(t, y_in.copy())
 
-    options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver}
+    options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver, "max_num_steps": MANY_STEPS}
     if jacobian != "difference" and linsolver == "dense":
         options["jacfn"] = jacobian_of_rhs
     if events is not None:

@@ -12,7 +12,7 @@ from .steps import Step, StepWatch
 from .system.assembly import AssemblyError
 from .trajectory import Trajectory
 
-ROUNDING = 2.5e-16  # within which a solver has met the end
+ROUNDING = 1e-15  # within which a solver has met the end, relative to the times of the run: GLIMDA stops three units before it
 STALLED = 1000  # steps in a row that move time by rounding only
 
 
@@ -43,7 +43,7 @@ class Run:
 
     def __init__(self, crossing, t0, t_end, start, *, t_eval=None, every=1, progress=None, until=None, max_steps=1_000_000):
         self.crossing, self.problem, self.t_end, self.max_steps = crossing, crossing.problem, t_end, max_steps
-        self.forward = 1.0 if t_end > t0 else -1.0
+        self.forward, self._rounding = 1.0 if t_end > t0 else -1.0, ROUNDING * max(abs(t0), abs(t_end))
         self.t, self.steps, self._stalled = t0, 0, 0
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
         self._progress, self._until, self._every = progress, until, every
@@ -71,7 +71,7 @@ class Run:
         """
         self.crossing.raise_kept()
         signals.check()
-        if abs(t - self.t_end) <= ROUNDING * abs(self.t_end):
+        if abs(t - self.t_end) <= self._rounding:
             t = self.t_end
         before, self.t = self.t, t
         self._stalled = self._stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0

@@ -88,6 +88,17 @@ def test_a_script_around_ida(swing, form):
     np.testing.assert_allclose(result.y[-1][problem.blocks["q"]], expected, atol=1e-5)
 
 
+def test_scripts_may_take_many_steps_between_two_output_times(swing):
+    """Trap: by default SUNDIALS stops after 500."""
+    from sksundae.cvode import CVODE
+    from sksundae.ida import IDA
+
+    ggl, ode = mbdae.GGL(swing), mbdae.UnderlyingODE(swing)
+    state = mbdae.assemble(swing)
+    assert IDA(**ida_arguments(ggl), max_step=1e-4).solve([0.0, 0.06], *ggl.pack(state)).success
+    assert CVODE(**cvode_arguments(ode), max_step=1e-4).solve([0.0, 0.06], ode.pack(state)[0]).success
+
+
 def test_forms_that_do_not_fit_are_refused_in_scripts(swing):
     ggl, ode = mbdae.GGL(swing), mbdae.UnderlyingODE(swing)
     for make, problem in ((ida_arguments, ode), (ida_arguments, mbdae.Overdetermined(swing)), (ida_arguments, mbdae.MassMatrix(swing)),

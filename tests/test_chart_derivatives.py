@@ -92,11 +92,12 @@ def test_implicit_differentiation_agrees_with_differences(name, parametrisation)
     compare(linearised(chart, point), by_differences(chart, point), accuracy(name, 1e-7))
 
 
+@pytest.mark.rounding
 @both
 @every_case
 def test_real_steps_give_derivatives_to_half_the_digits(name, parametrisation):
     chart, point = at_point(name, parametrisation)
-    compare(linearised(chart, point, INCREMENT), linearised(chart, point), accuracy(name, 5e-6, 5e-4))
+    compare(linearised(chart, point, INCREMENT), linearised(chart, point), accuracy(name, 5e-5, 5e-4))
 
 
 @both

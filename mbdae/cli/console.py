@@ -2,7 +2,7 @@
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from numba.core import event
 from rich.console import Console
@@ -62,7 +62,7 @@ class Bar:
         self.compiler = _Compiler(self._compiling)
         self.told = False
         columns = [_Activity(self.compiler), BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()]
-        self.progress = Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
+        self.progress = Progress(*columns, console=self.console, transient=True)
         self.task = self.progress.add_task("preparing", total=1.0)
 
     def __call__(self, done, total, text):
@@ -83,7 +83,8 @@ def progress_bar():
     """
     with _muted() as stream:
         bar = Bar(stream)
-        with event.install_listener("numba:compile", bar.compiler), bar.progress:
+        # elsewhere a progress bar that is disabled still leaves an empty line, before rich 14.3
+        with event.install_listener("numba:compile", bar.compiler), bar.progress if bar.console.is_terminal else nullcontext():
             yield bar
 
 

@@ -18,5 +18,5 @@ def forces(table, ids, bodies, t, X, Q):
             for c in range(FRAME):
                 x[m, c] = X[ids[e["start"] + m], c]
         call_force(e["address"], t, x.ctypes.data, k, f.ctypes.data, 1 if X.itemsize == 16 else 0)
-        for m in range(k):
+        for m in range(x.shape[0]):  # a use of `x`, which must not be freed before the function that has its address returns
             wrench(Q, bodies, ids[e["start"] + m], (f[m, 0], f[m, 1], f[m, 2]), (f[m, 3], f[m, 4], f[m, 5]))
