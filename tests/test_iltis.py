@@ -156,9 +156,13 @@ def compare(found, r, bound):
         assert found[name] == pytest.approx(value, rel=bound, abs=bound), f"{r.label}, t = {r.t:g}: {name}"
 
 
-@pytest.mark.parametrize(("manoeuvre", "bound"), [("rest", 2e-11), ("bump", 1e-7), ("anti-bump", 1e-7), ("ramp-steer", 2e-9)])
+@pytest.mark.rounding
+@pytest.mark.parametrize(("manoeuvre", "bound"), [("rest", 2e-11), ("bump", 1e-7), ("anti-bump", 1e-7), ("ramp-steer", 3e-8)])
 def test_the_motions_reach_their_references(manoeuvre, bound):
-    """Eighth-order Runge-Kutta at a larger tolerance; found: 3e-12, 1e-8, 3e-8, 7e-10, in loads; positions are ten times better."""
+    """Eighth-order Runge-Kutta at a larger tolerance; found: 3e-12, 1e-8, 3e-8, in loads; positions are ten times better.
+
+    In the ramp steer rounding alone moves `y` by 4e-10 to 4e-9: as much between neighbouring tolerances as between processors.
+    """
     wanted = [r for r in ENTRY.references_for({"manoeuvre": manoeuvre}) if r.kind == "recomputed"]
     found = solved(system(manoeuvre), SolveIvp("DOP853"), [r.t for r in wanted], rtol=2e-12, atol=2e-14)
     for o, r in zip(found, wanted):
