@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from scipy.interpolate import CubicHermiteSpline
 
-from mbdae.arguments import check_max_steps
-from mbdae.boundary import Crossing, SolverFailure
+from mbdae.driver.arguments import check_max_steps
+from mbdae.driver.availability import from_extra
+from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
+from mbdae.driver.run import Run
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.method import from_extra
 from mbdae.problems import GGL
-from mbdae.run import Run
-from mbdae.status import Statistics, Status
+from mbdae.results.statistics import Statistics
+from mbdae.results.status import Status
 from mbdae.stopwatch import Stopwatch
 
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
@@ -84,7 +85,7 @@ class Assimulo:
 
     @property
     def one_step(self):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         return self.solver in ("Radau5DAE", "Radau5ODE", "RodasODE", "Dopri5", "RungeKutta34")
 
     @property
@@ -93,23 +94,23 @@ class Assimulo:
         return labelled(f"Assimulo {self.solver}", self.jacobian if facts_of(self.solver).jacobian == "exact" else "exact")
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         problem = _suited(problem, self.solver)
-        crossing = Crossing(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1)
+        callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1)
         start = problem.pack(state)
         problem.compile(state.t, *start)
-        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
-        solver = self._solver(problem, state, crossing, rtol, atol)
+        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        solver = self._solver(problem, state, callbacks, rtol, atol)
         solver.problem.listener = _Listener(run, start, facts_of(self.solver).interpolates)
         watch = Stopwatch()
         self._carry_out(solver, solver.problem.listener, run)
         return run.trajectory(self._statistics(solver, run, watch.seconds))
 
-    def _solver(self, problem, state, crossing, rtol, atol):
+    def _solver(self, problem, state, callbacks, rtol, atol):
         import assimulo.solvers
 
         make = overdetermined_problem if problem.m != problem.n else implicit_problem if problem.implicit else explicit_problem
-        native = make(problem, state.t, state, crossing=crossing)
+        native = make(problem, state.t, state, callbacks=callbacks)
         solver = configure(getattr(assimulo.solvers, self.solver)(native), None, rtol, atol, self.jacobian, self.max_order,
                            self.first_step, self.max_step)
         solver.report_continuously = True
@@ -128,17 +129,17 @@ class Assimulo:
 
     def _simulate(self, solver, listener, run):
         """Run the solver; returns the exception that has ended it, if any."""
-        native, crossing, output, failure = solver.problem, run.crossing, self._output(), None
+        native, callbacks, output, failure = solver.problem, run.callbacks, self._output(), None
         native.suppress_errors = getattr(output, "suppress_errors", native.suppress_errors)
         with output, alone(f"Assimulo {self.solver}") if facts_of(self.solver).alone else contextlib.nullcontext():
             try:
-                solver.simulate(abs(crossing.clock(run.t_end)))
+                solver.simulate(abs(callbacks.clock(run.t_end)))
             except Exception as error:
                 failure = error
         if failure is None:
             return None
-        kept, crossing.error = crossing.error, None  # our own, or what lies behind that of the solver
-        return listener.explain(kept or _failure(self.solver, failure, getattr(output, "text", ""), crossing))
+        kept, callbacks.error = callbacks.error, None  # our own, or what lies behind that of the solver
+        return listener.explain(kept or _failure(self.solver, failure, getattr(output, "text", ""), callbacks))
 
     def _output(self):
         """What takes care of what the solver prints."""
@@ -151,8 +152,8 @@ class Assimulo:
         counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
         facts = facts_of(self.solver)
         exact, none = facts.jacobian == "exact" and self.jacobian != "difference", facts.jacobian == "none"
-        residuals, for_jacobians = self._evaluations(run.crossing.calls, counts, exact or none, len(solver.y))
-        jacobians = run.crossing.jacobians if exact else 0 if none else counts.get("njacs")
+        residuals, for_jacobians = self._evaluations(run.callbacks.calls, counts, exact or none, len(solver.y))
+        jacobians = run.callbacks.jacobians if exact else 0 if none else counts.get("njacs")
         return Statistics(steps=run.steps, rejected_error=counts.get("nerrfails"), rejected_newton=counts.get("nnfails"),
                           residuals=residuals, residuals_jacobian=for_jacobians, jacobians=jacobians, factorisations=counts.get("nlus"),
                           newton_iterations=counts.get("nniters"), seconds=seconds)
@@ -183,13 +184,13 @@ class _Listener:
     """Passes the steps of the solver to the run, on the clock of the problem."""
 
     def __init__(self, run, start, interpolates):
-        self.run, self.crossing, self.interpolates = run, run.crossing, interpolates
+        self.run, self.callbacks, self.interpolates = run, run.callbacks, interpolates
         self.s, (self.y, self.yd) = 0.0, start
-        self.span = abs(run.crossing.clock(run.t_end))
+        self.span = abs(run.callbacks.clock(run.t_end))
         self.bad = 0  # values that were not finite until the last step that moved
 
     def __call__(self, s, y, yd, solver):
-        c, yd = self.crossing, self.crossing.rate(yd)
+        c, yd = self.callbacks, self.callbacks.rate(yd)
         before = self.s, self.y, self.yd
         self.s, self.y, self.yd = s, y, yd
         if s - before[0] > 4e-16 * s:
@@ -201,40 +202,40 @@ class _Listener:
     def explain(self, error):
         """Solvers that shorten their steps before values that are not finite speak of the steps only."""
         lies_before = isinstance(error, SolverFailure) and error.status not in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
-        if lies_before and self.crossing.bad > self.bad:
+        if lies_before and self.callbacks.bad > self.bad:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({error.reason})")
         return error
 
     def _interpolant(self, solver, before):
         def at(t):
             s = self._within(t, before)
-            return solver.interpolate(s), None if self.yd is None else self.crossing.rate(solver.interpolate(s, 1))
+            return solver.interpolate(s), None if self.yd is None else self.callbacks.rate(solver.interpolate(s, 1))
 
         return at
 
     def _hermite(self, before, y, yd):
         def at(t):
-            rates = self.crossing.rate(yd), self.crossing.rate(self.yd)
+            rates = self.callbacks.rate(yd), self.callbacks.rate(self.yd)
             spline = CubicHermiteSpline([before, self.s], [y, self.y], rates)
             s = self._within(t, before)
-            return spline(s), self.crossing.rate(spline(s, 1))
+            return spline(s), self.callbacks.rate(spline(s, 1))
 
         return at
 
     def _within(self, t, before):
-        return min(max(self.crossing.clock(t), before), self.s)  # solvers refuse times that rounding has put outside
+        return min(max(self.callbacks.clock(t), before), self.s)  # solvers refuse times that rounding has put outside
 
 
 _NEWTON = "convergence test", "corrector", "consecutive failures", "idid -7", "idid -9", "lsodar failed with flag -5"
 _SMALL = "step size", "stepsize", "error test", "idid -6", "lsodar failed with flag -4"
 
 
-def _failure(solver, error, printed, crossing):
+def _failure(solver, error, printed, callbacks):
     """What the solver raised, with what it has printed, as a `SolverFailure`."""
     text = str(error).strip("'")
     if isinstance(error, KeyError):  # GLIMDA has flags that Assimulo does not know
         text = f"failed with flag {text}"
-    shifted = ", whose clock begins at zero" if crossing.t0 or crossing.direction < 0 else ""
+    shifted = ", whose clock begins at zero" if callbacks.t0 or callbacks.direction < 0 else ""
     text = f"Assimulo {solver}{shifted}: {text}" + (f" ({printed})" if printed else "")
     low = text.lower()
     if any(x in low for x in _NEWTON):

@@ -4,10 +4,10 @@ from functools import cache
 
 import numpy as np
 
-from mbdae.boundary import FATAL, GOOD, Crossing, SolverFailure
-from mbdae.events import evaluated
+from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks, SolverFailure
 from mbdae.problems import Overdetermined, UnderlyingODE
-from mbdae.status import Status
+from mbdae.results.events import evaluated
+from mbdae.results.status import Status
 from mbdae.system import layout as lay
 from mbdae.system.start import start_at
 
@@ -15,7 +15,7 @@ from . import storage
 from .assimulo_support import SOLVERS
 
 
-def implicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
+def implicit_problem(problem, t0=0.0, state=None, events=None, callbacks=None):
     """A mechanism as `assimulo.problem.Implicit_Problem`.
 
     Parameters
@@ -28,7 +28,7 @@ def implicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become `state_events` and `handle_event`; `t_events[k]` of the
         result holds the times at which event `k` was found.
-    crossing : Crossing, optional
+    callbacks : SolverCallbacks, optional
         Counter of evaluations, by default a new one; it may also turn the direction of time.
 
     Returns
@@ -44,8 +44,8 @@ def implicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
     if not problem.implicit or problem.m != problem.n:
         raise ValueError(f"implicit_problem needs as many residuals as unknowns, got {problem!r}; see explicit_problem and "
                          "overdetermined_problem")
-    native, y0, yd0 = _native("Implicit_Problem", problem, t0, state, crossing)
-    native.y0, native.yd0 = y0, native.crossing.rate(yd0)
+    native, y0, yd0 = _native("Implicit_Problem", problem, t0, state, callbacks)
+    native.y0, native.yd0 = y0, native.callbacks.rate(yd0)
     native.res, native.jac = _residual(native), _jacobian(native)
     if problem.algebraic.any():
         native.algvar = algvar(problem)
@@ -54,40 +54,40 @@ def implicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
     return native
 
 
-def explicit_problem(problem, t0=0.0, state=None, events=None, crossing=None):
+def explicit_problem(problem, t0=0.0, state=None, events=None, callbacks=None):
     """A mechanism as `assimulo.problem.Explicit_Problem` with `rhs` and `jac`.
 
     Parameters
     ----------
     problem : Problem
         Explicit: `UnderlyingODE` or `StateSpace`.
-    t0, state, events, crossing
+    t0, state, events, callbacks
         As for `implicit_problem`.
     """
     if problem.implicit:
         raise ValueError(f"explicit_problem needs an UnderlyingODE or a StateSpace, got {problem!r}; see implicit_problem")
-    native, y0, _ = _native("Explicit_Problem", problem, t0, state, crossing)
+    native, y0, _ = _native("Explicit_Problem", problem, t0, state, callbacks)
     native.y0, native.rhs, native.jac = y0, _rhs(native), _rhs_jacobian(native)
     if events is not None:
         native.watch(events)
     return native
 
 
-def overdetermined_problem(problem, t0=0.0, state=None, crossing=None):
+def overdetermined_problem(problem, t0=0.0, state=None, callbacks=None):
     """A mechanism as `assimulo.problem.Overdetermined_Problem` for ODASSL, with `y = (q, v)`: see `WithInvariants`.
 
     Parameters
     ----------
     problem : Overdetermined
-    t0, state, crossing
+    t0, state, callbacks
         As for `implicit_problem`. ODASSL has no events.
     """
     if isinstance(problem, Overdetermined):
         problem = WithInvariants(problem)
     if not isinstance(problem, WithInvariants):
         raise ValueError(f"overdetermined_problem needs an Overdetermined problem, got {problem!r}")
-    native, y0, yd0 = _native("Overdetermined_Problem", problem, t0, state, crossing)
-    native.y0, native.yd0, native.res, native.neq = y0, native.crossing.rate(yd0), _residual(native), problem.m
+    native, y0, yd0 = _native("Overdetermined_Problem", problem, t0, state, callbacks)
+    native.y0, native.yd0, native.res, native.neq = y0, native.callbacks.rate(yd0), _residual(native), problem.m
     return native
 
 
@@ -138,7 +138,7 @@ class Guarded:
 
     Attributes
     ----------
-    crossing : Crossing
+    callbacks : SolverCallbacks
     listener : callable or None
         `listener(t, y, yd, solver)` gets the results instead of the solver's lists.
     stoppable : bool
@@ -155,14 +155,14 @@ class Guarded:
         What the unknowns of the solver are larger by than those of the problem.
     """
 
-    crossing = listener = offset = _last = None
+    callbacks = listener = offset = _last = None
     stoppable, frank, strict = False, False, False
     events, t_events = (), ()
 
     @property
     def source(self):
         """The problem behind this one."""
-        return self.crossing.problem
+        return self.callbacks.problem
 
     def suppress_errors(self):
         """Nothing to do in a script."""
@@ -170,7 +170,7 @@ class Guarded:
     def initialize(self, solver):
         """Called when a simulation begins."""
         name = type(solver).__name__
-        self.crossing.error = None
+        self.callbacks.error = None
         self.stoppable = name in SOLVERS and SOLVERS[name].stops and solver.problem_info["step_events"]
         self.frank, self.strict = name == "Dopri5", name == "RungeKutta34"
         offset = solver.y0 - self.y0
@@ -182,18 +182,18 @@ class Guarded:
     def handle_result(self, solver, t, y, yd=None):
         """Store a result, or hand it on. The array that Assimulo passes first is later overwritten by ODASSL, hence the copies."""
         y, yd = y.copy(), None if yd is None else yd.copy()
-        if self.crossing.error is None:
+        if self.callbacks.error is None:
             try:
                 self._accept(solver, t, y if self.offset is None else y - self.offset, yd)
                 self._last = t, y, yd
             except BaseException as error:
-                self.crossing.error = error
+                self.callbacks.error = error
         if not self.stoppable:
             self.raise_kept(solver)
 
     def _accept(self, solver, t, y, yd):
         if not np.isfinite(y).all():  # IDA has returned NaN as a success
-            raise SolverFailure(Status.NOT_FINITE, f"the solver has returned values that are not finite at t = {self.crossing.time(t):.9g}")
+            raise SolverFailure(Status.NOT_FINITE, f"the solver returned values that are not finite at t = {self.callbacks.time(t):.9g}")
         if self.listener is not None:
             self.listener(t, y, yd, solver)
         elif len(solver.t_sol) != 1 or solver.t_sol[0] != t:  # several solvers report the start twice
@@ -201,7 +201,7 @@ class Guarded:
 
     def step_events(self, solver):
         """Whether the solver must stop, because there is an exception for `handle_event` to raise."""
-        return self.crossing.error is not None
+        return self.callbacks.error is not None
 
     def handle_event(self, solver, event_info):
         """Raise what has been kept; note the events that were found, and end the simulation after a terminal one."""
@@ -217,7 +217,7 @@ class Guarded:
             raise
         found = [k for k, sign in enumerate(event_info[0]) if sign and self._has_direction(solver, k, sign)]
         for k in found:
-            self.t_events[k].append(self.crossing.time(solver.t))
+            self.t_events[k].append(self.callbacks.time(solver.t))
         if any(getattr(self.events[k], "terminal", False) for k in found):
             raise TerminateSimulation
 
@@ -226,21 +226,21 @@ class Guarded:
 
         The solver, which has gone on with harmless values, is set back to the last result.
         """
-        if self.crossing.error is None:
+        if self.callbacks.error is None:
             return
         if solver is not None and self._last is not None:
             solver.t, solver.y = self._last[:2]
             if self._last[2] is not None:
                 solver.yd = self._last[2]
         self.suppress_errors()
-        raise self.crossing.error
+        raise self.callbacks.error
 
     def flag(self, evaluate, *arguments):
         """What `evaluate` returns; it keeps exceptions itself, but for an interrupt that comes in between."""
         try:
             return evaluate(*arguments)
         except BaseException as error:
-            self.crossing.error = error
+            self.callbacks.error = error
             return FATAL
 
     def fail(self, out, harmless):
@@ -253,11 +253,11 @@ class Guarded:
     def watch(self, events):
         """Have Assimulo look for the zeros of `event(t, q, v)`."""
         self.events, self.t_events = tuple(events), [[] for _ in events]
-        evaluate = self.crossing.guarded(self._values, np.ones(len(self.events)))
+        evaluate = self.callbacks.guarded(self._values, np.ones(len(self.events)))
         self.state_events = lambda t, y, *derivatives_and_switches: evaluate(t, y)
 
     def _values(self, t, y):
-        time = self.crossing.time(t)
+        time = self.callbacks.time(t)
         q, v = self.source.motion(time, y)
         return np.array([evaluated(event, time, q, v) for event in self.events])
 
@@ -278,13 +278,13 @@ def _kind(name):
     return type(f"Mechanism{name}", (Guarded, getattr(problem, name)), {"__doc__": f"A mechanism as `{name}`."})
 
 
-def _native(kind, problem, t0, state, crossing):
-    crossing = Crossing(problem, keeps=True) if crossing is None else crossing
+def _native(kind, problem, t0, state, callbacks):
+    callbacks = SolverCallbacks(problem, keeps=True) if callbacks is None else callbacks
     state = start_at(problem.system, t0) if state is None else state
     if state.t != t0:
         raise ValueError(f"the state belongs to t = {state.t:g}, the problem begins at t0 = {t0:g}")
-    native = _kind(kind)(t0=crossing.clock(t0), name=problem.system.name)
-    native.crossing = crossing
+    native = _kind(kind)(t0=callbacks.clock(t0), name=problem.system.name)
+    native.callbacks = callbacks
     return native, *problem.pack(state)
 
 
@@ -294,7 +294,7 @@ def algvar(problem):
 
 
 def _residual(native):
-    m, evaluate = native.source.m, native.crossing.residual()
+    m, evaluate = native.source.m, native.callbacks.residual()
 
     def res(t, y, yd, sw=None):
         if native.offset is not None:
@@ -306,7 +306,7 @@ def _residual(native):
 
 
 def _rhs(native):
-    n, crossing, evaluate = native.source.n, native.crossing, native.crossing.rhs()
+    n, callbacks, evaluate = native.source.n, native.callbacks, native.callbacks.rhs()
 
     def rhs(t, y, sw=None):
         out = np.empty(n)
@@ -316,14 +316,14 @@ def _rhs(native):
         if flag != GOOD and native.frank:
             out[:] = np.nan
         if flag != GOOD and native.strict:
-            crossing.error = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {crossing.time(t):.9g}")
+            callbacks.error = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {callbacks.time(t):.9g}")
         return out
 
     return rhs
 
 
 def _jacobian(native):
-    n, evaluate = native.source.n, native.crossing.jacobian(storage.dense(native.source))
+    n, evaluate = native.source.n, native.callbacks.jacobian(storage.dense(native.source))
 
     def jac(c, t, y, yd, sw=None):
         J = np.empty((n, n))
@@ -333,7 +333,7 @@ def _jacobian(native):
 
 
 def _rhs_jacobian(native):
-    n, evaluate = native.source.n, native.crossing.rhs_jacobian()
+    n, evaluate = native.source.n, native.callbacks.rhs_jacobian()
 
     def jac(t, y, sw=None):
         J = native.flag(evaluate, t, y)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbdae.support import require, tightened
+from mbdae.driver.support import require, tightened
 
 from .assimulo_problems import Guarded, algvar
 from .assimulo_support import check_options, facts_of
@@ -60,7 +60,7 @@ def configure(solver, problem=None, rtol=1e-6, atol=1e-8, jacobian="exact", max_
         solver.usejac = facts.jacobian == "exact" and jacobian != "difference"  # not used unasked, and Radau5DAE complains
     solver.verbosity, solver.display_progress = verbosity, verbosity <= NORMAL
     if isinstance(native, Guarded):
-        native.crossing.use(jacobian)
+        native.callbacks.use(jacobian)
         _prepare(solver, native, name, facts)
     return solver
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 
-from mbdae.arguments import check_choice, check_limit, check_order, check_step
+from mbdae.driver.arguments import check_choice, check_limit, check_order, check_step
+from mbdae.driver.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported
 from mbdae.jacobians.strategy import as_strategy
-from mbdae.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported
 
 _MASKED = Settings(mask=True, exclude=True)
 _DIFFERENCES = Settings(jacobian="difference")

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csc_matrix
 
-from mbdae.arguments import check_max_step, check_max_steps, is_finite
-from mbdae.boundary import FATAL, Crossing, SolverFailure
-from mbdae.events import of_unknowns
+from mbdae.driver.arguments import check_max_step, check_max_steps, is_finite
+from mbdae.driver.availability import from_extra
+from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
+from mbdae.driver.run import Run
+from mbdae.driver.support import Settings, implicit_support, supported, tightened
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
-from mbdae.method import from_extra
-from mbdae.run import Run
-from mbdae.status import Statistics, Status
+from mbdae.results.events import of_unknowns
+from mbdae.results.statistics import Statistics
+from mbdae.results.status import Status
 from mbdae.stopwatch import Stopwatch
-from mbdae.support import Settings, implicit_support, supported, tightened
 
 from . import storage
 
@@ -47,7 +48,7 @@ def availability():
     return from_extra("solve-dae", "solve_dae", "dae")
 
 
-def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=None, method="Radau3", crossing=None):
+def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=None, method="Radau3", callbacks=None):
     """Arguments for `solve_dae`: `solve_dae(**solve_dae_arguments(problem), t_span=(0, 1), y0=y0, yp0=yd0)` with the right settings.
 
     They hold `fun`, `jac`, tolerances per block (solve-dae knows no index of variables, so multipliers leave its error test by a large
@@ -67,7 +68,7 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
         `event(t, q, v) -> float`, with `terminal` and `direction`, become the package's `event(t, y, yp)`.
     method : {"Radau3", "Radau5", "Radau7", "BDF"}
         Not part of the result, but the tolerances of index 3 depend on it.
-    crossing : Crossing, optional
+    callbacks : SolverCallbacks, optional
         Counter of evaluations.
 
     Returns
@@ -83,12 +84,12 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
     how = SUPPORT[method][problem.formulation]
     if isinstance(how, str):
         raise ValueError(f"solve_dae_arguments: {method} cannot take the form {problem.formulation!r}: {how}")
-    crossing = Crossing(problem) if crossing is None else crossing
-    crossing.use(jacobian)
+    callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
+    callbacks.use(jacobian)
     rtol, atol = tightened(SUPPORT[method], problem, rtol, atol)
-    options = {"fun": _residual(crossing), "rtol": rtol, "atol": problem.tolerances(rtol, atol, how.loose), "first_step": FIRST_STEP}
+    options = {"fun": _residual(callbacks), "rtol": rtol, "atol": problem.tolerances(rtol, atol, how.loose), "first_step": FIRST_STEP}
     if jacobian != "difference":
-        options["jac"] = crossing.jacobian_parts(_matrix(problem))
+        options["jac"] = callbacks.jacobian_parts(_matrix(problem))
     elif problem.n > DENSE_LIMIT:
         pattern = csc_matrix(problem.pattern, dtype=float)
         options["jac_sparsity"] = pattern, pattern
@@ -103,14 +104,14 @@ def _check_choices(owner, method, jacobian):
     as_strategy(jacobian, owner)
 
 
-def _residual(crossing):
-    evaluate, n = crossing.residual(), crossing.problem.n
+def _residual(callbacks):
+    evaluate, n = callbacks.residual(), callbacks.problem.n
 
     def fun(t, y, yp):
         out = np.empty(n)  # a new one each time: the difference quotients keep a result while they ask for the next
         # the difference quotients hand over columns of a matrix, compiled code wants what lies in one piece
         if evaluate(t, np.ascontiguousarray(y), np.ascontiguousarray(yp), out) == FATAL:
-            raise crossing.error
+            raise callbacks.error
         return out
 
     return fun
@@ -132,8 +133,8 @@ def _matrix(problem):
 
 
 class _Stepper:
-    def __init__(self, solver, crossing):
-        self.solver, self.crossing, self._dense = solver, crossing, None
+    def __init__(self, solver, callbacks):
+        self.solver, self.callbacks, self._dense = solver, callbacks, None
 
     def step(self):
         solver = self.solver
@@ -157,7 +158,7 @@ class _Stepper:
         try:
             return self.solver.step()
         except (ArithmeticError, RuntimeError, ValueError) as error:  # what the factorisation of a singular or huge matrix raises
-            if self.crossing.error is not None:
+            if self.callbacks.error is not None:
                 raise
             raise SolverFailure(Status.SOLVER_FAILED, f"solve-dae: {error}") from error
 
@@ -220,7 +221,7 @@ class SolveDae:
 
     @property
     def one_step(self):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         return self.method != "BDF"
 
     @property
@@ -229,15 +230,15 @@ class SolveDae:
         return labelled(f"solve-dae {self.method}", self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
-        crossing = Crossing(problem, keeps=True, recent=RECENT)  # an exception that was kept is told from those of the package
+        """See `mbdae.driver.method`."""
+        callbacks = SolverCallbacks(problem, keeps=True, recent=RECENT)  # an exception that was kept is told from those of the package
         start = problem.pack(state)
         problem.compile(state.t, *start)
-        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch, steppers = Stopwatch(), []
 
         def integrate():
-            steppers.append(_Stepper(self._solver(run, start, rtol, atol), crossing))
+            steppers.append(_Stepper(self._solver(run, start, rtol, atol), callbacks))
             run.pull(steppers[0])
 
         with warnings.catch_warnings():  # of overflow and of singular matrices; those of user functions go through
@@ -248,7 +249,7 @@ class SolveDae:
     def _solver(self, run, start, rtol, atol):
         from solve_dae.integrate import BDFDAE, RadauDAE
 
-        options = solve_dae_arguments(run.problem, rtol, atol, self.jacobian, method=self.method, crossing=run.crossing)
+        options = solve_dae_arguments(run.problem, rtol, atol, self.jacobian, method=self.method, callbacks=run.callbacks)
         fun = _with_smallest_step(options.pop("fun"), run)
         options |= {"first_step": min(self.first_step or FIRST_STEP, abs(run.t_end - run.t)), "max_step": self.max_step}
         if self.method == "BDF":
@@ -261,5 +262,5 @@ def _statistics(run, steppers, seconds):
     if not steppers:
         return Statistics(steps=run.steps, seconds=seconds)
     solver = steppers[0].solver
-    return Statistics(steps=run.steps, residuals=solver.nfev, residuals_jacobian=run.crossing.calls - solver.nfev, jacobians=solver.njev,
+    return Statistics(steps=run.steps, residuals=solver.nfev, residuals_jacobian=run.callbacks.calls - solver.nfev, jacobians=solver.njev,
                       factorisations=solver.nlu, solves=solver.nlusolve, seconds=seconds)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.integrate
 
-from mbdae.arguments import check_choice, check_max_steps, check_order, check_step
-from mbdae.boundary import Crossing
+from mbdae.driver.arguments import check_choice, check_max_steps, check_order, check_step
+from mbdae.driver.availability import installed
+from mbdae.driver.callbacks import SolverCallbacks
+from mbdae.driver.run import Run
+from mbdae.driver.support import supported
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.method import installed
-from mbdae.run import Run
-from mbdae.status import Statistics
+from mbdae.results.statistics import Statistics
 from mbdae.stopwatch import Stopwatch
-from mbdae.support import supported
 
 from .odes_arguments import (
     SOLVERS,
@@ -113,7 +113,7 @@ class Odes:
 
     @property
     def one_step(self):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         return self.solver.startswith("dop")
 
     @property
@@ -123,12 +123,12 @@ class Odes:
         return labelled(name, self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         # exceptions are kept: SUNDIALS loses them, and those that pass through FORTRAN leave messages in standard error
-        crossing = Crossing(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
+        callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
         start = problem.pack(state)
         problem.compile(state.t, *start)
-        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch, steppers = Stopwatch(), []
 
         def integrate():
@@ -142,48 +142,48 @@ class Odes:
     def _stepper(self, run, start, rtol, atol):
         make = {"ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}.get(self.solver, self._dop)
         y0, yd0 = start
-        return make(run.crossing, Clock(run.crossing, run.t_end), y0, run.crossing.rate(yd0), rtol, atol)
+        return make(run.callbacks, Clock(run.callbacks, run.t_end), y0, run.callbacks.rate(yd0), rtol, atol)
 
     # the classes behind `dae` and `ode` themselves: these print the import errors of all solvers that are not there
 
-    def _ida(self, crossing, clock, y0, yd0, rtol, atol):
+    def _ida(self, callbacks, clock, y0, yd0, rtol, atol):
         from scikits_odes_sundials.ida import IDA
 
-        options = ida_arguments(crossing.problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
+        options = ida_arguments(callbacks.problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
         options["first_step_size"] = self.first_step or options["first_step_size"]
         reports = []
         solver = IDA(options.pop("eqsres"), **options, order=self.max_order or 0, max_step_size=self.max_step, err_handler=_into(reports))
-        start, place = self._in_order(crossing.problem, y0, yd0)
+        start, place = self._in_order(callbacks.problem, y0, yd0)
         return Sundials(solver, clock, start, reports, place)
 
-    def _daspk(self, crossing, clock, y0, yd0, rtol, atol):
+    def _daspk(self, callbacks, clock, y0, yd0, rtol, atol):
         from scikits_odes_daepack.ddaspkint import ddaspk
 
-        options = daspk_arguments(crossing.problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
+        options = daspk_arguments(callbacks.problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
         options["first_step"] = self.first_step or options["first_step"]
         solver = ddaspk(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step)
-        return Daspk(solver, clock, *self._in_order(crossing.problem, y0, yd0))
+        return Daspk(solver, clock, *self._in_order(callbacks.problem, y0, yd0))
 
-    def _lsodi(self, crossing, clock, y0, yd0, rtol, atol):
+    def _lsodi(self, callbacks, clock, y0, yd0, rtol, atol):
         from scikits_odes_daepack.lsodiint import lsodi
 
-        options = lsodi_arguments(crossing.problem, rtol, atol, crossing=crossing)
+        options = lsodi_arguments(callbacks.problem, rtol, atol, callbacks=callbacks)
         options["first_step"] = self.first_step or options["first_step"]
         return Lsodi(lsodi(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step), clock, (y0, yd0))
 
-    def _cvode(self, crossing, clock, y0, yd0, rtol, atol):
+    def _cvode(self, callbacks, clock, y0, yd0, rtol, atol):
         from scikits_odes_sundials.cvode import CVODE
 
-        options = cvode_arguments(crossing.problem, rtol, atol, self.jacobian, self.linsolver, self.multistep, crossing=crossing)
+        options = cvode_arguments(callbacks.problem, rtol, atol, self.jacobian, self.linsolver, self.multistep, callbacks=callbacks)
         reports = []
         solver = CVODE(options.pop("eqsrhs"), **options, order=self.max_order or 0, first_step_size=self.first_step,
                        max_step_size=self.max_step, err_handler=_into(reports))
         return Sundials(solver, clock, (y0,), reports)
 
-    def _dop(self, crossing, clock, y0, yd0, rtol, atol):
+    def _dop(self, callbacks, clock, y0, yd0, rtol, atol):
         from scikits_odes import dopri5
 
-        options = dop_arguments(crossing.problem, rtol, atol, crossing=crossing)
+        options = dop_arguments(callbacks.problem, rtol, atol, callbacks=callbacks)
         options |= {"first_step": self.first_step, "max_step": self.max_step}
         solver = getattr(dopri5, self.solver)(options.pop("eqsrhs"), **options)
         return Dop(solver, scipy.integrate.DOP853 if self.solver == "dop853" else scipy.integrate.RK45, clock, y0, options)

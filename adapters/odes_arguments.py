@@ -6,10 +6,10 @@ from collections import deque
 import numpy as np
 import scipy
 
-from mbdae.boundary import FATAL, GOOD, Crossing
-from mbdae.events import as_events, evaluated, passed
+from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks
+from mbdae.driver.support import Settings, explicit_support, implicit_support, tightened
 from mbdae.jacobians.strategy import as_strategy
-from mbdae.support import Settings, explicit_support, implicit_support, tightened
+from mbdae.results.events import as_events, evaluated, passed
 
 from . import storage
 
@@ -37,7 +37,7 @@ SUPPORT = {
 _log = logging.getLogger(__name__)
 
 
-def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", events=None, crossing=None):
+def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", events=None, callbacks=None):
     """Arguments for IDA: `dae("ida", **ida_arguments(problem))` has residual, Jacobian, tolerances, mask and first step.
 
     The package rounds what it is told of `rtol`, `tstop` and steps to single precision: a `tstop` below the end of the time span stops
@@ -58,7 +58,7 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="de
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become root functions; `solve` ends at a terminal one, and what it
         returns in `roots` are the zeros of all, in both directions.
-    crossing : Crossing, optional
+    callbacks : SolverCallbacks, optional
         Counter of evaluations. It should keep exceptions, which cannot pass through IDA: by default one that a user function raises is
         logged and makes the solver end with the flag of an unrecoverable error.
 
@@ -72,56 +72,56 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="de
         If the solver cannot take the formulation, or of unknown options.
     """
     how = _settings("ida_arguments", "ida", problem, jacobian, linsolver)
-    crossing = _Logged(problem) if crossing is None else crossing
-    crossing.use(jacobian)
+    callbacks = _Logged(problem) if callbacks is None else callbacks
+    callbacks.use(jacobian)
     band = storage.Band(problem.pattern) if linsolver == "band" else None
     rtol, atol = tightened(SUPPORT["ida"], problem, rtol, atol)
-    options = {"eqsres": _residual(crossing, band), "rtol": rtol, **_blocks(problem, how, rtol, atol, band), "linsolver": linsolver,
+    options = {"eqsres": _residual(callbacks, band), "rtol": rtol, **_blocks(problem, how, rtol, atol, band), "linsolver": linsolver,
                "max_steps": MANY_STEPS, "first_step_size": problem.first_step, "old_api": False}
     if jacobian != "difference":
-        options["jacfn"] = _ida_jacobian(crossing)
+        options["jacfn"] = _ida_jacobian(callbacks)
     if events is not None:
-        options |= _Roots(crossing, events, band).of_dae()
+        options |= _Roots(callbacks, events, band).of_dae()
     return options
 
 
-def daspk_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", crossing=None):
+def daspk_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", callbacks=None):
     """Arguments for DASPK: `dae("ddaspk", **daspk_arguments(problem))`, as `ida_arguments`.
 
     DASPK knows no events, and stops after 500 steps between two output times whatever it is told. Exceptions pass through it. With
     `linsolver="band"` it takes the exact Jacobian only.
     """
     how = _settings("daspk_arguments", "ddaspk", problem, jacobian, linsolver)
-    crossing = Crossing(problem) if crossing is None else crossing
-    crossing.use(jacobian)
+    callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
+    callbacks.use(jacobian)
     band = storage.Band(problem.pattern) if linsolver == "band" else None
     rtol, atol = tightened(SUPPORT["ddaspk"], problem, rtol, atol)
-    options = {"eqsres": _residual(crossing, band), "rtol": np.full(problem.n, float(rtol)), **_blocks(problem, how, rtol, atol, band),
+    options = {"eqsres": _residual(callbacks, band), "rtol": np.full(problem.n, float(rtol)), **_blocks(problem, how, rtol, atol, band),
                "first_step": problem.first_step}
     if jacobian != "difference":
-        options["jacfn"] = _daspk_jacobian(crossing) if band is None else _daspk_band_jacobian(crossing, band)
+        options["jacfn"] = _daspk_jacobian(callbacks) if band is None else _daspk_band_jacobian(callbacks, band)
     return options
 
 
-def lsodi_arguments(problem, rtol=1e-6, atol=1e-8, crossing=None):
+def lsodi_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
     """Arguments for LSODI: `dae("lsodi", **lsodi_arguments(problem))`, as `ida_arguments`.
 
     LSODI takes no Jacobian from the user but the matrix before `yd`; it knows no events. Exceptions pass through it.
     """
     how = _settings("lsodi_arguments", "lsodi", problem)
-    crossing = Crossing(problem) if crossing is None else crossing
-    return {"eqsres": _residual(crossing), "adda_func": _without_matrix(crossing), "method": "bdf", "rtol": rtol,
+    callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
+    return {"eqsres": _residual(callbacks), "adda_func": _without_matrix(callbacks), "method": "bdf", "rtol": rtol,
             "atol": problem.tolerances(rtol, atol, how.loose), "first_step": problem.first_step, "max_steps": MANY_STEPS}
 
 
-def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", multistep="BDF", events=None, crossing=None):
+def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", multistep="BDF", events=None, callbacks=None):
     """Arguments for CVODE: `ode("cvode", **cvode_arguments(problem))`, as `ida_arguments`.
 
     Parameters
     ----------
     problem : Problem
         Explicit: `UnderlyingODE` or `StateSpace`.
-    rtol, atol, jacobian, events, crossing
+    rtol, atol, jacobian, events, callbacks
         As for `ida_arguments`.
     linsolver : {"dense", "spgmr", "sptfqmr"}
         The Krylov methods need no Jacobian.
@@ -129,9 +129,9 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     """
     _settings("cvode_arguments", "cvode", problem, jacobian, linsolver)
     check_multistep("cvode_arguments", multistep)
-    crossing = _Logged(problem) if crossing is None else crossing
-    crossing.use(jacobian)
-    evaluate = crossing.rhs()
+    callbacks = _Logged(problem) if callbacks is None else callbacks
+    callbacks.use(jacobian)
+    evaluate = callbacks.rhs()
 
     def rhs(t, y, out):  # what is called must be a plain function of three arguments, since the package counts them
         return evaluate(t, y, out)
@@ -139,21 +139,21 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     options = {"eqsrhs": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver, "lmm_type": multistep,
                "max_steps": MANY_STEPS, "old_api": False}
     if jacobian != "difference" and linsolver == "dense":
-        options["jacfn"] = _rhs_jacobian(crossing)
+        options["jacfn"] = _rhs_jacobian(callbacks)
     if events is not None:
-        options |= _Roots(crossing, events).of_ode()
+        options |= _Roots(callbacks, events).of_ode()
     return options
 
 
-def dop_arguments(problem, rtol=1e-6, atol=1e-8, crossing=None):
+def dop_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
     """Arguments for DOP853 and DOPRI5: `ode("dop853", **dop_arguments(problem))`, as `cvode_arguments`, without Jacobian and events.
 
     All solvers of one of these names share one dictionary of options: use a solver before you make the next one. Exceptions pass through
     those of SciPy up to 1.16; newer ones go on after an exception, so it is logged and makes them fail.
     """
     _settings("dop_arguments", "dop853", problem)
-    crossing = (_Logged if SCIPY >= (1, 17) else Crossing)(problem) if crossing is None else crossing
-    evaluate = crossing.rhs()
+    callbacks = (_Logged if SCIPY >= (1, 17) else SolverCallbacks)(problem) if callbacks is None else callbacks
+    evaluate = callbacks.rhs()
 
     def rhs(t, y, out):
         if evaluate(t, y, out) == FATAL:
@@ -217,7 +217,7 @@ def _blocks(problem, how, rtol, atol, band):
     return options
 
 
-class _Logged(Crossing):
+class _Logged(SolverCallbacks):
     """For scripts: an exception in the equations cannot pass through the solver, so it is logged once and makes the solver fail.
 
     Left to the package, IDA would print it, go on with the residual of the call before, and print it again; CVODE would raise something
@@ -235,9 +235,9 @@ class _Logged(Crossing):
 # callbacks -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _residual(crossing, band=None):
+def _residual(callbacks, band=None):
     """A plain function of four arguments, since the package counts them and miscounts those of methods."""
-    evaluate, n = crossing.residual(), crossing.problem.n
+    evaluate, n = callbacks.residual(), callbacks.problem.n
     if band is None:
         return evaluate
     order, x, xd, result = band.order, np.empty(n), np.empty(n), np.empty(n)
@@ -251,21 +251,21 @@ def _residual(crossing, band=None):
     return in_band_order
 
 
-def _ida_jacobian(crossing):
-    evaluate = crossing.jacobian(storage.dense(crossing.problem))
+def _ida_jacobian(callbacks):
+    evaluate = callbacks.jacobian(storage.dense(callbacks.problem))
     return lambda t, y, yd, residual, c, J: evaluate(t, y, yd, c, J)
 
 
-def _daspk_jacobian(crossing):
+def _daspk_jacobian(callbacks):
     """The package hands rows to a solver that reads columns, so `J` must be transposed."""
-    evaluate = crossing.jacobian(storage.dense(crossing.problem))
+    evaluate = callbacks.jacobian(storage.dense(callbacks.problem))
     return lambda t, y, yd, c, J: evaluate(t, y, yd, c, J.T)
 
 
-def _daspk_band_jacobian(crossing, band):
+def _daspk_band_jacobian(callbacks, band):
     """DASPK wants columns of length `2 lower + upper + 1`, with room for pivoting, which the array of the package has not."""
-    shape = crossing.problem.n, 2 * band.lower + band.upper + 1
-    evaluate, place = crossing.jacobian(band.store(band.lower + band.upper)), band.place
+    shape = callbacks.problem.n, 2 * band.lower + band.upper + 1
+    evaluate, place = callbacks.jacobian(band.store(band.lower + band.upper)), band.place
 
     def jacobian(t, y, yd, c, J):
         if J.shape != shape:
@@ -275,15 +275,15 @@ def _daspk_band_jacobian(crossing, band):
     return jacobian
 
 
-def _without_matrix(crossing):
+def _without_matrix(callbacks):
     """`p - A` with `A = dF/dyd`, for residuals `F = A yd - g`."""
-    problem, rest = crossing.problem, np.zeros(crossing.problem.n)
+    problem, rest = callbacks.problem, np.zeros(callbacks.problem.n)
     rows, columns = storage.positions(problem.pattern)
 
     def subtract(t, y, p):
-        p[rows, columns] -= crossing.direction * problem.jacobian_values(crossing.time(t), y, rest, 1.0, 0.0)
+        p[rows, columns] -= callbacks.direction * problem.jacobian_values(callbacks.time(t), y, rest, 1.0, 0.0)
 
-    subtract = crossing.guarded(subtract, None)
+    subtract = callbacks.guarded(subtract, None)
 
     def add(t, y, ml, mu, p, nrowp=None):
         subtract(t, y, p)
@@ -292,12 +292,12 @@ def _without_matrix(crossing):
     return add
 
 
-def _rhs_jacobian(crossing):
-    evaluate = crossing.rhs_jacobian()
+def _rhs_jacobian(callbacks):
+    evaluate = callbacks.rhs_jacobian()
 
     def jacobian(t, y, f, J):
         J[:] = evaluate(t, y)
-        return GOOD if crossing.error is None else FATAL
+        return GOOD if callbacks.error is None else FATAL
 
     return jacobian
 
@@ -307,8 +307,8 @@ class _Roots:
     which one it has found: that is read off the values on both sides of the root.
     """
 
-    def __init__(self, crossing, events, band=None):
-        self.crossing, self.events, self.place = crossing, as_events(events), slice(None) if band is None else band.place
+    def __init__(self, callbacks, events, band=None):
+        self.callbacks, self.events, self.place = callbacks, as_events(events), slice(None) if band is None else band.place
         self.seen = deque(maxlen=1000)  # (t, values), more than the search for a root evaluates
 
     def of_dae(self):
@@ -321,11 +321,11 @@ class _Roots:
         return {"rootfn": lambda t, y, out: values(t, y, out), "nr_rootfns": len(self.events), "onroot": lambda t, y, solver: stop(t)}
 
     def _guarded(self):
-        return self.crossing.guarded(self._values, FATAL), self.crossing.guarded(self._stop, True)
+        return self.callbacks.guarded(self._values, FATAL), self.callbacks.guarded(self._stop, True)
 
     def _values(self, s, y, out):
-        t = self.crossing.time(s)
-        q, v = self.crossing.problem.motion(t, y[self.place])
+        t = self.callbacks.time(s)
+        q, v = self.callbacks.problem.motion(t, y[self.place])
         out[:] = [evaluated(event, t, q, v) for event in self.events]
         self.seen.append((s, out.copy()))
         return GOOD

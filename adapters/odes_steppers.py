@@ -10,8 +10,8 @@ import warnings
 
 import numpy as np
 
-from mbdae.boundary import SolverFailure
-from mbdae.status import Status
+from mbdae.driver.callbacks import SolverFailure
+from mbdae.results.status import Status
 
 from .odes_arguments import SCIPY
 from .terminal import alone, environment
@@ -24,7 +24,7 @@ class Clock:
 
     Parameters
     ----------
-    crossing : Crossing
+    callbacks : SolverCallbacks
     t_end : float
 
     Attributes
@@ -33,10 +33,10 @@ class Clock:
         What it shows at `t_end`.
     """
 
-    def __init__(self, crossing, t_end):
-        self.t_end, self.end, self.of, self.rate = t_end, crossing.clock(t_end), crossing.clock, crossing.rate
-        self._time, self._last = crossing.time, self.end - 4.0 * np.spacing(self.end)
-        self.own = crossing.t0 != 0.0 or crossing.direction < 0
+    def __init__(self, callbacks, t_end):
+        self.t_end, self.end, self.of, self.rate = t_end, callbacks.clock(t_end), callbacks.clock, callbacks.rate
+        self._time, self._last = callbacks.time, self.end - 4.0 * np.spacing(self.end)
+        self.own = callbacks.t0 != 0.0 or callbacks.direction < 0
 
     def time(self, s):
         """Time of the problem; at the end `t_end` itself, which rounding could miss, that of DOP853's last step too."""
@@ -65,7 +65,7 @@ class Sundials:
             solver.init_step(0.0, *start)
 
     def integrate(self, run):
-        self._trials = run.crossing.calls  # `init_step` tries each function of CVODE once
+        self._trials = run.callbacks.calls  # `init_step` tries each function of CVODE once
         run.pull(self)
 
     def step(self):
@@ -100,7 +100,7 @@ class Sundials:
 
     def counts(self, run, exact):
         """IDA's counters are out of reach: what it spends on difference quotients cannot be told from the rest."""
-        calls, jacobians = run.crossing.calls, run.crossing.jacobians
+        calls, jacobians = run.callbacks.calls, run.callbacks.jacobians
         if hasattr(self.solver, "get_info"):
             info = self.solver.get_info()
             residuals = info["NumRhsEvals"] + self._trials
@@ -184,7 +184,7 @@ class Daspk(_Fortran):
         solver, n = self.solver, run.problem.n
         calls, jacobians, errors, failures = (int(k) for k in solver.iwork[11:15])
         spent = 0 if exact else jacobians * n
-        jacobians = run.crossing.jacobians if exact else jacobians  # to DASPK an update is a Jacobian, too
+        jacobians = run.callbacks.jacobians if exact else jacobians  # to DASPK an update is a Jacobian, too
         return {"residuals": calls - spent, "residuals_jacobian": spent, "jacobians": jacobians, "rejected_error": errors,
                 "rejected_newton": failures, "newton_iterations": int(solver.iwork[18])}
 
@@ -304,4 +304,4 @@ class Dop:
 
     def counts(self, run, exact):
         rejected = int(self._core._integrator.iwork[19])
-        return {"residuals": run.crossing.calls, "residuals_jacobian": 0, "jacobians": 0, "factorisations": 0, "rejected_error": rejected}
+        return {"residuals": run.callbacks.calls, "residuals_jacobian": 0, "jacobians": 0, "factorisations": 0, "rejected_error": rejected}

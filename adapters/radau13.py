@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from mbdae.arguments import check_max_step, check_max_steps, check_step
-from mbdae.boundary import FATAL, Crossing, SolverFailure
-from mbdae.events import evaluated, passed
+from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
+from mbdae.driver.availability import installed
+from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
+from mbdae.driver.run import Run
+from mbdae.driver.support import EXPLICIT, SQUARE_ONLY, Settings, supported
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
-from mbdae.method import installed
-from mbdae.run import Run
-from mbdae.status import Statistics, Status
+from mbdae.results.events import evaluated, passed
+from mbdae.results.statistics import Statistics
+from mbdae.results.status import Status
 from mbdae.stopwatch import Stopwatch
-from mbdae.support import EXPLICIT, SQUARE_ONLY, Settings, supported
 
 from . import pyradau13 as recipe
 from . import storage
@@ -39,7 +40,7 @@ def availability():
     return installed("pyradau13", "pyradau13", f"pip install {recipe.FOLDER}", "pip install ./adapters/pyradau13")
 
 
-def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=None, events=None, crossing=None):
+def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=None, events=None, callbacks=None):
     """Arguments for `radau13`: `radau13(**radau13_arguments(problem), y0=y0, t=t_end)` with the right settings.
 
     They hold `rhs_fn`, `jacobian_fn`, `mass_matrix`, the numbers of unknowns of each index, tolerances, the first step, and the order.
@@ -57,7 +58,7 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
         default.
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`: an `EventLog` finds their zeros as `dense_callback`.
-    crossing : Crossing, optional
+    callbacks : SolverCallbacks, optional
         Counter of evaluations.
 
     Returns
@@ -71,21 +72,21 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
     """
     _check_choices("radau13_arguments", order, jacobian)
     _check_problem("radau13_arguments", problem, order)
-    crossing = Crossing(problem) if crossing is None else crossing
-    crossing.use(jacobian)
+    callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
+    callbacks.use(jacobian)
     how = SUPPORT["mass"]
     factor = POSITION_LEVEL if problem.level == 3 else how.tighten
     atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.loose)
     # one vector of tolerances demands the other
-    options = {"rhs_fn": _lasting(crossing, _rhs(crossing)), "reltol": np.full(problem.n, rtol * factor), "abstol": atol,
+    options = {"rhs_fn": _lasting(callbacks, _rhs(callbacks)), "reltol": np.full(problem.n, rtol * factor), "abstol": atol,
                "mass_matrix": problem.mass.toarray(), "h0": problem.first_step, "max_steps": MANY_STEPS, "initial_order": order or 5}
     options |= {f"dae_index_{k}_count": n for k, n in enumerate(problem.nind, 1)}
     if order is not None:
         options |= {"min_order": order, "max_order": order}
     if jacobian != "difference":
-        options["jacobian_fn"] = _lasting(crossing, _jacobian(crossing))
+        options["jacobian_fn"] = _lasting(callbacks, _jacobian(callbacks))
     if events is not None:
-        options["dense_callback"] = EventLog(crossing, events)
+        options["dense_callback"] = EventLog(callbacks, events)
     return options
 
 
@@ -104,41 +105,41 @@ def _check_problem(owner, problem, order):
                          "form MassMatrix(system, level=2) or level=1")
 
 
-def _lasting(crossing, function):
+def _lasting(callbacks, function):
     """`function` as RADAU has to see it: RADAU goes on after an exception, so every later call raises the same one again."""
 
     def call(*args):
-        if crossing.error is not None:
-            raise crossing.error
+        if callbacks.error is not None:
+            raise callbacks.error
         try:
             return function(*args)
         except BaseException as error:
-            crossing.error = error
+            callbacks.error = error
             raise
 
     return call
 
 
-def _rhs(crossing):
-    evaluate, sign = crossing.residual(), -crossing.direction
-    out, at_rest = np.empty(crossing.problem.n), np.zeros(crossing.problem.n)
+def _rhs(callbacks):
+    evaluate, sign = callbacks.residual(), -callbacks.direction
+    out, at_rest = np.empty(callbacks.problem.n), np.zeros(callbacks.problem.n)
 
     def rhs(t, y):
         # RADAU takes NaN for convergence or crashes on it, so what is not finite has become huge
         if evaluate(t, y, at_rest, out) == FATAL:
-            raise crossing.error
+            raise callbacks.error
         return np.multiply(out, sign, out=out)
 
     return rhs
 
 
-def _jacobian(crossing):
-    n, sign = crossing.problem.n, -crossing.direction
-    evaluate, J, at_rest = crossing.jacobian(storage.dense(crossing.problem)), np.empty((n, n)), np.zeros(n)
+def _jacobian(callbacks):
+    n, sign = callbacks.problem.n, -callbacks.direction
+    evaluate, J, at_rest = callbacks.jacobian(storage.dense(callbacks.problem)), np.empty((n, n)), np.zeros(n)
 
     def jacobian(t, y):
         if evaluate(t, y, at_rest, 0.0, J) == FATAL:
-            raise crossing.error
+            raise callbacks.error
         return np.multiply(J, sign, out=J)
 
     return jacobian
@@ -151,7 +152,7 @@ class EventLog:
 
     Parameters
     ----------
-    crossing : Crossing
+    callbacks : SolverCallbacks
     events : sequence of callables
 
     Attributes
@@ -160,10 +161,10 @@ class EventLog:
         Per event: `t` and `y` of its zeros.
     """
 
-    def __init__(self, crossing, events):
-        self.problem, self.events, self._before = crossing.problem, list(events), None
+    def __init__(self, callbacks, events):
+        self.problem, self.events, self._before = callbacks.problem, list(events), None
         self.times, self.states = ([[] for _ in self.events] for _ in range(2))
-        self._look = _lasting(crossing, self._find)
+        self._look = _lasting(callbacks, self._find)
 
     def __call__(self, t_old, t, y, cont):
         """As RADAU calls it after each step, and with `t_old == t` at the start."""
@@ -234,14 +235,14 @@ class Radau13:
         return labelled(order, self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         _check_problem("Radau13", problem, self.order)
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
         # RADAU's clock runs forward only, and begins at `span`: at zero RADAU takes no step for too small, down to 1e-308
-        crossing = Crossing(problem, keeps=True, t0=state.t - direction * span, direction=direction)
+        callbacks = SolverCallbacks(problem, keeps=True, t0=state.t - direction * span, direction=direction)
         start = problem.pack(state)
         problem.compile(state.t, *start)
-        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch = Stopwatch()
         run.carry_out(lambda: self._drive(run, start[0], span, rtol, atol))
         return run.trajectory(self._statistics(run, watch.seconds))
@@ -249,39 +250,39 @@ class Radau13:
     def _drive(self, run, y0, span, rtol, atol):
         from pyradau13 import radau13
 
-        crossing, n = run.crossing, run.problem.n
-        options = radau13_arguments(run.problem, rtol, atol, self.jacobian, self.order, crossing=crossing)
+        callbacks, n = run.callbacks, run.problem.n
+        options = radau13_arguments(run.problem, rtol, atol, self.jacobian, self.order, callbacks=callbacks)
         # nothing may be raised through RADAU, see `_lasting`: on zeros it finds the end of its step, or a singular matrix, at once
-        options |= {name: crossing.guarded(options[name], np.zeros(size)) for name, size in (("rhs_fn", n), ("jacobian_fn", (n, n)))
+        options |= {name: callbacks.guarded(options[name], np.zeros(size)) for name, size in (("rhs_fn", n), ("jacobian_fn", (n, n)))
                     if name in options}
-        options["dense_callback"] = crossing.guarded(_acceptance(run, span), True)
+        options["dense_callback"] = callbacks.guarded(_acceptance(run, span), True)
         options["max_step_size"] = self.max_step if math.isfinite(self.max_step) else 0.0
         options["h0"] = self.first_step or options["h0"]
         with alone("RADAU"):
             try:
                 radau13(**options, y0=y0, t0=span, t=2.0 * span)
             except RuntimeError as error:
-                crossing.raise_kept()
+                callbacks.raise_kept()
                 raise _failure(str(error)) from error
 
     def _statistics(self, run, seconds):
         """RADAU does not tell what it has counted, nor which evaluations were for difference quotients."""
-        crossing = run.crossing
+        callbacks = run.callbacks
         if self.jacobian == "difference":
             return Statistics(steps=run.steps, seconds=seconds)
-        return Statistics(steps=run.steps, residuals=crossing.calls, residuals_jacobian=0, jacobians=crossing.jacobians, seconds=seconds)
+        return Statistics(steps=run.steps, residuals=callbacks.calls, residuals_jacobian=0, jacobians=callbacks.jacobians, seconds=seconds)
 
 
 def _acceptance(run, span):
     """RADAU's `dense_callback`, which hands its steps over to `run`; true ends the integration."""
-    crossing, no_rates = run.crossing, np.full(run.problem.n, np.nan)
+    callbacks, no_rates = run.callbacks, np.full(run.problem.n, np.nan)
 
     def accept(s_old, s, y, cont):
         def at(t):
-            return cont(min(max(crossing.clock(t), s_old), s)), no_rates  # `cont` refuses what lies outside by rounding
+            return cont(min(max(callbacks.clock(t), s_old), s)), no_rates  # `cont` refuses what lies outside by rounding
 
         if s > s_old:  # the first call is for the start
-            run.accept(run.t_end if 2.0 * span - s <= 1e-14 * span else crossing.time(s), y, no_rates, at)
+            run.accept(run.t_end if 2.0 * span - s <= 1e-14 * span else callbacks.time(s), y, no_rates, at)
         return run.ended  # what may be left is too short for RADAU
 
     return accept

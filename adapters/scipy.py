@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbdae.arguments import check_max_step, check_max_steps, check_step
-from mbdae.boundary import RECOVERABLE, TOLERATED, Crossing, SolverFailure
-from mbdae.events import of_unknowns
+from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
+from mbdae.driver.availability import installed
+from mbdae.driver.callbacks import RECOVERABLE, TOLERATED, SolverCallbacks, SolverFailure
+from mbdae.driver.run import Run
+from mbdae.driver.support import explicit_support, require, supported
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
-from mbdae.method import installed
-from mbdae.run import Run
-from mbdae.status import Statistics, Status
+from mbdae.results.events import of_unknowns
+from mbdae.results.statistics import Statistics
+from mbdae.results.status import Status
 from mbdae.stopwatch import Stopwatch
-from mbdae.support import explicit_support, require, supported
 
 from .terminal import FortranOutput, alone
 
@@ -37,7 +38,7 @@ def _care_for_lsoda():
         yield
 
 
-def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", events=None, crossing=None):
+def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", events=None, callbacks=None):
     """Arguments for `scipy.integrate.solve_ivp` and its solver classes: `fun`, tolerances, and `jac` where the method takes one.
 
     Parameters
@@ -52,25 +53,25 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
         `mbdae.JacobianStrategy`), or `"difference"`: SciPy's own quotients.
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become SciPy's `event(t, y)`.
-    crossing : Crossing, optional
+    callbacks : SolverCallbacks, optional
         Counter of evaluations.
     """
     require("solve_ivp_arguments", SUPPORT, problem)
-    crossing = Crossing(problem) if crossing is None else crossing
-    crossing.use(jacobian)
-    evaluate = crossing.rhs()
+    callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
+    callbacks.use(jacobian)
+    evaluate = callbacks.rhs()
 
     def rhs(t, y):
         out = np.empty(problem.n)
         flag = evaluate(t, np.ascontiguousarray(y, dtype=float), out)
         # relative to states that have become huge an error may pass the test of SciPy; the choice of a first step wants numbers
-        if flag == RECOVERABLE and method != "LSODA" and crossing.calls > _TO_BEGIN:
+        if flag == RECOVERABLE and method != "LSODA" and callbacks.calls > _TO_BEGIN:
             out[:] = np.nan
         return out
 
     options = {"fun": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol)}
     if jacobian != "difference" and method in _IMPLICIT:
-        options["jac"] = crossing.rhs_jacobian()
+        options["jac"] = callbacks.rhs_jacobian()
     if events is not None:
         options["events"] = [of_unknowns(problem, event) for event in events]
     return options
@@ -133,7 +134,7 @@ class SolveIvp:
 
     @property
     def one_step(self):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         return self.method not in ("BDF", "LSODA")
 
     @property
@@ -142,18 +143,18 @@ class SolveIvp:
         return labelled(f"SciPy {self.method}", self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         import scipy.integrate
 
-        crossing = Crossing(problem)
+        callbacks = SolverCallbacks(problem)
         if self.method == "LSODA":  # it ends by itself, and Fortran reports exceptions that pass through it to the terminal
-            crossing.tolerated_at_a_gap = TOLERATED
-        options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, crossing=crossing)
+            callbacks.tolerated_at_a_gap = TOLERATED
+        options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, callbacks=callbacks)
         if not (options["atol"] >= _LEAST_ATOL).all():
             raise ValueError(f"SolveIvp: atol must be at least {_LEAST_ATOL:g}: SciPy divides by it where an unknown is zero, got {atol!r}")
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)
-        run = Run(crossing, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
+        run = Run(callbacks, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
                   max_steps=self.max_steps)
         watch = Stopwatch()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
@@ -162,5 +163,5 @@ class SolveIvp:
             warnings.filterwarnings("ignore", message="lsoda:")
             run.carry_out(lambda: run.pull(_Stepper(solver)))
         return run.trajectory(Statistics(
-            steps=run.steps, residuals=int(solver.nfev), residuals_jacobian=crossing.calls - int(solver.nfev), jacobians=int(solver.njev),
+            steps=run.steps, residuals=int(solver.nfev), residuals_jacobian=callbacks.calls - int(solver.nfev), jacobians=int(solver.njev),
             factorisations=int(solver.nlu), seconds=watch.seconds))

@@ -14,14 +14,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from mbdae.arguments import check_limit, check_max_steps, check_order, check_step
-from mbdae.boundary import Crossing, SolverFailure
+from mbdae.driver.arguments import check_limit, check_max_steps, check_order, check_step
+from mbdae.driver.availability import installed
+from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
+from mbdae.driver.run import Run
+from mbdae.driver.support import supported
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.method import installed
-from mbdae.run import Run
-from mbdae.status import Statistics, Status
+from mbdae.results.statistics import Statistics
+from mbdae.results.status import Status
 from mbdae.stopwatch import Stopwatch
-from mbdae.support import supported
 
 from .sundae_arguments import (
     CVODE_SUPPORT,
@@ -48,13 +49,13 @@ class _Stepper:
     """One internal step at a time, and interpolation within the last one, by the clock of the solver."""
 
     def __init__(self, solver, run, place=None):
-        self.solver, self.crossing, self.end, self.place, self.last = solver, run.crossing, run.crossing.clock(run.t_end), place, None
+        self.solver, self.callbacks, self.end, self.place, self.last = solver, run.callbacks, run.callbacks.clock(run.t_end), place, None
 
     def step(self):
         return self._state(self._call("onestep", self.end))
 
     def at(self, t):
-        return self._state(self._call("normal", self.crossing.clock(t)))[1:]
+        return self._state(self._call("normal", self.callbacks.clock(t)))[1:]
 
     def _call(self, mode, s):
         result = self.solver.step(s, mode, self.end)
@@ -67,7 +68,7 @@ class _Stepper:
         y, yd = (None if x is None else np.array(x).reshape(-1) for x in (result.y, getattr(result, "yp", None)))
         if self.place is not None:
             y, yd = y[self.place], yd[self.place]
-        return self.crossing.time(float(np.ravel(result.t)[-1])), y, self.crossing.rate(yd)
+        return self.callbacks.time(float(np.ravel(result.t)[-1])), y, self.callbacks.rate(yd)
 
 
 class _WithoutReports:
@@ -88,7 +89,7 @@ class _WithoutReports:
 
 def _crossing(problem, state, t_end):
     """Forward the clock of the solver is time itself; backward it runs from zero, as the package takes positive first steps only."""
-    return Crossing(problem) if t_end > state.t else Crossing(problem, t0=state.t, direction=-1)
+    return SolverCallbacks(problem) if t_end > state.t else SolverCallbacks(problem, t0=state.t, direction=-1)
 
 
 def _keep_forever(solver):
@@ -140,7 +141,7 @@ class _Sundials:
         os.environ.setdefault("SUNLOGGER_WARNING_FILENAME", os.devnull)  # SUNDIALS would print its warnings
 
         def integrate():
-            solver.init_step(run.crossing.clock(run.t), start[0], *map(run.crossing.rate, start[1:]))
+            solver.init_step(run.callbacks.clock(run.t), start[0], *map(run.callbacks.rate, start[1:]))
             run.pull(stepper)
 
         try:
@@ -149,12 +150,12 @@ class _Sundials:
         finally:
             if stepper.last is None and linear_solver(run.problem, self.linsolver) == "sparse":
                 _keep_forever(solver)
-        seconds, last, calls = watch.seconds, stepper.last, run.crossing.calls
+        seconds, last, calls = watch.seconds, stepper.last, run.callbacks.calls
         if last is None:
             return Statistics(steps=run.steps, seconds=seconds)
         # its own count leaves out the evaluations for difference quotients
         return Statistics(steps=run.steps, residuals=int(last.nfev), residuals_jacobian=calls - int(last.nfev),
-                          jacobians=run.crossing.jacobians or int(last.njev), seconds=seconds)
+                          jacobians=run.callbacks.jacobians or int(last.njev), seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -180,18 +181,18 @@ class Ida(_Sundials):
     formulations = supported(IDA_SUPPORT)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         from sksundae.ida import IDA
 
-        crossing = _crossing(problem, state, t_end)
-        arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
+        callbacks = _crossing(problem, state, t_end)
+        arguments = ida_arguments(problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
         arguments["first_step"] = self.first_step or arguments["first_step"]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")  # the pattern is for the storage, the values are ours
             solver = IDA(**arguments, max_order=self.max_order, max_step=self.max_step)
         start = problem.pack(state)
         problem.compile(state.t, *start)
-        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         if self.linsolver == "band":
             order = band_order(problem)
             statistics = self._carry_out(solver, run, tuple(x[order] for x in start), np.argsort(order))
@@ -232,15 +233,15 @@ class Cvode(_Sundials):
         return super().label.replace("Cvode", f"Cvode {self.multistep}")
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         from sksundae.cvode import CVODE
 
-        crossing = _crossing(problem, state, t_end)
-        arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, crossing=crossing)
+        callbacks = _crossing(problem, state, t_end)
+        arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
         order = self.max_order if self.multistep == "BDF" or self.max_order != 5 else 12
         solver = CVODE(**arguments, method=self.multistep, max_order=order, first_step=self.first_step, max_step=self.max_step)
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)
-        run = Run(crossing, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
+        run = Run(callbacks, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
                   max_steps=self.max_steps)
         return run.trajectory(self._carry_out(solver, run, (y0,)))

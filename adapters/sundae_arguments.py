@@ -4,10 +4,10 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
-from mbdae.boundary import Crossing, SolverFailure
+from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
+from mbdae.driver.support import Settings, explicit_support, implicit_support, require, tightened
 from mbdae.jacobians.strategy import as_strategy
-from mbdae.status import Status
-from mbdae.support import Settings, explicit_support, implicit_support, require, tightened
+from mbdae.results.status import Status
 
 from . import storage
 
@@ -23,7 +23,7 @@ IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse,
 CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
 
 
-def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
+def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, callbacks=None):
     """Arguments for `sksundae.ida.IDA`: `IDA(**ida_arguments(problem))` is a solver with the settings that the formulation needs.
 
     Parameters
@@ -40,7 +40,7 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
         `"band"` numbers unknowns and equations anew: `y` and `yd` that go in or come out are `y[band_order(problem)]`.
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become `eventsfn`.
-    crossing : Crossing, optional
+    callbacks : SolverCallbacks, optional
         Counter of evaluations.
 
     Returns
@@ -52,15 +52,15 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     ValueError
         If IDA cannot take the formulation, or of unknown options.
     """
-    crossing = Crossing(problem) if crossing is None else crossing
+    callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     check_choices("ida_arguments", linsolver, jacobian, LINEAR)
-    crossing.use(jacobian)
+    callbacks.use(jacobian)
     require("ida_arguments", IDA_SUPPORT, problem)
     linsolver = linear_solver(problem, linsolver)
     band = storage.Band(problem.pattern) if linsolver == "band" else None
     order = np.arange(problem.n) if band is None else band.order
     rtol, atol = tightened(IDA_SUPPORT, problem, rtol, atol)
-    options = {"resfn": _residual(crossing, None if band is None else order), "rtol": rtol,
+    options = {"resfn": _residual(callbacks, None if band is None else order), "rtol": rtol,
                "atol": problem.tolerances(rtol, atol)[order], "linsolver": linsolver,
                "first_step": problem.first_step, "max_num_steps": MANY_STEPS}
     if problem.algebraic.any():
@@ -70,9 +70,9 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     if band is not None:
         options["lband"], options["uband"] = band.lower, band.upper
     if linsolver in ITERATIVE:
-        options["precond"] = _preconditioner(crossing)
+        options["precond"] = _preconditioner(callbacks)
     elif jacobian != "difference":
-        options["jacfn"] = _jacobian(crossing, linsolver, band)
+        options["jacfn"] = _jacobian(callbacks, linsolver, band)
     if events is not None:
         options |= _native_events(problem, events, order)
     return options
@@ -95,10 +95,10 @@ def linear_solver(problem, linsolver):
     return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
 
 
-def _residual(crossing, order):
-    n = crossing.problem.n
+def _residual(callbacks, order):
+    n = callbacks.problem.n
     y, yd, result = np.empty(n), np.empty(n), np.empty(n)  # compiled code wants writable arrays, IDA hands over read-only ones
-    evaluate = crossing.residual()
+    evaluate = callbacks.residual()
 
     def residual(t, y_in, yd_in, out):
         y[:], yd[:] = y_in, yd_in
@@ -112,23 +112,23 @@ def _residual(crossing, order):
     return residual if order is None else in_band_order
 
 
-def _jacobian(crossing, linsolver, band):
-    problem = crossing.problem
+def _jacobian(callbacks, linsolver, band):
+    problem = callbacks.problem
     if band is not None:
-        evaluate, place = crossing.jacobian(band.full), band.place  # the package copies the band out of a square array
+        evaluate, place = callbacks.jacobian(band.full), band.place  # the package copies the band out of a square array
         return lambda t, y, yd, residual, c, J: evaluate(t, y[place], yd[place], c, J, residual[place]) and None
-    evaluate = crossing.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
+    evaluate = callbacks.jacobian(storage.csc if linsolver == "sparse" else storage.dense(problem))
     # copies: for arrays that are read-only, numba would compile everything a second time
     return lambda t, y, yd, residual, c, J: evaluate(t, y.copy(), yd.copy(), c, J, residual) and None
 
 
-def _preconditioner(crossing):
+def _preconditioner(callbacks):
     """Sparse LU factors of the exact Jacobian, renewed when IDA asks for it: Krylov methods then need an iteration or two."""
     from sksundae.ida import IDAPrecond
 
-    p = crossing.problem.pattern
+    p = callbacks.problem.pattern
     values, factors = np.empty(p.nnz), [None]
-    evaluate = crossing.jacobian(storage.csc)
+    evaluate = callbacks.jacobian(storage.csc)
 
     def setup(t, y, yd, residual, c):
         evaluate(t, y.copy(), yd.copy(), c, values, residual)
@@ -156,14 +156,14 @@ def _native_events(problem, events, order):
     return {"eventsfn": eventsfn, "num_events": len(events)}
 
 
-def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, crossing=None):
+def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, callbacks=None):
     """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
-    crossing = Crossing(problem) if crossing is None else crossing
+    callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     check_choices("cvode_arguments", linsolver, jacobian, LINEAR_ODE)
-    crossing.use(jacobian)
+    callbacks.use(jacobian)
     require("cvode_arguments", CVODE_SUPPORT, problem)
     linsolver = linear_solver(problem, linsolver)
-    y, evaluate, derivative = np.empty(problem.n), crossing.rhs(), crossing.rhs_jacobian()
+    y, evaluate, derivative = np.empty(problem.n), callbacks.rhs(), callbacks.rhs_jacobian()
 
     def rhs(t, y_in, out):
         y[:] = y_in

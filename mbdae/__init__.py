@@ -48,9 +48,10 @@ from .model.mechanism import Mechanism
 from .model.motions import Constant, Function, Harmonic, Polynomial
 from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident, Turn
 from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermined, StateSpace, UnderlyingODE
-from .solution import Solution
+from .results.solution import Solution
+from .results.statistics import Statistics
+from .results.status import Status
 from .solve import solve
-from .status import Statistics, Status
 from .symbolic import from_sympy
 from .system.assembly import AssemblyError, State
 from .system.system import System

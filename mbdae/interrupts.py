@@ -19,7 +19,7 @@ import threading
 
 import numpy as np
 
-from .compiling import announced
+from .compilation.compiling import announced
 
 
 class _Signals(threading.local):

@@ -4,18 +4,18 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .arguments import check_rtol, is_integer, numbers, time_span
-from .calls import check_order, warn_of_tolerance
-from .events import Watch, as_events
+from .driver.arguments import check_rtol, is_integer, numbers, time_span
+from .driver.calls import check_order, warn_of_tolerance
+from .driver.restarts import integrate_in_charts
 from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
-from .rank import minimal_norm, with_minimal_norm
-from .restarts import integrate_in_charts
-from .solution import Solution
-from .status import Status
-from .steps import StepwiseOutput
+from .results.events import Watch, as_events
+from .results.minimum_norm import minimal_norm, with_minimal_norm
+from .results.solution import Solution
+from .results.status import Status
+from .results.steps import StepwiseOutput
 from .system.assembly import State
 from .system.culprit import not_finite
 from .system.start import check_state, start_at

@@ -4,8 +4,8 @@
 import numpy as np
 
 from mbdae.adapters.assimulo import SOLVERS, configure, explicit_problem, implicit_problem, overdetermined_problem
+from mbdae.driver.support import FORMS
 from mbdae.problems import FORMULATIONS
-from mbdae.support import FORMS
 
 from .helpers import BREAKS_AT, with_law
 

@@ -17,7 +17,7 @@ import numpy as np
 import mbdae
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.status import Status
+from mbdae.results.status import Status
 
 from .helpers import quaternion, unit
 from .linkages import GROUND, reference

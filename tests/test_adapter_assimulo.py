@@ -17,8 +17,8 @@ from mbdae import Status
 from mbdae.adapters.assimulo import SOLVERS, Assimulo
 from mbdae.adapters.assimulo_support import facts_of
 from mbdae.adapters.scipy import SolveIvp
+from mbdae.driver.support import FORMS, Settings
 from mbdae.problems import FORMULATIONS
-from mbdae.support import FORMS, Settings
 
 from .assimulo_cases import CELLS, MISSING, REFUSED, TOL, WITH_JACOBIAN, WORKING, native, solver_for
 from .helpers import chain, double_pendulum, with_law

@@ -15,7 +15,7 @@ import pytest
 import mbdae
 from mbdae import Status
 from mbdae.adapters.assimulo import Assimulo, _failure, implicit_problem
-from mbdae.boundary import Crossing
+from mbdae.driver.callbacks import SolverCallbacks
 from mbdae.interrupts import signals
 
 from .assimulo_cases import CELLS, MISSING, WORKING, Mine, kinds, native, throwing_system
@@ -132,8 +132,8 @@ OFTEN = "test failures occurred too many times during one internal time step or 
     ("'The matrix is repeatedly singular. At time 0.1.'", "SOLVER_FAILED"), ("LSODAR failed with flag -5", "NEWTON_FAILED"),
     ("GLIMDA failed with flag -4. Stepsize too small, decrease minh", "STEP_TOO_SMALL")])
 def test_failures_have_a_status(system, text, status):
-    p = native(system, "ggl", t0=0.3, crossing=Crossing(mbdae.GGL(system), t0=0.3))
-    failure = _failure("X", Exception(text), "printed", p.crossing)
+    p = native(system, "ggl", t0=0.3, callbacks=SolverCallbacks(mbdae.GGL(system), t0=0.3))
+    failure = _failure("X", Exception(text), "printed", p.callbacks)
     assert failure.status.name == status
     assert failure.reason == f"Assimulo X, whose clock begins at zero: {text.strip(chr(39))} (printed)"
 

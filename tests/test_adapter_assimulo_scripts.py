@@ -7,8 +7,8 @@ import mbdae
 from mbdae import library
 from mbdae.adapters.assimulo import SOLVERS, Assimulo, configure, explicit_problem, implicit_problem, overdetermined_problem
 from mbdae.adapters.scipy import SolveIvp
-from mbdae.boundary import Crossing
-from mbdae.support import EXPLICIT
+from mbdae.driver.callbacks import SolverCallbacks
+from mbdae.driver.support import EXPLICIT
 
 from .assimulo_cases import (
     BEST,
@@ -139,7 +139,8 @@ def test_drop_in_runs_backward_on_a_clock_of_its_own(system, reference):
     """Trap: with `backward` of Assimulo several solvers give wrong results."""
     q, v, _, _ = reference(0.3)
     problem = mbdae.GGL(system)
-    p = implicit_problem(problem, 0.3, mbdae.assemble(system, 0.3, q, v), crossing=Crossing(problem, keeps=True, t0=0.3, direction=-1))
+    callbacks = SolverCallbacks(problem, keeps=True, t0=0.3, direction=-1)
+    p = implicit_problem(problem, 0.3, mbdae.assemble(system, 0.3, q, v), callbacks=callbacks)
     t, y, _ = solver_for("Radau5DAE", p).simulate(0.3)
     assert (t[0], t[-1]) == (0.0, 0.3)
     np.testing.assert_allclose(y[-1][:6], reference(0.0)[0], atol=1e-4)

@@ -9,8 +9,8 @@ from mbdae import Status
 from mbdae.adapters import dae
 from mbdae.adapters.dae import SUPPORT, SolveDae, solve_dae_arguments
 from mbdae.adapters.scipy import SolveIvp
+from mbdae.driver.support import FORMS, supported
 from mbdae.problems import FORMULATIONS
-from mbdae.support import FORMS, supported
 
 from .helpers import BREAKS_AT, chain, falls_below, loud, with_law
 

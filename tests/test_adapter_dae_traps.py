@@ -8,7 +8,7 @@ import mbdae
 from mbdae import Status, library
 from mbdae.adapters import dae
 from mbdae.adapters.dae import SolveDae, solve_dae_arguments
-from mbdae.boundary import Crossing, SolverFailure
+from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.problems import FORMULATIONS
 
 from .helpers import BREAKS_AT
@@ -94,9 +94,9 @@ def test_errors_of_the_package_are_told_from_those_of_the_user(system):
         def step(self):
             raise RuntimeError("Factor is exactly singular")
 
-    crossing = Crossing(mbdae.GGL(system), keeps=True)
+    callbacks = SolverCallbacks(mbdae.GGL(system), keeps=True)
     with pytest.raises(SolverFailure, match="solve-dae: Factor is exactly singular") as failure:
-        dae._Stepper(Singular(), crossing).step()
+        dae._Stepper(Singular(), callbacks).step()
     assert failure.value.status == Status.SOLVER_FAILED
 
 
@@ -110,12 +110,12 @@ def test_values_that_were_not_finite_some_time_ago_explain_a_failure(fragile):
     """Trap: the package creeps up to a gap by ever smaller steps, the last of which may all have been good."""
     problem = mbdae.GGL(fragile)
     y, yd = problem.pack(mbdae.assemble(fragile))
-    crossing, out = Crossing(problem, recent=dae.RECENT), np.empty(problem.n)
-    evaluate, failure = crossing.residual(), SolverFailure(Status.STEP_TOO_SMALL, "too small")
+    callbacks, out = SolverCallbacks(problem, recent=dae.RECENT), np.empty(problem.n)
+    evaluate, failure = callbacks.residual(), SolverFailure(Status.STEP_TOO_SMALL, "too small")
     evaluate(1.0, y, yd, out)
     for _ in range(500):
         evaluate(0.0, y, yd, out)
-    assert crossing.explain(failure).status == Status.NOT_FINITE
+    assert callbacks.explain(failure).status == Status.NOT_FINITE
     for _ in range(500):
         evaluate(0.0, y, yd, out)
-    assert crossing.explain(failure) is failure
+    assert callbacks.explain(failure) is failure

@@ -25,9 +25,9 @@ from mbdae.adapters.odes import (
 from mbdae.adapters.odes_arguments import LINEAR, SCIPY, SOLVERS, SUPPORT
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.terminal import environment
-from mbdae.boundary import Crossing
+from mbdae.driver.callbacks import SolverCallbacks
+from mbdae.driver.support import FORMS, supported
 from mbdae.problems import FORMULATIONS
-from mbdae.support import FORMS, supported
 
 from .helpers import BREAKS_AT, chain, falls_below, torn, with_law
 
@@ -460,10 +460,10 @@ def test_exceptions_stop_scripts_around_sundials_and_are_logged(solver, caplog):
     assert found.flag < 0
     assert "unrecoverable" in found.message or "non-recoverable" in found.message
     assert [record.exc_info[1].args for record in caplog.records] == [("of the user",)]
-    crossing = Crossing(problem, keeps=True)
-    kind(solver, **ARGUMENTS[solver](problem, crossing=crossing), **silence).solve([0.0, 0.2], *start)
+    callbacks = SolverCallbacks(problem, keeps=True)
+    kind(solver, **ARGUMENTS[solver](problem, callbacks=callbacks), **silence).solve([0.0, 0.2], *start)
     with pytest.raises(RuntimeError, match="of the user"):
-        crossing.raise_kept()
+        callbacks.raise_kept()
 
 
 @pytest.mark.parametrize("first", [0.0, 0.001, BREAKS_AT, 0.19])
@@ -529,9 +529,9 @@ def test_daspk_gets_the_jacobian_by_columns(system):
     J, expected = np.full((problem.n, problem.n), np.nan), problem.jacobian(0.0, y, yd, 1e3).toarray()
     daspk_arguments(problem)["jacfn"](0.0, y, yd, 1e3, J)
     np.testing.assert_allclose(J.T, expected)
-    crossing = Crossing(problem)
-    assert package.dae("ddaspk", **daspk_arguments(problem, crossing=crossing)).solve([0.0, 0.1], y, yd)[0] == 1
-    assert 3 < crossing.jacobians < crossing.calls / 3
+    callbacks = SolverCallbacks(problem)
+    assert package.dae("ddaspk", **daspk_arguments(problem, callbacks=callbacks)).solve([0.0, 0.1], y, yd)[0] == 1
+    assert 3 < callbacks.jacobians < callbacks.calls / 3
 
 
 def test_daspk_gets_a_band_with_room_for_pivoting(system):
@@ -625,7 +625,7 @@ def test_a_solver_that_takes_no_flags_is_stopped_by_values(solver):
         raise RuntimeError("of the user")
 
     problem = FORMULATIONS[Odes(solver).formulations[0]](with_law(law))
-    arguments = ARGUMENTS[solver](problem, crossing=Crossing(problem, keeps=True))
+    arguments = ARGUMENTS[solver](problem, callbacks=SolverCallbacks(problem, keeps=True))
     y, out = np.zeros(problem.n), np.zeros(problem.n)
     flags = [arguments["eqsres"](0.0, y, y, out) if problem.implicit else arguments["eqsrhs"](0.0, y, out) for _ in range(2)]
     assert flags == [-1, -1] if solver in ("ida", "cvode") else (np.isnan(out) | (out == 1e60)).all()

@@ -8,8 +8,8 @@ import mbdae
 from mbdae import MassMatrix, Status, library
 from mbdae.adapters.radau13 import SUPPORT, Radau13, radau13_arguments
 from mbdae.adapters.scipy import SolveIvp
+from mbdae.driver.support import FORMS
 from mbdae.problems import FORMULATIONS
-from mbdae.support import FORMS
 
 from .helpers import BREAKS_AT, falls_below, loud, mass_start, with_law
 
@@ -239,7 +239,7 @@ def test_values_that_are_never_finite_keep_the_start():
 def test_nothing_not_finite_gets_into_scripts(fragile):
     """Trap: NaN at the start of a step crashes the interpreter."""
     problem, y0 = mass_start(fragile)
-    with pytest.raises((RuntimeError, mbdae.boundary.SolverFailure)):
+    with pytest.raises((RuntimeError, mbdae.driver.callbacks.SolverFailure)):
         package.radau13(**radau13_arguments(problem), y0=y0, t=0.2)
 
 
@@ -274,10 +274,10 @@ def test_the_exact_jacobian_is_used_and_saves_evaluations(system):
     problem, y0 = mass_start(system)
     calls = {}
     for jacobian in ("exact", "difference"):
-        crossing = mbdae.boundary.Crossing(problem)
-        package.radau13(**radau13_arguments(problem, jacobian=jacobian, crossing=crossing), y0=y0, t=0.3)
-        calls[jacobian] = crossing.calls
-        assert (crossing.jacobians > 0) == (jacobian == "exact")
+        callbacks = mbdae.driver.callbacks.SolverCallbacks(problem)
+        package.radau13(**radau13_arguments(problem, jacobian=jacobian, callbacks=callbacks), y0=y0, t=0.3)
+        calls[jacobian] = callbacks.calls
+        assert (callbacks.jacobians > 0) == (jacobian == "exact")
     assert calls["exact"] < 0.7 * calls["difference"]
 
 

@@ -10,11 +10,11 @@ from mbdae.adapters.odes import Odes, dop_arguments
 from mbdae.adapters.odes import cvode_arguments as odes_cvode_arguments
 from mbdae.adapters.scipy import SolveIvp, solve_ivp_arguments
 from mbdae.adapters.sundae import Cvode, Ida, cvode_arguments
-from mbdae.methods import find
+from mbdae.driver.restarts import _Watch
+from mbdae.driver.support import Settings
 from mbdae.problems import FORMULATIONS
-from mbdae.restarts import _Watch
+from mbdae.registry import find
 from mbdae.studies.matrix import solvers
-from mbdae.support import Settings
 
 from .helpers import need
 

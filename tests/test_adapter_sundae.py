@@ -11,7 +11,7 @@ import mbdae.library
 from mbdae import Status
 from mbdae.adapters.scipy import SolveIvp, solve_ivp_arguments
 from mbdae.adapters.sundae import Cvode, Ida, band_order, cvode_arguments, ida_arguments
-from mbdae.boundary import Crossing
+from mbdae.driver.callbacks import SolverCallbacks
 from mbdae.problems.underlying_ode import _rhs_jacobian
 
 from .helpers import double_pendulum
@@ -236,7 +236,7 @@ def test_a_singular_preconditioner_is_a_failure_with_a_reason():
     problem = mbdae.GGL(mbdae.System(mbdae.Mechanism("pendulum", [mbdae.Particle("mass", 1.0, (1, 0, 0))], [rod])))
     y, yd = problem.y0, problem.yd0
     y[:3] = 0.0  # the rod has no direction
-    setup = ida_arguments(problem, linsolver="gmres", crossing=Crossing(problem))["precond"].setupfn
+    setup = ida_arguments(problem, linsolver="gmres", callbacks=SolverCallbacks(problem))["precond"].setupfn
     with pytest.raises(Exception, match="singular"):
         setup(0.0, y, yd, None, 1e3)
 

@@ -9,8 +9,8 @@ import mbdae
 from mbdae import FullyImplicit, HalfImplicit
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
-from mbdae.methods import find
 from mbdae.problems import FORMULATIONS
+from mbdae.registry import find
 
 from .helpers import GROUND, double_pendulum, need
 

@@ -8,7 +8,7 @@ import mbdae
 from mbdae import Bdf, library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.methods import find
+from mbdae.registry import find
 
 from .helpers import double_pendulum
 

@@ -6,7 +6,7 @@ from scipy.sparse import csc_array
 
 import mbdae
 from mbdae import Bdf, Status
-from mbdae.boundary import Crossing, SolverFailure
+from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.integrators import bdf_formulas as formulas
 from mbdae.integrators.bdf import FullJacobian
 from mbdae.integrators.bdf_stepper import BdfStepper, Tolerance
@@ -143,8 +143,8 @@ class Wrong:
 
 def stepper(problem, jacobian, t_end, rtol=1e-6):
     atol = problem.tolerances(rtol, 1e-2 * rtol)
-    matrix = IterationMatrix(problem.pattern, "dense", *scaling(problem))
-    return BdfStepper(Crossing(problem).residual(), 0.0, problem.y0, problem.yd0, t_end, jacobian, matrix, Tolerance(rtol, atol, 0.05))
+    matrix, tolerance = IterationMatrix(problem.pattern, "dense", *scaling(problem)), Tolerance(rtol, atol, 0.05)
+    return BdfStepper(SolverCallbacks(problem).residual(), 0.0, problem.y0, problem.yd0, t_end, jacobian, matrix, tolerance)
 
 
 def run(s):

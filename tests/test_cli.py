@@ -14,10 +14,10 @@ from mbdae import library
 from mbdae.cli import compare, listing
 from mbdae.cli.main import main
 from mbdae.cli.options import build
-from mbdae.method import Availability
-from mbdae.methods import FAMILIES, Family
+from mbdae.driver.availability import Availability
+from mbdae.pages.facts import Applicability, Form
+from mbdae.registry import FAMILIES, Family
 from mbdae.studies import WorkPrecisionRow
-from mbdae.studies.facts import Applicability, Form
 
 FOUR_BAR = str(Path(__file__).parents[1] / "examples" / "four-bar.yaml")
 

@@ -8,10 +8,10 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import null_space
 
 import mbdae
-from mbdae.methods import find
 from mbdae.problems.index1 import Index1
 from mbdae.problems.mass_matrix import MassMatrix
 from mbdae.problems.underlying_ode import UnderlyingODE
+from mbdae.registry import find
 from mbdae.system import evaluate as ev
 
 from .linkages import LINKAGES, reference

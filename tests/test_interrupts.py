@@ -17,7 +17,7 @@ from mbdae.adapters.radau13 import Radau13
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
 from mbdae.interrupts import signals
-from mbdae.methods import find
+from mbdae.registry import find
 from mbdae.system.assembly import AssemblyError
 
 from .benchmarks import interrupts

@@ -11,11 +11,11 @@ import mbdae.library
 from mbdae import studies
 from mbdae.adapters.sundae import Ida
 from mbdae.cli.main import main
-from mbdae.method import Availability, installed
-from mbdae.methods import FAMILIES, Family, MethodSpec, find
+from mbdae.driver.availability import Availability, installed
+from mbdae.driver.support import FORMS, Settings
 from mbdae.problems import FORMULATIONS
+from mbdae.registry import FAMILIES, Family, MethodSpec, find
 from mbdae.studies.matrix import ALLOWED, SPANS, Target, matrix, solvers, support, support_page
-from mbdae.support import FORMS, Settings
 
 PAGE = Path(__file__).parents[1] / "docs" / "solvers.md"
 SOLVERS = solvers()

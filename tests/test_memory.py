@@ -5,7 +5,7 @@ import gc
 import pytest
 
 import mbdae
-from mbdae import methods
+from mbdae import registry as methods
 
 from .helpers import need
 

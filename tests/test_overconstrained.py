@@ -7,11 +7,11 @@ import pytest
 from scipy.linalg import null_space
 
 import mbdae
-from mbdae.methods import FAMILIES, find
-from mbdae.rank import with_minimal_norm
+from mbdae.registry import FAMILIES, find
+from mbdae.results.minimum_norm import with_minimal_norm
+from mbdae.results.trajectory import Trajectory
 from mbdae.system import evaluate as ev
 from mbdae.system import layout as lay
-from mbdae.trajectory import Trajectory
 
 from .linkages import LINKAGES, door, reference
 

@@ -11,7 +11,7 @@ import mbdae
 from mbdae import library
 from mbdae.cli.main import main
 from mbdae.library import Entry
-from mbdae.studies import facts, pages, portrait
+from mbdae.pages import facts, pages, portrait
 from mbdae.system import c_functions
 
 DOCS = Path(__file__).parents[1] / "docs" / "mechanisms"

@@ -9,7 +9,7 @@ import pytest
 from mbdae import library
 from mbdae.adapters.sundae import Ida
 from mbdae.jacobians.strategy import as_strategy
-from mbdae.methods import find
+from mbdae.registry import find
 
 from .helpers import assert_picture, scripts_in
 

@@ -9,7 +9,7 @@ from scipy.linalg import null_space
 import mbdae
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.methods import FAMILIES, find
+from mbdae.registry import FAMILIES, find
 
 from .forms import FORMS, by_complex_step, open_levels, random_point, random_state
 from .helpers import double_pendulum

@@ -10,7 +10,7 @@ from mbdae import Status, library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode
 from mbdae.charts.fault import ChartError
-from mbdae.restarts import integrate_in_charts
+from mbdae.driver.restarts import integrate_in_charts
 
 from .helpers import BREAKS_AT, GROUND, relative, torn
 

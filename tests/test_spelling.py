@@ -4,7 +4,7 @@ import pytest
 
 import mbdae
 from mbdae import library
-from mbdae.methods import find
+from mbdae.registry import find
 from mbdae.spelling import closest
 
 from .helpers import GROUND

@@ -13,7 +13,7 @@ from mbdae import library, studies
 from mbdae.charts.fault import ChartError
 from mbdae.cli.main import main
 from mbdae.integrators.structural.formula import CENTRAL_DIFFERENCES, FOX_GOODWIN, RULES, TRAPEZOIDAL, newmark
-from mbdae.studies.figures import save
+from mbdae.pictures.figures import save
 from mbdae.studies.stability import _Reduced, eigenvalues, largest_frequencies, natural_frequencies, plot_frequencies, stability_limit
 
 from .chart_cases import case

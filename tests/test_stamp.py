@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import mbdae
-from mbdae.stamp import HERE, sources, stamp
+from mbdae.compilation.stamp import HERE, sources, stamp
 
 
 def names(path):
@@ -23,7 +23,7 @@ def test_a_kernel_is_made_of_what_it_calls():
 
 def test_what_is_not_compiled_does_not_count():
     assert not names("problems/ggl.py") & {"problems/base.py", "jacobians/grouping.py", "model/joints.py", "system/system.py"}
-    assert names("jacobians/probe.py") <= {"jacobians/probe.py", "compiled.py"}
+    assert names("jacobians/probe.py") <= {"jacobians/probe.py", "compilation/compiled.py"}
 
 
 def test_modules_outside_of_the_package_are_left_out():
@@ -53,7 +53,8 @@ def test_every_compiled_function_that_is_imported_is_followed(path):
 def test_a_change_reaches_the_callers_and_no_others(tmp_path):
     """In a copy of the package: the stamp of a caller changes with the callee, that of a stranger does not."""
     shutil.copytree(HERE, tmp_path / "mbdae", ignore=shutil.ignore_patterns("__pycache__", "adapters"))
-    code = "from mbdae.stamp import stamp, HERE; print(stamp(HERE / 'problems' / 'ggl.py')[0], stamp(HERE / 'system' / 'sparse.py')[0])"
+    code = ("from mbdae.compilation.stamp import stamp, HERE; "
+            "print(stamp(HERE / 'problems' / 'ggl.py')[0], stamp(HERE / 'system' / 'sparse.py')[0])")
 
     def stamps():
         return subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, '.'); sys.modules['mbdae'] = type(sys)('mbdae'); "

@@ -8,7 +8,7 @@ import pytest
 
 import mbdae
 from mbdae import Status
-from mbdae.methods import find
+from mbdae.registry import find
 
 from .helpers import BREAKS_AT, double_pendulum, slider_crank, torn, with_law
 from .state_space_cases import FORMS, METHODS, ORDER_FOUR, TRAPEZOIDAL, exact, run, system

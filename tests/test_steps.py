@@ -9,9 +9,9 @@ import mbdae
 from mbdae import Status, library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.events import Watch
-from mbdae.methods import FAMILIES, find
-from mbdae.steps import DEGREE, Step, StepwiseOutput
+from mbdae.registry import FAMILIES, find
+from mbdae.results.events import Watch
+from mbdae.results.steps import DEGREE, Step, StepwiseOutput
 
 from .helpers import event
 

@@ -11,16 +11,16 @@ from PIL import Image
 import mbdae
 from mbdae import library, studies
 from mbdae.adapters.sundae import Ida
-from mbdae.methods import find
 from mbdae.model.geometry import Geometry
-from mbdae.studies import drawing
-from mbdae.studies.figures import save
-from mbdae.studies.viewpoint import Magnified, followed, prefix
+from mbdae.pictures import drawing
+from mbdae.pictures.figures import save
+from mbdae.pictures.viewpoint import Magnified, followed, prefix
+from mbdae.registry import find
 
 from .helpers import assert_picture
 
 GROUND = "ground"
-film = sys.modules["mbdae.studies.animate"]  # the package has a function of this name
+film = sys.modules["mbdae.pictures.animate"]  # the package has a function of this name
 
 
 def fully_implicit(h):

@@ -16,7 +16,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.cli.main import main
 from mbdae.jacobians.strategy import JacobianStrategy, as_strategy
-from mbdae.methods import find
+from mbdae.registry import find
 from mbdae.studies import reference
 from mbdae.studies.jacobian import EndValues, JacobianRow, Motion, jacobian_facts, jacobian_study, output_times, strategies_for
 from mbdae.studies.jacobian_figures import excitation_curve, output_curve, plot_groups, plot_pattern, plot_timeline

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import null_space, qr
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..system import layout as lay
 
 PARAMETRISATIONS = ("partition", "tangent")

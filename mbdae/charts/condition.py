@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import BODY_T, RIGID, SEGMENT_T, header, part, table

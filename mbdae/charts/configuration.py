@@ -7,7 +7,7 @@ One factorisation of the reduced matrix `B = Phi_q M^-1 Phi_q^T` does it all. So
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.codes import CHART_LOST, GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST  # noqa: F401  # others take them from here

@@ -11,7 +11,7 @@ direction: an imaginary step gives the derivative to rounding, a real one a forw
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, sparse
 from ..system import layout as lay

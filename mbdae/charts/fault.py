@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..status import Status
+from ..results.status import Status
 from ..system import layout as lay
 from ..system.evaluate import accelerations
 from ..system.jamming import jammed

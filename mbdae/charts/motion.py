@@ -7,7 +7,7 @@ Then `z'' = P (T a + T' v)`. The norms of quaternions need no equations: the ret
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..system import dynamics, kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, table

@@ -2,7 +2,7 @@
 
 from numba import types
 
-from ..compiled import by_address
+from ..compilation.compiled import by_address
 from . import derivative, motion
 
 _I, _F, _X, _M = types.int64, types.float64, types.float64[::1], types.uint8[::1]

@@ -7,7 +7,7 @@ of the reduced mass matrix `N^T M N`, which is kept as its Cholesky factor.
 
 import numpy as np
 
-from ..compiled import compiled, matrix, window
+from ..compilation.compiled import compiled, matrix, window
 from ..system import layout as lay
 from ..system.layout import header
 

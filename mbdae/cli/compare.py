@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from ..assemble import assemble
-from ..methods import find
-from ..studies.figures import save
+from ..pictures.figures import save
+from ..registry import find
 from ..studies.kinematics import freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json

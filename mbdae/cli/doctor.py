@@ -6,7 +6,7 @@ from importlib import metadata
 
 from rich.markup import escape
 
-from ..methods import FAMILIES
+from ..registry import FAMILIES
 from .console import output
 from .tables import new_table
 

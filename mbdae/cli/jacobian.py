@@ -6,12 +6,12 @@ from functools import partial
 
 from ..assemble import assemble
 from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
-from ..methods import FAMILIES, MethodSpec, find
+from ..pictures.figures import save
+from ..pictures.outputs import observe
 from ..problems import FORMULATIONS, GGL
-from ..studies.figures import save
+from ..registry import FAMILIES, MethodSpec, find
 from ..studies.jacobian import ATOL, POINTS, RTOL, EndValues, Motion, jacobian_study, output_times, strategies_for
 from ..studies.jacobian_figures import excitation_curve, output_curve, plot_groups, plot_pattern, plot_timeline
-from ..studies.outputs import observe
 from ..studies.reference import ReferenceFailed, reference
 from ..studies.table import metadata, write_csv, write_json
 from .compare import milliseconds, number

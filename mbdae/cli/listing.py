@@ -5,9 +5,9 @@ import argparse
 from rich.markup import escape
 
 from .. import library
-from ..methods import FAMILIES
+from ..pages import facts
 from ..problems import FORMULATIONS
-from ..studies import facts
+from ..registry import FAMILIES
 from .console import output, progress_bar
 from .tables import new_table
 

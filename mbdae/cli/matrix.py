@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from ..methods import find
+from ..driver.support import FORMS
+from ..registry import find
 from ..studies.matrix import ALLOWED, SPANS, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
-from ..support import FORMS
 from .console import complain, output, progress_bar
 from .options import Refusal, output_file, positive
 from .tables import add_numbers, new_table

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from .. import library
 from ..io import load
-from ..methods import find
 from ..model.bodies import PlanarBody, RigidBody
+from ..registry import find
 from ..system.system import System
 
 MOST_BYTES = 4e9

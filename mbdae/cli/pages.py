@@ -3,7 +3,7 @@
 import argparse
 
 from .. import library
-from ..studies.pages import write_pages
+from ..pages.pages import write_pages
 from .console import output, progress_bar
 from .options import output_folder
 

@@ -6,7 +6,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from .. import library
-from ..studies.pages import Listing, Table, sections
+from ..pages.pages import Listing, Table, sections
 from .console import output, progress_bar
 from .options import assignment, parameters_of
 from .tables import new_table

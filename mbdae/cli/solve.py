@@ -8,12 +8,12 @@ import math
 import numpy as np
 
 from ..assemble import assemble
-from ..methods import find
 from ..model.bodies import Particle, PlanarBody, RigidBody
+from ..pictures.figures import save
+from ..pictures.outputs import observe, plot_outputs
+from ..registry import find
 from ..solve import solve
 from ..studies.errors import constraint_residuals, energy_drift
-from ..studies.figures import save
-from ..studies.outputs import observe, plot_outputs
 from ..studies.table import metadata, plain, write_json
 from ..system.assembly import AssemblyError
 from .compare import milliseconds, number

@@ -6,7 +6,7 @@ import numpy as np
 from rich.text import Text
 
 from ..integrators.structural.formula import RULES, newmark
-from ..studies.figures import save
+from ..pictures.figures import save
 from ..studies.stability import allowed_steps, largest_frequencies, plot_frequencies
 from .console import complain, output, progress_bar
 from .options import Refusal, build, natural, output_file, parser_of_mechanism

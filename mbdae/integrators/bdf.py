@@ -6,14 +6,15 @@ from functools import cache
 import numpy as np
 from scipy.sparse import csc_array
 
-from ..arguments import check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
-from ..boundary import GOOD, RECOVERABLE, Crossing
+from ..driver.arguments import check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
+from ..driver.callbacks import GOOD, RECOVERABLE, SolverCallbacks
+from ..driver.run import Run
+from ..driver.support import Settings, implicit_support, supported, tightened
 from ..jacobians.differences import FoldedDifference, NotFinite
 from ..jacobians.strategy import Strategy, as_strategy, labelled
-from ..run import Run
-from ..status import Statistics, Status
+from ..results.statistics import Statistics
+from ..results.status import Status
 from ..stopwatch import Stopwatch
-from ..support import Settings, implicit_support, supported, tightened
 from .bdf_formulas import EXCLUDED, HIGHEST
 from .bdf_stepper import BdfStepper, FixedBdfStepper, Tolerance
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling
@@ -175,15 +176,15 @@ class Bdf:
         return labelled(name, self.jacobian)
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
-        crossing, start = Crossing(problem, jacobian=self.jacobian), problem.pack(state)
+        """See `mbdae.driver.method`."""
+        callbacks, start = SolverCallbacks(problem, jacobian=self.jacobian), problem.pack(state)
         problem.compile(state.t, *start)
-        run = Run(crossing, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         rtol, atol = tightened(self.support, problem, rtol, atol)
         newton = self.newton * (INDEX3_NEWTON if problem.index.max() > 2 else 1.0)
         tolerance = Tolerance(rtol, problem.tolerances(rtol, atol, atol), newton, _powers(problem, self.algebraic), _shared(problem))
         matrix = IterationMatrix(problem.pattern, self._linear(problem.n), *scaling(problem))
-        jacobian = _Guarded(crossing.evaluator, problem.pattern.nnz)
+        jacobian = _Guarded(callbacks.evaluator, problem.pattern.nnz)
         return run.trajectory(self._carry_out(run, start, jacobian, matrix, tolerance))
 
     def solve_residual(self, F, t_span, y0, yd0, *, rtol=1e-6, atol=1e-8, jac=None, loose=None, t_eval=None):
@@ -218,11 +219,11 @@ class Bdf:
             Whatever `F` or `jac` raises, unchanged.
         """
         t0, t_end, start, atol, loose, t_eval = _checked(t_span, y0, yd0, rtol, atol, loose, t_eval)
-        n, crossing = len(atol), _Function(F)
-        run = Run(crossing, t0, t_end, start, t_eval=t_eval, max_steps=self.max_steps)
+        n, callbacks = len(atol), _Function(F)
+        run = Run(callbacks, t0, t_end, start, t_eval=t_eval, max_steps=self.max_steps)
         powers = np.where([loose, np.zeros(n, dtype=bool)], EXCLUDED, 0)
         matrix = IterationMatrix(csc_array(np.ones((n, n))), self._linear(0))
-        jacobian, tolerance = FullJacobian(crossing.residual(), n, jac), Tolerance(rtol, atol, self.newton, powers)
+        jacobian, tolerance = FullJacobian(callbacks.residual(), n, jac), Tolerance(rtol, atol, self.newton, powers)
         statistics = self._carry_out(run, start, jacobian, matrix, tolerance)
         t, y, yd = ([row[k] for row in run.rows] for k in range(3))
         return ResidualSolution(np.array(t), np.reshape(y, (-1, n)), np.reshape(yd, (-1, n)), run.status, run.message, statistics)
@@ -236,7 +237,7 @@ class Bdf:
         """Step to the end; what it has cost."""
         _compile()
         watch = Stopwatch()
-        arguments = run.crossing.residual(), run.t, *start, run.t_end, jacobian, matrix, tolerance
+        arguments = run.callbacks.residual(), run.t, *start, run.t_end, jacobian, matrix, tolerance
         options = {"max_order": self.max_order, "first_step": self.first_step, "max_step": self.max_step}
         if self.order is None:
             s = BdfStepper(*arguments, **options)
@@ -244,7 +245,7 @@ class Bdf:
             s = FixedBdfStepper(*arguments, order=self.order, size=self.fixed_step, **options)
         run.carry_out(lambda: run.pull(s))
         return Statistics(steps=run.steps, rejected_error=s.rejected_error, rejected_newton=s.rejected_newton, residuals=s.residuals,
-                          residuals_jacobian=run.crossing.calls - s.residuals, jacobians=s.jacobians, partitioned_updates=s.updates,
+                          residuals_jacobian=run.callbacks.calls - s.residuals, jacobians=s.jacobians, partitioned_updates=s.updates,
                           factorisations=matrix.factorisations, solves=matrix.solves, newton_iterations=s.iterations,
                           seconds=watch.seconds)
 
@@ -265,7 +266,7 @@ def _compile():
         s.at(s.t)
 
 
-class _Function(Crossing):
+class _Function(SolverCallbacks):
     """A residual of a user's own in the place of a problem."""
 
     def __init__(self, F):

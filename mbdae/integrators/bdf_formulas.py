@@ -8,7 +8,7 @@ does not depend on the steps before. Nothing that a step needs again is changed 
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 
 HIGHEST = 5  # formulas of order 6 are hardly stable
 DIFFERENCES = HIGHEST + 2  # rows of `phi`: orders up to the highest, and one more to judge whether the order may rise

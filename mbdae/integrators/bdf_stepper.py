@@ -7,8 +7,8 @@ Jacobian may offer cheap updates.
 
 import numpy as np
 
-from ..boundary import FATAL, SolverFailure
-from ..status import Status
+from ..driver.callbacks import FATAL, SolverFailure
+from ..results.status import Status
 from . import bdf_formulas as bdf
 
 EPS = float(np.finfo(float).eps)

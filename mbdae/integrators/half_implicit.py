@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented

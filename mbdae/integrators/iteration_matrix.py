@@ -5,7 +5,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 ORDERINGS = ("COLAMD", "MMD_AT_PLUS_A")

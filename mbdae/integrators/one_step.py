@@ -6,18 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arguments import is_finite, is_integer
 from ..charts.fault import jam_ahead
-from ..compiled import compiled
+from ..compilation.compiled import compiled
+from ..driver.arguments import is_finite, is_integer
 from ..interrupts import signals
-from ..status import Statistics, Status
-from ..steps import StepWatch, hermite_step
+from ..results.statistics import Statistics
+from ..results.status import Status
+from ..results.steps import StepWatch, hermite_step
+from ..results.trajectory import DenseOutput, Trajectory
 from ..stopwatch import Stopwatch
 from ..system import evaluate
 from ..system.assembly import AssemblyError, accelerations
 from ..system.codes import GOOD
 from ..system.coupling import new_following
-from ..trajectory import DenseOutput, Trajectory
 from .resolution import warn_of_rounding
 from .time_grid import time_grid
 
@@ -73,7 +74,7 @@ class FixedStep:
     max_iter: int
 
     formulations: ClassVar[tuple] = ()  # works on the system itself
-    one_step: ClassVar[bool] = True  # see `mbdae.method`
+    one_step: ClassVar[bool] = True  # see `mbdae.driver.method`
     stores_start: ClassVar[bool]  # whether `advance` stores states before it leaves them
 
     def __post_init__(self):
@@ -106,7 +107,7 @@ class FixedStep:
         progress : callable, optional
             `progress(t)` after each chunk of steps.
         until : callable, optional
-            The run ends after the chunk of steps in which `until(t, q, v)` has been true after a step; see `mbdae.method`.
+            The run ends after the chunk of steps in which `until(t, q, v)` has been true after a step; see `mbdae.driver.method`.
 
         Returns
         -------

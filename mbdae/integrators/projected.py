@@ -7,12 +7,13 @@ import numpy as np
 
 from ..charts.configuration import GOOD
 from ..charts.fault import near_singular, singular_ahead
-from ..status import Statistics, Status
-from ..steps import Step, StepWatch, split_state
+from ..results.statistics import Statistics
+from ..results.status import Status
+from ..results.steps import Step, StepWatch, split_state
+from ..results.trajectory import Trajectory
 from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, State, accelerations
 from ..system.system import System
-from ..trajectory import Trajectory
 from .projections.project import INITIAL, NOTHING, Projector, check, project
 
 STRETCH = 1.25  # of the step size after a step that needed no shortening
@@ -81,7 +82,7 @@ class Projected:
         return bool(getattr(self.method, "one_step", False))
 
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         if not self.one_step:
             projection = _Projection(self, problem, state)
             until = _Shown(until, projection) if isinstance(until, StepWatch) else until

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import generic
+from ..compilation.compiled import generic
 
 COMPLEX_STEP = 1e-100
 

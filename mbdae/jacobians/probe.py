@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 
 LIMIT = 0.3  # relative error of a row with which Newton's method still converges well
 STEP, FLOOR = 1e-6, 1e-3  # of the change of an unknown, relative to its size, which is at least that

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from .colouring import incidence
 from .complex_step import COMPLEX_STEP
 

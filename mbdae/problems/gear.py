@@ -1,6 +1,6 @@
 """Gear's form: GGL with the multipliers as derivatives of further states, index 1."""
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import Problem, with_diagonal

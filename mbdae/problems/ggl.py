@@ -1,6 +1,6 @@
 """Gear-Gupta-Leimkuhler: stabilised index 2, in residual and explicit form."""
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay

@@ -1,6 +1,6 @@
 """Index 2: the constraints on the velocity level."""
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import directional
 from .base import WithMultipliers
 from .pieces import equations_of_motion, finite, regularise, velocity

@@ -1,6 +1,6 @@
 """Index 3: the equations of motion as they are."""
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import WithMultipliers

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import coo_array
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import Sweep, sweep_of
 from ..jacobians.grouping import column_groups
 from ..system import kernels

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import block_diag, csc_array, eye_array
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from ..system.assembly import on_constraints

@@ -1,6 +1,6 @@
 """Overdetermined: the equations of motion with the constraints on all three levels, for solvers of the ODASSL kind."""
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import directional
 from ..system import kernels
 from .base import WithMultipliers

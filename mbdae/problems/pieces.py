@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiled import compiled, generic, window
+from ..compilation.compiled import compiled, generic, window
 from ..system import kernels, sparse
 from ..system import layout as lay
 from ..system.layout import count, header, part, table

@@ -11,7 +11,7 @@ from ..charts.configuration import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE, pr
 from ..charts.fault import ChartError, explain
 from ..charts.motion import evaluate, polish
 from ..charts.store import bases
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system.assembly import AssemblyError, accelerations, on_constraints
 from .explicit import Explicit

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..charts.fault import explain
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import dynamics, kernels, kkt
 from ..system import layout as lay

@@ -7,8 +7,9 @@ Each study returns a plain table, a list of frozen dataclass rows, and has a fun
 >>> plot_work_precision(rows).savefig("work_precision.png")
 """
 
-from .animate import animate
-from .drawing import Drawing, plot_positions
+from ..pictures.animate import animate
+from ..pictures.drawing import Drawing, plot_positions
+from ..pictures.outputs import observe, plot_outputs
 from .energy import EnergyCurve, energy_study, plot_energy
 from .errors import Errors, conserves_energy, constraint_residuals, energy_drift, errors
 from .jacobian import EndValues, JacobianFacts, JacobianRow, JacobianStudy, Motion, jacobian_facts, jacobian_study
@@ -16,7 +17,6 @@ from .jacobian_figures import plot_groups, plot_pattern, plot_timeline
 from .kinematics import ReferenceSolution, freedom, kinematic_reference
 from .matrix import Cell, Support, matrix, support, support_page
 from .order import OrderRow, fitted_orders, order_study, plot_order
-from .outputs import observe, plot_outputs
 from .reference import ReferenceFailed, reference
 from .stability import eigenvalues, largest_frequencies, natural_frequencies, plot_frequencies, stability_limit
 from .table import metadata, write_csv, write_json

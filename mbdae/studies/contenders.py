@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from ..system import evaluate as ev
 from ..system import kkt
 from ..system import layout as lay

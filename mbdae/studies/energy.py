@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..assemble import assemble
+from ..pictures.figures import GREY, look, new_figure, style
 from ..solve import solve
-from .figures import GREY, look, new_figure, style
 
 
 @dataclass(frozen=True)

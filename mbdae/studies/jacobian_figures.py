@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..jacobians.strategy import JacobianStrategy
-from .figures import COLOURS, GREY, new_figure, style
+from ..pictures.figures import COLOURS, GREY, new_figure, style
 
 DARK = "#222222"
 KNOWN, DIFFERENCED = "#9CC9E8", COLOURS[1]

@@ -8,10 +8,10 @@ import numpy as np
 from .. import library
 from ..adapters.scipy import SolveIvp
 from ..assemble import assemble
-from ..methods import FAMILIES, FORM_TITLES, MethodSpec
+from ..driver.support import FORMS, Settings
 from ..problems import FORMULATIONS
+from ..registry import FAMILIES, FORM_TITLES, MethodSpec
 from ..solve import solve
-from ..support import FORMS, Settings
 from ..system.system import System
 from .solver_notes import ASSIMULO, RADAU13
 

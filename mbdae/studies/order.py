@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..assemble import assemble
-from .figures import GREY, look, new_figure, style
+from ..pictures.figures import GREY, look, new_figure, style
 from .work_precision import Series, work_precision
 
 BLOCKS = {"q": "$q$", "v": "$v$", "lam": r"$\lambda$"}

@@ -10,7 +10,7 @@ from ..charts.motion import evaluate
 from ..charts.store import bases
 from ..integrators.structural.formula import RULES, Formula, newmark
 from ..jacobians.complex_step import COMPLEX_STEP
-from .figures import COLOURS, new_figure, style
+from ..pictures.figures import COLOURS, new_figure, style
 
 SYMMETRIC = 1e-9  # relative difference between a reduced stiffness matrix and its transpose that is rounding
 ROUNDING = 1e-14  # of eigenvalues, relative to the largest

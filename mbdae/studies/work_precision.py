@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..assemble import assemble
+from ..pictures.figures import GREY, look, new_figure, style
 from ..problems import FORMULATIONS
 from ..solve import solve
 from ..system.assembly import AssemblyError
 from .errors import constraint_residuals, energy_drift, errors
-from .figures import GREY, look, new_figure, style
 from .reference import reference
 
 REPEAT_SECONDS = 1.0  # a setting is not repeated beyond this

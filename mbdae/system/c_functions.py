@@ -13,7 +13,7 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import layout as lay
 from . import words
 from .layout import FRAME

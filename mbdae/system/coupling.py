@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import kernels, kkt
 from . import layout as lay
 from .dense import factorise, solve

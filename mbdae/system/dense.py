@@ -1,6 +1,6 @@
 """Factorisation of small dense matrices, without allocation."""
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 
 
 @compiled

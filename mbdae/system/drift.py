@@ -15,7 +15,7 @@ pseudo-inverse `G^+` in the metric of the mass matrix,
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import kernels, kkt, null_space, sparse
 from . import layout as lay
 from .layout import count, header

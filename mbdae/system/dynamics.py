@@ -19,7 +19,7 @@ import numpy as np
 from numba import carray
 from numba.core import config
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import kernels, kkt, rare
 from . import layout as lay
 from .c_functions import pointer

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import drift, dynamics, frames, kernels, kkt, null_space, sparse
 from . import layout as lay
 from .layout import BODY_T, SPRING_T, header, part, table

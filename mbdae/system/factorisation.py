@@ -10,7 +10,7 @@ take 1.5 to 2.5 times as long. Blocks of whole joints, the other way to see it [
 with a good numbering of chains and 3 to 4 times with a bad one, even if their size is known to the compiler: their loops are too short.
 """
 
-from ..compiled import compiled, generic, window
+from ..compilation.compiled import compiled, generic, window
 from .sparse import dot
 
 # a pivot below this fraction of its diagonal entry counts as zero; independent rows stay above it

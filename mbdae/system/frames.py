@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from .layout import BODY, BODY_T, GRAVITY, PLANAR, RIGID, frames, table
 from .vec3 import cross, dot, vec
 

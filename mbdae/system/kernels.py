@@ -5,7 +5,7 @@ placed state from `work`. `G` denotes the values of `Phi_q` in the fixed sparse 
 """
 
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import frames, multibody, user
 from . import layout as lay
 from .layout import header, part

@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray
 from numba.core import config
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import layout as lay
 from . import null_space, rare
 from .c_functions import pointer

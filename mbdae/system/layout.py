@@ -6,7 +6,7 @@ evaluation needs; its parts begin at the offsets that the header keeps.
 
 import numpy as np
 
-from ..compiled import compiled, matrix, records, window
+from ..compilation.compiled import compiled, matrix, records, window
 
 # kinds of systems and bodies
 MULTIBODY, USER = 0, 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import layout as lay
 from .elements import angle, cd, coincident, distance, dp1, dp2, pin, turn
 from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, count, table

@@ -10,7 +10,7 @@ then, by orthogonalisation of all rows with pivoting. The tables of the model ke
 
 import numpy as np
 
-from ..compiled import compiled, matrix
+from ..compilation.compiled import compiled, matrix
 from . import layout as lay
 from .factorisation import solve_factorised
 from .layout import DEPENDENT_T, SEGMENT_T, count, header, part, table

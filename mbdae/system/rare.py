@@ -9,7 +9,7 @@ import numpy as np
 from numba import carray, types
 from numba.core import config
 
-from ..compiled import by_address, compiled
+from ..compilation.compiled import by_address, compiled
 from . import layout as lay
 from .c_functions import pointer
 from .layout import header, part, records

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from .layout import PAIR_T, SEGMENT_T
 from .ordering import first_columns, joint_edges
 

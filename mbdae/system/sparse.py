@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiled import compiled, generic, window
+from ..compilation.compiled import compiled, generic, window
 from . import layout as lay
 from .layout import BLOCK_T, SEGMENT_T, header, table
 

@@ -1,6 +1,6 @@
 """Kernels of systems made of a user's own functions: each evaluation is one call by address (see `from_functions`)."""
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 from . import layout as lay
 from .callbacks import call_system
 from .layout import header

@@ -2,7 +2,7 @@
 
 import math
 
-from ..compiled import compiled
+from ..compilation.compiled import compiled
 
 
 @compiled

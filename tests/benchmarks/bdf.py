@@ -14,7 +14,7 @@ from mbdae import Bdf, library
 from mbdae.adapters.odes import Odes
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.boundary import Crossing
+from mbdae.driver.callbacks import SolverCallbacks
 from mbdae.studies.errors import errors
 
 SPANS = {"double-pendulum": 1.0, "slider-crank-free": 1.0, "andrews": 0.03, "car-axis": 1.0, "chain": 1.0, "pendulum-chain": 0.5}  # [s]
@@ -68,7 +68,7 @@ def overhead(cases):
     for name in ("double-pendulum", "slider-crank-free"):
         problem = mbdae.GGL(cases[name][0])
         y, yd = problem.y0, problem.yd0
-        residual, out = Crossing(problem).residual(), np.empty(problem.n)
+        residual, out = SolverCallbacks(problem).residual(), np.empty(problem.n)
         each = _microseconds(lambda f=residual, y=y, yd=yd, out=out: f(0.0, y, yd, out), 3000)
         jacobian = _microseconds(lambda p=problem, y=y, yd=yd: p.jacobian_values(0.0, y, yd, 1.0), 300)
         for label, method in {"Bdf": Bdf(), "IDA": Ida(), "DASPK": Odes("ddaspk")}.items():

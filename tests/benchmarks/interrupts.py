@@ -23,7 +23,7 @@ from dataclasses import replace
 import numpy as np
 
 import mbdae
-from mbdae.methods import FAMILIES, find
+from mbdae.registry import FAMILIES, find
 from tests.helpers import double_pendulum
 
 SECONDS = 0.25  # of an uninterrupted run

@@ -18,7 +18,7 @@ from rich.table import Table
 from scipy.linalg import null_space
 
 import mbdae
-from mbdae.methods import find
+from mbdae.registry import find
 from tests.linkages import LINKAGES, door, reference
 from tests.test_overconstrained import FIRST_ORDER, RTOL, everything, solved
 

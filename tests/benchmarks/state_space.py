@@ -9,7 +9,7 @@ from rich.table import Table
 
 import mbdae
 from mbdae import library
-from mbdae.methods import find
+from mbdae.registry import find
 from mbdae.studies import errors
 
 METHODS = ("TrapezoidalStateSpace", "TrapezoidalDescriptor", "SdirkDescriptor", "SdirkFirstOrder", "RosenbrockNystrom")

@@ -13,7 +13,7 @@ from rich.table import Table
 
 import mbdae
 from mbdae import library
-from mbdae.methods import find
+from mbdae.registry import find
 
 from .state_space import alternating, available
 

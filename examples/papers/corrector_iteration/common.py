@@ -11,7 +11,7 @@ from statistics import median
 import mbdae
 from mbdae import library
 from mbdae.cli import scripts
-from mbdae.methods import find
+from mbdae.registry import find
 from mbdae.studies import reference
 from mbdae.studies.jacobian import JacobianRow, Motion, jacobian_study, output_times
 

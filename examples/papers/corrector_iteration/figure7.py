@@ -8,7 +8,7 @@ each. Counts are those of single runs; table2.py tells how much they scatter.
 import common
 
 from mbdae.cli.scripts import output_folder
-from mbdae.studies.figures import save
+from mbdae.pictures.figures import save
 from mbdae.studies.jacobian import jacobian_study, output_times
 from mbdae.studies.jacobian_figures import excitation_curve, plot_timeline
 

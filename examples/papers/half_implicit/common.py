@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 import mbdae
 from mbdae import library
+from mbdae.pictures.figures import COLOURS, GREY
 from mbdae.studies import ReferenceSolution, kinematic_reference
-from mbdae.studies.figures import COLOURS, GREY
 
 OUTPUT = "results/papers/half_implicit"  # default of --output
 METHODS = {"HI": mbdae.HalfImplicit, "FI": mbdae.FullyImplicit}

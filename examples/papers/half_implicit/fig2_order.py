@@ -26,8 +26,8 @@ import numpy as np
 
 import mbdae
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import GREY, new_figure, save, style
 from mbdae.studies import errors
-from mbdae.studies.figures import GREY, new_figure, save, style
 
 STEPS = (1e-4, 2e-4, 4e-4, 1e-3, 2e-3, 4e-3, 1e-2, 2e-2, 4e-2)
 # block and component of the plotted quantity, its label

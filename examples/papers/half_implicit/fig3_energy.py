@@ -11,7 +11,7 @@ import common
 import numpy as np
 
 from mbdae.cli.scripts import output_folder, show
-from mbdae.studies.figures import GREY, new_figure, save, style
+from mbdae.pictures.figures import GREY, new_figure, save, style
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 import mbdae
 from mbdae.cli.scripts import output_folder, show
 from mbdae.model import rotations
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 
 DARK, FAINT = "#333333", "#C9DCEA"
 WIDTH = 0.26  # of a drawn bar; true to scale it would be 0.05 m

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import common
 
 from mbdae.cli.scripts import output_folder, show
-from mbdae.studies.figures import GREY, new_figure, save, style
+from mbdae.pictures.figures import GREY, new_figure, save, style
 
 LINKS = (1, 2, 4, 6, 8, 16, 32)
 TOLERANCES = {"HI": 1e-7, "FI": 1e-5}

@@ -17,8 +17,8 @@ import numpy as np
 
 from mbdae import library
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies import observe
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
 ENTRY = library.entry("slider-crank")
 SETTLED = 10  # steps

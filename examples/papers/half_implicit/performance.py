@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import common
 
 from mbdae.cli.scripts import show
-from mbdae.studies.figures import GREY, new_figure, save, style
+from mbdae.pictures.figures import GREY, new_figure, save, style
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 import mbdae
 from mbdae import library
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 
 OUTPUT = "results/papers/null_space"  # default of --output
 DARK = "#222222"

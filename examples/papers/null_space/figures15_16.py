@@ -12,8 +12,8 @@ import common_double as double
 import numpy as np
 
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import COLOURS, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import COLOURS, new_figure, save, style
 
 T_END, H = 10.0, 1e-3
 BARELY = (0.5000005, 0.2500006)

@@ -11,8 +11,8 @@ import common_double as double
 import numpy as np
 
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 
 T_END, EARLY = 10.0, 0.05  # s; the second one ends the start
 LEVELS = {18: ("position", "|Phi|  [m]", 3e-14), 19: ("velocity", "|Phi_q v|  [m/s]", 3e-14),

@@ -16,8 +16,8 @@ import common_double as double
 import numpy as np
 
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import COLOURS, GREY, look, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import COLOURS, GREY, look, new_figure, save, style
 from mbdae.studies.stability import allowed_steps, largest_frequencies
 
 T_END = 10.0

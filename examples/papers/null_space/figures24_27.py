@@ -16,8 +16,8 @@ import numpy as np
 
 from mbdae import library
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies import observe, write_csv
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies.stability import allowed_steps, largest_frequencies
 
 T_END = 0.05

@@ -17,8 +17,8 @@ import numpy as np
 
 from mbdae import library
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import COLOURS, new_figure, save, style
 from mbdae.studies import observe, write_csv
-from mbdae.studies.figures import COLOURS, new_figure, save, style
 
 TORQUES, PANELS = (5.0, 6.0, 7.0, 8.0, 9.0), (5.0, 6.0, 7.0, 9.0)
 STEPS = (0.05, 0.1, 0.2)

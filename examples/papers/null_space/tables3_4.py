@@ -16,8 +16,8 @@ import numpy as np
 
 import mbdae
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import GREY, look, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import GREY, look, new_figure, save, style
 
 T_END, TOL, REPEATS = 10.0, 1e-8, 9
 RULES = {"trapezoidal": mbdae.TRAPEZOIDAL, "linear acceleration": mbdae.LINEAR_ACCELERATION, "Fox-Goodwin": mbdae.FOX_GOODWIN}

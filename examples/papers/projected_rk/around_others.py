@@ -10,8 +10,8 @@ import numpy as np
 import mbdae
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import COLOURS, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import COLOURS, new_figure, save, style
 
 EXAMPLE, FLOOR, PARTS = common.PENDULUM, 1e-17, 30
 METHODS = {"HalfImplicit": mbdae.HalfImplicit(h=1e-2), "RosenbrockNystrom": mbdae.RosenbrockNystrom(), "DOP853": SolveIvp("DOP853")}

@@ -26,7 +26,7 @@ from mbdae import library
 from mbdae.library.tethered_satellites import MU
 from mbdae.model.bodies import GROUND
 from mbdae.model.joints import Rod
-from mbdae.studies.figures import COLOURS
+from mbdae.pictures.figures import COLOURS
 
 OUTPUT = "results/papers/projected_rk"  # default of --output
 METHODS = {"R-K": "", "R-K-PV": "PV", "R-K-PVAE-n": "PVAE-n", "R-K-PVAE-0": "PVAE-0"}

@@ -3,8 +3,8 @@
 import common
 import numpy as np
 
+from mbdae.pictures.figures import new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import new_figure, save, style
 
 FLOOR = 1e-19  # where zero is drawn
 TITLES = {"position": "position level", "velocity": "velocity level", "acceleration": "acceleration level", "energy": "energy"}

@@ -15,7 +15,7 @@ from matplotlib.ticker import MultipleLocator
 
 from mbdae.cli.scripts import output_folder
 from mbdae.library.tethered_satellites import MU, ORBIT
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 
 EXAMPLE, EARTH = common.SATELLITES, 6371.0  # km
 

@@ -13,8 +13,8 @@ import numpy as np
 
 import mbdae
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import look, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import look, new_figure, save, style
 
 CASES = {common.PENDULUM: 1.0, common.SPHERICAL: 0.5}  # times at which values are known
 STEPS = (0.02, 0.01, 0.005, 0.0025)

@@ -12,7 +12,7 @@ import numpy as np
 
 import mbdae
 from mbdae.cli.scripts import output_folder, show
-from mbdae.methods import find
+from mbdae.registry import find
 from mbdae.studies import write_csv
 
 EXPLICIT = ("Cvode:Adams", "SolveIvp:DOP853")

@@ -8,7 +8,7 @@ import common_motion as common
 import numpy as np
 
 from mbdae.cli.scripts import output_folder
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 
 LOOK = {"SDIRK": {"color": COLOURS[0], "marker": "o"}, "Rosenbrock, filtered": {"color": COLOURS[1], "marker": "s"}}
 PANELS = {"figure12": ("angle", "orientation of body 1", r"$\theta_1$ [rad]", lambda s: s.q[:, common.THETA]),

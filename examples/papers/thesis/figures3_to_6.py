@@ -9,7 +9,7 @@ import numpy as np
 
 import mbdae
 from mbdae.cli.scripts import output_folder
-from mbdae.studies.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies.topology import joint_graph, numberings, reduced_pattern
 
 DARK = "#222222"

@@ -3,8 +3,8 @@
 import common
 
 from mbdae.cli.scripts import output_folder, show
+from mbdae.pictures.figures import GREY, look, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.figures import GREY, look, new_figure, save, style
 from mbdae.studies.topology import chain_costs, growth
 
 LINKS = (10, 20, 50, 100, 200, 500, 1000, 2000)

@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 
 from ...charts.configuration import GOOD, NOT_FINITE
-from ...compiled import by_address, compiled
+from ...compilation.compiled import by_address, compiled
 from ...jacobians.complex_step import COMPLEX_STEP
 from ...system import kernels, null_space, sparse
 from ...system import layout as lay

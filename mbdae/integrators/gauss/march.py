@@ -4,7 +4,7 @@ import numpy as np
 
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.motion import largest
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system import layout as lay
 from ...system.layout import header

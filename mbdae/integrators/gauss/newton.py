@@ -13,7 +13,7 @@ import numpy as np
 
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.motion import largest
-from ...compiled import compiled, window
+from ...compilation.compiled import compiled, window
 from ...system import kkt
 from ...system import layout as lay
 from ...system.dense import solve

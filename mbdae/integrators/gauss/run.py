@@ -8,10 +8,11 @@ from numba.core import config
 from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.fault import near_singular, singular_ahead
 from ...interrupts import signals
-from ...status import Statistics, Status
-from ...steps import Step, StepWatch, split_state
+from ...results.statistics import Statistics
+from ...results.status import Status
+from ...results.steps import Step, StepWatch, split_state
+from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
-from ...trajectory import Trajectory
 from ..projections.project import INITIAL, NO_ENERGY, NO_VALUE, NOT_CONSERVED, PREPARE, PROJECT, Projector
 from ..time_grid import time_grid
 from .coupled import ABSENT, FORM, NEEDED, SINGULAR_MATRIX

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from ...charts.motion import largest
-from ...compiled import by_address, compiled
+from ...compilation.compiled import by_address, compiled
 from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.layout import header, part

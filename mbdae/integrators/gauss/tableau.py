@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import legendre
 
-from ...arguments import is_integer
+from ...driver.arguments import is_integer
 
 STAGES = 1, 2, 3, 4
 

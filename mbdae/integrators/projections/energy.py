@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import evaluate as ev
 from ...system import kernels, sparse
 from ...system import layout as lay

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...charts.configuration import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
 from ...charts.motion import largest
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.layout import BLOCK_T, header, part

@@ -7,8 +7,8 @@ from ...charts import motion
 from ...charts.configuration import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE
 from ...charts.fault import explain as explain_chart
 from ...charts.motion import largest
-from ...compiled import by_address, compiled
-from ...status import Status
+from ...compilation.compiled import by_address, compiled
+from ...results.status import Status
 from ...system import kernels, kkt
 from ...system import layout as lay
 from ...system.sparse import fill

@@ -8,7 +8,7 @@ import numpy as np
 from ...charts.configuration import GOOD, dot, solve_chart
 from ...charts.motion import accelerations, polish, second_rates
 from ...charts.store import bases
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import dynamics, kernels, sparse
 from ...system import layout as lay
 from ...system.dense import solve

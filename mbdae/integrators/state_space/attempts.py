@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...charts.configuration import GOOD
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system.dense import solve
 from . import increments
 from .accelerations import stage

@@ -5,18 +5,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...arguments import check_max_step, check_max_steps, check_step
 from ...charts.configuration import CHART_LOST, GOOD, NO_POSITION
 from ...charts.fault import ChartError, explain, near_singular
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
+from ...driver.arguments import check_max_step, check_max_steps, check_step
+from ...driver.support import FORMS, Settings, supported
 from ...interrupts import signals
-from ...status import Statistics, Status
-from ...steps import Step, StepWatch, split_state
+from ...results.statistics import Statistics
+from ...results.status import Status
+from ...results.steps import Step, StepWatch, split_state
+from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
-from ...support import FORMS, Settings, supported
-from ...trajectory import Trajectory
 from ..resolution import step_below_rounding, tolerances_below_rounding
 from . import march as m
 from .attempts import SDIRK_FIRST_ORDER
@@ -90,7 +91,7 @@ class Charted:
         return name if self.jacobian == "exact" else f"{name}, {self.jacobian} Jacobian"
 
     def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`."""
+        """See `mbdae.driver.method`."""
         if np.ndim(atol) or not atol > 0.0:
             raise ValueError(f"{type(self).__name__}: atol must be one positive number, as charts have coordinates of their own and what "
                              f"moves passes through zero; got {atol!r}")

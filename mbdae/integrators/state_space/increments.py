@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...charts.configuration import GOOD
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system.dense import solve
 from .step import CONVERGED, DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, forecast, judge, size
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from .attempts import SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, attempt
 from .step import CONVERGED, EVALUATIONS
 

@@ -7,7 +7,7 @@ from ...charts.configuration import GOOD, prepare
 from ...charts.derivative import by_time
 from ...charts.motion import polish, second_rates
 from ...charts.store import bases
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from .attempts import ROSENBROCK, attempt
 from .interpolation import complete
 from .step import (

@@ -9,7 +9,7 @@ place, evaluate)`, the last two the kernels of `mbdae.charts.motion`.
 import numpy as np
 
 from ...charts.configuration import NOT_FINITE
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system.dense import factorise, solve
 

@@ -6,17 +6,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...arguments import is_finite, is_integer
 from ...charts.chart import Chart
 from ...charts.condition import MAX_GROWTH
 from ...charts.fault import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
+from ...driver.arguments import is_finite, is_integer
 from ...interrupts import signals
-from ...status import Statistics, Status
-from ...steps import StepWatch, hermite_step
+from ...results.statistics import Statistics
+from ...results.status import Status
+from ...results.steps import StepWatch, hermite_step
+from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
-from ...trajectory import Trajectory
 from ..one_step import interpolated
 from ..resolution import step_below_rounding, tolerances_below_rounding, warn_of_rounding
 from . import march as m
@@ -73,7 +74,7 @@ class Structural(ABC):
 
     @property
     def one_step(self):
-        """See `mbdae.method`: auxiliary accelerations are more than a state, and `h` sets the step only if it is fixed."""
+        """See `mbdae.driver.method`: auxiliary accelerations are more than a state, and `h` sets the step only if it is fixed."""
         return not self.adaptive and self.formula.alpha_m == 0.0 == self.formula.alpha_f
 
     @property
@@ -92,7 +93,7 @@ class Structural(ABC):
         return "tangent"
 
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.method`; tolerances have a meaning with `adaptive` only."""
+        """See `mbdae.driver.method`; tolerances have a meaning with `adaptive` only."""
         if self.adaptive and (rtol is None or np.ndim(atol) or not (atol or 0.0) > 0.0):
             raise ValueError(f"{type(self).__name__}: with adaptive=True atol must be one positive number, got {atol!r}")
         if self.kind == POSITION:

@@ -9,7 +9,7 @@ where `x^` is what they give for `x` itself: `x1` is the solution of `G x = b` t
 whatever the basis. The envelope of `G G^T` is that of the reduced matrix, so it costs as little.
 """
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import kkt, sparse
 
 

@@ -15,7 +15,7 @@ from ...charts.condition import condition
 from ...charts.configuration import CHART_LOST, GOOD, NOT_FINITE, combine, dot, particular, prepare
 from ...charts.motion import largest
 from ...charts.store import bases
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import layout as lay
 from ...system import sparse
 from ...system.dense import factorise, solve

@@ -6,7 +6,7 @@ of another size makes it one order less. What is put right here depends on no st
 """
 
 from ...charts.motion import accelerations
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import kernels, kkt
 from ...system import layout as lay
 from ...system.layout import header, part

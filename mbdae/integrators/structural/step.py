@@ -28,7 +28,7 @@ import numpy as np
 
 from ...charts.configuration import GOOD, NOT_FINITE, RANK_LOST
 from ...charts.motion import largest
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.coupling import Following, corrections, new_following, next_step

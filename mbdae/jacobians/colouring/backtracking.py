@@ -8,7 +8,7 @@ below 2^62; that two of the states that one search can visit agree by accident i
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 
 FOUND, NONE, GAVE_UP = 1, 0, -1
 HALF, WORD = (1 << 31) - 1, (1 << 62) - 1

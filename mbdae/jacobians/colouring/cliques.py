@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from .incidence import neighbours
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from .incidence import neighbours
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 
 
 class Incidence(NamedTuple):

@@ -5,7 +5,7 @@ Lists are linked both ways: the `head` of each, and what comes `after` and `befo
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 
 
 @compiled

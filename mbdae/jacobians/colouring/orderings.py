@@ -6,7 +6,7 @@ Coleman, Moré: SIAM J. Numer. Anal. 20 (1983) 187-209; Coleman, Garbow, Moré: 
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from .incidence import neighbours
 from .lists import empty_lists, insert, remove
 

@@ -5,7 +5,7 @@ A row keeps the groups that have an entry in it as bits, so one pass over the co
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 
 BITS = 62  # used of a word: with its successor a full word is still a positive number
 

@@ -5,7 +5,7 @@ After Hertz, de Werra: Computing 39 (1987) 345-351.
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 
 HOLD = 10  # steps for which a column may not return, besides 0.6 for each column that meets another
 

@@ -1,7 +1,7 @@
 """Relative angle of planar bodies: `angle_j - angle_i - f(t) = 0`. The row of Phi_q is constant."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..layout import FIXED
 from .common import first, second, value
 

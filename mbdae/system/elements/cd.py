@@ -1,7 +1,7 @@
 """One global component of a distance vector: `c . d - f(t) = 0`; the direction `c` is kept in `a_i`."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put, second, value

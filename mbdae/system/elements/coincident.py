@@ -1,7 +1,7 @@
 """Two points coincide: `d = r_j + A_j s_j - r_i - A_i s_i = 0`, three rows."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import point, spin2
 from ..vec3 import cross, sub
 from .common import put

@@ -2,7 +2,7 @@
 
 import math
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..callbacks import call_motion
 from ..frames import point
 from ..layout import FIXED, PARTICLE, PLANAR

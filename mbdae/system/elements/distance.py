@@ -1,7 +1,7 @@
 """Squared distance of two points: `d . d - f(t) = 0`."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import point_velocity, spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put, second, value

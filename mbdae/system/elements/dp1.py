@@ -1,7 +1,7 @@
 """Two directions: `u_i . u_j - f(t) = 0` with `u = A a`."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import rotate, spin, spin2, unrotate
 from ..vec3 import cross, dot
 from .common import first, put, second, value

@@ -1,7 +1,7 @@
 """A direction and a distance vector: `u_i . d - f(t) = 0` with `u_i = A_i a_i`."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import point_velocity, rotate, spin, spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put, second, value

@@ -1,7 +1,7 @@
 """Two points coincide in the plane: `d_x = d_y = 0` with `d = r_j + A_j s_j - r_i - A_i s_i`, two rows."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from .common import put
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import omega, rotate, spin, spin2, unrotate
 from ..vec3 import add, cross, dot, scale, sub
 from .common import first, put, second, value

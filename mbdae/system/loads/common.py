@@ -1,7 +1,7 @@
 """Adding a force and a torque to the generalised forces of a body."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import unrotate
 from ..layout import PARTICLE, PLANAR
 from ..vec3 import add, cross

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import omega, point, point_velocity, rotate, unrotate
 from ..vec3 import absolute, dot, scale, sub, tanh
 from .common import force_at, wrench

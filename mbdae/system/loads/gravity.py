@@ -1,7 +1,7 @@
 """Gravity and the gyroscopic torque `-omega x J omega`: everything a free rigid body feels."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..frames import omega
 from ..layout import RIGID
 from ..vec3 import cross, dot, scale, vec

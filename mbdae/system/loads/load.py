@@ -1,7 +1,7 @@
 """Prescribed forces and torques as functions of time, in global or body-fixed components."""
 
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..elements.common import value
 from ..frames import rotate, unrotate
 from .common import force_at, wrench

@@ -2,7 +2,7 @@
 
 import math
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..callbacks import law
 from ..frames import omega, rotate, unrotate
 from ..vec3 import angle, cross, dot, scale, sub

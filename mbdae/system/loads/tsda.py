@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..callbacks import law
 from ..elements.common import distance
 from ..frames import point_velocity

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compilation.compiled import compiled
 from ..callbacks import call_force
 from ..layout import FRAME
 from .common import wrench

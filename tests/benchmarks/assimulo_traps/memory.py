@@ -14,7 +14,7 @@ from .exceptions import stopping
 # --- arrays, memory, nested runs ---------------------------------------------------------------------------------------------------------
 
 
-@trap("the array y in the right-hand side, kept by the user", "what is kept is copied (mbdae/boundary.py)", ALL)
+@trap("the array y in the right-hand side, kept by the user", "what is kept is copied (mbdae/driver/callbacks.py)", ALL)
 def reused_buffer(name):
     kept, copies = [], []
 

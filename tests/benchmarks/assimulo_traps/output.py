@@ -118,12 +118,12 @@ def beyond_the_end(name):
 # --- times -------------------------------------------------------------------------------------------------------------------------------
 
 
-@trap("output at ten times backward in time (backward = True)", "the adapter turns the clock (mbdae/boundary.py: Crossing)", ALL)
+@trap("output at ten times backward in time (backward = True)", "the adapter turns the clock (mbdae/driver/callbacks.py)", ALL)
 def backward_output(name):
     return _backward(name, 10)
 
 
-@trap("steps backward in time (backward = True)", "the adapter turns the clock (mbdae/boundary.py: Crossing)", ALL)
+@trap("steps backward in time (backward = True)", "the adapter turns the clock (mbdae/driver/callbacks.py)", ALL)
 def backward_steps(name):
     return _backward(name, 0)
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from ..adapters.scipy import SolveIvp
 from ..library import system as library_system
+from ..pictures.drawing import geometry_of, plot_positions, project
+from ..pictures.figures import style
+from ..pictures.viewpoint import followed
 from ..solve import solve
-from .drawing import geometry_of, plot_positions, project
-from .figures import style
-from .viewpoint import followed
 
 RTOL, ATOL = 1e-5, 1e-7
 POINTS = 241

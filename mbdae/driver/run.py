@@ -4,13 +4,13 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from .boundary import SolverFailure
-from .charts.fault import ChartError
-from .interrupts import signals
-from .status import Status
-from .steps import Step, StepWatch
-from .system.assembly import AssemblyError
-from .trajectory import Trajectory
+from ..charts.fault import ChartError
+from ..interrupts import signals
+from ..results.status import Status
+from ..results.steps import Step, StepWatch
+from ..results.trajectory import Trajectory
+from ..system.assembly import AssemblyError
+from .callbacks import SolverFailure
 
 ROUNDING = 1e-15  # within which a solver has met the end, relative to the times of the run: GLIMDA stops three units before it
 STALLED = 1000  # steps in a row that move time by rounding only
@@ -25,11 +25,11 @@ class Run:
 
     Parameters
     ----------
-    crossing : Crossing
+    callbacks : SolverCallbacks
     t0, t_end : float
     start : (y, yd)
     t_eval, every, progress, until
-        As for `integrate`, see `mbdae.method`.
+        As for `integrate`, see `mbdae.driver.method`.
     max_steps : int
 
     Attributes
@@ -41,8 +41,8 @@ class Run:
     message : str
     """
 
-    def __init__(self, crossing, t0, t_end, start, *, t_eval=None, every=1, progress=None, until=None, max_steps=1_000_000):
-        self.crossing, self.problem, self.t_end, self.max_steps = crossing, crossing.problem, t_end, max_steps
+    def __init__(self, callbacks, t0, t_end, start, *, t_eval=None, every=1, progress=None, until=None, max_steps=1_000_000):
+        self.callbacks, self.problem, self.t_end, self.max_steps = callbacks, callbacks.problem, t_end, max_steps
         self.forward, self._rounding = 1.0 if t_end > t0 else -1.0, ROUNDING * max(abs(t0), abs(t_end))
         self.t, self.steps, self._stalled = t0, 0, 0
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
@@ -69,7 +69,7 @@ class Run:
         ------
         SolverFailure, Finished
         """
-        self.crossing.raise_kept()
+        self.callbacks.raise_kept()
         signals.check()
         if abs(t - self.t_end) <= self._rounding:
             t = self.t_end
@@ -121,7 +121,7 @@ class Run:
         except Finished as done:
             self.message = str(done)
         except SolverFailure as met:
-            self._fail(self.crossing.explain(met))
+            self._fail(self.callbacks.explain(met))
         except ChartError as error:
             self._fail(error)
 
@@ -133,9 +133,9 @@ class Run:
         try:
             integrate()
         except Exception:
-            self.crossing.raise_kept()  # what the solver raises then is only its echo
+            self.callbacks.raise_kept()  # what the solver raises then is only its echo
             raise
-        self.crossing.raise_kept()
+        self.callbacks.raise_kept()
 
     def pull(self, stepper):
         """Steps by `stepper.step() -> t, y, yd` until the end; `stepper.at(t) -> y, yd` interpolates within the last one."""
@@ -172,7 +172,7 @@ class Run:
         t = np.array([row[0] for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
-        return Trajectory(t, *columns, self.crossing.complete(statistics), self.status, self.message)
+        return Trajectory(t, *columns, self.callbacks.complete(statistics), self.status, self.message)
 
 
 def _too_far(t, error):

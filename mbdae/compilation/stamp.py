@@ -5,7 +5,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 
 _IMPORT = re.compile(r"^from[ ]+(?P<dots>\.*)(?P<module>[\w.]*)[ ]+import[ ]+(?:\((?P<many>[^)]*)\)|(?P<one>.*))$", re.MULTILINE)
 _NAME = re.compile(r"(\w+)(?:[ ]+as[ ]+\w+)?")
@@ -15,7 +15,7 @@ _COMPILES = re.compile(r"^(?:from (?:numba|\S*\bcompiled)\b|import numba)", re.M
 @cache
 def stamp(path):
     """A stamp of the files whose code or constants may be part of a function compiled in `path`, and their number."""
-    files = sorted(sources(Path(path)) | {HERE / "compiled.py"})
+    files = sorted(sources(Path(path)) | {HERE / "compilation" / "compiled.py"})
     return sha256(b"".join(f.read_bytes() for f in files)).hexdigest(), len(files)
 
 

@@ -1,16 +1,16 @@
-"""The boundary to foreign solvers: what they call crosses it counted, guarded against values that are not finite, on their own clock.
+"""Callbacks handed to an external solver: counted, guarded against values that are not finite, on the clock of the solver.
 
-A solver never sees a negative direction or a start other than zero if its package has trouble with them: with `direction = -1` it
+A solver never gets a negative direction or a start other than zero if its package has trouble with them: with `direction = -1` it
 integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
 """
 
 import numpy as np
 
-from .compiled import compiled
-from .interrupts import signals
-from .jacobians.differences import NotFinite
-from .jacobians.strategy import as_strategy
-from .status import Status
+from ..compilation.compiled import compiled
+from ..interrupts import signals
+from ..jacobians.differences import NotFinite
+from ..jacobians.strategy import as_strategy
+from ..results.status import Status
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
 TOLERATED_AT_A_GAP = 100  # while none was finite at later times: the solver creeps up to where the equations end
@@ -27,15 +27,15 @@ def _all_finite(x):
 
 
 class SolverFailure(Exception):
-    """A foreign solver cannot go on."""
+    """An external solver has failed."""
 
     def __init__(self, status, reason):
         super().__init__(reason)
         self.status, self.reason = status, reason
 
 
-class Crossing:
-    """A problem as one solver sees it.
+class SolverCallbacks:
+    """The functions of a problem as one solver calls them.
 
     A Newton iterate may leave the domain of the equations; the solver should then shorten its step and try again. Some solvers would
     loop without end on NaN, so they see huge values and a flag instead, and after too many bad evaluations the run ends.

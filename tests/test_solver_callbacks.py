@@ -11,11 +11,11 @@ import mbdae.adapters.sundae
 import mbdae.library
 from mbdae import State, Status
 from mbdae.adapters import storage
-from mbdae.boundary import FATAL, GOOD, HUGE, RECOVERABLE, TOLERATED, TOLERATED_IN_A_ROW, Crossing, SolverFailure
-from mbdae.events import Watch
-from mbdae.run import STALLED, Finished, Run
-from mbdae.steps import Step
-from mbdae.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported, tightened
+from mbdae.driver.callbacks import FATAL, GOOD, HUGE, RECOVERABLE, TOLERATED, TOLERATED_IN_A_ROW, SolverCallbacks, SolverFailure
+from mbdae.driver.run import STALLED, Finished, Run
+from mbdae.driver.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported, tightened
+from mbdae.results.events import Watch
+from mbdae.results.steps import Step
 
 from .helpers import double_pendulum, relative
 
@@ -46,32 +46,32 @@ def with_law(law):
 @pytest.mark.parametrize(("t0", "direction"), [(0.0, 1), (0.7, 1), (-2.0, 1), (0.7, -1), (0.0, -1)])
 def test_the_solver_sees_its_own_clock(problem, rng, t0, direction):
     y, yd, c, s = rng.normal(size=problem.n), rng.normal(size=problem.n), 3.0, 0.4
-    crossing = Crossing(problem, t0=t0, direction=direction)
+    callbacks = SolverCallbacks(problem, t0=t0, direction=direction)
     out = np.empty(problem.n)
-    assert crossing.residual()(s, y, yd, out) == GOOD
+    assert callbacks.residual()(s, y, yd, out) == GOOD
     assert relative(out, problem.residual(t0 + direction * s, y, direction * yd)) < 1e-14
     J = np.empty((problem.n, problem.n))
-    assert crossing.jacobian(storage.dense(problem))(s, y, yd, c, J) == GOOD
+    assert callbacks.jacobian(storage.dense(problem))(s, y, yd, c, J) == GOOD
     step = 1e-6
     difference = np.empty_like(J)
     for k, d in enumerate(np.eye(problem.n)):
         ends = [np.empty(problem.n) for _ in range(2)]
         for sign, end in zip((1, -1), ends):
-            crossing.residual()(s, y + sign * step * d, yd + sign * step * c * d, end)
+            callbacks.residual()(s, y + sign * step * d, yd + sign * step * c * d, end)
         difference[:, k] = (ends[0] - ends[1]) / (2 * step)
     assert relative(J, difference) < 1e-7
-    assert crossing.clock(crossing.time(s)) == pytest.approx(s)
-    assert (crossing.calls, crossing.jacobians) == (1 + 2 * problem.n, 1)
+    assert callbacks.clock(callbacks.time(s)) == pytest.approx(s)
+    assert (callbacks.calls, callbacks.jacobians) == (1 + 2 * problem.n, 1)
 
 
 @pytest.mark.parametrize("direction", [1, -1])
 def test_an_explicit_problem_on_its_own_clock(system, rng, direction):
     p = mbdae.UnderlyingODE(system)
     y, _ = p.pack(mbdae.assemble(system))
-    crossing, out = Crossing(p, t0=0.5, direction=direction), np.empty(p.n)
-    assert crossing.rhs()(0.1, y, out) == GOOD
+    callbacks, out = SolverCallbacks(p, t0=0.5, direction=direction), np.empty(p.n)
+    assert callbacks.rhs()(0.1, y, out) == GOOD
     np.testing.assert_allclose(out, direction * p.rhs(0.5 + direction * 0.1, y), rtol=1e-14)
-    np.testing.assert_allclose(crossing.rhs_jacobian()(0.1, y), direction * p.rhs_jacobian(0.5 + direction * 0.1, y), rtol=1e-14)
+    np.testing.assert_allclose(callbacks.rhs_jacobian()(0.1, y), direction * p.rhs_jacobian(0.5 + direction * 0.1, y), rtol=1e-14)
 
 
 # --- failures ------------------------------------------------------------------------------------------------------------
@@ -91,15 +91,15 @@ def test_exceptions_go_through_or_are_kept(start):
     y, yd = p.pack(mbdae.assemble(p.system))
     law[0], out = raising, np.empty(p.n)
     with pytest.raises(Oops, match="from the user"):
-        Crossing(p).residual()(0.0, y, yd, out)
-    crossing = Crossing(p, keeps=True)
-    residual = crossing.residual()
+        SolverCallbacks(p).residual()(0.0, y, yd, out)
+    callbacks = SolverCallbacks(p, keeps=True)
+    residual = callbacks.residual()
     assert residual(0.0, y, yd, out) == FATAL
     law[0] = lambda length, rate, t: 0.0
     assert residual(0.0, y, yd, out) == FATAL  # whatever the solver tries afterwards
-    assert crossing.calls == 1
+    assert callbacks.calls == 1
     with pytest.raises(Oops, match="from the user"):
-        crossing.raise_kept()
+        callbacks.raise_kept()
     assert residual(0.0, y, yd, out) == GOOD
 
 
@@ -112,31 +112,31 @@ def test_interrupts_are_kept_too():
         raise KeyboardInterrupt
 
     law[0] = interrupted
-    crossing = Crossing(p, keeps=True)
-    assert crossing.rhs()(0.0, y, np.empty(p.n)) == FATAL
-    assert not crossing.rhs_jacobian()(0.0, y).any()
+    callbacks = SolverCallbacks(p, keeps=True)
+    assert callbacks.rhs()(0.0, y, np.empty(p.n)) == FATAL
+    assert not callbacks.rhs_jacobian()(0.0, y).any()
     with pytest.raises(KeyboardInterrupt):
-        crossing.raise_kept()
+        callbacks.raise_kept()
 
 
 def test_other_callbacks_are_guarded(problem):
-    crossing = Crossing(problem, keeps=True)
+    callbacks = SolverCallbacks(problem, keeps=True)
 
     def call(x):
         if x < 0:
             raise Oops
         return x
 
-    guarded = crossing.guarded(call, otherwise=-7)
+    guarded = callbacks.guarded(call, otherwise=-7)
     assert [guarded(1), guarded(-1), guarded(1)] == [1, -7, -7]
     with pytest.raises(Oops):
-        crossing.raise_kept()
+        callbacks.raise_kept()
 
 
 def test_values_that_are_not_finite_become_huge_and_end_the_run_in_the_end(problem, start):
     y, yd = start
-    crossing, out = Crossing(problem), np.empty(problem.n)
-    residual = crossing.residual()
+    callbacks, out = SolverCallbacks(problem), np.empty(problem.n)
+    residual = callbacks.residual()
     bad = y.copy()
     bad[0] = np.nan
     for _ in range(TOLERATED // TOLERATED_IN_A_ROW - 1):
@@ -147,9 +147,9 @@ def test_values_that_are_not_finite_become_huge_and_end_the_run_in_the_end(probl
     with pytest.raises(SolverFailure, match=r"not finite near t = 0\.25"):
         for _ in range(TOLERATED_IN_A_ROW + 1):
             residual(0.25, bad, yd, out)
-    assert crossing.explain(SolverFailure(Status.STEP_TOO_SMALL, "small")).status == Status.NOT_FINITE
+    assert callbacks.explain(SolverFailure(Status.STEP_TOO_SMALL, "small")).status == Status.NOT_FINITE
     residual(0.0, y, yd, out)
-    assert crossing.explain(SolverFailure(Status.STEP_TOO_SMALL, "small")).status == Status.STEP_TOO_SMALL
+    assert callbacks.explain(SolverFailure(Status.STEP_TOO_SMALL, "small")).status == Status.STEP_TOO_SMALL
 
 
 def test_a_jacobian_that_is_not_finite_ends_the_run(problem, start):
@@ -157,7 +157,7 @@ def test_a_jacobian_that_is_not_finite_ends_the_run(problem, start):
     bad = y.copy()
     bad[0] = np.nan
     with pytest.raises(SolverFailure, match=r"the Jacobian is not finite near t = 0\.5"):
-        Crossing(problem).jacobian(storage.dense(problem))(0.5, bad, yd, 1.0, np.empty((problem.n, problem.n)))
+        SolverCallbacks(problem).jacobian(storage.dense(problem))(0.5, bad, yd, 1.0, np.empty((problem.n, problem.n)))
 
 
 # --- storage -------------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_tightened_tolerances(system):
 
 
 def run_of(problem, start, t_end=1.0, **options):
-    return Run(Crossing(problem), 0.0, t_end, start, **options)
+    return Run(SolverCallbacks(problem), 0.0, t_end, start, **options)
 
 
 def line(t):
@@ -277,11 +277,11 @@ def test_a_run_that_stalls_or_stops_early_is_a_failure(problem, start):
 
 
 def test_the_users_exception_wins_over_its_echo_in_the_solver(problem, start):
-    crossing = Crossing(problem, keeps=True)
-    run = Run(crossing, 0.0, 1.0, start)
+    callbacks = SolverCallbacks(problem, keeps=True)
+    run = Run(callbacks, 0.0, 1.0, start)
 
     def integrate():
-        crossing.error = Oops("the cause")
+        callbacks.error = Oops("the cause")
         raise RuntimeError("the solver gave up")
 
     with pytest.raises(Oops, match="the cause"):

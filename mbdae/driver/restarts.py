@@ -4,11 +4,12 @@ from dataclasses import fields
 
 import numpy as np
 
-from .boundary import SolverFailure
-from .charts.fault import ChartError, near_singular
-from .status import Statistics, Status
-from .steps import StepWatch
-from .trajectory import Trajectory
+from ..charts.fault import ChartError, near_singular
+from ..results.statistics import Statistics
+from ..results.status import Status
+from ..results.steps import StepWatch
+from ..results.trajectory import Trajectory
+from .callbacks import SolverFailure
 
 COLUMNS = ("t", "q", "v", "a", "lam")
 REST = 1e-9  # share of the time span for which no solver is started anew: some refuse, and the old chart still reaches as far
@@ -58,7 +59,7 @@ class _Watch(StepWatch):
 
 
 def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, until, **options):
-    """`method.integrate`, as often as charts are needed; see `mbdae.method`."""
+    """`method.integrate`, as often as charts are needed; see `mbdae.driver.method`."""
     watch, pieces, wanted, start = _Watch(problem, until, state.t, t_end, getattr(method, "max_steps", None)), [], t_eval, state
     while True:
         watch.left, begun = None, watch.steps

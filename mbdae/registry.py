@@ -8,7 +8,7 @@ solvers are imported when they are asked for.
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from .arguments import is_finite
+from .driver.arguments import is_finite
 from .integrators.structural.formula import RULES
 from .problems import ALIASES, FORMULATIONS
 from .spelling import closest, guess

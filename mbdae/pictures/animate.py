@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..trajectory import DenseOutput
+from ..results.trajectory import DenseOutput
 from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, scene, size_of_figure
 from .figures import GREY, new_figure, style
 from .viewpoint import followed, prefix

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..driver.support import Settings
 from ..integrators.structural.base import Structural
-from ..methods import FAMILIES, MethodSpec
 from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
 from ..model.joints import _Joint, _PlanarJoint
 from ..problems import FORMULATIONS
-from ..support import Settings
+from ..registry import FAMILIES, MethodSpec
 from ..system.callbacks import interpreted
 from ..system.system import System
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from .status import Status
-from .system import evaluate as ev
-from .system.assembly import AssemblyError, positions
-from .system.system import System
+from ..system import evaluate as ev
+from ..system.assembly import AssemblyError, positions
+from ..system.system import System
 from .trajectory import Trajectory
 
 INDEPENDENT = 1e-4  # `|Phi_q^T N|` relative to the longest row of `Phi_q`, from which on equations are not redundant any more

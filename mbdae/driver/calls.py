@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 
-from .model.mechanism import Mechanism
-from .problems.base import Problem
-from .system.system import System
+from ..model.mechanism import Mechanism
+from ..problems.base import Problem
+from ..system.system import System
 
 EPSILON = float(np.finfo(float).eps)
-REMEDIES = {"target": "mbdae.library.mechanism({!r}) makes a mechanism", "method": "mbdae.methods.find({!r}).make() makes a method"}
+REMEDIES = {"target": "mbdae.library.mechanism({!r}) makes a mechanism", "method": "mbdae.registry.find({!r}).make() makes a method"}
 
 
 def check_order(target: object, method: object, t_span: object) -> None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from .status import Statistics, Status
+from .statistics import Statistics
+from .status import Status
 
 
 @dataclass

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from .rank import minimal_norm
+from .minimum_norm import minimal_norm
 
 DEGREE = 8  # of the polynomials that take the place of an interpolant: solvers in use have at most that
 
@@ -67,7 +67,7 @@ class Piece:
 
 
 class StepWatch(ABC):
-    """A form of `until` that is told every step: `after(step) -> bool`, true to end the run; see `mbdae.method`."""
+    """A form of `until` that is told every step: `after(step) -> bool`, true to end the run; see `mbdae.driver.method`."""
 
     @abstractmethod
     def after(self, step: Step) -> bool:
@@ -75,7 +75,7 @@ class StepWatch(ABC):
 
     def __call__(self, t, q, v):
         """What methods call that have no steps to show."""
-        raise TypeError(f"{type(self).__name__} needs steps, see mbdae.method: the method must call until.after(step)")
+        raise TypeError(f"{type(self).__name__} needs steps, see mbdae.driver.method: the method must call until.after(step)")
 
 
 class StepwiseOutput:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .steps import Piece, StepWatch, hermite_step
-from .system.assembly import accelerations
+from ..system.assembly import accelerations
 
 NEVER = 0  # occurrences after which an event ends the run that does not
 

@@ -1,0 +1,1 @@
+"""The decorator of compiled code, and the stamps of its sources."""

@@ -1,0 +1,1 @@
+"""What runs a method: its contract, the callbacks of external solvers, restarts."""

@@ -1,0 +1,1 @@
+"""The pages and data sheets of mechanisms and methods."""

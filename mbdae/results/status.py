@@ -1,0 +1,17 @@
+"""How a run ended."""
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """Outcome of a run; `0` is success, as in `scipy.integrate.solve_ivp`."""
+
+    SUCCESS = 0
+    NEWTON_FAILED = -1
+    NOT_FINITE = -2
+    STEP_TOO_SMALL = -3
+    TOO_MANY_STEPS = -4
+    SOLVER_FAILED = -5
+    SINGULAR = -6
+    CHART_LOST = -7
+    PROJECTION_FAILED = -8
