@@ -18,9 +18,8 @@ from .helpers import T0, all_elements
 
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
-LAYERS = ("stamp", "compiled", "compiling", "interrupts", "status", "stopwatch", "arguments", "spelling", "model", "io", "system",
-          "symbolic", "trajectory", "rank", "steps", "events", "jacobians", "charts", "problems", "method", "support", "boundary", "run",
-          "restarts", "integrators", "adapters", "solution", "calls", "solve", "", "library", "methods", "studies", "cli")
+LAYERS = ("compilation", "interrupts", "stopwatch", "spelling", "model", "io", "system", "symbolic", "results", "jacobians", "charts",
+          "problems", "driver", "integrators", "adapters", "solve", "", "library", "registry", "pictures", "studies", "pages", "cli")
 
 
 def packages_on_disk():
