@@ -5,10 +5,10 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from linear_solvers.topology import interleaved
 
 import mbdae
 from mbdae import library
-from mbdae.studies.topology import interleaved
 from mbdae.system import layout as lay
 from mbdae.system.gibbs_king import gibbs_king
 from mbdae.system.layout import SEGMENT_T

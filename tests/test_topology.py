@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from linear_solvers.topology import ChainCost, chain_costs, growth, interleaved, joint_graph, numberings, reduced_pattern, solver_times
 
 import mbdae
 from mbdae import library
-from mbdae.studies.topology import ChainCost, chain_costs, growth, interleaved, joint_graph, numberings, reduced_pattern, solver_times
 
 from .helpers import assert_picture, double_pendulum, scripts_in
 from .test_kkt import four_bar

@@ -6,10 +6,10 @@ for general sparse matrices is MA28; that of SciPy is SuperLU.
 """
 
 import _one_thread  # noqa: F401
+from linear_solvers.topology import interleaved, numberings
 
 import mbdae
 from mbdae import library
-from mbdae.studies.topology import interleaved, numberings
 
 OUTPUT = "results/papers/thesis"  # default of --output
 LINKS = 50

@@ -6,11 +6,11 @@ cheaper by eq. (3.126). The bad one of the chain is that of the thesis; that of 
 
 import common
 import numpy as np
+from linear_solvers.topology import joint_graph, numberings, reduced_pattern
 
 import mbdae
 from mbdae.cli.scripts import output_folder
 from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
-from mbdae.studies.topology import joint_graph, numberings, reduced_pattern
 
 DARK = "#222222"
 # where the joints of the seven-body mechanism are drawn, and where their names, in points from there

@@ -1,11 +1,11 @@
 """Chains of 10 to 2000 links: what accelerations and multipliers cost, and that the cost grows with the number of links and no faster."""
 
 import common
+from linear_solvers.topology import chain_costs, growth
 
 from mbdae.cli.scripts import output_folder, show
 from mbdae.pictures.figures import GREY, look, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.topology import chain_costs, growth
 
 LINKS = (10, 20, 50, 100, 200, 500, 1000, 2000)
 JOINTS = ("planar", "spherical", "revolute")

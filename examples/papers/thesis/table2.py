@@ -2,15 +2,15 @@
 
 The thesis solves the augmented system with MA28 (ExpA1) or applies its algorithm 3 (ExpA2), which is six and nine times faster. Here
 ours is algorithm 3, and the augmented system is solved by SuperLU, by dense LU and by a dense symmetric indefinite factorisation. What
-is timed is told by `mbdae.studies.topology.solver_times`.
+is timed is described in `linear_solvers.topology.solver_times`.
 """
 
 import common
+from linear_solvers.topology import solver_times
 
 import mbdae
 from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
-from mbdae.studies.topology import solver_times
 
 
 def run(name, links=common.LINKS, repeats=9, seconds=0.02):

@@ -6,11 +6,11 @@ are added, as they are the fastest that LAPACK has for such matrices.
 """
 
 import common
+from linear_solvers.topology import numberings, solver_times
 
 import mbdae
 from mbdae.cli.scripts import output_folder, show
 from mbdae.studies import write_csv
-from mbdae.studies.topology import numberings, solver_times
 
 
 def run(name, links=common.LINKS, repeats=9, seconds=0.02):

@@ -11,12 +11,12 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
-from ..compilation.compiled import compiled
-from ..system import evaluate as ev
-from ..system import kkt
-from ..system import layout as lay
-from ..system.factorisation import factorise
-from ..system.layout import PAIR_T, part, table
+from mbdae.compilation.compiled import compiled
+from mbdae.system import evaluate as ev
+from mbdae.system import kkt
+from mbdae.system import layout as lay
+from mbdae.system.factorisation import factorise
+from mbdae.system.layout import PAIR_T, part, table
 
 ORDERINGS = ("COLAMD", "MMD_AT_PLUS_A", "MMD_ATA", "NATURAL")  # of SuperLU
 

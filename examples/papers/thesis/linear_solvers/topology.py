@@ -6,13 +6,14 @@ from statistics import median
 
 import numpy as np
 
-from .. import library
-from ..system import layout as lay
-from ..system.build import joint_of_rows
-from ..system.layout import SEGMENT_T
-from ..system.ordering import candidates, cheapest, factorisation_work, joint_edges, widths
-from ..system.reduced import meetings
-from ..system.system import System
+from mbdae import library
+from mbdae.system import layout as lay
+from mbdae.system.build import joint_of_rows
+from mbdae.system.layout import SEGMENT_T
+from mbdae.system.ordering import candidates, cheapest, factorisation_work, joint_edges, widths
+from mbdae.system.reduced import meetings
+from mbdae.system.system import System
+
 from . import lapack
 from .contenders import Prepared, duration, fastest_superlu, lu_from_python, ours, ours_reduced, superlu
 

@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 from numba.extending import get_cython_function_address
 
-from ..compilation.compiled import compiled
+from mbdae.compilation.compiled import compiled
+
 from .contenders import Prepared
 
 _ONE = np.ones(1, dtype=np.int32)
