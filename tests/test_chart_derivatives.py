@@ -6,11 +6,11 @@ import pytest
 import mbdae
 from mbdae import library
 from mbdae.charts.chart import Chart
-from mbdae.charts.configuration import GOOD
 from mbdae.charts.derivative import INCREMENT, by_complex_step, by_time, linearise
 from mbdae.charts.motion import evaluate
 from mbdae.charts.store import new_store
 from mbdae.jacobians.complex_step import COMPLEX_STEP
+from mbdae.system.codes import GOOD
 
 from .chart_cases import CASES, PARAMETRISATIONS, ROUGH, beside, centred, fourth_order, values_at
 from .helpers import GROUND, relative

@@ -8,9 +8,10 @@ from mbdae import Status, library
 from mbdae.charts import choice
 from mbdae.charts.chart import Chart
 from mbdae.charts.condition import MAX_GROWTH, condition
-from mbdae.charts.configuration import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE, RANK_LOST, prepare
+from mbdae.charts.configuration import prepare
 from mbdae.charts.fault import ChartError
 from mbdae.system.assembly import accelerations
+from mbdae.system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
 
 from .chart_cases import (
     CASES,

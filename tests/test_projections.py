@@ -8,8 +8,8 @@ from scipy.linalg import null_space
 
 import mbdae
 from mbdae import Status, library
-from mbdae.charts.configuration import GOOD, NO_POSITION
 from mbdae.integrators.projections.project import NO_ENERGY, Projector, project
+from mbdae.system.codes import GOOD, NO_POSITION
 
 from .helpers import GROUND
 

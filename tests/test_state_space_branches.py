@@ -9,8 +9,9 @@ from mbdae.adapters.assimulo import Assimulo
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode
 from mbdae.charts.chart import Chart
-from mbdae.charts.configuration import GOOD, NO_POSITION, prepare
+from mbdae.charts.configuration import prepare
 from mbdae.charts.motion import positions
+from mbdae.system.codes import GOOD, NO_POSITION
 
 from .helpers import GROUND, need
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae.charts.configuration import GOOD
 from mbdae.charts.motion import evaluate
+from mbdae.system.codes import GOOD
 
 from .forms import random_state
 from .helpers import relative

@@ -5,11 +5,13 @@ from contextlib import suppress
 import numpy as np
 
 from ..system.assembly import State
+from ..system.codes import GOOD
+from ..system.motion import refine
 from . import choice
 from .condition import MAX_GROWTH, condition
-from .configuration import GOOD, prepare
+from .configuration import prepare
 from .fault import ChartError, explain
-from .motion import evaluate, polish
+from .motion import evaluate
 from .store import new_store
 
 BETTER = 0.9  # what a new chart must have of the condition of the old one to be worth a restart
@@ -99,7 +101,7 @@ class Chart:
         q, v, a, lam, zdd = guess.copy(), np.empty(s.nv), np.empty(s.nv), lam.copy(), np.empty(self.n)
         code = evaluate(t, z, zd, q, v, a, lam, zdd, self.store, self.model, self.work)
         self.check(code, t, q)
-        polish(t, q, v, a, lam, self.model, self.work)
+        refine(t, q, v, a, lam, self.model, self.work)
         return State(float(t), q, v, a, lam)
 
     def _adopt(self, P):

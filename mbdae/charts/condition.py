@@ -6,7 +6,8 @@ from ..compilation.compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import BODY_T, RIGID, SEGMENT_T, header, part, table
-from .configuration import combine, dot, solve_chart
+from ..system.vectors import dot
+from .configuration import combine, solve_chart
 from .store import bases, chart, scratch
 
 MAX_GROWTH = 1.25  # growth of the condition beyond which another chart is looked for [Negrut, section 4.1.2]

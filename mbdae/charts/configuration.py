@@ -10,8 +10,9 @@ import numpy as np
 from ..compilation.compiled import compiled
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
-from ..system.codes import CHART_LOST, GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST  # noqa: F401  # others take them from here
+from ..system.codes import CHART_LOST, GOOD, NOT_FINITE, RANK_LOST
 from ..system.layout import BODY_T, RIGID, header, part, table
+from ..system.vectors import dot
 from .store import bases, chart, scratch
 
 VANISHED = 1e-13  # what the constraints must leave of a coordinate's freedom, in the metric of M^-1; with less it counts as dependent
@@ -70,15 +71,6 @@ def _map_bodies(q, P, bodies, PT):
                 PT[i, to + 3] = -e1 * p0 + e0 * p1 + e3 * p2 - e2 * p3
                 PT[i, to + 4] = -e2 * p0 - e3 * p1 + e0 * p2 + e1 * p3
                 PT[i, to + 5] = -e3 * p0 + e2 * p1 - e1 * p2 + e0 * p3
-
-
-@compiled
-def dot(x, y):
-    """`x . y`, without conjugation."""
-    s = 0.0 * x[0] * y[0]
-    for k in range(x.shape[0]):
-        s += x[k] * y[k]
-    return s
 
 
 @compiled

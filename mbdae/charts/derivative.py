@@ -15,10 +15,13 @@ from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, sparse
 from ..system import layout as lay
+from ..system.codes import GOOD
 from ..system.coupling import coupled_forces, factor_coupling, new_coupling, solve_coupled
 from ..system.layout import BODY_T, header, part, table
-from .configuration import GOOD, dot, prepare, solve_chart
-from .motion import accelerations, largest, map_rate, open_equations, quaternion_turn, second_rates, velocities
+from ..system.motion import accelerations, equation_residuals
+from ..system.vectors import dot, largest
+from .configuration import prepare, solve_chart
+from .motion import map_rate, quaternion_turn, second_rates, velocities
 from .store import bases, chart
 
 INCREMENT = 1.5e-8  # of forward differences
@@ -76,7 +79,7 @@ def _base(t, q, v, a, lam, P, model, other):
     defect = np.empty(lam.shape[0], other.dtype)
     _velocity_defect(t, x, y, model, other, defect)
     r, c = np.empty_like(y), np.empty_like(defect)
-    open_equations(t, x, y, a, lam + 0.0 * other[0], lam, model, other, r, c)
+    equation_residuals(t, x, y, a, lam + 0.0 * other[0], lam, model, other, r, c)
     rate = np.empty_like(x)
     kernels.qdot(t, x, y, model, rate)
     return r, c, defect, _product(P, rate), _product(P, _accelerated(t, x, y, a + 0.0 * other[0], model))
@@ -161,7 +164,7 @@ def _shift(t, x, v, dv, a, lam, base, coupling, model, work, other, step, da, dl
     r, c = np.empty_like(y), np.empty(lam.shape[0], other.dtype)
     b, g = np.empty_like(v), np.empty_like(lam)
     kernels.place_velocity(y, model, other)
-    open_equations(t, x, y, a + 0.0 * step, lam + 0.0 * step, lam + 0.0 * step, model, other, r, c)
+    equation_residuals(t, x, y, a + 0.0 * step, lam + 0.0 * step, lam + 0.0 * step, model, other, r, c)
     for k in range(b.shape[0]):
         b[k] = slope(r[k], base[0][k], step)
     for k in range(g.shape[0]):

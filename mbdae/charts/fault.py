@@ -5,9 +5,9 @@ from scipy.optimize import minimize_scalar
 
 from ..results.status import Status
 from ..system import layout as lay
+from ..system.codes import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 from ..system.evaluate import accelerations
 from ..system.jamming import jammed
-from .configuration import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 
 MOST_ROWS = 400  # of constraints that are looked through for what is wrong
 SOON = 1e-6  # time, relative, before which steps shrink to nothing where a joint is about to jam

@@ -8,10 +8,13 @@ Then `z'' = P (T a + T' v)`. The norms of quaternions need no equations: the ret
 import numpy as np
 
 from ..compilation.compiled import compiled
-from ..system import dynamics, kernels, kkt, sparse
+from ..system import kernels, sparse
 from ..system import layout as lay
+from ..system.codes import GOOD, NO_POSITION, NOT_FINITE
 from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, table
-from .configuration import GOOD, NO_POSITION, NOT_FINITE, combine, dot, prepare, solve_chart
+from ..system.motion import accelerations
+from ..system.vectors import dot, largest
+from .configuration import combine, prepare, solve_chart
 from .store import bases, chart, course, scratch
 
 ITERATIONS = 30  # of the positions
@@ -190,17 +193,6 @@ def _look_ahead(t, q, n, store, model, work):
 
 
 @compiled
-def largest(x):
-    """The largest absolute value, NaN if there is one."""
-    out = 0.0
-    for k in range(x.shape[0]):
-        size = abs(x[k])
-        if size > out or np.isnan(size):  # one that is NaN stays: nothing is larger
-            out = size
-    return out
-
-
-@compiled
 def velocities(t, q, zd, v, store, model, work):
     """`v` with `Phi_q v = nu` and `P T v = z'`, at the configuration that was prepared, refined to rounding."""
     n = zd.shape[0]
@@ -222,42 +214,6 @@ def velocities(t, q, zd, v, store, model, work):
         for k in range(v.shape[0]):
             v[k] += move[k]
     kernels.place_velocity(v, model, work)
-
-
-@compiled
-def accelerations(t, q, v, a, lam, model, work):
-    """`a` and `lam` at the configuration and velocities that were prepared; with joint friction `lam` is a guess on entry."""
-    gamma = np.empty_like(lam)
-    kernels.gamma(t, q, v, model, work, gamma)
-    return dynamics.accelerations(t, q, v, gamma, a, lam, model, work)
-
-
-@compiled
-def open_equations(t, q, v, a, friction, lam, model, work, r, c):
-    """`r = Q - M a - Phi_q^T lam`, `c = gamma - Phi_q a` where all is in place; `friction` are the multipliers in `Q`."""
-    G = part(model, work, lay.W_G)
-    sums, rows = np.empty_like(r), np.empty_like(c)
-    kernels.force(t, q, v, friction, model, work, r)
-    kernels.gamma(t, q, v, model, work, c)
-    sparse.mass_times(kernels.mass_values(model, work), a, model, sums)
-    sparse.add_transposed(G, lam, model, sums)
-    sparse.times(G, a, model, rows)
-    for k in range(r.shape[0]):
-        r[k] -= sums[k]
-    for k in range(c.shape[0]):
-        c[k] -= rows[k]
-
-
-@compiled
-def polish(t, q, v, a, lam, model, work):
-    """Removes the rounding of `a` and `lam` by one step of refinement, at the configuration that was prepared."""
-    r, c, x, y = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
-    open_equations(t, q, v, a, lam, lam, model, work, r, c)
-    kkt.solve(model, work, r, c, x, y)
-    for k in range(x.shape[0]):
-        a[k] += x[k]
-    for k in range(y.shape[0]):
-        lam[k] += y[k]
 
 
 @compiled

@@ -9,19 +9,8 @@ from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.coupling import corrections, next_step, oriented
 from ..system.layout import header, part
-from .one_step import (
-    CONVERGED,
-    COUPLED_ROUNDING,
-    DIVERGED,
-    ITERATIONS,
-    MATRICES,
-    NOT_FINITE,
-    SLOW,
-    FixedStep,
-    at_rounding,
-    balance,
-    largest,
-)
+from ..system.vectors import largest
+from .one_step import CONVERGED, COUPLED_ROUNDING, DIVERGED, ITERATIONS, MATRICES, NOT_FINITE, SLOW, FixedStep, at_rounding, balance
 
 
 @compiled

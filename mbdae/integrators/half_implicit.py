@@ -9,19 +9,8 @@ from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented
 from ..system.layout import header, part
-from .one_step import (
-    CONVERGED,
-    COUPLED_ROUNDING,
-    DIVERGED,
-    EXPLODED,
-    ITERATIONS,
-    MATRICES,
-    NOT_FINITE,
-    FixedStep,
-    at_rounding,
-    balance,
-    largest,
-)
+from ..system.vectors import largest
+from .one_step import CONVERGED, COUPLED_ROUNDING, DIVERGED, EXPLODED, ITERATIONS, MATRICES, NOT_FINITE, FixedStep, at_rounding, balance
 
 BALANCE = 1e-6  # of the equations of motion, relative to accelerations, where forces depend on the multipliers
 

@@ -19,6 +19,7 @@ from ..system import evaluate
 from ..system.assembly import AssemblyError, accelerations
 from ..system.codes import GOOD
 from ..system.coupling import new_following
+from ..system.vectors import largest
 from .resolution import warn_of_rounding
 from .time_grid import time_grid
 
@@ -36,15 +37,6 @@ HUGE = 1e100  # beyond, products are not finite
 SLOW = 12  # iterations after which a frozen matrix is replaced if the corrections hardly shrink
 EXPLODED = 1e8  # a correction, squared, that has grown so much will not shrink again
 COUPLED_ROUNDING = 0.1  # share that rounding may have in what forces that depend on the multipliers ask for
-
-
-@compiled
-def largest(x):
-    """The largest absolute value."""
-    out = 0.0
-    for k in range(x.shape[0]):
-        out = max(out, abs(x[k]))
-    return out
 
 
 @compiled

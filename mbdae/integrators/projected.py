@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ..charts.configuration import GOOD
 from ..charts.fault import near_singular, singular_ahead
 from ..results.statistics import Statistics
 from ..results.status import Status
@@ -13,6 +12,7 @@ from ..results.steps import Step, StepWatch, split_state
 from ..results.trajectory import Trajectory
 from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, State, accelerations
+from ..system.codes import GOOD
 from ..system.system import System
 from .projections.project import INITIAL, NOTHING, Projector, check, project
 

@@ -7,13 +7,15 @@ import numpy as np
 
 from ..charts import derivative
 from ..charts.chart import Chart
-from ..charts.configuration import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE, prepare
+from ..charts.configuration import prepare
 from ..charts.fault import ChartError, explain
-from ..charts.motion import evaluate, polish
+from ..charts.motion import evaluate
 from ..charts.store import bases
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system.assembly import AssemblyError, accelerations, on_constraints
+from ..system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE
+from ..system.motion import refine
 from .explicit import Explicit
 from .pieces import finite, split
 
@@ -273,7 +275,7 @@ class StateSpace(Explicit):
             status, reason = explain(self.system, code, self.chart.work, t, self._last[0])
             raise ChartError(status, f"{self.system.name} at t = {t:.9g}: {reason}")
         q, v, a, lam = (x.copy() for x in (self._last[0], *self._values))
-        polish(t, q, v, a, lam, self.model, self.chart.work)
+        refine(t, q, v, a, lam, self.model, self.chart.work)
         return q, v, a, lam
 
 

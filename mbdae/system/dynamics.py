@@ -29,6 +29,7 @@ from .coupling import linearise, new_coupling, oriented, weakest
 from .dense import solve
 from .layout import header, part
 from .sparse import fill
+from .vectors import largest
 
 PREDICTIONS = 60  # of the fixed-point iteration
 NEWTON_ITERATIONS = 12
@@ -65,7 +66,7 @@ def accelerations(t, q, v, c, a, lam, model, work):
     force = np.empty_like(v)
     kernels.force(t, q, v, lam, model, work, force)
     kkt.solve(model, work, force, c, a, lam)
-    return GOOD if np.isfinite(_largest(a)) and np.isfinite(_largest(lam)) else NOT_FINITE
+    return GOOD if np.isfinite(largest(a)) and np.isfinite(largest(lam)) else NOT_FINITE
 
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -134,7 +135,7 @@ def _respond(at, lam, force, a, out):
     """`a` and `out = g(lam)` for the forces at `lam`; whether they are finite."""
     kernels.force(at.t, at.q, at.v, lam, at.model, at.work, force)
     kkt.solve(at.model, at.work, force, at.c, a, out)
-    return np.isfinite(_largest(a)) and np.isfinite(_largest(out))
+    return np.isfinite(largest(a)) and np.isfinite(largest(out))
 
 
 @compiled
@@ -147,7 +148,7 @@ def _fixed_point(at, force, a, lam):
         if not _respond(at, old, force, a, lam):
             return NOT_FINITE
         change, slope_change, size, slope = _changes(lam, old)
-        scale = size + min(1.0, _largest(force))
+        scale = size + min(1.0, largest(force))
         if state == GOING:
             state = _verdict(k, change, before, rate, scale)
             if k > 0 and change > ROUNDING * scale:
@@ -224,7 +225,7 @@ def _newton(at, share, base, coupling, free, force, a, lam):
         if not _respond(at, lam, force, a, new):
             return NOT_FINITE
         change = _correction(share, base, new, lam, coupling, d)
-        scale = _largest_at(rows, lam) + min(1.0, _largest(force))
+        scale = _largest_at(rows, lam) + min(1.0, largest(force))
         if change > REFRESH * before and change > SURE_ROUNDING * scale:
             if not linearise(at.t, at.q, at.v, lam, share, coupling, at.model, at.work):
                 return NO_FRICTION
@@ -252,7 +253,7 @@ def _correction(share, base, new, lam, coupling, d):
         k = rows[i]
         d[i] = (1.0 - share) * base[k] + share * new[k] - lam[k]
     solve(coupling.matrix, coupling.pivots, d)
-    return _largest(d)
+    return largest(d)
 
 
 @compiled
@@ -274,19 +275,6 @@ def _changes(x, old):
         change, size = max(change, abs(x[k].real - old[k].real)), max(size, abs(x[k].real))
         slope_change, slope = max(slope_change, abs(x[k].imag - old[k].imag)), max(slope, abs(x[k].imag))
     return change, slope_change, size, slope
-
-
-@compiled
-def _largest(x):
-    """The largest absolute value, NaN if there is one."""
-    out = 0.0
-    for k in range(x.shape[0]):
-        size = abs(x[k])
-        if not size <= out:
-            if not np.isfinite(size):
-                return size
-            out = size
-    return out
 
 
 @compiled

@@ -14,11 +14,11 @@ All that is complex is compiled when it is first needed: `ABSENT` stands for `FO
 import numpy as np
 from numba import types
 
-from ...charts.configuration import GOOD, NOT_FINITE
 from ...compilation.compiled import by_address, compiled
 from ...jacobians.complex_step import COMPLEX_STEP
 from ...system import kernels, null_space, sparse
 from ...system import layout as lay
+from ...system.codes import GOOD, NOT_FINITE
 from ...system.dense import factorise
 from ...system.layout import SEGMENT_T, header, part, table
 from ...system.sparse import fill

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ...charts.configuration import GOOD, NOT_FINITE
-from ...charts.motion import largest
 from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system import layout as lay
+from ...system.codes import GOOD, NOT_FINITE
 from ...system.layout import header
+from ...system.vectors import largest
 from .newton import RATIO, solve_stages
 from .stages import finish, guess, put, put_rows
 

@@ -11,14 +11,14 @@ gradients turn, and of `h^2` times stiffness over mass. Where that is not enough
 
 import numpy as np
 
-from ...charts.configuration import GOOD, NOT_FINITE
-from ...charts.motion import largest
 from ...compilation.compiled import compiled, window
 from ...system import kkt
 from ...system import layout as lay
+from ...system.codes import GOOD, NOT_FINITE
 from ...system.dense import solve
 from ...system.layout import count
 from ...system.sparse import fill
+from ...system.vectors import largest
 from .stages import follow, put, put_rows
 
 DIVERGED, UNSETTLED = 30, 33  # beside the codes of charts and those of the coupled matrix

@@ -5,7 +5,6 @@ import time
 import numpy as np
 from numba.core import config
 
-from ...charts.configuration import GOOD, NOT_FINITE
 from ...charts.fault import near_singular, singular_ahead
 from ...interrupts import signals
 from ...results.statistics import Statistics
@@ -13,6 +12,7 @@ from ...results.status import Status
 from ...results.steps import Step, StepWatch, split_state
 from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
+from ...system.codes import GOOD, NOT_FINITE
 from ..projections.project import INITIAL, NO_ENERGY, NO_VALUE, NOT_CONSERVED, PREPARE, PROJECT, Projector
 from ..time_grid import time_grid
 from .coupled import ABSENT, FORM, NEEDED, SINGULAR_MATRIX

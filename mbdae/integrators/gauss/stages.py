@@ -10,11 +10,11 @@ no retraction enters, whose order would matter. `stages` are `(Q, V, W, L)`, one
 import numpy as np
 from numba import types
 
-from ...charts.motion import largest
 from ...compilation.compiled import by_address, compiled
 from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.layout import header, part
+from ...system.vectors import largest
 from ..projections.levels import put
 
 SWEEPS = 60  # of the positions, which their rates depend on

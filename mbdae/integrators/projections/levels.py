@@ -7,12 +7,12 @@ Rows that follow from others are left out by the factorisation.
 
 import numpy as np
 
-from ...charts.configuration import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
-from ...charts.motion import largest
 from ...compilation.compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
+from ...system.codes import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
 from ...system.layout import BLOCK_T, header, part
+from ...system.vectors import largest
 
 ITERATIONS = 30
 EPS = 2.3e-16

@@ -3,15 +3,14 @@
 import numpy as np
 from numba import types
 
-from ...charts import motion
-from ...charts.configuration import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE
 from ...charts.fault import explain as explain_chart
-from ...charts.motion import largest
 from ...compilation.compiled import by_address, compiled
 from ...results.status import Status
-from ...system import kernels, kkt
+from ...system import kernels, kkt, motion
 from ...system import layout as lay
+from ...system.codes import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE
 from ...system.sparse import fill
+from ...system.vectors import largest
 from .energy import energy, energy_function, gradient, kinetic, rate
 from .levels import COUNTERS, FACTORISATIONS, SOLVES, accelerations, identity_metric, positions, prepare, put, renew, velocities
 
@@ -126,7 +125,7 @@ def _multipliers(t, q, v, lam, vectors, model, work, counts):
     counts[SOLVES] += 1
     status = motion.accelerations(t, q, v, a, lam, model, work)
     if lay.count(model, lay.DEPENDENT):  # a null space of positions nearby is not quite free of forces
-        motion.polish(t, q, v, a, lam, model, work)
+        motion.refine(t, q, v, a, lam, model, work)
     return status
 
 

@@ -5,14 +5,17 @@ A stage has positions `z = z~ + beta h^2 x` and velocities `z' = z'~ + gamma h x
 
 import numpy as np
 
-from ...charts.configuration import GOOD, dot, solve_chart
-from ...charts.motion import accelerations, polish, second_rates
+from ...charts.configuration import solve_chart
+from ...charts.motion import second_rates
 from ...charts.store import bases
 from ...compilation.compiled import compiled
 from ...system import dynamics, kernels, sparse
 from ...system import layout as lay
+from ...system.codes import GOOD
 from ...system.dense import solve
 from ...system.layout import header, part
+from ...system.motion import accelerations, refine
+from ...system.vectors import dot
 from .step import DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
 
 
@@ -136,5 +139,5 @@ def _solved(t, q, v, a, lam, model, work):
     """The part of the correction at fixed positions and velocities: afterwards `(a, lam)` satisfy the equations there."""
     if header(model)[lay.COUPLED]:  # friction makes them nonlinear, and its derivatives by the multipliers are not in the matrix
         return accelerations(t, q, v, a, lam, model, work)
-    polish(t, q, v, a, lam, model, work)
+    refine(t, q, v, a, lam, model, work)
     return GOOD

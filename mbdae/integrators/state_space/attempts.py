@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...charts.configuration import GOOD
 from ...compilation.compiled import compiled
+from ...system.codes import GOOD
 from ...system.dense import solve
 from . import increments
 from .accelerations import stage

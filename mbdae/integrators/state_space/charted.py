@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...charts.configuration import CHART_LOST, GOOD, NO_POSITION
 from ...charts.fault import ChartError, explain, near_singular
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
@@ -18,6 +17,7 @@ from ...results.status import Status
 from ...results.steps import Step, StepWatch, split_state
 from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
+from ...system.codes import CHART_LOST, GOOD, NO_POSITION
 from ..resolution import step_below_rounding, tolerances_below_rounding
 from . import march as m
 from .attempts import SDIRK_FIRST_ORDER

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...charts.configuration import GOOD
 from ...compilation.compiled import compiled
+from ...system.codes import GOOD
 from ...system.dense import solve
 from .step import CONVERGED, DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, forecast, judge, size
 

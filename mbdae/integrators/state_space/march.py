@@ -3,11 +3,13 @@
 import numpy as np
 
 from ...charts.condition import MAX_GROWTH, condition
-from ...charts.configuration import GOOD, prepare
+from ...charts.configuration import prepare
 from ...charts.derivative import by_time
-from ...charts.motion import polish, second_rates
+from ...charts.motion import second_rates
 from ...charts.store import bases
 from ...compilation.compiled import compiled
+from ...system.codes import GOOD
+from ...system.motion import refine
 from .attempts import ROSENBROCK, attempt
 from .interpolation import complete
 from .step import (
@@ -180,7 +182,7 @@ def _finish(t, trial, tools, counts):
     counts[EVALUATIONS] += 1
     status = evaluate(t, z, zd, q, v, a, lam, x, store, model, work)
     if status == GOOD:
-        polish(t, q, v, a, lam, model, work)
+        refine(t, q, v, a, lam, model, work)
         second_rates(t, q, v, a, z.shape[0], store, model, x)
     return status
 
@@ -216,7 +218,7 @@ def between(method, time, t, h, start, trial, near, stages, tableaus, tools, out
     state = z, zd, x, trial[3].copy(), trial[4].copy(), trial[5].copy(), trial[6].copy()
     status = complete(method, t, (time - t) / h, h, start, trial, near, stages, tableaus, tools, state, counts)
     if status == GOOD:
-        polish(time, state[3], state[4], state[5], state[6], tools[1], tools[2])
+        refine(time, state[3], state[4], state[5], state[6], tools[1], tools[2])
         _keep(time, state, out, counts)
     return status
 

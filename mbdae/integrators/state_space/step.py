@@ -8,9 +8,9 @@ place, evaluate)`, the last two the kernels of `mbdae.charts.motion`.
 
 import numpy as np
 
-from ...charts.configuration import NOT_FINITE
 from ...compilation.compiled import compiled
 from ...system import kernels
+from ...system.codes import NOT_FINITE
 from ...system.dense import factorise, solve
 
 # beside what the evaluation of a chart returns

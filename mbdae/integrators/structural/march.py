@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ...charts.configuration import CHART_LOST, GOOD
-from ...charts.motion import largest
 from ...compilation.compiled import compiled
 from ...system import kernels, sparse
 from ...system import layout as lay
+from ...system.codes import CHART_LOST, GOOD
 from ...system.layout import part
+from ...system.vectors import largest
 from .nearest import correct
 from .newton import STIFF, UNUSED, forecast, form, refresh, smoothed
 from .settle import restore, settle

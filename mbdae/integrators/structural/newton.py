@@ -12,14 +12,15 @@ where `J1`, `J2` are the derivatives of `z''` by `z` and `z'`. In a chart whose 
 import numpy as np
 
 from ...charts.condition import condition
-from ...charts.configuration import CHART_LOST, GOOD, NOT_FINITE, combine, dot, particular, prepare
-from ...charts.motion import largest
+from ...charts.configuration import combine, particular, prepare
 from ...charts.store import bases
 from ...compilation.compiled import compiled
 from ...system import layout as lay
 from ...system import sparse
+from ...system.codes import CHART_LOST, GOOD, NOT_FINITE
 from ...system.dense import factorise, solve
 from ...system.layout import part
+from ...system.vectors import dot, largest
 
 UNUSED, USED, STIFF = range(3)
 FAR = 1.0  # distance of the matrix from that without derivatives beyond which a step cannot be guessed from those before

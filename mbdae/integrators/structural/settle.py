@@ -5,11 +5,11 @@ with multipliers for positions the velocities are open by the order of the metho
 of another size makes it one order less. What is put right here depends on no step, and the motion within the constraints stays as it is.
 """
 
-from ...charts.motion import accelerations
 from ...compilation.compiled import compiled
 from ...system import kernels, kkt
 from ...system import layout as lay
 from ...system.layout import header, part
+from ...system.motion import accelerations
 from .step import POSITION, correct_velocity
 
 

@@ -26,15 +26,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...charts.configuration import GOOD, NOT_FINITE, RANK_LOST
-from ...charts.motion import largest
 from ...compilation.compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
+from ...system.codes import GOOD, NOT_FINITE, RANK_LOST
 from ...system.coupling import Following, corrections, new_following, next_step
 from ...system.drift import subtract_drift_term
 from ...system.dynamics import accelerations
 from ...system.layout import header, part
+from ...system.vectors import largest
 from ..one_step import ROUNDING, at_rounding
 from .nearest import correct
 from .newton import STIFF, filtered, form, refresh

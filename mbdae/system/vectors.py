@@ -1,0 +1,25 @@
+"""Loops over vectors, real or complex."""
+
+import numpy as np
+
+from ..compilation.compiled import compiled
+
+
+@compiled
+def dot(x, y):
+    """`x . y`, without conjugation."""
+    s = 0.0 * x[0] * y[0]
+    for k in range(x.shape[0]):
+        s += x[k] * y[k]
+    return s
+
+
+@compiled
+def largest(x):
+    """The largest absolute value, NaN if there is one."""
+    out = 0.0
+    for k in range(x.shape[0]):
+        size = abs(x[k])
+        if size > out or np.isnan(size):  # one that is NaN stays: nothing is larger
+            out = size
+    return out
