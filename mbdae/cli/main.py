@@ -5,7 +5,7 @@ import sys
 
 from .. import __version__
 from ..studies.reference import ReferenceFailed
-from . import animate, compare, confirm, doctor, jacobian, listing, matrix, pages, show, solve, stability
+from . import animate, compare, confirm, doctor, equations, jacobian, listing, matrix, pages, show, solve, stability
 from .console import complain
 from .options import Refusal
 
@@ -42,7 +42,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an error comes from")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (compare, solve, animate, listing, show, confirm, jacobian, stability, matrix, pages, doctor):
+    for module in (compare, solve, animate, listing, show, confirm, jacobian, stability, matrix, pages, equations, doctor):
         module.add_parser(commands)
     return top
 
