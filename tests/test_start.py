@@ -159,7 +159,7 @@ def test_motions_need_no_value_at_zero():
         return 3.0 + math.log(t)
 
     assert_turned(mbdae.assemble(crank(f), 0.5), f(0.5))
-    with pytest.raises(ValueError, match="in the motion of driver .drive. between .ground. and .bar. at t = 0"):
+    with pytest.raises(ValueError, match="in the motion of driver 'drive' between 'ground' and 'bar' at t = 0"):
         mbdae.assemble(crank(f), 0.0)
 
 
