@@ -1,0 +1,1 @@
+"""What a run returns: status, statistics, trajectory, solution; dense output and events."""
