@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from .steps import Piece, StepWatch, hermite_step
 from ..system.assembly import accelerations
+from .steps import Piece, StepWatch, hermite_step
 
 NEVER = 0  # occurrences after which an event ends the run that does not
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .status import Status
 from ..system import evaluate as ev
 from ..system.assembly import AssemblyError, positions
 from ..system.system import System
+from .status import Status
 from .trajectory import Trajectory
 
 INDEPENDENT = 1e-4  # `|Phi_q^T N|` relative to the longest row of `Phi_q`, from which on equations are not redundant any more
