@@ -35,7 +35,10 @@ __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_argum
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
 # 3.0 takes SUNDIALS 6 and Python up to 3.12, 3.1 takes SUNDIALS 7
-_REMEDY = f"apt-get install -y gfortran libsundials-dev && pip install 'mbdae[{'odes' if sys.version_info < (3, 13) else 'odes7'}]'"
+_EXTRA = "odes" if sys.version_info < (3, 13) else "odes7"
+# the Cython that 3.0 is built with cannot read the declarations of NumPy 2.5, which needs Python 3.12
+_OLDER = "echo 'numpy<2.5' > /tmp/older.txt && PIP_CONSTRAINT=/tmp/older.txt " if sys.version_info[:2] == (3, 12) else ""
+_REMEDY = f"apt-get install -y gfortran libsundials-dev && {_OLDER}pip install 'mbdae[{_EXTRA}]'"
 
 
 def availability():
