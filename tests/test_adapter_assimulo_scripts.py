@@ -268,7 +268,7 @@ def test_success_with_nan_is_a_failure(system):
     p.initialize(solver)
     p.handle_result(solver, 0.1, np.full(16, np.nan), np.zeros(16))
     assert p.step_events(solver)
-    with pytest.raises(Exception, match=r"the solver has returned values that are not finite at t = 0\.1"):
+    with pytest.raises(Exception, match=r"the solver returned values that are not finite at t = 0\.1"):
         p.handle_event(solver, [[], False])
 
 

@@ -64,7 +64,7 @@ CALLS = {
     "target a number": ({"target": 3.0}, "target must be a Mechanism, System or Problem, got float"),
     "target a body": ({"target": mbdae.Particle("p", 1.0)}, "target must be.*got Particle"),
     "target a class": ({"target": mbdae.Mechanism}, "target must be.*Mechanism"),
-    "method a word": ({"method": "RK45"}, r"method must be.*'RK45'.*mbdae\.methods\.find"),
+    "method a word": ({"method": "RK45"}, r"method must be.*'RK45'.*mbdae\.registry\.find"),
     "target a word": ({"target": "andrews"}, r"target must be.*'andrews'.*mbdae\.library\.mechanism"),
     "target and method swapped": ({"target": STEP, "method": double_pendulum()}, "target and method are swapped; write solve"),
     "method and span swapped": ({"method": (0.0, 1.0), "t_span": STEP}, "method and t_span are swapped; write solve"),
