@@ -6,6 +6,7 @@ with any method, a `Solution`.
 
 from .assemble import assemble
 from .integrators.bdf import Bdf
+from .integrators.control.step_size import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
 from .integrators.fully_implicit import FullyImplicit
 from .integrators.gauss.methods import ProjectedGauss
 from .integrators.half_implicit import HalfImplicit
@@ -63,11 +64,16 @@ __all__ = [
     "CENTRAL_DIFFERENCES",
     "DP1",
     "DP2",
+    "ELEMENTARY",
     "FOX_GOODWIN",
     "GGL",
     "GROUND",
+    "H211B",
     "HHT",
     "LINEAR_ACCELERATION",
+    "PI",
+    "PI42",
+    "PREDICTIVE",
     "RSDA",
     "TRAPEZOIDAL",
     "TSDA",
@@ -125,6 +131,7 @@ __all__ = [
     "StateSpace",
     "Statistics",
     "Status",
+    "StepSizeController",
     "System",
     "Translational",
     "TrapezoidalDescriptor",

@@ -18,6 +18,7 @@ from ...results.steps import Step, StepWatch, split_state
 from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
 from ...system.codes import CHART_LOST, GOOD, NO_POSITION
+from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
 from ..resolution import step_below_rounding, tolerances_below_rounding
 from . import march as m
 from .attempts import SDIRK_FIRST_ORDER
@@ -48,6 +49,7 @@ FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "Newton's method does not converge"),
           ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails"),
           m.STALLED: (Status.STEP_TOO_SMALL, "the step does not move the time any more")}
 ROOM = 256  # states between two looks at the user
+GROW = 5.0  # largest ratio of two steps
 _ELSEWHERE = "it integrates in independent coordinates; 'partition' and 'tangent' are such forms"
 SUPPORT = {form: _ELSEWHERE for form in FORMS} | {form: Settings(scaling="none", linear_solver="reduced matrix, dense")
                                                   for form in ("partition", "tangent")}
@@ -63,6 +65,7 @@ class Charted:
     max_steps: int = 1_000_000
     fixed_step: float = 0.0
     filter: bool = False
+    controller: StepSizeController = ELEMENTARY
 
     package = "mbdae"
     keeps_charts = True
@@ -82,6 +85,7 @@ class Charted:
         check_max_steps(name, self.max_steps)
         if not isinstance(self.filter, (bool, np.bool_)):
             raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
+        check_controller(name, self.controller, not self.fixed_step)
 
     @property
     def label(self):
@@ -256,7 +260,7 @@ class _Run:
         out = tuple(np.empty((room, *np.shape(x))) for x in (0.0, *self.start[3:]))
         extra = 2 * self.chart.n + 1 if method.jacobian == "difference" else 0
         options = bool(method.filter), method.fixed_step > 0.0, self.rheonomic, extra
-        tolerances = self.rtol, self.atol, 1.0 / (method.error_order + 1.0)
+        tolerances = self.rtol, self.atol, method.controller.rule(method.error_order + 1, GROW)
         code, self.t = m.march(method.kind, options, self.t, self.t_end, tolerances, self.control, self.counts, self.start, self.trial,
                                self.near, self.stages, self.error, TABLEAUS[method.kind], self.tools,
                                DERIVATIVES[method.jacobian], self.scratch, self.wanted, float(self.every), most, out, signals.flag)

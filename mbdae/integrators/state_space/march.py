@@ -10,6 +10,7 @@ from ...charts.store import bases
 from ...compilation.compiled import compiled
 from ...system.codes import GOOD
 from ...system.motion import refine
+from ..control.step_size import step_factor
 from .attempts import ROSENBROCK, attempt
 from .interpolation import complete
 from .step import (
@@ -30,9 +31,8 @@ from .step import (
 
 ARRIVED, PAUSED, NEEDS_CHART, FAILED = range(4)
 STALLED = 110  # the fault of a step that does not move the time
-H, ETA, FIRST, LARGEST, FAULT, JACOBIAN_AGE, DIRTY, PHASE, WANTED, AFTER_REJECTION, CONTROL = range(11)
+H, ETA, FIRST, LARGEST, FAULT, JACOBIAN_AGE, DIRTY, PHASE, WANTED, AFTER_REJECTION, PAST_ERROR, PAST_STEP, CONTROL = range(13)
 
-SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
 SLOW = 1e-3  # rate of convergence beyond which the next step gets derivatives of its own
 STRETCH = 1.01  # the last step may be longer by this, so that no tiny one remains
 
@@ -44,7 +44,7 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
     become ill-conditioned or a step fails.
 
     `options` are `(filtered, fixed, rheonomic, extra)`, the last of them evaluations that derivatives take, `tolerances` `(rtol, atol,
-    exponent)`, the last of the error for the new step size; `derive` is one of the kernels `DERIVATIVES`. Returns `(code, t)`; `start` is
+    rule)`, the last the `Rule` for the size of the next step; `derive` is one of the kernels `DERIVATIVES`. Returns `(code, t)`; `start` is
     then the state at `t`, and `counts[STORED]` the number of states in `out`.
     """
     filtered, fixed, rheonomic, extra = options
@@ -75,9 +75,9 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
                     return FAILED, t
                 continue
         status, eta, rate = attempt(method, t, h, control[ETA], filtered, start, trial, near, stages, error, tableaus, tools, counts)
-        control[DIRTY], factor = 1.0, 1.0
+        control[DIRTY], factor, estimate = 1.0, 1.0, 0.0
         if status == CONVERGED and not fixed:
-            status, factor = _test(start, trial, near, error, tolerances, tools[1])
+            status, factor, estimate = _test(h, start, trial, near, error, tolerances, control, tools[1])
         if status == CONVERGED:
             status = _finish(end, trial, tools, counts)
         wear = 0.0
@@ -91,7 +91,7 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
                 return FAILED, t
             continue
         done, t = done + 1, end
-        _accept(h, factor, eta, method == ROSENBROCK or rate > SLOW, fixed, last, start, trial, control, counts)
+        _accept(h, factor, estimate, eta, method == ROSENBROCK or rate > SLOW, fixed, last, start, trial, control, counts)
         if last:
             return ARRIVED, t
         if wear > MAX_GROWTH * control[FIRST]:
@@ -100,7 +100,7 @@ def march(method, options, t, t_end, tolerances, control, counts, start, trial, 
 
 
 @compiled
-def _accept(h, factor, eta, spent, fixed, last, start, trial, control, counts):
+def _accept(h, factor, estimate, eta, spent, fixed, last, start, trial, control, counts):
     """The end of the step is the start of the next, whose size is chosen; `spent` derivatives will not serve it."""
     counts[STEPS] += 1
     for k in range(len(start)):
@@ -108,20 +108,19 @@ def _accept(h, factor, eta, spent, fixed, last, start, trial, control, counts):
     if not fixed:
         grown = abs(h) * (min(factor, 1.0) if control[AFTER_REJECTION] > 0.0 else factor)
         control[H] = max(grown, control[H]) if last else grown
+    control[PAST_ERROR], control[PAST_STEP] = 0.0 if control[AFTER_REJECTION] > 0.0 else estimate, h
     control[ETA], control[AFTER_REJECTION] = eta, 0.0
     control[JACOBIAN_AGE] = -1.0 if spent else control[JACOBIAN_AGE] + 1.0
 
 
 @compiled
-def _test(start, trial, near, error, tolerances, model):
-    """The error test: `(status, factor)`, the factor for the next step [Negrut, section 4.2.1]."""
-    rtol, atol, exponent = tolerances
+def _test(h, start, trial, near, error, tolerances, control, model):
+    """The error test: `(status, factor, error)`, the factor for the next step [Negrut, section 4.2.1]."""
+    rtol, atol, rule = tolerances
     weigh(start, trial, rtol, atol, near[5])
     estimate = size(error[0], error[1], near, start[3], model)
-    if not np.isfinite(estimate):
-        return ERROR_TEST, SHRINK
-    factor = min(GROW, max(SHRINK, SAFETY * estimate ** -exponent if estimate > 0.0 else GROW))
-    return (CONVERGED if estimate <= 1.0 else ERROR_TEST), factor
+    past = 0.0 if control[AFTER_REJECTION] > 0.0 else control[PAST_ERROR]
+    return (CONVERGED if estimate <= 1.0 else ERROR_TEST), step_factor(rule, estimate, h, past, control[PAST_STEP]), estimate
 
 
 @compiled

@@ -25,6 +25,8 @@ _PARAMETERS = """
         repeated once in a new chart.
     filter : bool
         Multiply the error estimate by `(I - gamma h J)^-1`, which damps it where the equations are stiff [Negrut, eq. (5.6)].
+    controller : StepSizeController
+        By default the elementary one, as in the thesis; `PI`, `PI42`, `H211B` and `PREDICTIVE` are there, too.
 """
 
 

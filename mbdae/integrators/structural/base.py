@@ -18,6 +18,7 @@ from ...results.status import Status
 from ...results.steps import StepWatch, hermite_step
 from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
+from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
 from ..one_step import interpolated
 from ..resolution import step_below_rounding, tolerances_below_rounding, warn_of_rounding
 from . import march as m
@@ -27,6 +28,8 @@ from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS,
 
 SHOWN = ("alpha", "beta", "rho_inf", "level", "basis")  # in labels, where they are not the default
 ROOM = 256  # steps between two looks at the user
+ERROR_ORDER = 2  # of the error estimate
+GROW, HOLD = 3.0, 1.2  # largest ratio of two steps; growth that is worth the disturbance
 AMPLIFICATION = 50.0  # of the rounding of positions in accelerations, where multipliers serve positions
 FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "the iteration for the accelerations does not converge"),
           ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails"),
@@ -43,6 +46,7 @@ class Structural(ABC):
     tol: float = 1e-10
     max_iter: int = 30
     max_steps: int = 10_000_000
+    controller: StepSizeController = ELEMENTARY
     _bounds: ClassVar[tuple] = ()  # of the coefficients: name, least and largest value
 
     formulations: ClassVar[tuple] = ()  # works on the system itself
@@ -55,6 +59,7 @@ class Structural(ABC):
             raise ValueError(f"{name}: h must be positive and finite, or 0 with adaptive=True for a first step of its own, got {self.h!r}")
         if not (is_finite(self.tol) and self.tol > 0.0):
             raise ValueError(f"{name}: tol must be positive and finite, got {self.tol!r}")
+        check_controller(name, self.controller, self.adaptive)
         for field in ("max_iter", "max_steps"):
             given = getattr(self, field)
             if not (is_integer(given) and given >= 1):
@@ -119,6 +124,7 @@ class _Run:
         self.model, self.work = system.model, system.workspace()
         self.control, self.counts = np.zeros(m.CONTROL), np.zeros(m.COUNTERS, dtype=np.int64)
         self.tolerances = (float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
+        self.tolerances += (method.controller.rule(ERROR_ORDER + 1, GROW, HOLD),)
         self.control[m.H] = method.h or self._first_step()
         self.control[m.DIRTY], self.control[m.AGE], self.control[m.ORIGIN] = 1.0, 1.0, state.t
         self.chart = None
@@ -128,7 +134,7 @@ class _Run:
 
     def _first_step(self):
         """A step in which positions and velocities change by little."""
-        rtol, atol = self.tolerances
+        rtol, atol, _ = self.tolerances
         speed, q, v = self.system.qdot(self.begin.q, self.begin.v, self.t), self.begin.q, self.begin.v
         share = max(np.linalg.norm(speed) / (atol / rtol + np.linalg.norm(q)),
                     np.linalg.norm(self.begin.a) / (atol / rtol + np.linalg.norm(v) + np.sqrt(np.linalg.norm(self.begin.a) * 1e-2)))
@@ -176,7 +182,7 @@ class _Run:
         """Why the step, or the tolerances that choose it, are too small for any run; empty if they are not."""
         if not self.method.adaptive:
             return step_below_rounding(self.method.h, self.t, self.t_end)
-        return tolerances_below_rounding(*self.start[:2], *self.tolerances)
+        return tolerances_below_rounding(*self.start[:2], *self.tolerances[:2])
 
     def _carry_out(self, progress, until):
         if reason := self._below_rounding():

@@ -8,6 +8,7 @@ from ...system import layout as lay
 from ...system.codes import CHART_LOST, GOOD
 from ...system.layout import part
 from ...system.vectors import largest
+from ..control.step_size import step_factor
 from .nearest import correct
 from .newton import STIFF, UNUSED, forecast, form, refresh, smoothed
 from .settle import restore, settle
@@ -33,14 +34,12 @@ from .step import (
 ARRIVED, PAUSED, FAILED, NEEDS_CHART = range(4)
 STALLED = 110  # the fault of a step that does not move the time
 # what is kept between two calls
-H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN, STEPWISE, CONTROL = range(14)
+H, AGE, WISHED, DIRTY, PHASE, BACK, FAULT, REJECTED, FORMED, WORST, LAG, ORIGIN, STEPWISE, PAST_ERROR, PAST_STEP, CONTROL = range(16)
 STEPS, REJECTED_ERROR, REJECTED_NEWTON, STORED, COUNTERS = range(5, 10)  # the first five are those of a step
 
 FEW = 4  # iterations that a step takes with derivatives
 PATIENCE = 5  # steps that derivatives serve at least
 JUMP = 0.2  # change of the accelerations in a step, relative, that does not go on
-SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
-WORTH = 1.2  # growth of the step that is worth the disturbance
 SAME = 1e-6  # relative difference of steps that rounding makes, at the end of the time span
 STRETCH = 1.01  # the last step may be longer by this, so that no tiny one remains
 
@@ -79,11 +78,11 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
         renewal = n > 0 and (control[STEPWISE] > 0.0 or (control[AGE] == 0.0 and control[REJECTED] > 0.0)), chart, derive
         before = counts[ITERATIONS]
         status, rate = step(kind, t, h, coefficients, tol, max_iter, start, new, scratch, friction, matrix, renewal, model, work, counts)
-        factor = 1.0
+        factor, estimate = 1.0, 0.0
         if status == CONVERGED and (adaptive or shortened):
             status = _settle(kind, t + h, coefficients, start, new, scratch, model, work, counts)
         if status == CONVERGED and adaptive:
-            status, factor = _test(kind, t, h, coefficients, start, new, back, control[BACK], tolerances, scratch, model, work)
+            status, factor, estimate = _test(kind, t, h, coefficients, start, new, back, control, tolerances, scratch, model, work)
         if status != CONVERGED:
             control[DIRTY] = 1.0
             if _give_up(adaptive, status, factor, h, smallest, control, counts):
@@ -93,6 +92,7 @@ def march(kind, coefficients, options, t, t_end, tolerances, control, counts, st
         counts[STEPS] += 1
         # steps of one size are counted from the start, so that rounding does not add up to a tiny one at the end
         t = t_end if last else t + h if adaptive else control[ORIGIN] + counts[STEPS] * h
+        control[PAST_ERROR], control[PAST_STEP] = 0.0 if control[REJECTED] > 0.0 else estimate, h
         _accept(h, start, new, back, control)
         _plan(h, factor, rate, counts[ITERATIONS] - before, adaptive, last, renewal[0], start, matrix, control)
         if last or control[PHASE] >= every:
@@ -158,7 +158,7 @@ def _plan(h, factor, rate, iterations, adaptive, last, renewed, start, matrix, c
     worth = rate > SLOW and PATIENCE * (iterations - FEW) > freedom
     control[WISHED] = 1.0 if worth and (control[AGE] > PATIENCE or matrix[0][0] == UNUSED) else 0.0
     if adaptive:
-        grown = abs(h) * (min(factor, 1.0) if control[REJECTED] > 0.0 or factor < WORTH else factor)
+        grown = abs(h) * (min(factor, 1.0) if control[REJECTED] > 0.0 else factor)
         control[H] = max(grown, control[H]) if last else grown
     if renewed:
         control[FORMED], control[AGE] = 0.0, PATIENCE  # the derivatives are those of a state on the way
@@ -189,8 +189,8 @@ def _guess(h, coefficients, before, start, back, new, matrix):
 
 
 @compiled
-def _test(kind, t, h, coefficients, start, new, back, before, tolerances, scratch, model, work):
-    """The error test: `(status, factor for the next step)`.
+def _test(kind, t, h, coefficients, start, new, back, control, tolerances, scratch, model, work):
+    """The error test: `(status, factor for the next step, error)`.
 
     What the formula makes of the accelerations is compared with the integral of the polynomial through those of this step and the one
     before, which is of one order more. Errors across the constraints do not matter, see `_within`: these are not left to the formula.
@@ -198,7 +198,7 @@ def _test(kind, t, h, coefficients, start, new, back, before, tolerances, scratc
     beta, gamma, _, _ = coefficients
     _, _, a, w, _ = start
     a1, w1 = new[2], new[3]
-    e, ev = scratch[0], scratch[1]
+    e, ev, before = scratch[0], scratch[1], control[BACK]
     for k in range(a.shape[0]):
         rate = (a1[k] - a[k]) / h
         bend = 2.0 * (rate - (a[k] - back[k]) / before) / (h + before) if before != 0.0 else 0.0
@@ -207,10 +207,8 @@ def _test(kind, t, h, coefficients, start, new, back, before, tolerances, scratc
         ev[k] = h * ((1.0 - gamma) * w[k] + gamma * w1[k] - a[k] - h * (rate / 2.0 + h * bend / 6.0))
     _within(kind, t, h, e, ev, start, new, scratch, model, work)
     estimate = _size(e, ev, start, new, tolerances, model)
-    if not np.isfinite(estimate):
-        return ERROR_TEST, SHRINK
-    factor = min(GROW, max(SHRINK, SAFETY * estimate ** (-1.0 / 3.0) if estimate > 0.0 else GROW))
-    return (CONVERGED if estimate <= 1.0 else ERROR_TEST), factor
+    past = 0.0 if control[REJECTED] > 0.0 else control[PAST_ERROR]
+    return (CONVERGED if estimate <= 1.0 else ERROR_TEST), step_factor(tolerances[2], estimate, h, past, control[PAST_STEP]), estimate
 
 
 @compiled
@@ -258,7 +256,7 @@ def _drift(kind, t, h, q0, q1, scratch, model, work):
 @compiled
 def _size(e, ev, start, new, tolerances, model):
     """Root mean square of an error in positions and velocities, weighed with `atol + rtol max(|x0|, |x1|)`."""
-    rtol, atol = tolerances
+    rtol, atol, _ = tolerances
     q0, v0, q, v = start[0], start[1], new[0], new[1]
     change, total = np.empty_like(q), 0.0
     kernels.qdot(0.0, q, e, model, change)

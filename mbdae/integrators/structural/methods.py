@@ -119,6 +119,8 @@ class Newmark(_NewmarkFormula, Classical):
     max_iter : int
         Iterations per step before it counts as failed.
     max_steps : int
+    controller : StepSizeController
+        Of the step, with `adaptive`; the elementary one unless given.
     alpha, beta : float
         They may follow `h` by position. The trapezoidal rule unless given; others are
         `LINEAR_ACCELERATION`, `FOX_GOODWIN` and `CENTRAL_DIFFERENCES`, pairs `(alpha, beta)`.
@@ -138,7 +140,7 @@ class HHT(_HHTFormula, Classical):
 
     Parameters
     ----------
-    h, level, adaptive, tol, max_iter, max_steps
+    h, level, adaptive, tol, max_iter, max_steps, controller
         As for `Newmark`.
     alpha : float
         In [-1/3, 0]; infinitely fast vibrations lose most with -1/3, nothing with 0.
@@ -154,7 +156,7 @@ class GeneralizedAlpha(_GeneralizedAlphaFormula, Classical):
 
     Parameters
     ----------
-    h, level, adaptive, tol, max_iter, max_steps
+    h, level, adaptive, tol, max_iter, max_steps, controller
         As for `Newmark`.
     rho_inf : float
         In [0, 1]: the factor by which a step multiplies infinitely fast vibrations.
@@ -185,7 +187,7 @@ class NullSpaceNewmark(_NewmarkFormula, NullSpace):
     basis : {"orthonormal", "fundamental"}
         Basis of the null space in which Newton's matrix is formed where forces are stiff: orthonormal, or Coleman's sparse
         one `[-A^-1 B; I]`. Solutions do not depend on it.
-    adaptive, tol, max_iter, max_steps, alpha, beta
+    adaptive, tol, max_iter, max_steps, controller, alpha, beta
         As for `Newmark`. Central differences, `beta = 0`, are possible.
     """
 
@@ -196,7 +198,7 @@ class NullSpaceHHT(_HHTFormula, NullSpace):
 
     Parameters
     ----------
-    h, basis, adaptive, tol, max_iter, max_steps
+    h, basis, adaptive, tol, max_iter, max_steps, controller
         As for `NullSpaceNewmark`.
     alpha : float
         In [-1/3, 0].
@@ -209,7 +211,7 @@ class NullSpaceGeneralizedAlpha(_GeneralizedAlphaFormula, NullSpace):
 
     Parameters
     ----------
-    h, basis, adaptive, tol, max_iter, max_steps
+    h, basis, adaptive, tol, max_iter, max_steps, controller
         As for `NullSpaceNewmark`.
     rho_inf : float
         In [0, 1].

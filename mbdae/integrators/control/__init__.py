@@ -1,0 +1,1 @@
+"""What integrators with error control share."""
