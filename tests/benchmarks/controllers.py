@@ -14,7 +14,8 @@ from mbdae import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, library
 from mbdae.adapters.scipy import SolveIvp
 
 CONTROLLERS = {"ELEMENTARY": ELEMENTARY, "PI": PI, "PI42": PI42, "H211B": H211B, "PREDICTIVE": PREDICTIVE}
-METHODS = [mbdae.RosenbrockNystrom, mbdae.SdirkDescriptor, mbdae.SdirkFirstOrder, mbdae.TrapezoidalStateSpace, mbdae.NullSpaceHHT, mbdae.HHT]
+METHODS = (mbdae.RosenbrockNystrom, mbdae.SdirkDescriptor, mbdae.SdirkFirstOrder, mbdae.TrapezoidalStateSpace, mbdae.NullSpaceHHT,
+           mbdae.HHT)
 SPANS = {"double-pendulum": 1.0, "andrews": 0.05, "stiff-double-pendulum": 2.0}
 TOL = 1e-6
 
@@ -42,7 +43,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("mechanisms", nargs="*", choices=[[], *SPANS], default=[])
     for name in parser.parse_args().mechanisms or SPANS:
-        Console().print(table(name, SPANS[name]))
+        Console(width=140).print(table(name, SPANS[name]))
 
 
 if __name__ == "__main__":
