@@ -23,9 +23,9 @@ def swing(method):
 
 
 angles = {}
-for name, (alpha, beta) in rules.items():
+for name, (beta, gamma) in rules.items():
     for h in (0.1, 0.78, 0.79, 6.0):
-        found = {label: swing(method(h=h, alpha=alpha, beta=beta)) for label, method in methods.items()}
+        found = {label: swing(method(h=h, beta=beta, gamma=gamma)) for label, method in methods.items()}
         angles[name, h] = found
         text = ", ".join(f"{label} " + ("fails" if angle == np.inf else f"{angle:.3f} rad") for label, angle in found.items())
         print(f"{name:11} (stable up to {stable[name]:.3f} s), h = {h:4} s: {text}")

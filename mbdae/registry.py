@@ -8,7 +8,6 @@ solvers are imported when they are asked for.
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from .driver.arguments import is_finite
 from .integrators.structural.formula import RULES
 from .problems import ALIASES, FORMULATIONS
 from .spelling import closest, guess
@@ -82,7 +81,7 @@ _THESIS = "mbdae.integrators.state_space.methods"
 _STRUCTURAL = "mbdae.integrators.structural.methods"
 _RULES = {"trapezoidal": "trapezoidal", "linear-acceleration": "linear acceleration", "fox-goodwin": "Fox-Goodwin",
           "central-differences": "central differences"}
-_COEFFICIENTS = {name: dict(zip(("alpha", "beta"), RULES[name])) for name in _RULES}
+_COEFFICIENTS = {name: dict(zip(("beta", "gamma"), RULES[name])) for name in _RULES}
 _PROJECTIONS = {"PVA": "PVA", "none": "without projections", **_same("P", "V", "PV", "PVAE-n", "PVAE-0")}
 _STAGES = {"1": "1 stage", "2": "2 stages", "3": "3 stages", "4": "4 stages"}
 _GAUSS = {name: {"project": "" if name == "none" else name} for name in _PROJECTIONS} | {name: {"stages": int(name)} for name in _STAGES}
@@ -164,7 +163,7 @@ class MethodSpec:
         Parameters
         ----------
         **options
-            Fields of its class, e.g. `h`. `FullyImplicit` gets the Newton tolerance `1e-10/h^2`, comparable with `1e-10` of `HalfImplicit`.
+            Fields of its class, e.g. `h`.
 
         Raises
         ------
@@ -176,8 +175,6 @@ class MethodSpec:
             fault = f" ({available.fault})" if available.fault else ""
             raise ValueError(f"{self.label} needs the package {available.package}{fault}: {available.remedy}")
         options = self.family.chosen(self.variant) | options
-        if self.family.name == "FullyImplicit" and is_finite(options.get("h")) and options["h"] > 0:  # others are refused by the class
-            options = {"tol": 1e-10 / options["h"] ** 2} | options
         return self.family.method_class(**options)
 
 

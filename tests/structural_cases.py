@@ -18,13 +18,13 @@ UNSTABLE = ("Newmark linear acceleration position", "Newmark Fox-Goodwin positio
 
 def newmark(made, rule, **options):
     """A function of the step that makes Newmark's method."""
-    alpha, beta = RULES[rule]
-    return lambda h: made(h=h, alpha=alpha, beta=beta, **options)
+    beta, gamma = RULES[rule]
+    return lambda h: made(h=h, beta=beta, gamma=gamma, **options)
 
 
 def fixed(made, **options):
     """The same for methods with other parameters."""
-    return lambda h: made(h=h, adaptive=False, **options)
+    return lambda h: made(h=h, **options)
 
 
 NULL_SPACE = {f"null-space {rule}": newmark(mbdae.NullSpaceNewmark, rule) for rule in RULES}

@@ -265,7 +265,8 @@ def test_names_and_steps_of_methods_are_checked():
     for h in (0, -1e-3, NAN, "a", None, True):
         with pytest.raises(ValueError, match="FullyImplicit: h must be positive"):
             find("FullyImplicit").make(h=h)
-    assert find("FullyImplicit").make(h=1e-2).tol == 1e-6
+    for method in (find("FullyImplicit").make(h=1e-2), mbdae.FullyImplicit(h=1e-2)):
+        assert method.newton_tolerance == pytest.approx(1e-6, rel=1e-12)
     for name in (None, 3, Ida):
         with pytest.raises(ValueError, match="name of a method must be a str"):
             find(name)

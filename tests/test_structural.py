@@ -19,7 +19,7 @@ from .structural_cases import LEVELS, METHODS, NULL_SPACE, RULES, UNSTABLE, line
 # --- a step against the equations of the docstring ------------------------------------------------------------------------------
 
 
-def by_brute_force(s, h, alpha, beta):
+def by_brute_force(s, h, beta, alpha):
     """`(q1, v1, a1)` of the equations of `NullSpaceNewmark`, by pseudo-inverses and difference quotients."""
     x, n = s.start, s.nv
     retract, rows = s.retract, np.setdiff1d(np.arange(s.nc), s.dependent)
@@ -49,7 +49,7 @@ def by_brute_force(s, h, alpha, beta):
                                          ("bricard", 0.05), ("heavy-top", 2e-4)])
 def test_a_step_solves_the_equations_of_the_docstring(name, h, rule):
     s = system(name)
-    end = run(s, mbdae.NullSpaceNewmark(h, alpha=RULES[rule][0], beta=RULES[rule][1], tol=1e-13), h)
+    end = run(s, mbdae.NullSpaceNewmark(h, beta=RULES[rule][0], gamma=RULES[rule][1], tol=1e-13), h)
     for found, expected in zip((end.q[-1], end.v[-1], end.a[-1]), by_brute_force(s, h, *RULES[rule])):
         assert relative(found, expected) < 1e-9
 
@@ -67,7 +67,7 @@ def coleman(H):
     return N
 
 
-def as_in_the_paper(s, h, alpha, beta, basis):
+def as_in_the_paper(s, h, beta, alpha, basis):
     """A step by [Bustos, eqs. (32)-(58)] with `x_p`, `X_p`, `X_p1`, `X_p2` of minimal norm, iterated until nothing changes."""
     start, n = s.start, s.nv
     x, v, a = (y.copy() for y in (start.q, start.v, start.a))
@@ -104,7 +104,7 @@ def as_in_the_paper(s, h, alpha, beta, basis):
 def test_a_step_is_that_of_the_paper_in_any_basis(name, rule):
     s, h = system(name), 0.02
     orthonormal, fundamental = (as_in_the_paper(s, h, *RULES[rule], basis) for basis in (null_space, coleman))
-    end = run(s, mbdae.NullSpaceNewmark(h, alpha=RULES[rule][0], beta=RULES[rule][1], tol=1e-13), h)
+    end = run(s, mbdae.NullSpaceNewmark(h, beta=RULES[rule][0], gamma=RULES[rule][1], tol=1e-13), h)
     for found, one, other in zip((end.q[-1], end.v[-1], end.a[-1]), orthonormal, fundamental):
         assert relative(one, other) < 1e-11
         assert relative(found, one) < 1e-9
@@ -221,7 +221,7 @@ def test_labels_statistics_and_pickles(method):
 def test_labels_name_what_is_not_the_default():
     assert mbdae.HHT().label == "HHT(adaptive)"
     assert mbdae.GeneralizedAlpha(0.1, 0.5, level="velocity").label == "GeneralizedAlpha(h=0.1, level=velocity, rho_inf=0.5)"
-    assert mbdae.NullSpaceNewmark(0.1, 0.5, 0.0, basis="fundamental").label == "NullSpaceNewmark(h=0.1, basis=fundamental, beta=0)"
+    assert mbdae.NullSpaceNewmark(0.1, 0.0, basis="fundamental").label == "NullSpaceNewmark(h=0.1, basis=fundamental, beta=0)"
 
 
 # --- friction and user functions ------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_steps_beyond_the_limit_of_stability_explode(method):
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_the_last_accepted_state_of_a_run_that_ends_early_is_kept(adaptive):
     """Whatever `every` says, and once only."""
-    method = mbdae.NullSpaceNewmark(0.01, adaptive=adaptive, max_steps=10)
+    method = mbdae.NullSpaceNewmark(None, first_step=0.01, max_steps=10) if adaptive else mbdae.NullSpaceNewmark(0.01, max_steps=10)
     whole, some, fifth = (mbdae.solve(system("double-pendulum"), method, (0.0, 1.0), rtol=1e-5, atol=1e-5, every=n) for n in (1, 100, 5))
     assert some.status == Status.TOO_MANY_STEPS and f"t = {some.t[-1]:.9g}" in some.message
     for end, rows in ((some, [0, 10]), (fifth, [0, 5, 10])):
@@ -141,9 +141,10 @@ def test_a_step_that_becomes_too_small(method):
 
 CLASSES = (mbdae.Newmark, mbdae.HHT, mbdae.GeneralizedAlpha, mbdae.NullSpaceNewmark, mbdae.NullSpaceHHT, mbdae.NullSpaceGeneralizedAlpha)
 NO_NUMBERS = (float("nan"), float("inf"), "1", None, True, 1j)
-BAD = {"h": (*NO_NUMBERS, -1e-3), "tol": (*NO_NUMBERS, 0.0, -1.0), "max_iter": (0, -1, 2.5, "3", None, True, float("nan")),
-       "max_steps": (0, 1.5, None), "adaptive": (1, None, "yes", 0.5)}
-COEFFICIENTS = {"Newmark": {"alpha": (*NO_NUMBERS, -0.1, 1.1), "beta": (*NO_NUMBERS, -0.1, 1.1)},
+BAD = {"h": (*(x for x in NO_NUMBERS if x is not None), 0.0, -1e-3),
+       "tol": (*NO_NUMBERS, 0.0, -1.0), "max_iter": (0, -1, 2.5, "3", None, True, float("nan")),
+       "max_steps": (0, 1.5, None), "first_step": (*NO_NUMBERS, -1e-3)}
+COEFFICIENTS = {"Newmark": {"beta": (*NO_NUMBERS, -0.1, 1.1), "gamma": (*NO_NUMBERS, -0.1, 1.1)},
                 "HHT": {"alpha": (*NO_NUMBERS, -0.4, 0.1)},
                 "GeneralizedAlpha": {"rho_inf": (*NO_NUMBERS, -0.1, 1.1)}}
 BASES = {"level": ("index3", "", None, 3, []), "basis": ("sparse", "", None, 3, [])}
@@ -158,8 +159,8 @@ def test_bad_parameters_are_refused_by_name(made):
             with pytest.raises(ValueError, match=rf"^{name}: {field} must be ") as refused:
                 made(**{field: value})
             assert repr(value) in str(refused.value)
-    with pytest.raises(ValueError, match="h must be positive and finite, or 0 with adaptive=True"):
-        made(h=0.0, adaptive=False)
+    with pytest.raises(ValueError, match=r"steps of fixed size h = 0\.01 have no first_step"):
+        made(h=0.01, first_step=1e-3)
 
 
 def test_beta_zero_on_positions_names_what_to_take_instead():
@@ -170,11 +171,11 @@ def test_beta_zero_on_positions_names_what_to_take_instead():
 
 @pytest.mark.parametrize("made", CLASSES)
 def test_coefficients_by_position(made):
-    """After `h` come the coefficients of the paper, and nothing else."""
+    """After `h` come the coefficients of the formula, and nothing else."""
     count = 2 if "Newmark" in made.__name__ else 1
-    values = (0.6, 0.4)[:count] if count == 2 else (-0.1,) if "HHT" in made.__name__ else (0.5,)
-    method = made(1e-3, *values, adaptive=False)
-    names = ("alpha", "beta") if count == 2 else ("rho_inf",) if "Generalized" in made.__name__ else ("alpha",)
+    values = (0.4, 0.6)[:count] if count == 2 else (-0.1,) if "HHT" in made.__name__ else (0.5,)
+    method = made(1e-3, *values)
+    names = ("beta", "gamma") if count == 2 else ("rho_inf",) if "Generalized" in made.__name__ else ("alpha",)
     assert tuple(getattr(method, n) for n in names) == values
     with pytest.raises(TypeError, match="positional"):
         made(1e-3, *values, True)

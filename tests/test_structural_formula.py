@@ -8,9 +8,9 @@ from mbdae.integrators.structural.formula import RULES, Formula, generalized_alp
 HHTS, RADII = (-1.0 / 3.0, -0.2, -0.05, 0.0), (0.0, 0.3, 0.6, 0.9, 1.0)
 CASES = {name: newmark(*rule) for name, rule in RULES.items()}
 CASES |= {f"hht {a:.2f}": hht(a) for a in HHTS} | {f"alpha {r}": generalized_alpha(r) for r in RADII}
-CASES |= {"damped": newmark(0.6, 0.2), "stable, damped": newmark(0.75, 0.390625), "general": Formula(0.2, 0.6, 0.1, 0.2)}
+CASES |= {"damped": newmark(0.2, 0.6), "stable, damped": newmark(0.390625, 0.75), "general": Formula(0.2, 0.6, 0.1, 0.2)}
 FORMULAS = pytest.mark.parametrize("formula", CASES.values(), ids=CASES)
-NEWMARKS = pytest.mark.parametrize(("alpha", "beta"), [*RULES.values(), (0.6, 0.2), (0.75, 0.390625), (0.4, 0.3)])
+NEWMARKS = pytest.mark.parametrize(("beta", "alpha"), [*RULES.values(), (0.2, 0.6), (0.390625, 0.75), (0.3, 0.4)])
 
 
 def printed(alpha, beta, w, xi):
@@ -35,8 +35,8 @@ def brute_step(formula, omega, xi, h, w0, v0, x0, a0):
 
 @NEWMARKS
 @pytest.mark.parametrize(("omega_h", "damping"), [(0.1, 0.0), (0.7, 0.3), (2.3, 1.5), (40.0, 0.0)])
-def test_amplification_of_newmark_is_the_matrix_of_the_paper(alpha, beta, omega_h, damping):
-    A = newmark(alpha, beta).amplification(omega_h, damping)
+def test_amplification_of_newmark_is_the_matrix_of_the_paper(beta, alpha, omega_h, damping):
+    A = newmark(beta, alpha).amplification(omega_h, damping)
     assert np.abs(A - printed(alpha, beta, omega_h, damping)).max() < 1e-13
 
 
@@ -78,7 +78,7 @@ def test_order_two_where_the_condition_holds_and_one_elsewhere(formula):
 
 def test_condition_of_order_two():
     assert all(f.second_order() for f in (*map(generalized_alpha, RADII), *map(hht, HHTS), *(newmark(*r) for r in RULES.values())))
-    assert not newmark(0.6, 0.3).second_order() and not Formula(0.25, 0.5, 0.1, 0.0).second_order()
+    assert not newmark(0.3, 0.6).second_order() and not Formula(0.25, 0.5, 0.1, 0.0).second_order()
 
 
 def test_fox_goodwin_has_the_frequency_of_a_vibration_to_order_four():
@@ -114,8 +114,8 @@ def test_limit_is_where_the_spectral_radius_passes_one(formula):
 
 def test_limits_of_newmark_are_those_of_the_paper():
     assert [CASES[n].limit() for n in RULES] == pytest.approx([np.inf, np.sqrt(12.0), np.sqrt(6.0), 2.0], rel=1e-15)
-    assert newmark(0.6, 0.2).limit() == pytest.approx(1.0 / np.sqrt(0.3 - 0.2), rel=1e-14)
-    assert newmark(0.5000005, 0.2500006).limit() == np.inf
+    assert newmark(0.2, 0.6).limit() == pytest.approx(1.0 / np.sqrt(0.3 - 0.2), rel=1e-14)
+    assert newmark(0.2500006, 0.5000005).limit() == np.inf
 
 
 def test_limit_is_exact_for_any_coefficients(rng):
@@ -136,7 +136,7 @@ def test_limit_is_exact_for_any_coefficients(rng):
 
 
 def test_no_step_is_stable_with_negative_damping():
-    formula = newmark(0.45, 0.3)
+    formula = newmark(0.3, 0.45)
     assert formula.limit() == 0.0 and formula.spectral_radius(0.1) > 1.0
 
 
@@ -171,11 +171,11 @@ def test_presets():
 
 
 @pytest.mark.parametrize(("make", "arguments", "told"), [
-    (newmark, (-0.1, 0.25), "alpha must not be negative, got -0.1"),
-    (newmark, (0.5, -1e-3), "beta must not be negative, got -0.001"),
-    (newmark, (np.nan, 0.25), "alpha must be finite"),
-    (newmark, (0.5, np.inf), "beta must be finite"),
-    (newmark, ("half", 0.25), "alpha must be a number"),
+    (newmark, (0.25, -0.1), "gamma must not be negative, got -0.1"),
+    (newmark, (-1e-3, 0.5), "beta must not be negative, got -0.001"),
+    (newmark, (0.25, np.nan), "gamma must be finite"),
+    (newmark, (np.inf, 0.5), "beta must be finite"),
+    (newmark, (0.25, "half"), "gamma must be a number"),
     (hht, (0.1,), "alpha must be between -1/3 .* and 0 .*, got 0.1"),
     (hht, (-0.34,), "alpha must be between"),
     (hht, (np.nan,), "alpha must be finite"),

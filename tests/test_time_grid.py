@@ -105,7 +105,7 @@ def test_matrices_formed_within_a_step_are_counted():
     assert c.factorisations > c.steps + 10
 
 
-@pytest.mark.parametrize("make", [HalfImplicit, FullyImplicit, lambda h: mbdae.Newmark(h=h, alpha=0.55, beta=0.28)])
+@pytest.mark.parametrize("make", [HalfImplicit, FullyImplicit, lambda h: mbdae.Newmark(h=h, beta=0.28, gamma=0.55)])
 def test_steps_at_which_multipliers_are_rounding_are_warned_of(system, make):
     """Rounding of positions divided by `h^2`: errors of the multipliers are large where a warning is, small where none is."""
     def error(h):

@@ -131,16 +131,19 @@ class FullyImplicit(FixedStep):
     ----------
     h : float
         Step [s].
-    tol : float
-        Newton stops when the correction of `(a, lam)` is shorter than this. The comparable accuracy of `HalfImplicit(tol)` is
-        `tol/h^2` here.
+    tol : float or None
+        Newton stops when the correction of `(a, lam)` is shorter than this. `None` is `1e-10/h^2`, as accurate as `HalfImplicit` with
+        its `tol = 1e-10`, which is one of `h^2 (a, lam)`.
     max_iter : int
         Newton iterations per step before the run ends with `NEWTON_FAILED`.
     """
 
     h: float = 1e-3
-    tol: float = 1e-4
+    tol: float | None = None
     max_iter: int = 100
 
     stores_start = False
     advance = staticmethod(_advance)
+
+    def _usual_tolerance(self) -> float:
+        return min(1e-10 / self.h / self.h, 1e300)

@@ -62,7 +62,7 @@ class FixedStep:
     """Base of the one-step integrators on index-3 equations; they work on a `System` and need no formulation."""
 
     h: float
-    tol: float
+    tol: float | None
     max_iter: int
 
     formulations: ClassVar[tuple] = ()  # works on the system itself
@@ -70,12 +70,19 @@ class FixedStep:
     stores_start: ClassVar[bool]  # whether `advance` stores states before it leaves them
 
     def __post_init__(self):
-        for field in ("h", "tol"):
-            x = getattr(self, field)
-            if not (is_finite(x) and x > 0):
+        for field, x in (("h", self.h), ("tol", self.tol)):
+            if not (is_finite(x) and x > 0) and (field, x) != ("tol", None):
                 raise ValueError(f"{type(self).__name__}: {field} must be positive and finite, got {x!r}")
         if not (is_integer(self.max_iter) and self.max_iter >= 1):
             raise ValueError(f"{type(self).__name__}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
+
+    @property
+    def newton_tolerance(self) -> float:
+        """What Newton's method stops at."""
+        return self._usual_tolerance() if self.tol is None else self.tol
+
+    def _usual_tolerance(self) -> float:
+        return 1e-10
 
     @property
     def label(self):
@@ -180,7 +187,7 @@ class _Run:
         m, end = self.method, self.done + n
         status, done, stored = m.advance(
             self.grid.times(self.done, end), h, self.every, self.done % self.every, end == self.grid.n, self.q, self.v, self.a, self.lam,
-            m.tol, m.max_iter, self.model, self.work, self.following, self.counts, *out, signals.flag)
+            m.newton_tolerance, m.max_iter, self.model, self.work, self.following, self.counts, *out, signals.flag)
         # the start stays as it was given: the accelerations of the first step lead from the exact velocity to that of the method
         skip = 1 if m.stores_start and self.done == 0 else 0
         self.stored.append([x[skip:stored].copy() for x in out])

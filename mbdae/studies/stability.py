@@ -92,7 +92,7 @@ def stability_limit(system, t, q, v, method):
     system, t, q, v
         As for `natural_frequencies`.
     method : object with `formula`, or Formula
-        E.g. `NullSpaceNewmark(h, alpha, beta)`.
+        E.g. `NullSpaceNewmark(h, beta, gamma)`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """What the scripts of this folder share: methods, runs and whether they are stable, panels.
 
 The paper: I. Fernandez de Bustos, H. Uriarte, G. Urkullu, V. Garcia-Marina (2021), on Newmark's method in null-space coordinates. It calls
-`alpha` what others call `gamma`.
+`alpha` what is `gamma` here.
 
 What it leaves open, and what is done here:
 
@@ -35,13 +35,13 @@ def system(name, **parameters):
 
 
 def null_space(h, rule=FOX_GOODWIN, **options):
-    """Newmark's method in null-space coordinates with `rule = (alpha, beta)`; without constraints Newmark's method as it is."""
-    return mbdae.NullSpaceNewmark(h=h, alpha=rule[0], beta=rule[1], **options)
+    """Newmark's method in null-space coordinates with `rule = (beta, gamma)`; without constraints Newmark's method as it is."""
+    return mbdae.NullSpaceNewmark(h=h, beta=rule[0], gamma=rule[1], **options)
 
 
 def classical(h, rule=TRAPEZOIDAL, **options):
     """Newmark's method with multipliers for the constraints on positions."""
-    return mbdae.Newmark(h=h, alpha=rule[0], beta=rule[1], **options)
+    return mbdae.Newmark(h=h, beta=rule[0], gamma=rule[1], **options)
 
 
 def run(target, method, t_span, **options):

@@ -11,7 +11,7 @@ from ...charts.condition import MAX_GROWTH
 from ...charts.fault import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
-from ...driver.arguments import is_finite, is_integer
+from ...driver.arguments import check_step, is_finite, is_integer
 from ...interrupts import signals
 from ...results.statistics import Statistics
 from ...results.status import Status
@@ -26,7 +26,7 @@ from .formula import Formula
 from .newton import matrix_for
 from .step import DIVERGED, ERROR_TEST, EVALUATIONS, FACTORISATIONS, ITERATIONS, JACOBIANS, POSITION, SOLVES, friction_for, scratch_for
 
-SHOWN = ("alpha", "beta", "rho_inf", "level", "basis")  # in labels, where they are not the default
+SHOWN = ("alpha", "beta", "gamma", "rho_inf", "level", "basis")  # in labels, where they are not the default
 ROOM = 256  # steps between two looks at the user
 ERROR_ORDER = 2  # of the error estimate
 GROW, HOLD = 3.0, 1.2  # largest ratio of two steps; growth that is worth the disturbance
@@ -40,9 +40,9 @@ FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "the iteration for the accelerations 
 class Structural(ABC):
     """Base of the integrators that take positions and velocities from accelerations by Newmark's formulas; they work on a `System`."""
 
-    h: float = 1e-3
+    h: float | None = 1e-3
     _: KW_ONLY
-    adaptive: bool = False
+    first_step: float = 0.0
     tol: float = 1e-10
     max_iter: int = 30
     max_steps: int = 10_000_000
@@ -53,10 +53,11 @@ class Structural(ABC):
 
     def __post_init__(self):
         name = type(self).__name__
-        if not isinstance(self.adaptive, (bool, np.bool_)):
-            raise ValueError(f"{name}: adaptive must be True or False, got {self.adaptive!r}")
-        if not (is_finite(self.h) and self.h >= 0.0) or (self.h == 0.0 and not self.adaptive):
-            raise ValueError(f"{name}: h must be positive and finite, or 0 with adaptive=True for a first step of its own, got {self.h!r}")
+        if not (self.h is None or (is_finite(self.h) and self.h > 0.0)):
+            raise ValueError(f"{name}: h must be positive and finite, or None for control of the step, got {self.h!r}")
+        check_step(name, "first_step", self.first_step)
+        if self.h is not None and self.first_step:
+            raise ValueError(f"{name}: steps of fixed size h = {self.h:g} have no first_step; h=None lets the tolerances choose them")
         if not (is_finite(self.tol) and self.tol > 0.0):
             raise ValueError(f"{name}: tol must be positive and finite, got {self.tol!r}")
         check_controller(name, self.controller, self.adaptive)
@@ -68,6 +69,11 @@ class Structural(ABC):
             given = getattr(self, field)
             if not (is_finite(given) and low <= given <= high):
                 raise ValueError(f"{name}: {field} must be a number from {low:.4g} to {high:.4g}, got {given!r}")
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the tolerances control the step."""
+        return self.h is None
 
     @property
     def label(self):
@@ -98,9 +104,9 @@ class Structural(ABC):
         return "tangent"
 
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.driver.method`; tolerances have a meaning with `adaptive` only."""
+        """See `mbdae.driver.method`; tolerances have a meaning without `h` only."""
         if self.adaptive and (rtol is None or np.ndim(atol) or not (atol or 0.0) > 0.0):
-            raise ValueError(f"{type(self).__name__}: with adaptive=True atol must be one positive number, got {atol!r}")
+            raise ValueError(f"{type(self).__name__}: for control of the step atol must be one positive number, got {atol!r}")
         if self.kind == POSITION:
             warn_of_rounding(self.label, self.h, state, t_end, AMPLIFICATION)
         trajectory = _Run(self, problem, state, t_end, rtol, atol, every if t_eval is None else 1).to_end(progress, until)
@@ -125,7 +131,7 @@ class _Run:
         self.control, self.counts = np.zeros(m.CONTROL), np.zeros(m.COUNTERS, dtype=np.int64)
         self.tolerances = (float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
         self.tolerances += (method.controller.rule(ERROR_ORDER + 1, GROW, HOLD),)
-        self.control[m.H] = method.h or self._first_step()
+        self.control[m.H] = method.h or method.first_step or self._first_step()
         self.control[m.DIRTY], self.control[m.AGE], self.control[m.ORIGIN] = 1.0, 1.0, state.t
         self.chart = None
         self._without_chart()

@@ -6,11 +6,11 @@ import numpy as np
 
 from ...model import checks
 
-# (alpha, beta) of Newmark's method [Bustos, section 2]
-TRAPEZOIDAL = 0.5, 0.25
-LINEAR_ACCELERATION = 0.5, 1.0 / 6.0
-FOX_GOODWIN = 0.5, 1.0 / 12.0
-CENTRAL_DIFFERENCES = 0.5, 0.0
+# (beta, gamma) of Newmark's method [Bustos, section 2], where gamma is called alpha
+TRAPEZOIDAL = 0.25, 0.5
+LINEAR_ACCELERATION = 1.0 / 6.0, 0.5
+FOX_GOODWIN = 1.0 / 12.0, 0.5
+CENTRAL_DIFFERENCES = 0.0, 0.5
 RULES = {"trapezoidal": TRAPEZOIDAL, "linear-acceleration": LINEAR_ACCELERATION, "fox-goodwin": FOX_GOODWIN,
          "central-differences": CENTRAL_DIFFERENCES}
 ROUNDING = 1e-14  # of coefficients that cancel in A-stable methods
@@ -28,7 +28,7 @@ class Formula:
     Attributes
     ----------
     beta, gamma : float
-        The paper on Newmark's method calls the second one alpha.
+        [Bustos] calls the second one alpha.
     alpha_m, alpha_f : float
         Zero for Newmark's method, `w = a` then.
 
@@ -82,7 +82,7 @@ class Formula:
     def limit(self):
         """The largest stable `omega h` without damping: infinity if there is none, 0 if no step is stable.
 
-        For Newmark's method `1/sqrt(alpha/2 - beta)` [Bustos, eq. (11)], and 0 if `alpha < 1/2`.
+        For Newmark's method `1/sqrt(gamma/2 - beta)` [Bustos, eq. (11)], and 0 if `gamma < 1/2`.
 
         Notes
         -----
@@ -106,15 +106,15 @@ def _valid(start, slope):
     return max(0.0, start / -slope) if start > ROUNDING else 0.0
 
 
-def newmark(alpha, beta):
-    """Newmark's method, the paper's `alpha` as `gamma` [Bustos, section 2].
+def newmark(beta, gamma):
+    """Newmark's method [Bustos, section 2].
 
     Raises
     ------
     ValueError
-        If `alpha` or `beta` is negative or not finite.
+        If `beta` or `gamma` is negative or not finite.
     """
-    return Formula(_coefficient(beta, "beta", "1/4"), _coefficient(alpha, "alpha", "1/2"))
+    return Formula(_coefficient(beta, "beta", "1/4"), _coefficient(gamma, "gamma", "1/2"))
 
 
 def _coefficient(value, field, usual):

@@ -57,23 +57,21 @@ class NullSpace(Structural):
 
 @dataclass(frozen=True)
 class _NewmarkFormula:
-    alpha: float = 0.5
     beta: float = 0.25
+    gamma: float = 0.5
 
-    _bounds: ClassVar[tuple] = (("alpha", 0.0, 1.0), ("beta", 0.0, 1.0))
+    _bounds: ClassVar[tuple] = (("beta", 0.0, 1.0), ("gamma", 0.0, 1.0))
 
     @property
     def formula(self):
         """See `Formula`."""
-        return newmark(self.alpha, self.beta)
+        return newmark(self.beta, self.gamma)
 
 
 @dataclass(frozen=True)
 class _HHTFormula:
-    h: float = 0.0
+    h: float | None = None
     alpha: float = -0.05
-    _: KW_ONLY
-    adaptive: bool = True
 
     _bounds: ClassVar[tuple] = (("alpha", -1.0 / 3.0, 0.0),)
 
@@ -99,31 +97,31 @@ class _GeneralizedAlphaFormula:
 class Newmark(_NewmarkFormula, Classical):
     """Newmark's method with multipliers for the constraints of one level: the classical way [Bustos, section 2].
 
-    `q1 = q0 (+) (h v0 + h^2 ((1/2 - beta) a0 + beta a1))`, `v1 = v0 + h ((1 - alpha) a0 + alpha a1)`, `M a1 + Phi_q^T lam1 = Q` at the end
+    `q1 = q0 (+) (h v0 + h^2 ((1/2 - beta) a0 + beta a1))`, `v1 = v0 + h ((1 - gamma) a0 + gamma a1)`, `M a1 + Phi_q^T lam1 = Q` at the end
     of the step, and there `Phi = 0`, `Phi_q v = nu` or `Phi_q a = gamma`. Constraints of the other levels drift or oscillate. On positions
-    the multipliers are stable with `alpha > 1/2` only: with `alpha = 1/2` they grow like `x^n`, where `x` is the larger root of
+    the multipliers are stable with `gamma > 1/2` only: with `gamma = 1/2` they grow like `x^n`, where `x` is the larger root of
     `x^2 + (1/beta - 2) x + 1 = 0`, and -1, a double one, for the trapezoidal rule.
 
     Parameters
     ----------
-    h : float
-        Step [s]; with `adaptive` the first one, 0 to let the method choose.
+    h : float or None
+        Step [s]; `None`: `rtol` and `atol` of `solve` control it.
     level : {"position", "velocity", "acceleration", "stabilised"}
         Index 3, 2 or 1; or index 2 with positions moved to the nearest with `Phi = 0`, as in the formulation of Gear, Gupta and Leimkuhler.
-    adaptive : bool
-        Control of the step by `rtol` and `atol` of `solve`; the error is estimated with the accelerations of two steps. Every step then
-        ends with velocities on `Phi_q v = nu`, if `level` is "position", and but for "acceleration" with accelerations and multipliers of
-        the equations of motion: their errors follow the tolerance as those of positions do.
+    first_step : float
+        With control of the step: the first one [s], 0 to let the method choose. The error is estimated with the accelerations of two
+        steps. Every step then ends with velocities on `Phi_q v = nu`, if `level` is "position", and but for "acceleration" with
+        accelerations and multipliers of the equations of motion: their errors follow the tolerance as those of positions do.
     tol : float
         The iteration stops when its error is below this, relative to the largest acceleration.
     max_iter : int
         Iterations per step before it counts as failed.
     max_steps : int
     controller : StepSizeController
-        Of the step, with `adaptive`; the elementary one unless given.
-    alpha, beta : float
+        With control of the step: the rule for the next one; elementary unless given.
+    beta, gamma : float
         They may follow `h` by position. The trapezoidal rule unless given; others are
-        `LINEAR_ACCELERATION`, `FOX_GOODWIN` and `CENTRAL_DIFFERENCES`, pairs `(alpha, beta)`.
+        `LINEAR_ACCELERATION`, `FOX_GOODWIN` and `CENTRAL_DIFFERENCES`, pairs `(beta, gamma)`.
 
     Raises
     ------
@@ -140,7 +138,7 @@ class HHT(_HHTFormula, Classical):
 
     Parameters
     ----------
-    h, level, adaptive, tol, max_iter, max_steps, controller
+    h, level, first_step, tol, max_iter, max_steps, controller
         As for `Newmark`.
     alpha : float
         In [-1/3, 0]; infinitely fast vibrations lose most with -1/3, nothing with 0.
@@ -156,7 +154,7 @@ class GeneralizedAlpha(_GeneralizedAlphaFormula, Classical):
 
     Parameters
     ----------
-    h, level, adaptive, tol, max_iter, max_steps, controller
+    h, level, first_step, tol, max_iter, max_steps, controller
         As for `Newmark`.
     rho_inf : float
         In [0, 1]: the factor by which a step multiplies infinitely fast vibrations.
@@ -171,23 +169,23 @@ class NullSpaceNewmark(_NewmarkFormula, NullSpace):
     particular solution `x_p` has minimal norm [Bustos, eqs. (34), (53)-(58)], and Newmark's formulas hold for them, that is
 
         N^T ((q1 (-) q0) - h v0 - h^2 ((1/2 - beta) a0 + beta a1)) = 0,   Phi(t1, q1) = 0,
-        N^T (v1 - v0 - h ((1 - alpha) a0 + alpha a1)) = 0,                Phi_q v1 = nu,
+        N^T (v1 - v0 - h ((1 - gamma) a0 + gamma a1)) = 0,                Phi_q v1 = nu,
         M a1 + Phi_q^T lam1 = Q(t1, q1, v1),                              Phi_q a1 = gamma:
 
     constraints hold on all three levels, and stability is that of the method without constraints, with the frequencies of the reduced
     system (see `mbdae.studies.stability`).
 
-    Of order 2 in positions, velocities and multipliers for `alpha = 1/2`. Fox-Goodwin's coefficients give frequencies to order 4, but
+    Of order 2 in positions, velocities and multipliers for `gamma = 1/2`. Fox-Goodwin's coefficients give frequencies to order 4, but
     velocities to order 2: positions of undamped linear systems are of order 4 where the motion starts from rest, else of order 2 too.
 
     Parameters
     ----------
-    h : float
-        Step [s]; with `adaptive` the first one, 0 to let the method choose.
+    h : float or None
+        Step [s]; `None`: `rtol` and `atol` of `solve` control it.
     basis : {"orthonormal", "fundamental"}
         Basis of the null space in which Newton's matrix is formed where forces are stiff: orthonormal, or Coleman's sparse
         one `[-A^-1 B; I]`. Solutions do not depend on it.
-    adaptive, tol, max_iter, max_steps, controller, alpha, beta
+    first_step, tol, max_iter, max_steps, controller, beta, gamma
         As for `Newmark`. Central differences, `beta = 0`, are possible.
     """
 
@@ -198,7 +196,7 @@ class NullSpaceHHT(_HHTFormula, NullSpace):
 
     Parameters
     ----------
-    h, basis, adaptive, tol, max_iter, max_steps, controller
+    h, basis, first_step, tol, max_iter, max_steps, controller
         As for `NullSpaceNewmark`.
     alpha : float
         In [-1/3, 0].
@@ -211,7 +209,7 @@ class NullSpaceGeneralizedAlpha(_GeneralizedAlphaFormula, NullSpace):
 
     Parameters
     ----------
-    h, basis, adaptive, tol, max_iter, max_steps, controller
+    h, basis, first_step, tol, max_iter, max_steps, controller
         As for `NullSpaceNewmark`.
     rho_inf : float
         In [0, 1].
