@@ -270,7 +270,7 @@ def test_labels_and_names():
     for name, make in METHODS.items():
         method = make()
         assert repr(method).startswith(f"{name}(jacobian='exact'") and method == make() and hash(method) == hash(make())
-        assert eval(repr(method), {name: make, "inf": np.inf}) == method
+        assert eval(repr(method), {name: make, "inf": np.inf, "StepSizeController": mbdae.StepSizeController}) == method
         assert replace(method, max_steps=3).max_steps == 3
         assert find(f"{name}:tangent").make() == method
         assert method.formulations == FORMS

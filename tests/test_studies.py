@@ -349,7 +349,7 @@ def test_tables(tmp_path):
 
 def test_methods_by_name():
     assert find("halfimplicit").make(h=1e-2) == mbdae.HalfImplicit(1e-2)
-    assert find("FullyImplicit").make(h=1e-2).tol == pytest.approx(1e-6)
+    assert find("FullyImplicit").make(h=1e-2) == mbdae.FullyImplicit(1e-2)
     assert find("Ida:ggl").label == "IDA GGL" and find("Ida:GGL").formulation == "ggl" and find("Ida").formulation is None
     assert find("SolveIvp:radau").make().method == "Radau" and find("Cvode:Adams").make().multistep == "Adams"
     for text in ("Foo", "Ida:foo", "HalfImplicit:x"):
