@@ -108,7 +108,7 @@ def test_constraints_on_three_levels_with_multipliers_for_positions(name):
 def test_the_first_step_does_not_matter(name, method, h):
     """Trap: in tiny steps the rounding of positions, divided by `h^2`, is all that is left of the corrections on position level."""
     found, made = exact(name, SPANS[name]), METHODS[method]
-    s = mbdae.solve(system(name), type(made)(h), (0.0, SPANS[name]), rtol=1e-5, atol=1e-5, t_eval=found.t)
+    s = mbdae.solve(system(name), type(made)(first_step=h), (0.0, SPANS[name]), rtol=1e-5, atol=1e-5, t_eval=found.t)
     assert s.success, s.message
     assert np.abs(s.q - found.q).max() < 3e-3
 
