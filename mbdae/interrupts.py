@@ -16,10 +16,19 @@ import os
 import signal
 import tempfile
 import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 
 from .compilation.compiling import announced
+from .typing import Bytes
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Signals(threading.local):
@@ -36,8 +45,9 @@ class _Signals(threading.local):
     """
 
     inside = waiting = active = False
-    flag = np.zeros(1, dtype=np.uint8)
-    _handler = _arguments = _raised = None
+    flag: Bytes = np.zeros(1, dtype=np.uint8)
+    _arguments: tuple[int, FrameType | None] | None = None
+    _raised: BaseException | None = None
     _others = -1  # the file descriptor on which somebody else waits for signals
 
     def check(self) -> None:
@@ -47,7 +57,7 @@ class _Signals(threading.local):
         if self.flag[0]:
             _clear(self._others)
 
-    def guarded(self, function, *args):
+    def guarded(self, function: Callable[[*Ts], T], *args: *Ts) -> tuple[T, None] | tuple[None, BaseException]:
         """`(result, exception)` of a user function called from compiled code, one of them `None`; its own interrupt is not among them."""
         outer = self.inside
         try:
@@ -61,16 +71,16 @@ class _Signals(threading.local):
             self.inside = outer  # nothing may be raised from here on
             return None, error
 
-    def called(self, function):
+    def called(self, function: F | None) -> F | None:
         """A user function that Python code calls, with the attributes of its own; exceptions go through."""
-        return None if function is None else _Called(function)
+        return None if function is None else cast(F, _Called(function))
 
-    def raises_again(self, error) -> bool:
+    def raises_again(self, error: BaseException) -> bool:
         """Whether an exception is one that `check` raises again, so that it need not be kept elsewhere."""
         return error is self._raised
 
     @contextlib.contextmanager
-    def at_once(self):
+    def at_once(self) -> Iterator[None]:
         """Meanwhile an exception of the handler arrives, so it need not wait."""
         outer, self.inside = self.inside, True
         try:
@@ -80,7 +90,7 @@ class _Signals(threading.local):
             self.inside = outer
 
     @contextlib.contextmanager
-    def held(self):
+    def held(self) -> Iterator[None]:
         """Meanwhile SIGINT waits; at the end what still waits is acted on. Within another one: a run within a user function of a run."""
         outer, self.inside = self.inside, False
         error = None
@@ -104,7 +114,7 @@ class _Signals(threading.local):
                 del error, raised  # cycles with their own tracebacks
 
     @contextlib.contextmanager
-    def _installed(self):
+    def _installed(self) -> Iterator[None]:
         """The handler that waits, instead of Python's or a user's; in other threads, and where SIGINT is not for Python, nothing."""
         handler = signal.getsignal(signal.SIGINT)
         if not callable(handler) or threading.current_thread() is not threading.main_thread():
@@ -122,7 +132,7 @@ class _Signals(threading.local):
                 signal.signal(signal.SIGINT, handler)
 
     @contextlib.contextmanager
-    def _woken(self):
+    def _woken(self) -> Iterator[None]:
         """Meanwhile Python's C code sets the flag when a signal arrives."""
         file, _ = _page()
         if file < 0:
@@ -138,14 +148,14 @@ class _Signals(threading.local):
                 signal.set_wakeup_fd(changed)
             _clear(self._others)
 
-    def _receive(self, number, frame):
+    def _receive(self, number: int, frame: FrameType | None) -> None:
         again = self.waiting
         self._arguments, self.waiting = (number, frame), True
         self.flag[0] = self.flag[0] or 1  # Python may have written the number of the signal
         if self.inside or again:  # the impatient are served wherever the run is
             self._act()
 
-    def _act(self):
+    def _act(self) -> None:
         if self._raised is not None:
             raise self._raised
         if self._arguments is not None:
@@ -161,10 +171,10 @@ class _Signals(threading.local):
 signals = _Signals()
 
 
-def held(function):
+def held(function: Callable[P, T]) -> Callable[P, T]:
     """A function during which SIGINT waits, see `_Signals.held`."""
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
         with signals.held():
             return function(*args, **kwargs)
 
@@ -174,14 +184,14 @@ def held(function):
 class _Called:
     """See `_Signals.called`."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         with signals.at_once():
             return self._function(*args)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)
 
 
@@ -189,7 +199,7 @@ class _Called:
 
 
 @functools.cache
-def _page():
+def _page() -> tuple[int, Bytes]:
     """A file descriptor to which signals may be written, and the memory behind it; -1 and an array where there is no such thing."""
     try:
         if hasattr(os, "memfd_create"):
@@ -204,7 +214,7 @@ def _page():
         return -1, np.zeros(mmap.PAGESIZE, dtype=np.uint8)
 
 
-def _clear(onward=-1):
+def _clear(onward: int = -1) -> None:
     """Forget the signals that have been written; whoever waits for them on the file descriptor `onward` is told."""
     file, page = _page()
     count = os.lseek(file, 0, os.SEEK_CUR) if file >= 0 else 0

@@ -31,6 +31,6 @@ def guess(name: object, known: Iterable[str]) -> str:
     return "" if found is None else f" (did you mean {found!r}?)"
 
 
-def _letters(name):
+def _letters(name: str) -> str:
     """A name without what is easily confused."""
     return "".join(c for c in name.lower() if c not in "-_ .")

@@ -6,19 +6,19 @@ import time
 from numba.core import event
 
 
-class _Compilation(event.Listener):
+class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
     """Adds up, for each thread, the time for which it has held the lock of the compiler."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._own = threading.local()
 
-    def on_start(self, event):
+    def on_start(self, event: event.Event) -> None:
         own = self._own
         own.depth = getattr(own, "depth", 0) + 1
         if own.depth == 1:
             own.begin = time.perf_counter()
 
-    def on_end(self, event):
+    def on_end(self, event: event.Event) -> None:
         own = self._own
         own.depth = max(getattr(own, "depth", 0) - 1, 0)
         if own.depth == 0 and hasattr(own, "begin"):
@@ -27,7 +27,8 @@ class _Compilation(event.Listener):
     @property
     def seconds(self) -> float:
         """What this thread has spent so far."""
-        return getattr(self._own, "total", 0.0)
+        seconds: float = getattr(self._own, "total", 0.0)
+        return seconds
 
 
 _compilation = _Compilation()

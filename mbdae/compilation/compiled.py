@@ -1,11 +1,16 @@
 """The one decorator of all compiled code, and what goes with it."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
 import numpy as np
+import numpy.typing as npt
 from numba import njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from ..typing import Bytes
 from .stamp import stamp
 
 # Views made by `records`, `window` and `matrix` skip every check and the counting of references, which cost more than most kernels;
@@ -14,8 +19,11 @@ from .stamp import stamp
 # products and sums may be fused and reordered; NaN and infinity keep their meaning
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
+F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound=np.generic)
 
-def compiled(function):
+
+def compiled(function: F) -> F:
     """Compile on first use, keep the result on disk; division by zero gives infinity instead of an exception.
 
     Numba drops a cached function when its own file has changed, but not when a function that it calls has: a stale kernel would give
@@ -26,50 +34,53 @@ def compiled(function):
     if not config.DISABLE_JIT:
         file, made_of = dispatcher._cache._cache_file, stamp(function.__code__.co_filename)
         file.__init__(file._cache_path, f"{dispatcher._cache._impl.filename_base}-{made_of[0][:12]}", made_of)
-    return dispatcher
+    result: F = dispatcher
+    return result
 
 
-def generic(function):
+def generic(function: F) -> F:
     """Compile a function that takes other compiled functions: it becomes part of its caller and is kept on disk with it."""
-    return njit(error_model="numpy", fastmath=_FAST, inline="always")(function)
+    result: F = njit(error_model="numpy", fastmath=_FAST, inline="always")(function)
+    return result
 
 
-class ByAddress(types.WrapperAddressProtocol):
+class ByAddress(types.WrapperAddressProtocol):  # type: ignore[misc]  # numba has no types
     """A compiled function that compiled code gets as an argument and calls by its address.
 
     What is called by name becomes part of every caller and is compiled again with each; this one is compiled once, for one signature. The
     call costs no more. Calls from Python do: numba looks at such an argument anew every time.
     """
 
-    def __init__(self, function, signature):
-        self._function, self._signature, self._address = function, signature, None
+    def __init__(self, function: Any, signature: Any) -> None:
+        self._function, self._signature = function, signature
+        self._address: int | None = None
 
-    def __wrapper_address__(self):
+    def __wrapper_address__(self) -> int:
         if self._address is None:
             self._function.compile(self._signature.args)
             result = self._function.overloads[self._signature.args]
             self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
         return self._address
 
-    def signature(self):
+    def signature(self) -> Any:
         """Types of the result and the arguments."""
         return self._signature
 
 
-def by_address(function, signature):
+def by_address(function: F, signature: Any) -> F | ByAddress:
     """`ByAddress`, or the function itself where nothing is compiled."""
     return function if config.DISABLE_JIT else ByAddress(function, signature)
 
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
+if TYPE_CHECKING or config.DISABLE_JIT:
 
-    def records(array, start, count, dtype):
+    def records(array: Bytes, start: int, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         return array[start:start + count * np.dtype(dtype).itemsize].view(dtype)
 
-    def window(array, start, count):
+    def window(array: npt.NDArray[S], start: int, count: int) -> npt.NDArray[S]:
         return array[start:start + count]
 
-    def matrix(array, start, rows, columns):
+    def matrix(array: npt.NDArray[S], start: int, rows: int, columns: int) -> npt.NDArray[S]:
         return array[start:start + rows * columns].reshape(rows, columns)
 
 else:

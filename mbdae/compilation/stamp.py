@@ -13,13 +13,13 @@ _COMPILES = re.compile(r"^(?:from (?:numba|\S*\bcompiled)\b|import numba)", re.M
 
 
 @cache
-def stamp(path):
+def stamp(path: str) -> tuple[str, int]:
     """A stamp of the files whose code or constants may be part of a function compiled in `path`, and their number."""
     files = sorted(sources(Path(path)) | {HERE / "compilation" / "compiled.py"})
     return sha256(b"".join(f.read_bytes() for f in files)).hexdigest(), len(files)
 
 
-def sources(path):
+def sources(path: Path) -> set[Path]:
     """The file itself and what it is compiled from: what it imports that is compiled, a module as a whole, or constants."""
     found, open_ends = set(), [path]
     while open_ends:
@@ -31,7 +31,7 @@ def sources(path):
 
 
 @cache
-def _ingredients(file):
+def _ingredients(file: Path) -> set[Path]:
     files = set()
     for statement in _IMPORT.finditer(_text(file)):
         folder = _target(file, statement["dots"], statement["module"])
@@ -40,7 +40,7 @@ def _ingredients(file):
     return files
 
 
-def _target(file, dots, module):
+def _target(file: Path, dots: str, module: str) -> Path | None:
     """The module or folder that is imported from, without ending; `None` outside of mbdae."""
     parts = module.split(".") if module else []
     if dots:
@@ -48,7 +48,7 @@ def _target(file, dots, module):
     return HERE.joinpath(*parts[1:]) if parts[:1] == ["mbdae"] else None
 
 
-def _files_behind(target, name):
+def _files_behind(target: Path | None, name: str) -> set[Path]:
     if target is None:
         return set()
     if target.with_suffix(".py").exists():
@@ -58,5 +58,5 @@ def _files_behind(target, name):
 
 
 @cache
-def _text(file):
+def _text(file: Path) -> str:
     return file.read_text(encoding="utf-8")
