@@ -1,14 +1,14 @@
 """`assemble`: the consistent start of a mechanism."""
 
-import numpy as np
 
 from .model.mechanism import Mechanism
 from .system.assembly import State
 from .system.start import start_at
 from .system.system import System
+from .typing import ArrayLike
 
 
-def assemble(target: Mechanism | System, t: float = 0.0, q: np.ndarray | None = None, v: np.ndarray | None = None) -> State:
+def assemble(target: Mechanism | System, t: float = 0.0, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
     """A consistent state near a guess.
 
     Positions move as little as possible in the mass metric, `min |q (-) q_guess|_M` subject to `Phi(t, q) = 0`, on the branch that the

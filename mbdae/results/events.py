@@ -1,17 +1,27 @@
 """Events: zeros of functions of the state, found within the steps of a run on the interpolant of the method."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
 
 from ..system.assembly import accelerations
+from ..typing import Event, FullState, Motion, Vector
 from .steps import Piece, StepWatch, hermite_step
+
+if TYPE_CHECKING:
+    from ..system.assembly import State
+    from ..system.system import System
+    from .steps import Step
 
 NEVER = 0  # occurrences after which an event ends the run that does not
 
 
-def as_events(events):
+def as_events(events: object) -> tuple[Event, ...]:
     """One event or several as a tuple of callables."""
     events = (events,) if callable(events) else tuple(events) if isinstance(events, (tuple, list)) else (events,)
     for e in events:
@@ -20,7 +30,7 @@ def as_events(events):
     return events
 
 
-def evaluated(event, t, q, v):
+def evaluated(event: Event, t: float, q: Vector, v: Vector) -> float:
     """The value of an event; its arrays are copies, so that it cannot change the solution.
 
     Raises
@@ -35,12 +45,18 @@ def evaluated(event, t, q, v):
     return float(value)
 
 
-def of_unknowns(problem, event):
+class _WithMotion(Protocol):
+    """A problem, as far as it matters here."""
+
+    def motion(self, t: float, y: Vector) -> Motion: ...
+
+
+def of_unknowns(problem: _WithMotion, event: Event) -> Callable[..., float]:
     """`event(t, q, v)` as a function of `(t, y)` or `(t, y, yd)`, with its attributes: for solvers that find zeros themselves."""
-    def native(t, y, yd=None):
+    def native(t: float, y: Vector, yd: Vector | None = None) -> float:
         return evaluated(event, t, *problem.motion(t, y))
 
-    native.terminal, native.direction = getattr(event, "terminal", False), getattr(event, "direction", 0)
+    vars(native).update(terminal=getattr(event, "terminal", False), direction=getattr(event, "direction", 0))
     return native
 
 
@@ -68,9 +84,9 @@ class Found:
         `(q, v, a, lam)` there.
     """
 
-    times: list[np.ndarray]
+    times: list[Vector]
     end: float | None = None
-    state: tuple | None = None
+    state: FullState | None = None
 
 
 class Watch(StepWatch):
@@ -94,7 +110,7 @@ class Watch(StepWatch):
         The steps, if they are kept.
     """
 
-    def __init__(self, system, events, start, keep=False):
+    def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False) -> None:
         self._system, self._events, self._start, self._keep = system, tuple(events), start, keep
         self._before = self._values(start.t, start.q, start.v)
         self._left = [terminal(event) or np.inf for event in self._events]
@@ -102,7 +118,7 @@ class Watch(StepWatch):
         self._last = start.t, start.q, start.v, start.a, start.lam
         self.pieces: list[Piece] = []
 
-    def after(self, step):
+    def after(self, step: Step) -> bool:
         """See `StepWatch`."""
         piece = step.piece() if self._keep else None
         if piece is not None:
@@ -117,16 +133,16 @@ class Watch(StepWatch):
                 self._left[k] -= 1
         return min(self._left) <= 0
 
-    def __call__(self, t, q, v):
+    def __call__(self, t: float, q: Vector, v: Vector) -> bool:
         """As `after`, for methods that show states only: between these there are cubics."""
         if t == self._last[0]:
             return False
         before, self._last = self._last, (t, q, v, *accelerations(self._system, t, q, v)[:2])
         return self.after(hermite_step(self._system, before, self._last))
 
-    def found(self):
+    def found(self) -> Found:
         """`Found`: what has been seen of the events."""
-        zeros: list[list[tuple]] = [[] for _ in self._events]
+        zeros: list[list[tuple[float, Piece]]] = [[] for _ in self._events]
         for crossing in self._crossings:
             zeros[crossing.event].append((self._zero(crossing), crossing.piece))
         ends = [times[n - 1] for n, times in zip(map(terminal, self._events), zeros) if n != NEVER and len(times) >= n]
@@ -136,27 +152,28 @@ class Watch(StepWatch):
         end, piece = min(ends, key=lambda zero: abs(zero[0] - self._start.t))
         return Found([t[np.abs(t - self._start.t) <= abs(end - self._start.t)] for t in times], end, piece(end))
 
-    def _zero(self, crossing):
+    def _zero(self, crossing: Crossing) -> float:
         if crossing.after == 0.0:
             return crossing.piece.t
         piece, event = crossing.piece, self._events[crossing.event]
         ends = {piece.t0: crossing.before, piece.t: crossing.after}  # as they were when their signs were compared
 
-        def value(t):
+        def value(t: float) -> float:
             return ends[t] if t in ends else evaluated(event, t, *piece(t)[:2])
 
-        return brentq(value, piece.t0, piece.t, xtol=1e-14, rtol=1e-14)
+        zero: float = brentq(value, piece.t0, piece.t, xtol=1e-14, rtol=1e-14)
+        return zero
 
-    def _values(self, t, q, v):
+    def _values(self, t: float, q: Vector, v: Vector) -> list[float]:
         return [evaluated(event, t, q, v) for event in self._events]
 
 
-def terminal(event):
+def terminal(event: Event) -> int:
     """After how many occurrences the event ends the run, `NEVER` if it does not."""
     return int(getattr(event, "terminal", None) or NEVER)
 
 
-def passed(event, before, after):
+def passed(event: Event, before: float, after: float) -> bool:
     """Whether there is a zero of the right direction between two values."""
     direction = getattr(event, "direction", 0)
     return (before < 0.0 <= after and direction >= 0) or (before > 0.0 >= after and direction <= 0)

@@ -7,6 +7,7 @@ import numpy as np
 from ..system import evaluate as ev
 from ..system.assembly import AssemblyError, positions
 from ..system.system import System
+from ..typing import Vector
 from .status import Status
 from .trajectory import Trajectory
 
@@ -23,13 +24,13 @@ def with_minimal_norm(system: System, trajectory: Trajectory) -> Trajectory:
         return trajectory
     t, q, lam = (np.array(x, order="C") for x in (trajectory.t, trajectory.q, trajectory.lam))
     rest = ev.minimise(t, q, lam, system.model, system.workspace())
-    for k in np.flatnonzero(rest > INDEPENDENT):
+    for k in np.flatnonzero(rest > INDEPENDENT).tolist():
         if _independent(system, t[k], q[k]):
             return _ended(system, replace(trajectory, lam=lam), k)
     return replace(trajectory, lam=lam)
 
 
-def minimal_norm(system: System, t: float, q: np.ndarray, lam: np.ndarray) -> np.ndarray:
+def minimal_norm(system: System, t: float, q: Vector, lam: Vector) -> Vector:
     """Of all multipliers that mean the same forces as `lam` at `q` those of minimal norm; `lam` itself where nothing is redundant."""
     if not len(system.dependent):
         return lam
@@ -38,7 +39,7 @@ def minimal_norm(system: System, t: float, q: np.ndarray, lam: np.ndarray) -> np
     return rows[0]
 
 
-def _independent(system, t, q):
+def _independent(system: System, t: float, q: Vector) -> bool:
     """Whether the equations are independent not only because the positions are off the constraints."""
     try:
         q = positions(system, t, q)
@@ -47,7 +48,7 @@ def _independent(system, t, q):
     return ev.minimise(np.array([t]), q[None], np.zeros((1, system.nc)), system.model, system.workspace())[0] > INDEPENDENT
 
 
-def _ended(system, trajectory, k):
+def _ended(system: System, trajectory: Trajectory, k: int) -> Trajectory:
     equations = ", ".join(system.labels[row] for row in system.dependent)
     message = (f"the constraints gain rank before t = {trajectory.t[k]:.9g}: equations that follow from others at the start ({equations}) "
                "do not any more; start at a position of full rank")

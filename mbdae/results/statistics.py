@@ -37,11 +37,11 @@ class Statistics:
     restarts: int | None = None
     seconds: float | None = None
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, int | float | None]:
         """All counters as a plain dictionary."""
         return asdict(self)
 
     @property
-    def iterations_per_step(self):
+    def iterations_per_step(self) -> float | None:
         """Newton iterations per accepted step, `None` if one of them is unknown."""
         return self.newton_iterations / self.steps if self.steps and self.newton_iterations is not None else None

@@ -1,13 +1,25 @@
 """The steps of a run, each with the motion inside it by the method's own interpolant: what dense output and events need."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ..typing import ArrayLike, FullState, Matrix, Motion, Vector
 from .minimum_norm import minimal_norm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..system.assembly import State
+    from ..system.system import System
+
+TimedState: TypeAlias = tuple[float, Vector, Vector, Vector, Vector]  # t, q, v, a, lam
 
 DEGREE = 8  # of the polynomials that take the place of an interpolant: solvers in use have at most that
 
@@ -34,13 +46,13 @@ class Step:
 
     t0: float
     t: float
-    motion: Callable
-    end: np.ndarray
-    sample: Callable
-    complete: Callable
+    motion: Callable[[], Motion]
+    end: Vector
+    sample: Callable[[Vector], Matrix]
+    complete: Callable[[float, Vector], FullState]
     degree: int = DEGREE
 
-    def piece(self):
+    def piece(self) -> Piece:
         """What remains of the step when the method has gone on."""
         shares, _ = _nodes(self.degree)
         inner = self.sample(self.t0 + shares[1:] * (self.t - self.t0))
@@ -53,10 +65,10 @@ class Piece:
 
     t0: float
     t: float
-    values: np.ndarray
-    complete: Callable
+    values: Matrix
+    complete: Callable[[float, Vector], FullState]
 
-    def __call__(self, t):
+    def __call__(self, t: float) -> FullState:
         """`(q, v, a, lam)` at a time within the step."""
         shares, weights = _nodes(len(self.values) - 1)
         distance = (t - self.t0) / (self.t - self.t0) - shares
@@ -73,7 +85,7 @@ class StepWatch(ABC):
     def after(self, step: Step) -> bool:
         """Whether the run is to end after this `Step`."""
 
-    def __call__(self, t, q, v):
+    def __call__(self, t: float, q: Vector, v: Vector) -> bool:
         """What methods call that have no steps to show."""
         raise TypeError(f"{type(self).__name__} needs steps, see mbdae.driver.method: the method must call until.after(step)")
 
@@ -91,13 +103,13 @@ class StepwiseOutput:
         Where it ends, if not with the last piece.
     """
 
-    def __init__(self, system, start, pieces, end=None):
+    def __init__(self, system: System, start: State, pieces: Sequence[Piece], end: float | None = None) -> None:
         self._system, self._start, self._pieces = system, start, pieces
         self._end = pieces[-1].t if end is None else end
         self._sign = 1.0 if self._end >= start.t else -1.0
         self._ends = self._sign * np.array([piece.t for piece in pieces])
 
-    def __call__(self, t):
+    def __call__(self, t: ArrayLike) -> FullState:
         """`(q, v, a, lam)` at one time or at many (one row each)."""
         t = np.asarray(t, dtype=float)
         low, high = min(self._start.t, self._end), max(self._start.t, self._end)
@@ -107,9 +119,10 @@ class StepwiseOutput:
         if t.ndim == 0:
             return rows[0]
         s = self._start
-        return tuple(np.array([row[k] for row in rows]).reshape(*t.shape, len(x)) for k, x in enumerate((s.q, s.v, s.a, s.lam)))
+        q, v, a, lam = (np.array([row[k] for row in rows]).reshape(*t.shape, len(x)) for k, x in enumerate((s.q, s.v, s.a, s.lam)))
+        return q, v, a, lam
 
-    def _at(self, t):
+    def _at(self, t: float) -> FullState:
         s = self._start
         if t == s.t:
             return s.q.copy(), s.v.copy(), s.a.copy(), s.lam.copy()
@@ -118,14 +131,14 @@ class StepwiseOutput:
         return q, v, a, minimal_norm(self._system, t, q, lam)
 
 
-def hermite_step(system, before, after):
+def hermite_step(system: System, before: TimedState, after: TimedState) -> Step:
     """The step between two stored states `(t, q, v, a, lam)` of a method whose interpolant is that of `between_states`."""
     end = np.concatenate(after[1:])
     return Step(before[0], after[0], lambda: (after[1].copy(), after[2].copy()), end,
                 lambda times: between_states(system, before, after, times), split_state(system), 3)
 
 
-def between_states(system, before, after, times):
+def between_states(system: System, before: TimedState, after: TimedState, times: Vector) -> Matrix:
     """Rows `(q, v, a, lam)` between two states: cubics in `q` and `v` through values and rates, `a` the rate of `v`, `lam` linear."""
     (t0, q0, v0, a0, lam0), (t1, q1, v1, a1, lam1) = before, after
     h, theta = t1 - t0, ((times - t0) / (t1 - t0))[:, None]
@@ -135,19 +148,24 @@ def between_states(system, before, after, times):
     return np.hstack([q, _cubic(theta, h, v0, v1, a0, a1), a, (1.0 - theta) * lam0 + theta * lam1])
 
 
-def split_state(system):
+def split_state(system: System) -> Callable[[float, Vector], FullState]:
     """`complete` of a `Step` that interpolates all of the state."""
     ends = np.cumsum([system.nq, system.nv, system.nv])
-    return lambda t, values: tuple(np.split(values, ends))
+
+    def split(t: float, values: Vector) -> FullState:
+        q, v, a, lam = np.split(values, ends)
+        return q, v, a, lam
+
+    return split
 
 
-def _cubic(theta, h, x0, x1, rate0, rate1):
+def _cubic(theta: Matrix, h: float, x0: Vector, x1: Vector, rate0: Vector, rate1: Vector) -> Matrix:
     rise = x1 - x0
     return x0 + theta * (rise + (1.0 - theta) * ((1.0 - theta) * (h * rate0 - rise) - theta * (h * rate1 - rise)))
 
 
 @cache
-def _nodes(degree):
+def _nodes(degree: int) -> tuple[Vector, Vector]:
     """Shares of a step, its end first and its beginning left out, and their barycentric weights."""
     shares = 0.5 + 0.5 * np.cos(2.0 * np.pi * np.arange(degree + 1) / (2 * degree + 1))
     difference = 4.0 * (shares[:, None] - shares[None, :])

@@ -1,28 +1,36 @@
 """What every method returns to `solve`: the states it has stored, how it ended, what it cost."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from ..typing import ArrayLike, FullState, Matrix, Vector
 from .statistics import Statistics
 from .status import Status
+
+if TYPE_CHECKING:
+    from ..system.system import System
+    from .solution import Solution
 
 
 @dataclass
 class Trajectory:
     """States at `n` times, one row each: `t` (n,), `q` (n, nq), `v` and `a` (n, nv), `lam` (n, nc)."""
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
+    t: Vector
+    q: Matrix
+    v: Matrix
+    a: Matrix
+    lam: Matrix
     statistics: Statistics
     status: Status
     message: str
 
-    def thinned(self, every):
+    def thinned(self, every: int) -> Trajectory:
         """Every `every`-th of these states, and the last one."""
         n = len(self.t)
         keep = np.unique(np.append(np.arange(0, n, every), n - 1)) if n else np.arange(0)
@@ -37,7 +45,7 @@ class DenseOutput:
     The accuracy is that of the method only if every step has been stored.
     """
 
-    def __init__(self, system, trajectory):
+    def __init__(self, system: System, trajectory: Trajectory | Solution) -> None:
         s = trajectory
         order = np.argsort(s.t, kind="stable")
         t, q, v, a, lam = (x[order] for x in (s.t, s.q, s.v, s.a, s.lam))
@@ -48,7 +56,7 @@ class DenseOutput:
         self._q, self._v = CubicHermiteSpline(t, q, rates, axis=0), CubicHermiteSpline(t, v, a, axis=0)
         self._a = self._v.derivative()
 
-    def __call__(self, t):
+    def __call__(self, t: ArrayLike) -> FullState:
         """`(q, v, a, lam)` at one time or at many (one row each)."""
         t = np.asarray(t, dtype=float)
         if t.size and (t.min() < self.t[0] - 1e-12 or t.max() > self.t[-1] + 1e-12):
