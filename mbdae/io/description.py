@@ -6,6 +6,8 @@ import types
 import typing
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 from ..model import bodies, drivers, forces, joints, motions, primitives
 from ..model.mechanism import Mechanism
@@ -39,11 +41,11 @@ class DescriptionError(ValueError):
     file : str
     """
 
-    def __init__(self, reason, place="", file=""):
+    def __init__(self, reason: str, place: str = "", file: str = "") -> None:
         super().__init__(reason, place, file)
         self.reason, self.place, self.file = reason, place, file
 
-    def __str__(self):
+    def __str__(self) -> str:
         return ": ".join(part for part in (self.file, self.place, self.reason) if part)
 
 
@@ -56,45 +58,45 @@ class Field:
     default: object
 
     @property
-    def required(self):
+    def required(self) -> bool:
         return self.default is dataclasses.MISSING
 
 
 @cache
-def types_of(section):
+def types_of(section: str) -> dict[str, type]:
     """Types that may stand in a section, by name."""
     return {name: cls for module in SECTIONS[section] for name, cls in _elements(module) if not _needs_function(cls)}
 
 
 @cache
-def motion_types():
+def motion_types() -> dict[str, type]:
     """Types of motions, by name."""
     return {cls.__name__: cls for cls in typing.get_args(motions.Motion) if not _needs_function(cls)}
 
 
-def _elements(module):
+def _elements(module: ModuleType) -> list[tuple[str, type]]:
     return [(name, cls) for name, cls in vars(module).items()
             if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__ and not name.startswith("_")]
 
 
 @cache
-def undescribable():
+def undescribable() -> dict[str, str]:
     """Types that a file cannot hold, by name, each with its field that must be a function."""
     found = [cls for modules in SECTIONS.values() for module in modules for _, cls in _elements(module)]
-    return {cls.__name__: _needs_function(cls) for cls in (*found, *typing.get_args(motions.Motion)) if _needs_function(cls)}
+    return {cls.__name__: field for cls in (*found, *typing.get_args(motions.Motion)) if (field := _needs_function(cls))}
 
 
-def _needs_function(cls):
+def _needs_function(cls: type) -> str | None:
     return next((f.name for f in fields_of(cls).values() if f.kind == FUNCTION and f.required), None)
 
 
 @cache
-def fields_of(cls):
+def fields_of(cls: type) -> dict[str, Field]:
     """Fields of a type, by name, in the order of the dataclass."""
     return {f.name: Field(f.name, _kind(f), f.default) for f in dataclasses.fields(cls) if f.init}
 
 
-def _kind(field):
+def _kind(field: dataclasses.Field[Any]) -> str:
     kind = field.type
     if isinstance(kind, types.UnionType) and kind != motions.Motion:  # something or None
         kind = typing.get_args(kind)[0]
@@ -104,7 +106,7 @@ def _kind(field):
 
 
 @cache
-def top_fields():
+def top_fields() -> dict[str, Field]:
     """Fields of the file itself beside `format` and `version`: those of a mechanism."""
     given = {f.name: f.default for f in dataclasses.fields(Mechanism) if f.init}
     kinds = {"name": TEXT, "gravity": VECTOR}
@@ -118,30 +120,30 @@ _HEADINGS = {"Bodies, in `bodies`": bodies, "Joints, in `joints`": joints, "Prim
              "Drivers, in `drivers`": drivers, "Forces, in `forces`": forces, "Motions, as values": motions}
 
 
-def tables():
+def tables() -> str:
     """All types and fields as Markdown."""
     return "\n".join(f"### {heading}\n\n{_table(module)}" for heading, module in _HEADINGS.items())
 
 
-def _table(module):
+def _table(module: ModuleType) -> str:
     head = "| type | fields that must be given | fields with defaults | what it is |\n| --- | --- | --- | --- |\n"
     return head + "".join(_row(name, cls) for name, cls in _elements(module) if not _needs_function(cls))
 
 
-def _row(name, cls):
+def _row(name: str, cls: type) -> str:
     fields = [f for f in fields_of(cls).values() if f.kind != FUNCTION and f.name != "name"]
     required = ", ".join(f"`{f.name}` {size(cls, f)}" for f in fields if f.required)
     optional = ", ".join(f"`{f.name}` {size(cls, f)}{_default(f)}" for f in fields if not f.required)
-    return f"| `{name}` | {required or '-'} | {optional or '-'} | {cls.__doc__.splitlines()[0].rstrip('.:')} |\n"
+    return f"| `{name}` | {required or '-'} | {optional or '-'} | {(cls.__doc__ or '').splitlines()[0].rstrip('.:')} |\n"
 
 
-def size(cls, field):
+def size(cls: type, field: Field) -> str:
     """The kind of value of a field, with the number of entries."""
     planar = issubclass(cls, bodies.PlanarBody | joints._PlanarJoint)
     return _SIZES.get(field.name, f"{2 if planar else 3} numbers") if field.kind in (VECTOR, MATRIX, TEXTS, MOTIONS, RATES) else field.kind
 
 
-def _default(field):
+def _default(field: Field) -> str:
     value = getattr(field.default, "value", field.default)
     if value is None:
         return ""

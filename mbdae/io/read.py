@@ -3,6 +3,9 @@
 import math
 import operator
 import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +27,7 @@ from .description import (
     VECTOR,
     VERSION,
     DescriptionError,
+    Field,
     fields_of,
     motion_types,
     size,
@@ -31,6 +35,9 @@ from .description import (
     types_of,
     undescribable,
 )
+from .syntax import Data
+
+E = TypeVar("E")
 
 MAX_BYTES = 16 * 2**20
 MOST_NAMES = 12  # listed in a message
@@ -38,7 +45,7 @@ _HEAD = ("format", "version")
 _MOTION_EXAMPLE = "a number or a motion such as {type: Polynomial, coefficients: [0, 1]}"
 
 
-def load(path, max_bytes=MAX_BYTES):
+def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Mechanism:
     """The mechanism described by a file, JSON (`.json`) or YAML (`.yaml`, `.yml`); docs/file-format.md has the format.
 
     Nothing in a file is ever executed.
@@ -69,7 +76,7 @@ def load(path, max_bytes=MAX_BYTES):
         raise
 
 
-def _content(path, max_bytes):
+def _content(path: Path, max_bytes: int) -> bytes:
     try:
         most = operator.index(max_bytes)
     except TypeError:
@@ -85,7 +92,7 @@ def _content(path, max_bytes):
     return content
 
 
-def _mechanism(tree):
+def _mechanism(tree: Data) -> Mechanism:
     fields = top_fields()
     if not isinstance(tree, syntax.Object):
         raise DescriptionError(f"the file must hold an object with the keys {', '.join([*_HEAD, *fields])}, got {_seen(tree)}")
@@ -99,7 +106,7 @@ def _mechanism(tree):
     return _made(Mechanism, parts, lambda message: _place_of(message, parts))
 
 
-def _check_head(tree):
+def _check_head(tree: syntax.Object) -> None:
     if tree.get("format") != FORMAT:
         got = _seen(tree["format"]) if "format" in tree else "nothing"
         raise DescriptionError(f"must be {FORMAT}, got {got}; this key marks a file as the description of a mechanism", "format")
@@ -109,13 +116,13 @@ def _check_head(tree):
         raise DescriptionError(f"must be {VERSION}, the version that this release reads, got {got}", "version")
 
 
-def _section(value, section):
+def _section(value: Data, section: str) -> list[Any]:
     if not isinstance(value, list):
         raise DescriptionError(f"must be a list of objects, got {_seen(value)}", section)
     return [_typed(item, types_of(section), f"{section}[{k}]", _elsewhere) for k, item in enumerate(value)]
 
 
-def _elsewhere(name):
+def _elsewhere(name: str) -> str:
     """What else an unknown type may be."""
     home = next((section for section in SECTIONS if name in types_of(section)), None)
     if home:
@@ -126,7 +133,7 @@ def _elsewhere(name):
 # --- objects with a type ----------------------------------------------------------------------------------------------------------------
 
 
-def _typed(value, known, place, hint):
+def _typed(value: Data, known: Mapping[str, type], place: str, hint: Callable[[str], str]) -> Any:
     """A dataclass from an object with a `type` and the fields of it."""
     if not isinstance(value, syntax.Object):
         raise DescriptionError(f"must be an object with a type and its fields, got {_seen(value)}", place)
@@ -140,14 +147,14 @@ def _typed(value, known, place, hint):
     fields = fields_of(cls)
     given = {key: _value(item, fields[key].kind, f"{place}.{key}", size(cls, fields[key]))
              for key, item in _given(value, fields, place, ("type",), f"a {name}").items()}
-    element = _made(cls, given, lambda message: _field_of(message, given, place))
+    element: Any = _made(cls, given, lambda message: _field_of(message, given, place))
     for key in given:
         if fields[key].kind in (VECTOR, MATRIX):
             _check_finite(getattr(element, key), f"{place}.{key}")
     return element
 
 
-def _given(value, fields, place, others, owner):
+def _given(value: syntax.Object, fields: Mapping[str, Field], place: str, others: Sequence[str], owner: str) -> dict[str, Data]:
     """The fields that an object gives; what has no value unless given may be null, and so may a section."""
     if value.twice is not None:
         raise DescriptionError(f"{_short(value.twice)} appears twice; keep one of them", place)
@@ -161,7 +168,7 @@ def _given(value, fields, place, others, owner):
     return {key: item for key, item in value.items() if key in fields and not (item is None and fields[key].default in (None, ()))}
 
 
-def _made(cls, given, place):
+def _made(cls: type[E], given: Mapping[str, Any], place: Callable[[str], str]) -> E:
     """A dataclass; what it refuses is refused with its place in the file."""
     try:
         with np.errstate(all="ignore"):
@@ -172,20 +179,20 @@ def _made(cls, given, place):
         raise DescriptionError(f"{cls.__name__}: some numbers are too large or too small to compute with ({error})", place("")) from error
 
 
-def _check_finite(made, place):
+def _check_finite(made: Sequence[float], place: str) -> None:
     """What a dataclass has made of finite numbers, by normalising them, may have overflowed."""
     if not all(map(math.isfinite, made)):
         raise DescriptionError("some numbers are too large to compute with", place)
 
 
-def _field_of(message, given, place):
+def _field_of(message: str, given: Mapping[str, object], place: str) -> str:
     """Place of the field that a message of a dataclass such as `particle 'ball': mass must be positive` speaks of."""
     about = message.partition(f"{given['name']!r}: " if "name" in given else ": ")[2]
     found = re.match(r"(\w+)(\[\d\])?\b", about)
     return f"{place}.{found[0]}".lstrip(".") if found and found[1] in given else place
 
 
-def _place_of(message, parts):
+def _place_of(message: str, parts: Mapping[str, Any]) -> str:
     """Place of the element that a message of the mechanism such as `Rod 'strut': both ends are on 'a'` speaks of, or of its own field."""
     elements = [(f"{section}[{k}]", e) for section in SECTIONS for k, e in enumerate(parts.get(section, ()))]
     exact = next(((place, e) for place, e in elements if message.startswith(f"{type(e).__name__} {e.name!r}: ")), None)
@@ -194,7 +201,7 @@ def _place_of(message, parts):
     return next((place for place, e in elements if _speaks_of_a_part(message, e.name)), _field_of(message, parts, ""))
 
 
-def _speaks_of_a_part(message, name):
+def _speaks_of_a_part(message: str, name: str) -> bool:
     """Whether a message is about a primitive constraint of the joint, called `joint` or `joint.part`."""
     quoted = re.escape(repr(name)[:-1])
     return re.match(rf"\w+ {quoted}(\.\w+)?['\"]: ", message) is not None
@@ -203,7 +210,7 @@ def _speaks_of_a_part(message, name):
 # --- values -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _value(value, kind, place, wanted=""):
+def _value(value: Data, kind: str, place: str, wanted: str = "") -> Any:
     """A value of a kind."""
     if kind == NUMBER:
         return _number(value, place)
@@ -227,13 +234,13 @@ def _value(value, kind, place, wanted=""):
     return tuple(one(item, f"{place}[{k}]") for k, item in enumerate(value))
 
 
-def _row(value, place):
+def _row(value: Data, place: str) -> tuple[float, ...]:
     if not isinstance(value, list) or len(value) != 3:
         raise DescriptionError(f"must be a row of 3 numbers, got {_seen(value)}", place)
     return tuple(_number(x, f"{place}[{k}]") for k, x in enumerate(value))
 
 
-def _number(value, place):
+def _number(value: Data, place: str) -> float:
     if not isinstance(value, float):
         hint = "; write it without quotes" if isinstance(value, str) and isinstance(syntax.plain(value), float) else ""
         raise DescriptionError(f"must be a number, got {_seen(value)}{hint}", place)
@@ -242,11 +249,11 @@ def _number(value, place):
     return value
 
 
-def _rate(value, place):
+def _rate(value: Data, place: str) -> float | None:
     return None if value is None else _number(value, place)
 
 
-def _text(value, place):
+def _text(value: Data, place: str) -> str:
     if not isinstance(value, str):
         hint = "" if isinstance(value, list | dict) else "; put it in quotes"
         raise DescriptionError(f"must be a text, got {_seen(value)}{hint}", place)
@@ -255,7 +262,7 @@ def _text(value, place):
     return value
 
 
-def _motion(value, place):
+def _motion(value: Data, place: str) -> Any:
     if isinstance(value, syntax.Object):
         return _typed(value, motion_types(), place, _elsewhere)
     if not isinstance(value, float):
@@ -266,16 +273,16 @@ def _motion(value, place):
 # --- names ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _check_names(parts):
+def _check_names(parts: Mapping[str, Any]) -> None:
     for section in SECTIONS:
-        first = {}
+        first: dict[str, int] = {}
         for k, element in enumerate(parts.get(section, ())):
             if first.setdefault(element.name, k) != k:
                 raise DescriptionError(f"the name {_short(element.name)} appears twice, first in {section}[{first[element.name]}]; "
                                        "choose another", f"{section}[{k}].name")
 
 
-def _check_references(parts):
+def _check_references(parts: Mapping[str, Any]) -> None:
     bodies = {GROUND: None} | {b.name: b for b in parts["bodies"]}
     joints = {e.name: e for e in parts.get("joints", ())}
     for section in ("joints", "drivers", "forces"):
@@ -290,7 +297,7 @@ def _check_references(parts):
 # --- words ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _seen(value):
+def _seen(value: Data) -> str:
     """A value in a message."""
     if isinstance(value, list):
         return f"a list of {len(value)}" if value else "an empty list"
@@ -303,10 +310,10 @@ def _seen(value):
     return {None: "nothing (null)", True: "true", False: "false"}[value]
 
 
-def _short(text):
+def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _list(names):
+def _list(names: Collection[str]) -> str:
     more = ", ..." if len(names) > MOST_NAMES else ""
     return f"; there are {', '.join(list(names)[:MOST_NAMES])}{more}" if names else "; there is none"

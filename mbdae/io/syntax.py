@@ -7,35 +7,40 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import yaml
 
 from .description import DescriptionError
+
+Data: TypeAlias = "Object | list[Data] | str | float | bool | None"
+Events: TypeAlias = Iterator[Any]  # of PyYAML
 
 ENDINGS = (".json", ".yaml", ".yml")
 MAX_DEPTH = 32
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class Object(dict):
+class Object(dict[str, Data]):
     """An object of the file; `twice` is a key that appears more than once."""
 
-    def __init__(self, pairs):
+    def __init__(self, pairs: list[tuple[str, Data]]) -> None:
         super().__init__(pairs)
-        self.twice = None
+        self.twice: str | None = None
         if len(self) < len(pairs):
             self.twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
 
 
-def as_path(caller, path):
+def as_path(caller: str, path: object) -> Path:
     """The name of a file as a `Path`."""
     if not isinstance(path, (str, Path)):
         raise DescriptionError(f"{caller}: the name of a file must be a str or a Path, got {path!r}")
     return Path(path)
 
 
-def check_ending(path):
+def check_ending(path: Path) -> str:
     """The ending of a path in small letters."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
@@ -43,7 +48,7 @@ def check_ending(path):
     return ending
 
 
-def decode(content):
+def decode(content: bytes) -> str:
     """Text of a file in UTF-8, with or without a byte order mark."""
     try:
         text = content.decode("utf-8-sig")
@@ -55,21 +60,22 @@ def decode(content):
     return text
 
 
-def parse(text, ending):
+def parse(text: str, ending: str) -> Data:
     """The plain data in a text."""
     return _json(text) if ending == ".json" else _yaml(text)
 
 
-def _json(text):
+def _json(text: str) -> Data:
     try:
-        return json.loads(text, parse_int=float, object_pairs_hook=Object)
+        data: Data = json.loads(text, parse_int=float, object_pairs_hook=Object)
+        return data
     except json.JSONDecodeError as error:
         raise _at(error.lineno, error.colno, f"no valid JSON: {error.msg}") from None
     except RecursionError:
         raise DescriptionError("the file is nested too deeply") from None
 
 
-def _at(line, column, reason):
+def _at(line: int, column: int, reason: str) -> DescriptionError:
     return DescriptionError(reason, f"line {line}, column {column}")
 
 
@@ -83,7 +89,7 @@ _WORDS = {word: value for name, value in (("null", None), ("true", True), ("fals
           for word in (name, name.capitalize(), name.upper())} | {"": None, "~": None}
 
 
-def _yaml(text):
+def _yaml(text: str) -> Data:
     control = _CONTROL.search(text)
     if control:
         line = text.count("\n", 0, control.start()) + 1
@@ -104,7 +110,7 @@ def _yaml(text):
         events.close()
 
 
-def _document(events):
+def _document(events: Events) -> Data:
     next(events)  # start of the stream
     if isinstance(next(events), yaml.StreamEndEvent):
         raise DescriptionError("the file is empty")
@@ -116,7 +122,7 @@ def _document(events):
     return data
 
 
-def _compose(events, event, depth):
+def _compose(events: Events, event: Any, depth: int) -> Data:
     if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
         raise _refused(event, "anchors (&) and aliases (*) are not allowed; write the value out, and names with these signs in quotes")
     if event.tag is not None:
@@ -130,22 +136,23 @@ def _compose(events, event, depth):
     return Object([(_key(key), _compose(events, next(events), depth + 1)) for key in _until(events, yaml.MappingEndEvent)])
 
 
-def _until(events, end):
+def _until(events: Events, end: type[Any]) -> Iterator[Any]:
     while not isinstance(event := next(events), end):
         yield event
 
 
-def _key(event):
+def _key(event: Any) -> str:
     if not isinstance(event, yaml.ScalarEvent) or event.tag is not None or event.anchor is not None:
         raise _refused(event, "a key must be the plain name of a field")
-    return event.value
+    key: str = event.value
+    return key
 
 
-def _refused(event, reason):
+def _refused(event: Any, reason: str) -> DescriptionError:
     return _at(event.start_mark.line + 1, event.start_mark.column + 1, reason)
 
 
-def plain(text):
+def plain(text: str) -> bool | float | str | None:
     """The value of a scalar without quotes."""
     if text in _WORDS:
         return _WORDS[text]

@@ -2,7 +2,10 @@
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +36,7 @@ from .description import (
 WIDTH = 140  # longer objects are spread over several lines
 
 
-def save(mechanism, path):
+def save(mechanism: Mechanism, path: str | Path) -> None:
     """Write a mechanism to a file, JSON (`.json`) or YAML (`.yaml`, `.yml`); `load` gives the same mechanism back, to the last bit.
 
     Parameters
@@ -61,7 +64,7 @@ def save(mechanism, path):
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def describe(mechanism):
+def describe(mechanism: Mechanism) -> dict[str, Any]:
     """The plain data of a mechanism."""
     out = {"format": FORMAT, "version": VERSION}
     for name, field in top_fields().items():
@@ -73,9 +76,9 @@ def describe(mechanism):
     return out
 
 
-def _typed(element, known, place, owner):
+def _typed(element: Any, known: Mapping[str, type], place: str, owner: str) -> dict[str, Any]:
     """The plain data of an element, or of a motion of one."""
-    cls = type(element)
+    cls: type = type(element)
     name = cls.__name__
     if name in undescribable():
         raise _function(owner, f"{place}.{undescribable()[name]}")
@@ -89,16 +92,16 @@ def _typed(element, known, place, owner):
     return out
 
 
-def _is(value, default):
+def _is(value: object, default: object) -> bool:
     """Whether a value is its default, to the last bit: 0.0 is not -0.0."""
     return repr(value) == repr(default)
 
 
-def _function(owner, place):
+def _function(owner: str, place: str) -> DescriptionError:
     return DescriptionError(f"{owner} has a Python function, which a file cannot hold; save without it and add it after loading", place)
 
 
-def _value(value, kind, place, owner):
+def _value(value: Any, kind: str, place: str, owner: str) -> Any:
     if kind == FUNCTION:
         raise _function(owner, place)
     if kind == NUMBER:
@@ -111,18 +114,18 @@ def _value(value, kind, place, owner):
         return _motion(value, place, owner)
     if kind == MATRIX and len(value) == 9:
         return _tensor([_number(x, place, owner) for x in value])
-    one = {TEXTS: _text, MOTIONS: _motion, RATES: _rate}.get(kind, _number)
+    one: Callable[[Any, str, str], Any] = {TEXTS: _text, MOTIONS: _motion, RATES: _rate}.get(kind, _number)
     return [one(x, f"{place}[{k}]", owner) for k, x in enumerate(value)]
 
 
-def _tensor(entries):
+def _tensor(entries: list[float]) -> list[float] | list[list[float]]:
     """Three principal moments where they say everything, otherwise three rows."""
     rows = [entries[0:3], entries[3:6], entries[6:9]]
     diagonal = [rows[k][k] for k in range(3)]
     return diagonal if _is(rows, np.diag(diagonal).tolist()) else rows
 
 
-def _motion(value, place, owner):
+def _motion(value: Any, place: str, owner: str) -> float | dict[str, Any]:
     if type(value) is Constant:
         return _number(value.value, place, owner)
     if type(value).__name__ in undescribable():
@@ -130,18 +133,18 @@ def _motion(value, place, owner):
     return _typed(value, motion_types(), place, owner)
 
 
-def _number(value, place, owner):
+def _number(value: Any, place: str, owner: str) -> float:
     x = float(value)
     if not np.isfinite(x):
         raise DescriptionError(f"{owner} has a number that is not finite: {x}", place)
     return x
 
 
-def _rate(value, place, owner):
+def _rate(value: Any, place: str, owner: str) -> float | None:
     return None if value is None else _number(value, place, owner)
 
 
-def _text(value, place, owner):
+def _text(value: object, place: str, owner: str) -> str:
     text = str(value)
     if any("\ud800" <= c <= "\udfff" for c in text):
         raise DescriptionError(f"{owner} has a text with half a surrogate pair, which stands for no character", place)
@@ -151,7 +154,7 @@ def _text(value, place, owner):
 # --- JSON -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _json(tree):
+def _json(tree: Mapping[str, Any]) -> str:
     """One element per line; what is too long for a line is spread over several."""
     parts = [f'"{key}": {_json_spread(x, "  ") if key in SECTIONS else _json_text(x, "  ")}' for key, x in tree.items()]
     return "{\n  " + ",\n  ".join(parts) + "\n}\n"
@@ -160,13 +163,13 @@ def _json(tree):
 _compact = partial(json.dumps, ensure_ascii=False, allow_nan=False)
 
 
-def _json_text(value, pad, used=0):
+def _json_text(value: Any, pad: str, used: int = 0) -> str:
     """A value on one line if it fits behind `pad` and `used` characters more."""
     flat = _compact(value)
     return _json_spread(value, pad) if isinstance(value, list | dict) and len(pad) + used + len(flat) > WIDTH else flat
 
 
-def _json_spread(value, pad):
+def _json_spread(value: Any, pad: str) -> str:
     inner = pad + "  "
     if isinstance(value, dict):
         items, (left, right) = [f'"{key}": {_json_text(x, inner, len(key) + 4)}' for key, x in value.items()], "{}"
@@ -181,15 +184,15 @@ _PLAIN = re.compile(r"[^\W\d](?:[\w .+/-]*[\w.+/-])?")  # texts that need no quo
 _TAKEN = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)  # unless some reader takes them for something else
 
 
-def _yaml(tree):
+def _yaml(tree: Mapping[str, Any]) -> str:
     """One element per line; what is too long for a line is spread over several."""
-    lines = []
+    lines: list[str] = []
     for key, value in tree.items():
         lines += [f"{key}:", *_yaml_lines(value, "  ")] if key in SECTIONS else _yaml_lines({key: value}, "")
     return "\n".join(lines) + "\n"
 
 
-def _yaml_lines(value, pad):
+def _yaml_lines(value: Any, pad: str) -> Iterator[str]:
     """Lines of an object or list."""
     items = value.items() if isinstance(value, dict) else ((None, x) for x in value)
     for key, item in items:
@@ -206,7 +209,7 @@ def _yaml_lines(value, pad):
             yield from others
 
 
-def _flow(value):
+def _flow(value: Any) -> str:
     """A value on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_flow(x)}" for key, x in value.items()) + "}"
@@ -217,11 +220,11 @@ def _flow(value):
     return re.sub(r"^(-?\d+)e", r"\1.0e", _compact(value))  # 1e-05 is no number to readers of YAML 1.1
 
 
-def _quoted(text):
+def _quoted(text: str) -> str:
     return '"' + "".join(_escaped(c) for c in text) + '"'
 
 
-def _escaped(c):
+def _escaped(c: str) -> str:
     if c in '"\\':
         return "\\" + c
     if c.isprintable():

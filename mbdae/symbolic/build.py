@@ -1,16 +1,32 @@
 """`from_sympy`: a system from SymPy expressions or from the methods of `sympy.physics.mechanics`."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..system.system import System
 from .code import code_of, functions_of
 from .names import Names, check_symmetry, entries_of, expression_of, require
 
+if TYPE_CHECKING:
+    from sympy import Symbol
+    from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+
+    from ..model.geometry import Picture
+    from ..typing import ArrayLike, Vector
+
+Entries: TypeAlias = Any  # a matrix, an array or a sequence of SymPy expressions
+
 _LOG = logging.getLogger(__name__)
 
 
-def from_sympy(method=None, *, q=None, mass=None, force=None, phi=(), parameters=None, v=None, kinematics=None, time=None, energy=None,
-               potential=None, q0=None, v0=None, labels=None, picture=None, name="symbolic system"):
+def from_sympy(method: LagrangesMethod | KanesMethod | None = None, *, q: Entries | None = None, mass: Entries | None = None,
+               force: Entries | None = None, phi: Entries = (), parameters: Mapping[Any, float] | None = None, v: Entries | None = None,
+               kinematics: Entries | None = None, time: Symbol | None = None, energy: Any | None = None, potential: Any | None = None,
+               q0: ArrayLike | None = None, v0: ArrayLike | None = None, labels: Sequence[str] | None = None,
+               picture: Callable[[float, Vector], Picture] | None = None, name: str = "symbolic system") -> System:
     """A system `M a + Phi_q^T lam = Q`, `Phi(t, q) = 0` from SymPy expressions.
 
     All derivatives are taken symbolically, and everything is compiled: no Python is called between the time steps. `Abs`, `sign`, `Max`,
@@ -95,14 +111,15 @@ def from_sympy(method=None, *, q=None, mass=None, force=None, phi=(), parameters
     functions, left_out = functions_of(code_of(nq, nv, tuple(M), tuple(Q), tuple(Phi), rates, H), names.values)
     for what, why in left_out.items():
         _LOG.warning("from_sympy: %s: %s is evaluated by SciPy, without numba: %s", name, what, why)
-    system = System.from_functions(nq=nq, nv=nv, nc=len(Phi), q0=q0, v0=v0, labels=labels, picture=picture, name=name, **functions)
-    if rates is None and not left_out and not system._functions.compiled:
+    system: System = System.from_functions(nq=nq, nv=nv, nc=len(Phi), q0=q0, v0=v0, labels=labels, picture=picture, name=name, **functions)
+    evaluated: Any = vars(system)["_functions"]
+    if rates is None and not left_out and not evaluated.compiled:
         _LOG.warning("from_sympy: %s: derivatives by complex step and by differences disagree at the initial guess; if there is a kink, "
                      "then from another guess no Python will be called", name)
     return system
 
 
-def _equations_of(method):
+def _equations_of(method: Any) -> tuple[Any, ...]:
     """`q, v, mass, force, kinematics, phi, energy` of one of SymPy's methods."""
     import sympy as sp
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod

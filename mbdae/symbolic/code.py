@@ -1,15 +1,25 @@
 """Derivatives of the equations, code for them, and the compiled functions."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit, types
 from numba.core import config
 from numba.core.errors import NumbaError
 
+from ..typing import Numbers
 from .functions import HELPERS
+
+if TYPE_CHECKING:
+    pass
+
+Row: TypeAlias = tuple[Any, ...]  # of SymPy expressions
+Function: TypeAlias = Callable[..., Numbers]
 
 _ARGUMENTS = {"mass": "t, q", "force": "t, q, v", "phi": "t, q", "phi_q": "t, q", "nu": "t, q", "gamma": "t, q, v",
               "kinematics": "t, q, v", "energy": "t, q, v"}
@@ -24,15 +34,15 @@ class Code(NamedTuple):
     """One function of a system: its symbols `t, q[, v]`, what it returns, and its source text, or why there is none."""
 
     name: str
-    arguments: tuple
-    shape: tuple
-    expressions: tuple
+    arguments: tuple[Any, ...]
+    shape: tuple[int, ...]
+    expressions: Row
     source: str
     why: str = ""
 
 
 @lru_cache(_KEPT)
-def code_of(nq, nv, mass, force, phi, rates, energy):
+def code_of(nq: int, nv: int, mass: Row, force: Row, phi: Row, rates: Row | None, energy: Any) -> tuple[Code, ...]:
     """Code of all functions; the expressions are in the symbols of `names.Names`, matrices row by row."""
     import sympy as sp
 
@@ -40,7 +50,7 @@ def code_of(nq, nv, mass, force, phi, rates, energy):
     t = sp.Symbol("t", real=True)
     qdot, nc = rates or v, len(phi)
 
-    def along(e, rates):
+    def along(e: Any, rates: Sequence[Any]) -> Any:
         """The derivative of `e` along rates of `q`."""
         return sum((e.diff(x) * r for x, r in zip(q, rates) if r != 0 and x in e.free_symbols), sp.S.Zero)
 
@@ -54,16 +64,16 @@ def code_of(nq, nv, mass, force, phi, rates, energy):
     return tuple(_code(name, (t, q, v)[:_ARGUMENTS[name].count(",") + 1], shape, e) for name, (shape, e) in table.items() if e is not None)
 
 
-def _code(name, arguments, shape, expressions):
+def _code(name: str, arguments: tuple[Any, ...], shape: tuple[int, ...], expressions: Row) -> Code:
     import sympy as sp
 
     columns = shape[-1] if shape else 1
     cells = {(k // columns, k % columns): e for k, e in enumerate(expressions) if e != 0}
     if name == "mass":
         cells = {(i, j): e for (i, j), e in cells.items() if i >= j}
-    branches = {}
+    branches: dict[Any, Any] = {}
 
-    def without_branches(e):
+    def without_branches(e: Any) -> Any:
         """Symbols for all `Piecewise`: these are evaluated whole, for often one branch alone is defined."""
         if isinstance(e, sp.Piecewise):
             return branches.setdefault(e, sp.Symbol(f"w{len(branches)}", real=True))
@@ -86,27 +96,27 @@ def _code(name, arguments, shape, expressions):
 
 
 @lru_cache(1)
-def _printer():
+def _printer() -> Any:
     """Prints scalar expressions in Python for numba; a `TypeError` or `KeyError` names what it does not know."""
     from sympy.printing.codeprinter import CodePrinter
     from sympy.printing.pycode import PythonCodePrinter
 
-    class Printer(PythonCodePrinter):
-        def __init__(self):
+    class Printer(PythonCodePrinter):  # type: ignore[misc]  # SymPy has no types
+        def __init__(self) -> None:
             super().__init__()
             self.known_functions = dict(_KNOWN)
 
-        def _print_not_supported(self, e):
+        def _print_not_supported(self, e: Any) -> str:
             raise TypeError(type(e).__name__)
 
         _print_Derivative = _print_Sum = _print_Mod = emptyPrinter = _print_not_supported
 
-        def _print_Float(self, e):
+        def _print_Float(self, e: Any) -> str:
             return repr(float(e))
 
         _print_Integer = _print_Float
 
-        def _print_Pow(self, e):
+        def _print_Pow(self, e: Any) -> str:
             base, exponent, size = self._print(e.base), e.exp, abs(e.exp)
             if not (2 * exponent).is_Integer or size > _LARGEST_POWER:
                 return f"_pow({base}, {self._print(exponent)})"
@@ -115,31 +125,31 @@ def _printer():
             power = f"({base})" if size == 1 else f"_power({base}, {size})"
             return power if exponent > 0 else f"(1.0/{power})"
 
-        def _print_Relational(self, e):
+        def _print_Relational(self, e: Any) -> str:
             return f"(({self._print(e.lhs)}).real {e.rel_op} ({self._print(e.rhs)}).real)"
 
-        def _print_Piecewise(self, e):
+        def _print_Piecewise(self, e: Any) -> str:
             text = "numpy.nan"
             for value, condition in reversed(e.args):
                 text = f"(({self._print(value)}) if {self._print(condition)} else {text})"
             return text
 
-        def _print_Heaviside(self, e):
+        def _print_Heaviside(self, e: Any) -> str:
             return f"_heaviside({', '.join(map(self._print, e.args))})"
 
-        def _print_DiracDelta(self, e):
+        def _print_DiracDelta(self, e: Any) -> str:
             return "0.0"
 
-        def _print_sign(self, e):
+        def _print_sign(self, e: Any) -> str:
             return f"_sign({self._print(e.args[0])})"
 
-        def _print_Max(self, e, name="_max"):
+        def _print_Max(self, e: Any, name: str = "_max") -> str:
             first, *rest = map(self._print, e.args)
             for x in rest:
                 first = f"{name}({first}, {x})"
-            return first
+            return str(first)
 
-        def _print_Min(self, e):
+        def _print_Min(self, e: Any) -> str:
             return self._print_Max(e, "_min")
 
     for method in dir(Printer):
@@ -149,7 +159,7 @@ def _printer():
 
 
 @lru_cache(_KEPT)
-def functions_of(code, values):
+def functions_of(code: tuple[Code, ...], values: tuple[float, ...]) -> tuple[dict[str, Function], dict[str, str]]:
     """The functions for these values of the parameters, and why some of them could not be compiled."""
     space = {"numpy": np, "math": math, **HELPERS, **{f"p{k}": x for k, x in enumerate(values)}}
     functions, left_out = {}, {}
@@ -161,7 +171,7 @@ def functions_of(code, values):
     return functions, left_out
 
 
-def _compiled(c, space):
+def _compiled(c: Code, space: dict[str, Any]) -> tuple[Function | None, str]:
     """The function, or `None` and the reason; energy and kinematics are called from Python only."""
     exec(c.source, space)
     function = space[c.name]
@@ -176,7 +186,7 @@ def _compiled(c, space):
     return function, ""
 
 
-def _by_scipy(c, values):
+def _by_scipy(c: Code, values: tuple[float, ...]) -> Function:
     """The function by SymPy's own `lambdify`."""
     import sympy as sp
 
@@ -187,7 +197,7 @@ def _by_scipy(c, values):
     except NotImplementedError as error:
         raise _no_value(c, " ".join(str(error).splitlines()[:2])) from None
 
-    def evaluate(*args):
+    def evaluate(*args: Any) -> Numbers:
         try:
             return np.array(function(*args)).reshape(c.shape)
         except NameError as error:  # SymPy has printed a name that SciPy does not know
@@ -196,5 +206,5 @@ def _by_scipy(c, values):
     return evaluate
 
 
-def _no_value(c, why):
+def _no_value(c: Code, why: object) -> ValueError:
     return ValueError(f"from_sympy: {c.name} cannot be evaluated: {why}")

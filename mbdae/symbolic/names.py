@@ -1,18 +1,20 @@
 """What a user of `from_sympy` wrote: checked, and put into the symbols of the code."""
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..spelling import closest
 
 
-def require(condition, message):
+def require(condition: object, message: str) -> None:
     if not condition:
         raise ValueError(f"from_sympy: {message}")
 
 
-def entries_of(value, what, rows=None, columns=1):
+def entries_of(value: Any, what: str, rows: int | None = None, columns: int = 1) -> list[Any]:
     """The expressions in a matrix, an array or a sequence, row by row; a vector may stand or lie."""
     require(_is_sequence(value), f"{what} must be a matrix or a sequence, got {value!r}")
     table = value.tolist() if hasattr(value, "tolist") else list(value)
@@ -24,11 +26,11 @@ def entries_of(value, what, rows=None, columns=1):
                 f"got shape ({len(table)}, {max(lengths, default=1)})")
         return [expression_of(row[0], f"{what}[{k}]") for k, row in enumerate(table)]
     found = f"rows of lengths {', '.join(str(len(row)) for row in table)}"
-    require([len(row) for row in table] == [columns] * rows, f"{what} must have shape ({rows}, {columns}), got {found}")
+    require([len(row) for row in table] == [columns] * (rows or 0), f"{what} must have shape ({rows}, {columns}), got {found}")
     return [expression_of(e, f"{what}[{i}, {j}]") for i, row in enumerate(table) for j, e in enumerate(row)]
 
 
-def expression_of(value, what):
+def expression_of(value: object, what: str) -> Any:
     """A finite and real SymPy expression; text is not read as one."""
     import sympy as sp
 
@@ -41,13 +43,13 @@ def expression_of(value, what):
     return e
 
 
-def _is_sequence(x):
+def _is_sequence(x: object) -> bool:
     from sympy.utilities.iterables import iterable
 
-    return iterable(x)  # a Matrix, too; no string, no dict
+    return bool(iterable(x))  # a Matrix, too; no string, no dict
 
 
-def short(e):
+def short(e: object) -> str:
     """An expression in an error message."""
     text = str(e)
     return text if len(text) <= 80 else text[:77] + "..."
@@ -66,7 +68,7 @@ class Names:
         Of the parameters.
     """
 
-    def __init__(self, q, v, time, parameters):
+    def __init__(self, q: Any, v: Any, time: Any, parameters: Mapping[Any, float] | None) -> None:
         import sympy as sp
         from sympy.core.function import AppliedUndef
 
@@ -96,25 +98,26 @@ class Names:
         self.P = [sp.Symbol(f"p{k}", **{**x.assumptions0, "real": True}) for k, x in enumerate(self._parameters)]
         self._rules = dict(zip([self.time, *self.q, *self.v, *self._parameters], [self.t, *self.Q, *self.V, *self.P]))
         self._rules |= {sp.Derivative(x, self.time): sp.S.Zero for x in self._parameters}
-        self._occurring = set()
+        self._occurring: set[Any] = set()
 
-    def _is_symbol(self, x):
+    def _is_symbol(self, x: object) -> bool:
         return isinstance(x, self._sp.Symbol) or (isinstance(x, self._undefined) and x.args == (self.time,))
 
-    def _value(self, symbol, value):
+    def _value(self, symbol: Any, value: Any) -> float:
         require(self._is_symbol(symbol), f"parameters must have symbols for keys, got {symbol!r}")
         try:
-            x = None if isinstance(value, str) else float(value)
+            number = not isinstance(value, str)
+            x = float(value) if number else math.nan
         except (TypeError, ValueError):
-            x = None
-        require(x is not None, f"the value of {symbol} must be a number, got {value!r}")
+            number = False
+        require(number, f"the value of {symbol} must be a number, got {value!r}")
         require(math.isfinite(x), f"the value of {symbol} must be finite, got {x}")
         for fact in ("real", "positive", "negative", "zero"):
             declared, actual = (getattr(s, f"is_{fact}") for s in (symbol, self._sp.Float(x)))
             require(declared in (None, actual), f"{symbol} was declared {'' if declared else 'not '}{fact}, but its value is {x:g}")
         return x
 
-    def rates(self, kinematics):
+    def rates(self, kinematics: Sequence[Any] | None) -> tuple[Any, ...] | None:
         """`T(q) v` in symbols of the code, `None` if it is `v`; from here on, derivatives of the coordinates are known."""
         rates = self.V if kinematics is None else self.translated("kinematics", kinematics, "qv")
         for k, r in enumerate(rates):
@@ -123,7 +126,7 @@ class Names:
         self._rules |= {self._sp.Derivative(x, self.time): r for x, r in zip(self.q, rates) if isinstance(x, self._undefined)}
         return None if rates == self.V else tuple(rates)
 
-    def translated(self, what, entries, allowed):
+    def translated(self, what: str, entries: Sequence[Any], allowed: str) -> list[Any]:
         """Expressions in symbols of the code, with no others of t, q, v than the `allowed`."""
         sp, known, found = self._sp, set(self._rules), []
         forbidden = {"t": ("the time", [self.t]), "v": ("velocities", self.V)}
@@ -139,7 +142,7 @@ class Names:
             found.append(e)
         return found
 
-    def check_values(self, unused):
+    def check_values(self, unused: bool) -> None:
         """Every symbol must have a value, and every value a symbol if `unused`."""
         missing = sorted(self._occurring - {self.t, *self.Q, *self.V, *self.P}, key=str)
         idle = [x for x, p in zip(self._parameters, self.P) if p not in self._occurring]
@@ -150,7 +153,7 @@ class Names:
             raise ValueError(f"from_sympy: parameters has a value for {x}, which does not occur{_hint(x, others)}")
 
 
-def _hint(x, others):
+def _hint(x: object, others: Sequence[object]) -> str:
     """What may have been meant instead of `x`."""
     if str(x) in map(str, others):
         return f" (there is one, for another symbol {x}: its assumptions differ)"
@@ -158,7 +161,7 @@ def _hint(x, others):
     return f" (did you mean {close}?)" if close else ""
 
 
-def check_symmetry(M, names, written):
+def check_symmetry(M: Sequence[Any], names: Names, written: Sequence[Any]) -> None:
     """Entries of the mass matrix that differ are compared at three points; `written` is what the user wrote."""
     n = len(names.V)
     doubtful = [(i, j) for i in range(n) for j in range(i) if M[i * n + j] != M[j * n + i]]
