@@ -30,15 +30,18 @@ Of the data as published:
 """
 
 import math
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
 from ..model.bodies import GROUND, PlanarBody
 from ..model.forces import TSDA, PointTorque
-from ..model.geometry import Geometry
+from ..model.geometry import Geometry, Picture
 from ..model.joints import PlanarRevolute
 from ..model.mechanism import Mechanism
+from ..system.system import System
+from ..typing import Vector
 from .andrews_classical import (
     ANGLES,
     FREE_LENGTH,
@@ -54,7 +57,7 @@ from .andrews_classical import (
     seven_angles,
     start_angles,
 )
-from .base import Entry, check_coordinates, table
+from .base import Entry, Observables, check_coordinates, table
 
 (rr, ra), (d, da), (ss, sa, sb, sc, sd), (e, ea), (zt, ta, tb), (zf, fa), (u, ua, ub) = LENGTHS
 
@@ -71,7 +74,7 @@ _SHAPES = {
 _LOOPS = slice(14, 20)  # multipliers of the joints at E
 
 
-def build(start="ivp", coordinates="cartesian"):
+def build(start: str = "ivp", coordinates: str = "cartesian") -> Mechanism | System:
     """The mechanism at rest; `start` as in `start_angles`, `coordinates` of the bodies or `"classical"`, the seven angles."""
     if coordinates == "classical":
         return seven_angles(start, picture=_picture)
@@ -81,12 +84,12 @@ def build(start="ivp", coordinates="cartesian"):
     return Mechanism("andrews", _bodies(start_angles(start)), _joints(), forces=[spring, motor])
 
 
-def _bodies(angles):
+def _bodies(angles: Sequence[float]) -> list[PlanarBody]:
     return [PlanarBody(name, m, inertia, r, angle, (0.0, 0.0), 0.0)
             for name, m, inertia, (r, angle) in zip(_SHAPES, MASSES, INERTIAS, _poses(angles))]
 
 
-def _poses(angles):
+def _poses(angles: Sequence[float]) -> list[tuple[tuple[float, float], float]]:
     """Centre of mass and angle of each body."""
     beta, theta, gamma, phi, delta, omega, epsilon = angles
     turned = (beta, beta + theta, gamma, phi + delta, delta, omega + epsilon, epsilon)
@@ -96,24 +99,24 @@ def _poses(angles):
 
 
 @cache
-def _geometry():
+def _geometry() -> Geometry:
     return Geometry(build())
 
 
-def _picture(t, q):
+def _picture(t: float, q: Vector) -> Picture:
     """The bodies at the seven angles `q`."""
     return _geometry().at(t, np.array([x for r, angle in _poses(q) for x in (*r, angle)]))
 
 
-def _joints():
-    def pin(name, i, j):
+def _joints() -> list[PlanarRevolute]:
+    def pin(name: str, i: str, j: str) -> PlanarRevolute:
         return PlanarRevolute(name, i, j, _local(i, name[0]), _local(j, name[0]))
 
     return [pin("O", GROUND, "K1"), pin("F", "K1", "K2"), pin("B", GROUND, "K3"), pin("A5", GROUND, "K5"), pin("G", "K5", "K4"),
             pin("A7", GROUND, "K7"), pin("H", "K7", "K6"), pin("E3", "K3", "K2"), pin("E4", "K4", "K2"), pin("E6", "K6", "K2")]
 
 
-def _local(body, point):
+def _local(body: str, point: str) -> tuple[float, float]:
     """A point of a body, seen from its centre of mass."""
     if body == GROUND:
         return {"O": POINT_O, "A": POINT_A, "B": POINT_B}[point]
@@ -121,13 +124,13 @@ def _local(body, point):
     return x - cx, y - cy
 
 
-def _placed(origin, angle, point):
+def _placed(origin: Sequence[float], angle: float, point: Sequence[float]) -> tuple[float, float]:
     """A point of a frame that begins at `origin` and is turned by `angle`."""
     c, s = math.cos(angle), math.sin(angle)
     return origin[0] + c * point[0] - s * point[1], origin[1] + s * point[0] + c * point[1]
 
 
-def _classical(system, x):
+def _classical(system: System, x: Vector) -> list[float]:
     """The classical angles, their rates or accelerations, from those of the bodies."""
     if system.mechanism is None:
         return [float(value) for value in x]
@@ -135,11 +138,11 @@ def _classical(system, x):
     return [k1, k2 - k1, k3, k4 - k5, k5, k6 - k7, k7]
 
 
-def _named(prefix, values):
+def _named(prefix: str, values: Sequence[float] | Vector) -> Observables:
     return dict(zip((prefix + name for name in ANGLES), values))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     angles, energy = _classical(system, q), system.energy(t, q, v)
     q0, v0 = system.initial_guess()
     work = TORQUE * (angles[0] - _classical(system, q0)[0])
@@ -149,7 +152,7 @@ def _observe(system, t, q, v, a, lam):
             **_named("dd_", _classical(system, a)), **{f"lambda{k + 1}": float(x) for k, x in enumerate(loops)}}
 
 
-def _names(prefix, names=ANGLES):
+def _names(prefix: str, names: Sequence[str] = ANGLES) -> str:
     return " ".join(prefix + name for name in names)
 
 

@@ -6,10 +6,14 @@ route to the same motion, and a pattern for systems of one's own functions, comp
 delta, Omega, epsilon)` the equations are `M(q) a + Phi_q^T lam = Q(q, v)`, `Phi(q) = 0`. All functions also take complex arguments.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 
+from ..model.geometry import Picture
 from ..system.system import System
+from ..typing import Vector
 
 MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
@@ -34,7 +38,7 @@ I1, I2, I3, I4, I5, I6, I7 = INERTIAS
 (xa, ya), (xb, yb), (xc, yc) = POINT_A, POINT_B, POINT_C
 
 
-def start_angles(start="ivp"):
+def start_angles(start: str = "ivp") -> tuple[float, ...]:
     """The classical angles `beta, theta, gamma, phi, delta, Omega, epsilon` at the start, which closes all loops.
 
     Parameters
@@ -47,7 +51,7 @@ def start_angles(start="ivp"):
     return _STARTS[start]
 
 
-def seven_angles(start="ivp", picture=None):
+def seven_angles(start: str = "ivp", picture: Callable[[float, Vector], Picture] | None = None) -> System:
     """The mechanism as a `System` with the seven classical angles as coordinates.
 
     Parameters

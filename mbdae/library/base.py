@@ -1,12 +1,20 @@
 """What an entry of the library consists of."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
 from ..model.mechanism import Mechanism
 from ..spelling import guess
 from ..system.system import System
+from ..typing import Vector
+
+Parameter: TypeAlias = bool | int | float | str | Sequence[float]
+Parameters: TypeAlias = Mapping[str, Parameter]
+Observables: TypeAlias = dict[str, float]
+Observe: TypeAlias = Callable[[System, float, Vector, Vector, Vector, Vector], Observables]  # of system, t, q, v, a, lam
+Kind: TypeAlias = Literal["published", "closed form", "recomputed"]
 
 
 @dataclass(frozen=True)
@@ -29,21 +37,22 @@ class Reference:
     """
 
     label: str
-    kind: str
+    kind: Kind
     source: str
     t: float
-    values: dict
+    values: Observables
     digits: int
-    parameters: dict = field(default_factory=dict)
+    parameters: Parameters = field(default_factory=dict)
 
 
-def table(label, kind, source, digits, names, rows, **parameters):
+def table(label: str, kind: Kind, source: str, digits: int, names: str, rows: Iterable[Sequence[float]],
+          **parameters: Parameter) -> tuple[Reference, ...]:
     """One `Reference` per row; a row holds the time and then the observables in the order of `names` (separated by spaces)."""
-    names = names.split()
-    return tuple(Reference(label, kind, source, t, dict(zip(names, values, strict=True)), digits, parameters) for t, *values in rows)
+    observables = names.split()
+    return tuple(Reference(label, kind, source, t, dict(zip(observables, values, strict=True)), digits, parameters) for t, *values in rows)
 
 
-def whole_number(owner, parameter, value, least, most):
+def whole_number(owner: str, parameter: str, value: Any, least: int, most: int) -> int:
     """The parameter as a Python integer.
 
     Raises
@@ -60,14 +69,14 @@ def whole_number(owner, parameter, value, least, most):
     return n
 
 
-def one_of(owner, parameter, value, known):
+def one_of(owner: str, parameter: str, value: object, known: Sequence[object]) -> None:
     """Refuse a value that is not among those known."""
     if value not in known:
         possible = " or ".join(repr(k) for k in known)
         raise ValueError(f"{owner}: {parameter} must be {possible}, got {value!r}{guess(value, map(str, known))}")
 
 
-def check_coordinates(owner, value):
+def check_coordinates(owner: str, value: str) -> None:
     """Refuse coordinates that a mechanism does not have."""
     one_of(owner, "coordinates", value, ("cartesian", "classical"))
 
@@ -110,18 +119,18 @@ class Entry:
     summary: str
     source: str
     build: Callable[..., Mechanism | System]
-    parameters: dict
+    parameters: Parameters
     t_end: float
     step: float
-    observe: Callable
-    references: tuple = ()
+    observe: Observe
+    references: tuple[Reference, ...] = ()
     view: str = "xy"
     hardness: str = ""
-    variants: tuple = ()
+    variants: tuple[Parameters, ...] = ()
     stiff: bool = False
     film: float = 1.0
 
-    def checked(self, parameters):
+    def checked(self, parameters: Parameters) -> dict[str, Parameter]:
         """All parameters, the given ones and the defaults of the others.
 
         Raises
@@ -135,10 +144,10 @@ class Entry:
             raise ValueError(f"{self.name!r} has no parameter {unknown[0]!r}; it has {known}{guess(unknown[0], self.parameters)}")
         return {**self.parameters, **parameters}
 
-    def references_for(self, parameters):
+    def references_for(self, parameters: Parameters) -> tuple[Reference, ...]:
         """The references that hold for a set of parameters, whatever the coordinates."""
 
-        def essential(given):
+        def essential(given: Parameters) -> dict[str, Parameter]:
             return {k: v for k, v in self.checked(given).items() if k != "coordinates"}
 
         return tuple(r for r in self.references if essential(r.parameters) == essential(parameters))

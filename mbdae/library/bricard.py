@@ -24,7 +24,9 @@ import numpy as np
 from ..model.bodies import GROUND, RigidBody
 from ..model.joints import Revolute
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import components, place, rates
 
 MASS, LENGTH, WIDTH = 1.0, 1.0, 0.1
@@ -33,7 +35,7 @@ AXES = np.eye(3)[[1, 2, 0, 1, 2, 0]]
 _CENTRES = (POINTS[:-1] + POINTS[1:]) / 2.0
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     names = [GROUND, "rod 1", "rod 2", "rod 3", "rod 4", "rod 5", GROUND]
     origins = [np.zeros(3), *_CENTRES, np.zeros(3)]
@@ -42,14 +44,14 @@ def build():
     return Mechanism("bricard", [_rod(k) for k in range(5)], joints, gravity=(0.0, -9.81, 0.0))
 
 
-def _rod(k):
+def _rod(k: int) -> RigidBody:
     """From P(k) to P(k+1); all frames are parallel at the start."""
     along = np.abs(POINTS[k + 1] - POINTS[k])
     axial, across = MASS * WIDTH**2 / 6.0, MASS * (LENGTH**2 + WIDTH**2) / 12.0
     return RigidBody(f"rod {k + 1}", MASS, across + (axial - across) * along, _CENTRES[k], velocity=(0.0, 0.0, 0.0), omega=(0.0, 0.0, 0.0))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     (r, A), (d_r, omega) = place(q, 2), rates(v, 2)
     arm = POINTS[3] - _CENTRES[2]
     first, last = place(q, 0)[1], place(q, 4)[1]
@@ -58,7 +60,7 @@ def _observe(system, t, q, v, a, lam):
             "energy": system.energy(t, q, v)}
 
 
-def _turn(sine, cosine):
+def _turn(sine: float, cosine: float) -> float:
     """An angle in (-pi/2, 3 pi/2]: alpha and beta reach pi, but not -pi/2."""
     return 0.5 * math.pi - math.atan2(cosine, sine)
 

@@ -17,6 +17,7 @@ Of the solutions published at t = 3, the list in Fortran has 12 digits in the po
 one of 21 digits has 12 in the positions, 10 in the rates but 9 in `d_yl`, 11 in the multipliers.
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -24,18 +25,20 @@ import numpy as np
 from ..model.bodies import GROUND, Particle, PlanarBody
 from ..model.drivers import PlanarAngleDriver
 from ..model.forces import TSDA
-from ..model.geometry import Geometry
+from ..model.geometry import Geometry, Picture
 from ..model.joints import PlanarRevolute, Rod
 from ..model.mechanism import Mechanism
 from ..model.motions import Function
 from ..model.primitives import CD, DP2
-from .base import Entry, check_coordinates, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, Reference, check_coordinates, table
 from .car_axis_classical import FREE_LENGTH, GRAVITY, LENGTH, MASS, START, angle, d_angle, dd_angle, four_coordinates
 
 _TIP = (LENGTH, 0.0, 0.0)
 
 
-def build(coordinates="cartesian"):
+def build(coordinates: str = "cartesian") -> Mechanism | System:
     """The mechanism; `coordinates` of its bodies or `"classical"`, those of the test set."""
     if coordinates == "classical":
         return four_coordinates(picture=_picture)
@@ -53,21 +56,21 @@ def build(coordinates="cartesian"):
 
 
 @cache
-def _geometry():
+def _geometry() -> Geometry:
     return Geometry(build())
 
 
-def _picture(t, q):
+def _picture(t: float, q: Vector) -> Picture:
     """The bodies at the four coordinates `q`."""
     return _geometry().at(t, np.array([0.0, 0.0, angle(t), q[0], q[1], 0.0, q[2], q[3], 0.0]))
 
 
-def _ends(system, x):
+def _ends(system: System, x: Vector) -> Vector:
     """The four coordinates, or their rates."""
     return x if system.mechanism is None else x[[3, 4, 6, 7]]
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     across, axis = lam if system.mechanism is None else lam[4:6]
     values = (*_ends(system, q), *_ends(system, v), 0.0 - across, 0.0 - axis, LENGTH * np.sin(angle(t)))
     return dict(zip(f"{_POSITIONS} {_RATES} {_MULTIPLIERS} road".split(), map(float, values)))
@@ -76,7 +79,7 @@ def _observe(system, t, q, v, a, lam):
 _POSITIONS, _RATES, _MULTIPLIERS = "xl yl xr yr", "d_xl d_yl d_xr d_yr", "l1 l2"
 
 
-def _published(label, digits, row):
+def _published(label: str, digits: Sequence[int], row: Sequence[float]) -> tuple[Reference, ...]:
     """Positions, rates and multipliers at t = 3, each with their digits."""
     parts, names = (row[:4], row[4:8], row[8:]), (_POSITIONS, _RATES, _MULTIPLIERS)
     return tuple(r for n, known, part in zip(names, digits, parts)

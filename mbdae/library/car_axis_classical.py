@@ -11,10 +11,14 @@ road at `(xb, yb)`, `yb = r sin(w t)`, `xb = sqrt(L^2 - yb^2)`, and the lengths 
 The multipliers of the test set are `-lam`.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 
+from ..model.geometry import Picture
 from ..system.system import System
+from ..typing import Vector
 
 LENGTH, FREE_LENGTH, GRAVITY = 1.0, 0.5, 1.0  # L, L0, g
 MASS = 10.0 * 0.01**2 / 2.0  # k = M eps^2/2
@@ -22,7 +26,7 @@ HEIGHT, FREQUENCY = 0.1, 10.0  # of the road: r, w
 START = ((0.0, 0.5, 1.0, 0.5), (-0.5, 0.0, -0.5, 0.0))
 
 
-def four_coordinates(picture=None):
+def four_coordinates(picture: Callable[[float, Vector], Picture] | None = None) -> System:
     """The mechanism as a `System` with `nq = 4`, `nc = 2`; `picture` as for `System.from_functions`."""
     q0, v0 = START
     return System.from_functions(nq=4, nc=2, mass=mass, force=force, phi=phi, phi_q=phi_q, nu=nu, gamma=gamma, energy=energy, q0=q0, v0=v0,

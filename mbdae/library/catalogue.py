@@ -1,5 +1,6 @@
 """The catalogue of all entries."""
 
+from ..model.mechanism import Mechanism
 from ..spelling import guess
 from ..system.system import System
 from . import (
@@ -36,6 +37,7 @@ from . import (
     truck,
     wheelset,
 )
+from .base import Entry, Parameter, Parameters
 
 ENTRIES = (
     single_pendulum.ENTRY,
@@ -74,12 +76,12 @@ ENTRIES = (
 _BY_NAME = {e.name: e for e in ENTRIES}
 
 
-def names():
+def names() -> tuple[str, ...]:
     """Names of all mechanisms, in order."""
     return tuple(_BY_NAME)
 
 
-def entry(name):
+def entry(name: str) -> Entry:
     """The entry called `name`.
 
     Raises
@@ -92,7 +94,7 @@ def entry(name):
     return _BY_NAME[name]
 
 
-def mechanism(name, **parameters):
+def mechanism(name: str, **parameters: Parameter) -> Mechanism:
     """The mechanism called `name`, built with the given parameters.
 
     Raises
@@ -107,7 +109,7 @@ def mechanism(name, **parameters):
     return built
 
 
-def system(name, **parameters):
+def system(name: str, **parameters: Parameter) -> System:
     """The equations of the mechanism called `name`, in whatever coordinates.
 
     Raises
@@ -119,6 +121,6 @@ def system(name, **parameters):
     return built if isinstance(built, System) else System(built)
 
 
-def _built(name, parameters):
+def _built(name: str, parameters: Parameters) -> Mechanism | System:
     e = entry(name)
     return e.build(**e.checked(parameters))

@@ -17,10 +17,14 @@ The joints of an open chain are independent of each other in every position. The
 bars and joints from here.
 """
 
+from collections.abc import Sequence
+
 from ..model.bodies import GROUND, PlanarBody, RigidBody
 from ..model.joints import PlanarRevolute, Revolute, Spherical
 from ..model.mechanism import Mechanism
-from .base import Entry, one_of, table, whole_number
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, one_of, table, whole_number
 from .rigid import components, rates
 
 MOST = 4096
@@ -36,7 +40,7 @@ AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))  # of the revolute joints of even and 
 DOWN = (2**-0.5, 0.0, 2**-0.5, 0.0)  # body x-axis along -z, y-axis along y
 
 
-def build(links=4, joints="spherical"):
+def build(links: int = 4, joints: str = "spherical") -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -52,7 +56,7 @@ def build(links=4, joints="spherical"):
     return Mechanism("chain", [_link(k, joints) for k in range(1, links + 1)], pins, gravity=GRAVITY[joints])
 
 
-def _link(k, joints):
+def _link(k: int, joints: str) -> RigidBody | PlanarBody:
     if joints == "planar":
         return planar_bar(f"link {k}", (LENGTH * (k - 0.5), 0.0), 0.0)
     return bar(f"link {k}", (0.0, 0.0, -LENGTH * (k - 0.5)), DOWN, (spin(k, joints), 0.0, 0.0))
@@ -61,22 +65,24 @@ def _link(k, joints):
 # what the families share
 
 
-def bar(name, position, orientation, omega, velocity=(0.0, 0.0, 0.0)):
+def bar(name: str, position: Sequence[float] | Vector, orientation: Sequence[float] | Vector, omega: Sequence[float],
+        velocity: Sequence[float] = (0.0, 0.0, 0.0)) -> RigidBody:
     """A bar in space along its x-axis."""
     return RigidBody(name, MASS, (MASS * WIDTH**2 / 6.0, ACROSS, ACROSS), position, orientation, velocity, omega)
 
 
-def planar_bar(name, position, angle, omega=0.0, velocity=(0.0, 0.0)):
+def planar_bar(name: str, position: Sequence[float] | Vector, angle: float, omega: float = 0.0,
+               velocity: Sequence[float] = (0.0, 0.0)) -> PlanarBody:
     """A bar in the plane along its x-axis."""
     return PlanarBody(name, MASS, ACROSS, position, angle, velocity, omega)
 
 
-def spin(k, joints):
+def spin(k: int, joints: str) -> float:
     """Rate of the k-th bar about its own axis: only spherical joints let it turn."""
     return SPINS[(k - 1) % 4] if joints == "spherical" else 0.0
 
 
-def joint(kind, name, i, j, at_i, at_j, level=1):
+def joint(kind: str, name: str, i: str, j: str, at_i: float, at_j: float, level: int = 1) -> Spherical | PlanarRevolute | Revolute:
     """A joint between two points on the axes of bars, given by their distances from the centres; `level` alternates the axes."""
     if kind == "planar":
         return PlanarRevolute(name, i, j, (at_i, 0.0), (at_j, 0.0))
@@ -84,7 +90,7 @@ def joint(kind, name, i, j, at_i, at_j, level=1):
     return Spherical(*ends) if kind == "spherical" else Revolute(*ends, AXES[level % 2], AXES[level % 2])
 
 
-def observe(system, t, q, v, a, lam):
+def observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Centres of all bars and energy; in space the angular velocity of the last bar, in the plane the angles and their rates."""
     energy = {"energy": system.energy(t, q, v)}
     if isinstance(system.mechanism.bodies[0], PlanarBody):

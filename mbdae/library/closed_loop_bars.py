@@ -21,7 +21,9 @@ from ..model.bodies import RigidBody
 from ..model.forces import PointForce, PointTorque
 from ..model.joints import Spherical
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import components, place, rates
 
 MASS, HALF = 10.0, 5.0
@@ -29,7 +31,7 @@ ALONG, ACROSS = MASS / 6.0, MASS * 101.0 / 12.0
 CENTRES = ((HALF, 0.0, 0.0), (0.0, HALF, 0.0), (-HALF, 0.0, 0.0), (0.0, -HALF, 0.0))
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     rest = (0.0, 0.0, 0.0)
     inertia = ((ACROSS, ALONG, ACROSS), (ALONG, ACROSS, ACROSS))
@@ -38,32 +40,33 @@ def build():
     return Mechanism("closed-loop-bars", bars, [_corner(1, 2), _corner(2, 3), _corner(3, 4), _corner(4, 1)], forces=loads)
 
 
-def _corner(i, j):
+def _corner(i: int, j: int) -> Spherical:
     """The joint of two bars at their common corner of the square."""
     r_i, r_j = np.array(CENTRES[i - 1]), np.array(CENTRES[j - 1])
     return Spherical(f"corner {i}{j}", f"bar {i}", f"bar {j}", tuple(r_j), tuple(r_i))
 
 
 @numba.njit
-def _pulse(t):
+def _pulse(t: float) -> float:
     if t <= 0.5:
         return 200.0 * t
     return 200.0 * (1.0 - t) if t <= 1.0 else 0.0
 
 
 @numba.njit
-def _force(t):
+def _force(t: float) -> float:
     return 8.0 * _pulse(t)
 
 
 @numba.njit
-def _torque(t):
+def _torque(t: float) -> float:
     return 6.0 * _pulse(t)
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Momentum and angular momentum about the origin are those of all bars."""
-    out, momentum, turning = {}, np.zeros(3), np.zeros(3)
+    out: Observables = {}
+    momentum, turning = np.zeros(3), np.zeros(3)
     for k, bar in enumerate(system.mechanism.bodies):
         (r, A), (d_r, omega) = place(q, k), rates(v, k)
         out |= {f"{axis}{k + 1}": float(x) for axis, x in zip("xyz", r)}

@@ -9,17 +9,22 @@ multibody model have the inertia `m (L^2 + w^2)/12`. These are two models: they 
 so a convergence plot of one against the other levels off. The references here belong to the bars with section.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..model.bodies import GROUND, RigidBody
 from ..model.joints import Revolute, Spherical
 from ..model.mechanism import Mechanism
 from ..model.primitives import DP1
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import angle_in_plane, place, rates
 
 WIDTH, DENSITY = 0.05, 7800.0
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     upper = _bar("upper", 4.0, (0.0, 2.0, 0.0), [(0, 0, 1), (1, 0, 0), (0, 1, 0)])
     lower = _bar("lower", 2.0, (0.0, 4.0, -1.0), [(0, 0, 1), (0, 1, 0), (-1, 0, 0)])
@@ -32,14 +37,14 @@ def build():
     return Mechanism("double-pendulum", [upper, lower], joints, gravity=(0.0, 0.0, -9.81))
 
 
-def _bar(name, length, position, orientation):
+def _bar(name: str, length: float, position: Sequence[float], orientation: Any) -> RigidBody:
     m = DENSITY * WIDTH**2 * length
     across = m * (WIDTH**2 + length**2) / 12.0
     return RigidBody(name, m, (m * WIDTH**2 / 6.0, across, across), position, orientation, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def _observe(system, t, q, v, a, lam):
-    out = {}
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
+    out: Observables = {}
     for k, n in enumerate("12"):
         r, A = place(q, k)
         out |= {f"y{n}": float(r[1]), f"z{n}": float(r[2]), f"theta{n}": angle_in_plane(A[:, 0], 1, 2),

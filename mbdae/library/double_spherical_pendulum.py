@@ -15,13 +15,15 @@ The multipliers belong to `g = (d^2 - l^2)/2`, as in the sources: `lambda` is th
 from ..model.bodies import GROUND, Particle
 from ..model.joints import Rod
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .four_particles import momenta, state
 
 EXAMPLES = {"metis": ((1.0, 1.5), (1.0, 1.5), 9.81), "projected-rk": ((1.0, 2.0), (1.0, 1.0), 10.0)}  # masses, lengths, gravity
 
 
-def build(example="metis"):
+def build(example: str = "metis") -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -37,7 +39,7 @@ def build(example="metis"):
     return Mechanism("double-spherical-pendulum", particles, rods, gravity=(0.0, 0.0, -gravity))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     bodies, (rod1, rod2) = system.mechanism.bodies, system.mechanism.joints
     lambda1, lambda2 = 2.0 * float(lam[0]), 2.0 * float(lam[1])
     return {**state(q, v), "lambda1": lambda1, "lambda2": lambda2, "tension1": rod1.length * lambda1, "tension2": rod2.length * lambda2,

@@ -23,7 +23,9 @@ from ..model.bodies import GROUND, Particle
 from ..model.forces import UserForce
 from ..model.joints import Rod
 from ..model.mechanism import Mechanism
-from .base import Entry, table, whole_number
+from ..system.system import System
+from ..typing import Matrix, Numbers, Vector
+from .base import Entry, Observables, table, whole_number
 
 MOST = 400
 ALPHA = 0.5
@@ -33,7 +35,7 @@ _CIRCLES = ((3, math.pi / 13, 3 * math.pi / 8), (7, math.pi / 29, math.pi / 8), 
 _GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 
 
-def build(points=20):
+def build(points: int = 20) -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -48,19 +50,19 @@ def build(points=20):
     return Mechanism("fekete", bodies, rods, forces=[UserForce("repulsion and damping", names, repel)])
 
 
-def _start(n):
+def _start(n: int) -> list[tuple[float, float, float]]:
     if n != 20:
         return [_on_sphere(k * _GOLDEN_ANGLE, math.asin(1.0 - (2 * k + 1) / n)) for k in range(n)]
     return [_on_sphere(2 * math.pi * k / m + first, latitude)
             for at, (m, first, latitude) in enumerate(_CIRCLES) for k in (range(m) if at == 3 else range(1, m + 1))]
 
 
-def _on_sphere(azimuth, latitude):
+def _on_sphere(azimuth: float, latitude: float) -> tuple[float, float, float]:
     return math.cos(azimuth) * math.cos(latitude), math.sin(azimuth) * math.cos(latitude), math.sin(latitude)
 
 
 @njit(cache=True)
-def repel(t, r, A, v, omega, F, T):
+def repel(t: float, r: Numbers, A: Numbers, v: Numbers, omega: Numbers, F: Numbers, T: Numbers) -> None:
     """Repulsion `(p_i - p_j)/|p_i - p_j|^2` of all pairs, and damping `-alpha v`."""
     for i in range(len(r)):
         for c in range(3):
@@ -73,13 +75,13 @@ def repel(t, r, A, v, omega, F, T):
                 F[j, c] -= d
 
 
-def _potential(p):
+def _potential(p: Matrix) -> float:
     """`-sum log |p_i - p_j|` over all pairs."""
     i, j = np.triu_indices(len(p), 1)
     return float(-0.5 * np.log(((p[i] - p[j]) ** 2).sum(axis=1)).sum())
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     p, potential, kinetic = q.reshape(-1, 3), _potential(q.reshape(-1, 3)), system.kinetic_energy(t, q, v)
     out = {"potential": potential, "kinetic": kinetic, "energy": potential + kinetic}
     out |= {f"p{k + 1}{axis}": float(p[k, c]) for k in range(len(p)) for c, axis in enumerate("xyz")}

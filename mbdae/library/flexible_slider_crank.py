@@ -27,8 +27,9 @@ import numpy as np
 
 from ..model.geometry import Picture
 from ..system.system import System
+from ..typing import Vector
 from . import flexible_slider_crank_equations as equations
-from .base import Entry, table
+from .base import Entry, Observables, table
 from .flexible_slider_crank_equations import L1, L2, OMEGA
 
 COORDINATES = ("phi1", "phi2", "x3", "q1", "q2", "q3", "q4")
@@ -39,7 +40,7 @@ _STARTS = {  # q1 ... q4 and their rates
 }
 
 
-def build(start="smooth", damping=False, stiffening=False):
+def build(start: str = "smooth", damping: bool = False, stiffening: bool = False) -> System:
     """The equations of motion.
 
     Parameters
@@ -64,7 +65,7 @@ def build(start="smooth", damping=False, stiffening=False):
         labels=("loop.y", "loop.x", "drive"))
 
 
-def _picture(t, q):
+def _picture(t: float, q: Vector) -> Picture:
     phi1, phi2, x3, q1, q2 = q[:5]
     s = np.linspace(0.0, 1.0, 25)
     across = MAGNIFIED * (q1 * np.sin(math.pi * s) + q2 * np.sin(2.0 * math.pi * s))
@@ -75,7 +76,7 @@ def _picture(t, q):
     return Picture([pin / 2, rod[12], slider], [[(0, 0, 0), pin], rod, slider + corners], [pin, slider], [(0, 0, 0)])
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     levels = {"": q, "d_": v, "dd_": a}
     return {**{prefix + name: float(x) for prefix, values in levels.items() for name, x in zip(COORDINATES, values)},
             **{f"lambda{k + 1}": float(x) for k, x in enumerate(lam)}, "driving_torque": -float(lam[2]), "energy": system.energy(t, q, v)}

@@ -18,6 +18,8 @@ All functions also take complex arguments.
 import numpy as np
 from numba import njit
 
+from ..typing import Vector
+
 PI = 3.1415927  # as published; a part of the definition
 M2, M3 = 0.151104, 0.075552
 L1, L2 = 0.15, 0.30
@@ -156,13 +158,13 @@ def gamma(t, q, v):
     return out
 
 
-def strain_energy(q, cubic=False):
+def strain_energy(q: Vector, cubic: bool = False) -> float:
     """Energy of the deformed rod."""
     u = q[3:]
     V3 = K3 * (u[3] * (0.5 * u[0] ** 2 + 2.0 * u[1] ** 2) - B3 * u[0] * u[1] * (2.0 * u[3] - 4.0 * u[2])) if cubic else 0.0
-    return 0.5 * u @ KQ @ u + V3
+    return float(0.5 * u @ KQ @ u + V3)
 
 
-def energy(t, q, v, cubic=False):
+def energy(t: float, q: Vector, v: Vector, cubic: bool = False) -> float:
     """Kinetic and strain energy."""
     return 0.5 * v @ mass(t, q) @ v + strain_energy(q, cubic)

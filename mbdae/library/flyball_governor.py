@@ -22,6 +22,7 @@ Other versions are about: one with k and c times 0.005 and 0.16 of the start rat
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,7 +30,9 @@ from ..model.bodies import GROUND, RigidBody
 from ..model.forces import TSDA
 from ..model.joints import Revolute, Translational
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import angle_in_plane, place, rates
 
 DENSITY, LENGTH, WIDTH, HINGE, CUBE, BALL = 3000.0, 1.0, 0.01, 0.05, 0.1, 5.0
@@ -42,7 +45,7 @@ ROD = BAR + BALL
 CENTRE = (0.5 * BAR + BALL) * LENGTH / ROD  # of a rod with its ball, from the hinge
 
 
-def inertias(thin=False):
+def inertias(thin: bool = False) -> tuple[tuple[float, float, float], ...]:
     """Moments of inertia of shaft, slider and rod, each about its centre of mass.
 
     Thin bars have none about their axis, but a body needs some. They borrow it from the slider, which turns with them: `axial` about the
@@ -55,7 +58,7 @@ def inertias(thin=False):
     return (bar, bar, axial), (cube, cube, cube - 3.0 * lent), (axial, rod, rod + lent)
 
 
-def build(thin=False):
+def build(thin: bool = False) -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -75,7 +78,7 @@ def build(thin=False):
     return Mechanism("flyball-governor", bodies, joints, forces=[_spring("1", 1.0), _spring("2", -1.0)], gravity=(0.0, 0.0, -9.81))
 
 
-def _rod(name, inertia, side):
+def _rod(name: str, inertia: Sequence[float], side: float) -> RigidBody:
     c, s = math.cos(ALPHA), math.sin(ALPHA)
     along, across, up = np.array([side * c, 0.0, -s]), np.array([0.0, side, 0.0]), np.array([side * s, 0.0, c])
     centre = np.array([side * HINGE, 0.0, LENGTH]) + CENTRE * along
@@ -83,17 +86,17 @@ def _rod(name, inertia, side):
                      RATE * np.array([0.0, centre[0], 0.0]), RATE * np.array([-s, 0.0, c]))
 
 
-def _hinge(k, side):
+def _hinge(k: str, side: float) -> Revolute:
     return Revolute(f"hinge {k}", "shaft", f"rod {k}", (side * HINGE, 0.0, 0.5 * LENGTH), (-CENTRE, 0.0, 0.0),
                     (0.0, side, 0.0), (0.0, 1.0, 0.0))
 
 
-def _spring(k, side):
+def _spring(k: str, side: float) -> TSDA:
     return TSDA(f"spring {k}", "slider", f"rod {k}", (side * HINGE, 0.0, 0.0), (0.5 * LENGTH - CENTRE, 0.0, 0.0),
                 k=STIFFNESS, c=DAMPING, l0=FREE_LENGTH)
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     shaft, rod = place(q, 0)[1], place(q, 2)[1]
     momentum = system.mass_times(t, q, v)
     return {"s": float(place(q, 1)[0][2]), "alpha": math.atan2(-rod[2, 0], rod[2, 2]), "shaft_angle": angle_in_plane(shaft[:, 0], 0, 1),
@@ -101,7 +104,7 @@ def _observe(system, t, q, v, a, lam):
             "angular_momentum": sum(_about_z(q, momentum, k) for k in range(4)), "energy": system.energy(t, q, v)}
 
 
-def _about_z(q, momentum, k):
+def _about_z(q: Vector, momentum: Vector, k: int) -> float:
     """Angular momentum of a body about the z-axis."""
     (r, A), (p, spin) = place(q, k), rates(momentum, k)
     return float(r[0] * p[1] - r[1] * p[0] + A[2] @ spin)

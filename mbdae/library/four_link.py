@@ -17,21 +17,26 @@ Of the data as published:
 """
 
 import math
+from typing import TypeAlias
 
 from ..model.bodies import GROUND, RigidBody
 from ..model.drivers import AngleDriver
 from ..model.joints import Revolute, Spherical, Universal
 from ..model.mechanism import Mechanism
 from ..model.motions import Polynomial
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import components, place, rates
+
+Inertia: TypeAlias = tuple[float, tuple[float, float, float]]  # mass and principal moments
 
 _CODE = ((2.0, (4.0, 2.0, 2.0)), (1.0, (12.4, 0.01, 12.4)), (1.0, (4.54, 0.01, 4.54)))
 _LINK_2 = [(0.750157212, 0.614025856, 0.24543106), (-0.661259471, 0.696721311, 0.278056337), (-2.63269879e-4, -0.37087958, 0.928680929)]
 _LINK_3 = [(0.0, 0.474123134, 0.880458547), (-1.0, 0.0, 0.0), (0.0, -0.880458546, 0.474123135)]
 
 
-def build(masses="code"):
+def build(masses: str = "code") -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -46,17 +51,17 @@ def build(masses="code"):
     return Mechanism("four-link", bodies, _joints(), [drive], gravity=(0.0, 0.0, -9.81))
 
 
-def _density(rho=1500.0):
+def _density(rho: float = 1500.0) -> tuple[Inertia, Inertia, Inertia]:
     disk = rho * math.pi * 2.0**2 * 0.1
     return (disk, (disk, disk, 2.0 * disk)), _round_rod(rho, 12.2), _round_rod(rho, 7.4)
 
 
-def _round_rod(rho, length, radius=0.1):
+def _round_rod(rho: float, length: float, radius: float = 0.1) -> Inertia:
     m = rho * math.pi * radius**2 * length
     return m, (m * length**2 / 12.0, m * radius**2 / 2.0, m * length**2 / 12.0)
 
 
-def _bodies(rotor, link_2, link_3):
+def _bodies(rotor: Inertia, link_2: Inertia, link_3: Inertia) -> list[RigidBody]:
     return [
         RigidBody("rotor", *rotor, (0.0, 0.0, 0.0), [(0, 0, 1), (0, 1, 0), (-1, 0, 0)]),
         RigidBody("link 2", *link_2, (-3.74555772, -4.25, 4.26236544), _LINK_2,
@@ -65,7 +70,7 @@ def _bodies(rotor, link_2, link_3):
     ]
 
 
-def _joints():
+def _joints() -> list[Revolute | Spherical | Universal]:
     norm = math.hypot(0.662, 0.75)
     return [
         Revolute("A", "rotor", GROUND, a_i=(0, 0, 1), a_j=(1, 0, 0)),
@@ -76,7 +81,7 @@ def _joints():
     ]
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     d_r, omega = rates(v, 2)
     dd_r = rates(a, 2)[0]
     return {**components("link2", place(q, 1)[0]), **components("link3", place(q, 2)[0]),

@@ -8,6 +8,8 @@ toolbox: energies 20/17 J and 65/17 J.
 The multipliers belong to `g = (d^2 - 1)/2`, as in the sources: `lambda` is the tension of a rod divided by its length.
 """
 
+from collections.abc import Sequence
+
 import numba
 import numpy as np
 
@@ -15,7 +17,9 @@ from ..model.bodies import Particle
 from ..model.forces import TSDA
 from ..model.joints import Rod
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import components
 
 MASSES = (1.0, 3.0, 2.3, 1.7)
@@ -24,7 +28,7 @@ SOFT, HARD = 50.0, 500.0
 _KICKS = {"paper": (0.0, 0.0, 2.0 / 1.7), "toolbox": (0.0, 3.0 / 1.7, 2.0 / 1.7)}
 
 
-def build(start="paper"):
+def build(start: str = "paper") -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -41,32 +45,32 @@ def build(start="paper"):
 
 
 @numba.njit
-def _soft(length, rate, t):
+def _soft(length: float, rate: float, t: float) -> float:
     return 2.0 * SOFT * length * (length * length - 1.0)
 
 
 @numba.njit
-def _hard(length, rate, t):
+def _hard(length: float, rate: float, t: float) -> float:
     return 2.0 * HARD * length * (length * length - 1.0)
 
 
-def state(q, v):
+def state(q: Vector, v: Vector) -> Observables:
     """Coordinates and velocities of particles as `x1, y1, z1, x2, ...` and `d_x1, ...`."""
     names = [f"{axis}{k + 1}" for k in range(len(q) // 3) for axis in "xyz"]
     return dict(zip(names + [f"d_{name}" for name in names], map(float, (*q, *v))))
 
 
-def momenta(masses, q, v):
+def momenta(masses: Sequence[float], q: Vector, v: Vector) -> Observables:
     """Momentum and angular momentum about the origin of particles."""
     r, p = np.reshape(q, (-1, 3)), np.array(masses)[:, None] * np.reshape(v, (-1, 3))
     return components("momentum", p.sum(axis=0)) | components("angular_momentum", np.cross(r, p).sum(axis=0))
 
 
-def _potential(k, r, s):
-    return 0.5 * k * ((s - r) @ (s - r) - 1.0) ** 2
+def _potential(k: float, r: Vector, s: Vector) -> float:
+    return 0.5 * k * float((s - r) @ (s - r) - 1.0) ** 2
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     r = np.reshape(q, (4, 3))
     energy = system.kinetic_energy(t, q, v) + _potential(SOFT, r[0], r[2]) + _potential(HARD, r[1], r[3])
     return {**state(q, v), "lambda1": 2.0 * float(lam[0]), "lambda2": 2.0 * float(lam[1]), "energy": float(energy), **momenta(MASSES, q, v)}

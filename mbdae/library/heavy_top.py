@@ -11,21 +11,23 @@ momentum about the vertical are conserved as well. The quaternion is followed fr
 from ..model.bodies import GROUND, RigidBody
 from ..model.joints import Spherical
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import components, rates
 
 MASS, INERTIA, ARM, GRAVITY = 15.0, (0.234375, 0.46875, 0.234375), 1.0, 9.81
 SPIN, NUTATION = 150.0, -4.61538  # about the body's y- and z-axis
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     top = RigidBody("top", MASS, INERTIA, (0.0, ARM, 0.0), velocity=(-ARM * NUTATION, 0.0, 0.0), omega=(0.0, SPIN, NUTATION))
     support = Spherical("support", GROUND, "top", s_j=(0.0, -ARM, 0.0))
     return Mechanism("heavy-top", [top], [support], gravity=(0.0, 0.0, -GRAVITY))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """The reaction is the force of the support on the top."""
     return {**dict(zip("xyz", map(float, q[:3]))), **{f"e{k}": float(q[3 + k]) for k in range(4)}, **components("omega", rates(v, 0)[1]),
             **components("reaction", -lam), "energy": system.energy(t, q, v)}

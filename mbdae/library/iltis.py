@@ -42,6 +42,8 @@ the body-fixed components of the angular velocity. `load` is the vertical force 
 """
 
 import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numba
 import numpy as np
@@ -53,11 +55,15 @@ from ..model.joints import Revolute, Rod, Spherical, Translational
 from ..model.mechanism import Mechanism
 from ..model.motions import Function, Polynomial
 from ..model.primitives import DP2
+from ..system.system import System
+from ..typing import Matrix, Vector
 from . import iltis_forces as forces
 from . import iltis_suspension as at
-from .base import Entry
+from .base import Entry, Observables
 from .iltis_references import REFERENCES
 from .rigid import place, rates
+
+Joint: TypeAlias = Revolute | Rod | Spherical | Translational | DP2
 
 CHASSIS, CHASSIS_INERTIA = 1260.0, (130.0, 1620.0, 1670.0)
 ARM, ARM_INERTIA = 6.0, (0.052099, 0.023235, 0.068864)
@@ -73,7 +79,7 @@ EQUILIBRIUM = (0.56291664666080, 0.0025574990423073, 0.030333606461529, 0.014013
 RACK_RATE, RACK_TIME, RACK_ROUNDING = 4e-3, 0.5, 0.1  # m/s, s, s
 
 
-def build(manoeuvre="bump", speed=10.0, wheels="free"):
+def build(manoeuvre: str = "bump", speed: float = 10.0, wheels: str = "free") -> Mechanism:
     """The vehicle.
 
     Parameters
@@ -94,25 +100,28 @@ def build(manoeuvre="bump", speed=10.0, wheels="free"):
     speed = 0.0 if standing else float(speed)
     bodies, joints, loads = _vehicle(NOMINAL if standing else EQUILIBRIUM, speed, steered)
     loads += [UserForce(f"tyre {name}", (f"wheel {name}",), _tyre(axle, manoeuvre)) for name, (axle, _) in CORNERS.items()]
-    drivers = [DP2("steer", "chassis", "rack", (0.0, 1.0, 0.0), f=Function(_rack, _d_rack, _dd_rack))] if steered else []
+    drivers: list[DP2 | AngleDriver] = []
+    if steered:
+        drivers += [DP2("steer", "chassis", "rack", (0.0, 1.0, 0.0), f=Function(_rack, _d_rack, _dd_rack))]
     if wheels == "driven":
         drivers += [AngleDriver(f"spin {name}", f"hub {name}", f"wheel {name}", Polynomial((0.0, speed / RADIUS[axle])),
                                 (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)) for name, (axle, _) in CORNERS.items()]
     return Mechanism("iltis", bodies, joints, drivers, loads, gravity=(0.0, 0.0, -9.81))
 
 
-def _tyre(axle, manoeuvre):
+def _tyre(axle: float, manoeuvre: str) -> Callable[..., None]:
     return forces.standing_tyre(RADIUS[axle]) if manoeuvre == "rest" else forces.rolling_tyre(RADIUS[axle], *MANOEUVRES[manoeuvre])
 
 
-def _vehicle(position, speed, steered):
+def _vehicle(position: Sequence[float], speed: float,
+             steered: bool) -> tuple[list[RigidBody], list[Joint], list[TSDA | UserForce]]:
     """Bodies, joints, and the forces within the vehicle."""
     height, pitch, *angles = position
     c, s = math.cos(pitch), math.sin(pitch)
     frame = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
     origin, share = np.array([0.0, 0.0, height]), 1.0 - REMAINDER if steered else 1.0
 
-    def body(name, mass, inertia, r, A, spin=0.0):
+    def body(name: str, mass: float, inertia: Sequence[float] | Matrix, r: Vector, A: Matrix, spin: float = 0.0) -> RigidBody:
         return RigidBody(name, mass, inertia, origin + frame @ r, frame @ A, (speed, 0.0, 0.0), (0.0, spin, 0.0),
                          name.startswith("wheel"))  # half of their transverse inertia is that of the hub
 
@@ -128,13 +137,13 @@ def _vehicle(position, speed, steered):
         joints += _suspension(name, axle, side, "rack" if steered and axle == at.FRONT else "chassis")
         loads += _springs(name, axle, side)
     if steered:
-        y, z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+        across, up = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
         bodies += [body("rack", REMAINDER * CHASSIS, np.diag(CHASSIS_INERTIA) * REMAINDER, *centre)]
-        joints += [Translational("rack", "chassis", "rack", a_i=y, a_j=y, b_i=z, b_j=(1.0, 0.0, 0.0))]
+        joints += [Translational("rack", "chassis", "rack", a_i=across, a_j=across, b_i=up, b_j=(1.0, 0.0, 0.0))]
     return bodies, joints, loads
 
 
-def _suspension(name, axle, side, rack):
+def _suspension(name: str, axle: float, side: float, rack: str) -> list[Joint]:
     arm, hub, wheel = f"arm {name}", f"hub {name}", f"wheel {name}"
     link, end, tie = at.on_chassis(at.P, axle, side), at.seen(at.E, at.W, side), -math.copysign(at.TIE, axle)
     return [
@@ -147,7 +156,7 @@ def _suspension(name, axle, side, rack):
     ]
 
 
-def _springs(name, axle, side):
+def _springs(name: str, axle: float, side: float) -> list[TSDA | UserForce]:
     arm, hub, x = f"arm {name}", f"hub {name}", math.copysign(at.SHOCK, axle)
     return [TSDA(f"shock {name}", "chassis", arm, at.on_chassis(at.U, axle, side, x), at.seen(at.S, at.C, side, x), law=forces.shock),
             UserForce(f"leaf {name}", ("chassis", hub), _LEAF)]
@@ -157,7 +166,7 @@ _LEAF = forces.leaf_spring(at.W[0] - at.E[0], at.E[1] - at.W[1])
 
 
 @numba.njit
-def _ramp(t):
+def _ramp(t: float) -> tuple[float, float, float]:
     """Integral of the share of the rack's rate that has been reached since t = 0, and two derivatives."""
     if t <= 0.0:
         return 0.0, 0.0, 0.0
@@ -169,21 +178,21 @@ def _ramp(t):
 
 
 @numba.njit
-def _rack(t):
+def _rack(t: float) -> float:
     return RACK_RATE * (_ramp(t)[0] - _ramp(t - RACK_TIME)[0])
 
 
 @numba.njit
-def _d_rack(t):
+def _d_rack(t: float) -> float:
     return RACK_RATE * (_ramp(t)[1] - _ramp(t - RACK_TIME)[1])
 
 
 @numba.njit
-def _dd_rack(t):
+def _dd_rack(t: float) -> float:
     return RACK_RATE * (_ramp(t)[2] - _ramp(t - RACK_TIME)[2])
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     r, A = place(q, 0)
     out = {"x": float(r[0]), "y": float(r[1]), "height": float(r[2]), "pitch": math.atan2(A[0, 2], A[2, 2]), "roll": -math.asin(A[1, 2]),
            "yaw": math.atan2(A[1, 0], A[1, 1]), "d_x": float(v[0]), "d_y": float(v[1]), "d_height": float(v[2]), "roll_rate": float(v[3]),
@@ -201,13 +210,13 @@ def _observe(system, t, q, v, a, lam):
     return out
 
 
-def _point(q, v, k, s):
+def _point(q: Vector, v: Vector, k: int, s: Sequence[float]) -> tuple[Vector, Vector]:
     """Position and velocity of a point of the k-th body."""
     (r, A), (d_r, omega) = place(q, k), rates(v, k)
     return r + A @ np.asarray(s), d_r + A @ np.cross(omega, s)
 
 
-def _tyre_force(function, t, q, v, k):
+def _tyre_force(function: Callable[..., None], t: float, q: Vector, v: Vector, k: int) -> Vector:
     (r, A), (d_r, omega) = place(q, k), rates(v, k)
     F, T = np.zeros((1, 3)), np.zeros((1, 3))
     function(t, r.reshape(1, 3).copy(), A.reshape(1, 3, 3).copy(), d_r.reshape(1, 3).copy(), omega.reshape(1, 3).copy(), F, T)

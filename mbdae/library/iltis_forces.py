@@ -3,6 +3,7 @@
 A comparison looks at the real part only, so that derivatives can be taken by the complex step.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import numba
@@ -75,7 +76,7 @@ def act(F, T, A, k, force, moment):
 
 
 @cache
-def leaf_spring(inward, up):
+def leaf_spring(inward: float, up: float) -> Callable[..., None]:
     """Leaf spring between chassis and hub, along the z-axis of the chassis through the end of the link.
 
     Parameters
@@ -153,7 +154,7 @@ def _roll(radius, side, r, A, v, F, T):
 
 
 @cache
-def rolling_tyre(radius, left, right):
+def rolling_tyre(radius: float, left: float, right: float) -> Callable[..., None]:
     """Tyre of a wheel that rolls along x; `left` and `right` are the sides of the `road` at y > 0 and y < 0."""
 
     @numba.njit
@@ -164,7 +165,7 @@ def rolling_tyre(radius, left, right):
 
 
 @cache
-def standing_tyre(radius):
+def standing_tyre(radius: float) -> Callable[..., None]:
     """Tyre of a wheel that stands on the flat road: a vertical force through the wheel centre."""
 
     @numba.njit

@@ -12,8 +12,11 @@ The hub turns about the line E B, the steering axis. Tie rods lie on the inner s
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+
+from ..typing import Matrix, Vector
 
 HEIGHT = 0.57  # of the centre of mass of the chassis above the road
 FRONT, REAR = 0.97, -1.047  # the axles along the chassis
@@ -24,28 +27,28 @@ _SHARE = 0.16073 / math.hypot(A[0] - B[0], A[1] - B[1])
 C = (B[0] + _SHARE * (A[0] - B[0]), B[1] + _SHARE * (A[1] - B[1]))  # centre of mass of the A-arm, 0.16073 m from B
 
 
-def distance(a, b, x=0.0):
+def distance(a: Sequence[float], b: Sequence[float], x: float = 0.0) -> float:
     """Distance of two points, `x` apart along the car."""
     return math.hypot(x, a[0] - b[0], a[1] - b[1])
 
 
-def seen(point, origin, side, x=0.0):
+def seen(point: Sequence[float], origin: Sequence[float], side: float, x: float = 0.0) -> tuple[float, float, float]:
     """A nominal point from a nominal origin, in axes parallel to those of the chassis; `side` is 1 for y > 0, -1 for y < 0."""
     return x, side * (point[0] - origin[0]), point[1] - origin[1]
 
 
-def on_chassis(point, axle, side, x=0.0):
+def on_chassis(point: Sequence[float], axle: float, side: float, x: float = 0.0) -> tuple[float, float, float]:
     """A nominal point from the centre of mass of the chassis."""
     return axle + x, side * point[0], point[1] - HEIGHT
 
 
-def arm_axes(side):
+def arm_axes(side: float) -> Matrix:
     """Rotation matrix whose y-axis lies along the A-arm in its nominal position."""
     c, s = (B[0] - A[0]) / distance(A, B), side * (B[1] - A[1]) / distance(A, B)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def places(axle, side, angle):
+def places(axle: float, side: float, angle: float) -> tuple[tuple[Vector, Matrix], tuple[Vector, Matrix]]:
     """Centres of mass and orientations of A-arm and hub, seen from the chassis, when the arm has turned up by `angle`.
 
     Returns
@@ -64,7 +67,7 @@ def places(axle, side, angle):
             (ahead + mirror @ centre, mirror @ hub @ mirror))
 
 
-def _hub(b, p, k):
+def _hub(b: Vector, p: Vector, k: Vector) -> Matrix:
     """Orientation of the hub on the side y > 0: its ball at `b`, its link from `p`, its tie rod from `k`."""
     steering = np.array(seen(E, B, 1.0))
     upright = math.hypot(*steering)
@@ -84,11 +87,11 @@ def _hub(b, p, k):
     return _about_x(tilt) @ _about(axis, steer)
 
 
-def _about_x(angle):
+def _about_x(angle: float) -> Matrix:
     return _about(np.array([1.0, 0.0, 0.0]), angle)
 
 
-def _about(axis, angle):
+def _about(axis: Vector, angle: float) -> Matrix:
     """Rotation about a unit axis."""
     x = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
     return np.eye(3) + math.sin(angle) * x + (1.0 - math.cos(angle)) * x @ x

@@ -10,17 +10,22 @@ in the frame of its rung. By symmetry the upright ladder would be in equilibrium
 """
 
 import math
+from typing import TypeAlias
 
 from ..model.bodies import GROUND
 from ..model.mechanism import Mechanism
-from .base import Entry, table, whole_number
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table, whole_number
 from .chain import GRAVITY, HALF, LENGTH, MOST, joint, planar_bar
+
+Point: TypeAlias = tuple[float, float]
 
 TOP = 0.9 * HALF  # where a rail is joined to the rung above, from its centre
 LEAN = math.radians(20.0)
 
 
-def build(loops=4):
+def build(loops: int = 4) -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -44,7 +49,7 @@ def build(loops=4):
     return Mechanism("ladder", bodies, pins, gravity=GRAVITY["planar"])
 
 
-def _tops(mirrored):
+def _tops(mirrored: bool) -> tuple[Point, Point]:
     """Tops of the two rails of a loop at the start, in the frame of the rung below."""
     x1, y1 = -HALF + LENGTH * math.sin(LEAN), LENGTH * math.cos(LEAN)
     to_x, to_y = HALF - x1, -y1  # from there to the foot of the right rail
@@ -56,19 +61,19 @@ def _tops(mirrored):
     return ((-x2, y2), (-x1, y1)) if mirrored else ((x1, y1), (x2, y2))
 
 
-def _seen_from(centre, angle, point):
+def _seen_from(centre: Point, angle: float, point: Point) -> Point:
     """A point of a frame in global coordinates."""
     c, s = math.cos(angle), math.sin(angle)
     return centre[0] + c * point[0] - s * point[1], centre[1] + s * point[0] + c * point[1]
 
 
-def _between(a, b):
+def _between(a: Point, b: Point) -> tuple[Point, float]:
     """Centre and angle of the line from one point to another."""
     return (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])), math.atan2(b[1] - a[1], b[0] - a[0])
 
 
-def _observe(system, t, q, v, a, lam):
-    out = {}
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
+    out: Observables = {}
     for k in range(system.nv // 9):
         left, rung = q[9 * k:9 * k + 3], q[9 * k + 6:9 * k + 9]
         out |= {f"x{k + 1}": float(rung[0]), f"y{k + 1}": float(rung[1]), f"angle{k + 1}": float(rung[2]), f"rail{k + 1}": float(left[2]),

@@ -23,14 +23,19 @@ the solution for N = 40 to 1.3e-6 up to 10 s; N = 2 is 0.08 away after 1 s, N = 
 """
 
 import math
+from typing import TypeAlias
 
 from scipy.special import ellipk
 
 from ..model.bodies import GROUND, PlanarBody, RigidBody
 from ..model.joints import PlanarRevolute, Revolute
 from ..model.mechanism import Mechanism
-from .base import Entry, one_of, table, whole_number
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, one_of, table, whole_number
 from .rigid import angle_in_plane, place, rates
+
+Point: TypeAlias = tuple[float, float]
 
 MOST, GRAVITY = 400, 9.81
 MASS, LENGTH, INERTIA = 1.0, 1.0, 1.0 / 12.0
@@ -38,7 +43,7 @@ AXIAL = MASS * 0.1**2 / 6.0
 _FOOT, _TOP = (-0.5 * LENGTH, 0.0), (0.5 * LENGTH, 0.0)  # of a bar; left and right end of a coupler
 
 
-def build(windows=2, coordinates="planar"):
+def build(windows: int = 2, coordinates: str = "planar") -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -59,28 +64,28 @@ def build(windows=2, coordinates="planar"):
     return Mechanism("n-four-bar", bars + couplers, pivots + left + right, gravity=(0.0, -GRAVITY, 0.0))
 
 
-def _planar(name, centre, angle, velocity, rate):
+def _planar(name: str, centre: Point, angle: float, velocity: Point, rate: float) -> PlanarBody:
     return PlanarBody(name, MASS, INERTIA, centre, angle, velocity, rate)
 
 
-def _spatial(name, centre, angle, velocity, rate):
+def _spatial(name: str, centre: Point, angle: float, velocity: Point, rate: float) -> RigidBody:
     """Along the x-axis of its frame."""
     turned = (math.cos(0.5 * angle), 0.0, 0.0, math.sin(0.5 * angle))
     return RigidBody(name, MASS, (AXIAL, INERTIA, INERTIA), (*centre, 0.0), turned, (*velocity, 0.0), (0.0, 0.0, rate))
 
 
-def _hinge(name, body_i, body_j, s_i, s_j):
+def _hinge(name: str, body_i: str, body_j: str, s_i: Point, s_j: Point) -> Revolute:
     return Revolute(name, body_i, body_j, (*s_i, 0.0), (*s_j, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     x, y, angle, d_x, d_y, rate, dd_angle = (float(c) for c in _first_bar(system, t, q, v, a))
     c, s = 0.5 * LENGTH * math.cos(angle), 0.5 * LENGTH * math.sin(angle)
     return {"B0_x": x + c, "B0_y": y + s, "d_B0_x": d_x - s * rate, "d_B0_y": d_y + c * rate,
             "angle": 0.5 * math.pi - angle, "d_angle": -rate, "dd_angle": -dd_angle, "energy": system.energy(t, q, v)}
 
 
-def _first_bar(system, t, q, v, a):
+def _first_bar(system: System, t: float, q: Vector, v: Vector, a: Vector) -> tuple[float, ...]:
     """Centre, angle from the x-axis, their rates, and the rate of the last."""
     bodies = system.mechanism.bodies
     if isinstance(bodies[0], PlanarBody):
@@ -91,7 +96,7 @@ def _first_bar(system, t, q, v, a):
     return r[0], r[1], 0.5 * math.pi - fallen - 2.0 * math.pi * turns, d_r[0], d_r[1], omega[2], rates(a, 0)[1][2]
 
 
-def _turn(n):
+def _turn(n: int) -> float:
     """Seconds that a turn takes with N windows."""
     return 4.0 * float(ellipk(-4.0 * GRAVITY * ((n + 1) / 2.0 + n) / ((n + 1) / 3.0 + n)))
 

@@ -14,6 +14,7 @@ gravity and a hanging chain that moves along with its suspension (all angles and
 """
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numba
@@ -27,13 +28,14 @@ from ..model.mechanism import Mechanism
 from ..model.motions import Harmonic
 from ..model.primitives import CD
 from ..system.system import System
-from .base import Entry, check_coordinates, one_of, table, whole_number
+from ..typing import Numbers, Vector
+from .base import Entry, Observables, check_coordinates, one_of, table, whole_number
 
 MOST, GRAVITY, PLACE, SWAY, HEAVE = 1024, 9.81, 2.0, 0.3, 0.2
 FREQUENCIES = {"0.05 Hz": 0.1 * math.pi, "0.05 rad/s": 0.05}  # [rad/s]
 
 
-def build(links=12, frequency="0.05 Hz", coordinates="cartesian"):
+def build(links: int = 12, frequency: str = "0.05 Hz", coordinates: str = "cartesian") -> Mechanism | System:
     """The mechanism.
 
     Parameters
@@ -52,7 +54,7 @@ def build(links=12, frequency="0.05 Hz", coordinates="cartesian"):
     return _angles(links, omega) if coordinates == "classical" else _particles(links, omega)
 
 
-def _particles(links, omega):
+def _particles(links: int, omega: float) -> Mechanism:
     velocity = (SWAY * omega, HEAVE * omega, 0.0)
     names = ["suspension"] + [f"mass {k + 1}" for k in range(links)]
     bodies = [Particle(name, 1.0, (PLACE, -float(k), 0.0), velocity) for k, name in enumerate(names)]
@@ -67,14 +69,14 @@ def _particles(links, omega):
 # --- the angles as coordinates -------------------------------------------------------------------------------------------
 
 
-def _angles(links, omega):
-    def energy(t, q, v):
+def _angles(links: int, omega: float) -> System:
+    def energy(t: float, q: Vector, v: Vector) -> float:
         return total_energy(t, q, v, omega)
 
-    def excitation(t):
+    def excitation(t: float) -> Vector:
         return np.array([math.sin(omega * t)])
 
-    def picture(t, q):
+    def picture(t: float, q: Vector) -> Picture:
         x, y = positions(t, q, omega)
         points = np.column_stack([x, y, 0.0 * x])
         return Picture(points, [[p] for p in points], rods=[points[k:k + 2] for k in range(links)])
@@ -84,7 +86,7 @@ def _angles(links, omega):
 
 
 @numba.njit
-def mass(t, q):
+def mass(t: float, q: Numbers) -> Numbers:
     """`M(q)`, shape (N, N)."""
     n = q.shape[0]
     M = np.zeros((n, n), dtype=q.dtype)
@@ -95,11 +97,11 @@ def mass(t, q):
 
 
 @cache
-def force(omega):
+def force(omega: float) -> Callable[[float, Vector, Vector], Vector]:
     """`Q(t, q, v)`, compiled for one frequency."""
 
     @numba.njit
-    def force(t, q, v):
+    def force(t: float, q: Numbers, v: Numbers) -> Numbers:
         n = q.shape[0]
         Q = np.zeros(n, dtype=q.dtype)
         acceleration = -(omega**2) * np.sin(omega * t)
@@ -113,42 +115,42 @@ def force(omega):
 
 
 @numba.njit
-def phi(t, q):
+def phi(t: float, q: Numbers) -> Numbers:
     """No constraints."""
     return np.zeros(0, dtype=q.dtype)
 
 
 @numba.njit
-def phi_q(t, q):
+def phi_q(t: float, q: Numbers) -> Numbers:
     """No constraints."""
     return np.zeros((0, q.shape[0]), dtype=q.dtype)
 
 
 @numba.njit
-def nu(t, q):
+def nu(t: float, q: Numbers) -> Numbers:
     """No constraints."""
     return np.zeros(0, dtype=q.dtype)
 
 
 @numba.njit
-def gamma(t, q, v):
+def gamma(t: float, q: Numbers, v: Numbers) -> Numbers:
     """No constraints."""
     return np.zeros(0, dtype=q.dtype)
 
 
-def positions(t, q, omega):
+def positions(t: float, q: Vector, omega: float) -> tuple[Vector, Vector]:
     """Coordinates x and y of all masses, that of the suspension first."""
     s = np.sin(omega * t)
     return np.cumsum([PLACE + SWAY * s, *np.sin(q)]), np.cumsum([HEAVE * s, *-np.cos(q)])
 
 
-def velocities(t, q, v, omega):
+def velocities(t: float, q: Vector, v: Vector, omega: float) -> tuple[Vector, Vector]:
     """Their velocities."""
     c = omega * np.cos(omega * t)
     return np.cumsum([SWAY * c, *(np.cos(q) * v)]), np.cumsum([HEAVE * c, *(np.sin(q) * v)])
 
 
-def total_energy(t, q, v, omega):
+def total_energy(t: float, q: Vector, v: Vector, omega: float) -> float:
     """Kinetic energy and that of gravity, zero at y = 0, of all masses."""
     (d_x, d_y), y = velocities(t, q, v, omega), positions(t, q, omega)[1]
     return 0.5 * (d_x @ d_x + d_y @ d_y) + GRAVITY * y.sum()
@@ -157,7 +159,7 @@ def total_energy(t, q, v, omega):
 # --- outputs -------------------------------------------------------------------------------------------------------------
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Angles of the rods from the vertical, their rates, and the tensions of the rods."""
     if system.mechanism is None:
         angles, d_angles, tensions = q, v, _tensions(system, t, q, v, a)
@@ -168,7 +170,7 @@ def _observe(system, t, q, v, a, lam):
     return {f"{name}{k + 1}": float(x) for name, values in groups for k, x in enumerate(values)} | {"energy": system.energy(t, q, v)}
 
 
-def _tensions(system, t, q, v, a):
+def _tensions(system: System, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
     """Along each rod, what accelerates and carries the masses below it."""
     straight = 0.0 * q
     suspension = -system.force(t, straight, straight)[-1] / SWAY  # (sin wt)", which is all that moves a straight chain
@@ -182,7 +184,7 @@ def _tensions(system, t, q, v, a):
 _SOURCE = "angles as coordinates, extrapolation in 113-bit arithmetic"
 
 
-def _names(links):
+def _names(links: int) -> str:
     return " ".join(f"{name}{k + 1}" for name in ("alpha", "d_alpha") for k in range(links))
 
 

@@ -10,17 +10,19 @@ from ..model.bodies import GROUND, Particle
 from ..model.joints import Rod
 from ..model.mechanism import Mechanism
 from ..model.primitives import CD
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     mass = Particle("mass", 1.0, (0.8, -0.6, 0.0), (0.0, 0.0, 0.0))
     plane = CD("plane", GROUND, "mass", (0.0, 0.0, 1.0))
     return Mechanism("particle-pendulum", [mass], [Rod("rod", GROUND, "mass", length=1.0), plane], gravity=(0.0, -10.0, 0.0))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     x, y, d_x, d_y = float(q[0]), float(q[1]), float(v[0]), float(v[1])
     return {"x": x, "y": y, "d_x": d_x, "d_y": d_y, "lambda": 2.0 * float(lam[0]), "energy": system.energy(t, q, v)}
 

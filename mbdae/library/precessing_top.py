@@ -14,7 +14,9 @@ import math
 from ..model.bodies import GROUND, RigidBody
 from ..model.joints import Spherical
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import components, rates
 
 HEIGHT, RADIUS, GRAVITY, TILT, PRECESSION = 0.1, 0.05, 9.81, math.pi / 3.0, 10.0
@@ -24,7 +26,7 @@ ACROSS, ALONG = 3.0 / 80.0 * MASS * (4.0 * RADIUS**2 + HEIGHT**2), 0.3 * MASS * 
 SPIN = MASS * GRAVITY * ARM / (ALONG * PRECESSION) + (ACROSS + MASS * ARM**2 - ALONG) * PRECESSION * math.cos(TILT) / ALONG
 
 
-def exact(t):
+def exact(t: float) -> Observables:
     """The exact solution by the names of the outputs."""
     c, s, turned, spun = math.cos(TILT), math.sin(TILT), PRECESSION * t, SPIN * t
     x, y = ARM * s * math.sin(turned), -ARM * s * math.cos(turned)
@@ -38,7 +40,7 @@ def exact(t):
             "reaction_x": pull * x, "reaction_y": pull * y, "reaction_z": MASS * GRAVITY, "energy": kinetic + MASS * GRAVITY * ARM * c}
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     start, half = exact(0.0), 0.5 * TILT
     top = RigidBody("top", MASS, (ACROSS, ACROSS, ALONG), (0.0, start["y"], start["z"]), (math.cos(half), math.sin(half), 0.0, 0.0),
@@ -46,7 +48,7 @@ def build():
     return Mechanism("precessing-top", [top], [Spherical("tip", GROUND, "top", s_j=(0.0, 0.0, -ARM))], gravity=(0.0, 0.0, -GRAVITY))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """The reaction is the force of the ground on the tip."""
     return {**dict(zip("xyz", map(float, q[:3]))), **{f"e{k}": float(q[3 + k]) for k in range(4)}, **components("omega", rates(v, 0)[1]),
             **components("reaction", -lam), "energy": system.energy(t, q, v)}

@@ -2,11 +2,13 @@
 
 from ..model.mechanism import Mechanism
 from ..problems import FORMULATIONS, form_called
+from ..problems.base import Problem
 from ..system.system import System
+from .base import Parameter, Parameters
 from .catalogue import names, system
 
 
-def problem(target, formulation="ggl", **parameters):
+def problem(target: str | Mechanism | System, formulation: str = "ggl", **parameters: Parameter) -> Problem:
     """A mechanism in the form a solver wants, with its consistent start.
 
     Parameters
@@ -40,7 +42,7 @@ def problem(target, formulation="ggl", **parameters):
     return FORMULATIONS[form_called(formulation)](_system(target, parameters))
 
 
-def _system(target, parameters):
+def _system(target: object, parameters: Parameters) -> System:
     if isinstance(target, str):
         return system(target, **parameters)
     if parameters:

@@ -23,6 +23,9 @@ The numbers come from SplitMix64 (Steele, Lea, Flood: OOPSLA 2014), 53 bits each
 but the square root. So a seed means the same mechanism everywhere and for ever, but for the last bits of its numbers.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
 from ..model import rotations
@@ -30,16 +33,20 @@ from ..model.bodies import GROUND, RigidBody
 from ..model.forces import TSDA
 from ..model.joints import Cylindrical, Revolute, Spherical, Translational, Universal
 from ..model.mechanism import Mechanism
-from .base import Entry, table, whole_number
+from ..system.system import System
+from ..typing import Matrix, Vector
+from .base import Entry, Observables, table, whole_number
 from .chain import MOST
 from .rigid import components, rates
+
+Joint: TypeAlias = Cylindrical | Revolute | Spherical | Translational | Universal
 
 KINDS = (Spherical, Universal, Revolute, Cylindrical, Translational)
 REACH = 1.0  # free length of the springs [m]
 FREQUENCY = 20.0  # of a body on its spring [rad/s]
 
 
-def build(bodies=20, seed=0):
+def build(bodies: int = 20, seed: int = 0) -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -65,7 +72,7 @@ def build(bodies=20, seed=0):
     return Mechanism("random-tree", found, joints, forces=_springs(parents, found, joints), gravity=(0.0, 0.0, -9.81))
 
 
-def _parents(bodies, draw):
+def _parents(bodies: int, draw: "Draw") -> list[int]:
     """Number of the body that each body hangs on; the ground is number 0."""
     found = [0]
     for parent in range(1, bodies):
@@ -75,7 +82,7 @@ def _parents(bodies, draw):
     return found
 
 
-def _inertia(draw):
+def _inertia(draw: "Draw") -> tuple[float, Matrix]:
     """Mass, and inertia tensor in axes that are not the principal ones."""
     mass, axes = draw.between(1.0, 5.0), rotations.to_matrix(draw.direction(4))
     moments = np.diag([mass * draw.between(0.1, 0.4) ** 2 for _ in "xyz"])  # of second order: of x^2, y^2, z^2
@@ -83,7 +90,7 @@ def _inertia(draw):
     return mass, 0.5 * (tensor + tensor.T)
 
 
-def _joint(draw, ends, A, B):
+def _joint(draw: "Draw", ends: tuple[str, str, str, Vector, Vector], A: Matrix, B: Matrix) -> Joint:
     """A joint of any kind, its axis of any direction; `A`, `B` are the rotation matrices of its bodies."""
     kind, axis = KINDS[draw.below(len(KINDS))], draw.direction(3)
     if kind is Spherical:
@@ -91,10 +98,11 @@ def _joint(draw, ends, A, B):
     if kind is Universal:
         other = np.cross(axis, draw.direction(3))
         return Universal(*ends, A.T @ axis, B.T @ (other / np.linalg.norm(other)))
-    return kind(*ends, A.T @ axis, B.T @ axis)
+    of_one_axis: Callable[..., Joint] = kind
+    return of_one_axis(*ends, A.T @ axis, B.T @ axis)
 
 
-def _springs(parents, bodies, joints):
+def _springs(parents: list[int], bodies: list[RigidBody], joints: list[Joint]) -> list[TSDA]:
     """Springs along the axes of the joints that slide."""
     held = [0.0] + [b.mass for b in bodies]
     for k in range(len(bodies), 0, -1):
@@ -111,37 +119,37 @@ class Draw:
     seed : int
     """
 
-    def __init__(self, seed):
+    def __init__(self, seed: int) -> None:
         self._state = seed
 
-    def bits(self):
+    def bits(self) -> int:
         """64 random bits as an integer."""
         self._state = (self._state + 0x9E3779B97F4A7C15) % 2**64
         z = (self._state ^ (self._state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
         return z ^ (z >> 31)
 
-    def between(self, low, high):
+    def between(self, low: float, high: float) -> float:
         """A number between two others, evenly distributed."""
         return low + (high - low) * ((self.bits() >> 11) * 2.0**-53)
 
-    def below(self, n):
+    def below(self, n: int) -> int:
         """An integer from 0 to n - 1."""
         return int(self.between(0.0, n))
 
-    def direction(self, n):
+    def direction(self, n: int) -> Vector:
         """A vector of length one in n dimensions, evenly distributed."""
         while True:
             x = np.array([self.between(-1.0, 1.0) for _ in range(n)])
             if 0.01 < x @ x < 1.0:
                 return x / np.sqrt(x @ x)
 
-    def point(self):
+    def point(self) -> Vector:
         """A point 0.3 to 0.7 m from the centre of mass."""
         return self.between(0.3, 0.7) * self.direction(3)
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     n = system.nv // 6
     out = {f"{axis}{k + 1}": float(q[7 * k + c]) for k in range(n) for c, axis in enumerate("xyz")}
     return out | components("omega_last", rates(v, n - 1)[1]) | {"energy": system.energy(t, q, v)}

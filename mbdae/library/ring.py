@@ -20,16 +20,20 @@ folds after 0.84 s), and therefore there are at least five bars.
 """
 
 import math
+from collections.abc import Sequence
+from typing import TypeAlias
 
-from ..model.bodies import GROUND
+from ..model.bodies import GROUND, PlanarBody, RigidBody
 from ..model.mechanism import Mechanism
 from .base import Entry, one_of, table, whole_number
 from .chain import GRAVITY, HALF, MOST, bar, joint, observe, planar_bar, spin
 
+Point: TypeAlias = tuple[float, float]
+
 TURN, STRETCH, RISE = 1.0, 1.0, 0.5  # rates of the free ring: as a whole, in its plane, out of it [rad/s]
 
 
-def build(links=8, joints="spherical", support="point"):
+def build(links: int = 8, joints: str = "spherical", support: str = "point") -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -54,7 +58,8 @@ def build(links=8, joints="spherical", support="point"):
     return Mechanism("ring", bodies, pins, gravity=(0.0, 0.0, 0.0) if free else GRAVITY[joints])
 
 
-def _bar(k, name, joints, centre, beta, velocity=(0.0, 0.0, 0.0), turn=0.0, rise=0.0):
+def _bar(k: int, name: str, joints: str, centre: Point, beta: float, velocity: Sequence[float] = (0.0, 0.0, 0.0), turn: float = 0.0,
+         rise: float = 0.0) -> RigidBody | PlanarBody:
     """A bar of the polygon, perpendicular to the direction `beta`."""
     angle = beta + 0.5 * math.pi
     if joints == "planar":
@@ -63,20 +68,21 @@ def _bar(k, name, joints, centre, beta, velocity=(0.0, 0.0, 0.0), turn=0.0, rise
     return bar(name, (*centre, 0.0), orientation, (spin(k, joints), -rise, turn), velocity)
 
 
-def _directions(links):
+def _directions(links: int) -> list[float]:
     """Of the centres of the bars, seen from the centre of the polygon; the first bar begins in the direction pi."""
     return [math.pi * (1.0 + (2 * k + 1) / links) for k in range(links)]
 
 
-def _held(links):
+def _held(links: int) -> list[tuple[Point, float]]:
     """Centres and directions, the first corner at the origin."""
     inner, outer = HALF / math.tan(math.pi / links), HALF / math.sin(math.pi / links)
     return [((outer + inner * math.cos(beta), inner * math.sin(beta)), beta) for beta in _directions(links)]
 
 
-def _free(links):
+def _free(links: int) -> list[tuple[Point, float, tuple[float, ...], float, float]]:
     """Centres, directions, velocities and rates, the centre of mass at rest at the origin."""
-    inner, corner, found = HALF / math.tan(math.pi / links), (0.0, 0.0, 0.0), []
+    inner, corner = HALF / math.tan(math.pi / links), [0.0, 0.0, 0.0]
+    found: list[tuple[Point, float, list[float], float, float]] = []
     for beta in _directions(links):
         c, s = math.cos(beta), math.sin(beta)
         turn, rise = TURN + STRETCH * math.cos(2.0 * beta), RISE * math.sin(2.0 * beta)

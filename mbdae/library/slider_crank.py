@@ -20,6 +20,7 @@ prescribed motion friction changes the reactions and the torque of the drive onl
 """
 
 import math
+from typing import Any
 
 from ..model import checks
 from ..model.bodies import GROUND, RigidBody
@@ -29,13 +30,15 @@ from ..model.joints import Revolute, Spherical, Translational
 from ..model.mechanism import Mechanism
 from ..model.motions import Polynomial
 from ..model.primitives import DP1, DP2, D
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import components, place, rates
 
 NORMAL = "D.db"  # the equation whose multiplier is the normal force of the friction law
 
 
-def build(mu=0.0):
+def build(mu: float = 0.0) -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -49,7 +52,7 @@ def build(mu=0.0):
     return Mechanism("slider-crank", _bodies(), _joints(), [drive], friction, gravity=(0.0, 0.0, -9.81))
 
 
-def _bodies():
+def _bodies() -> list[RigidBody]:
     crank = RigidBody("crank", 0.12, (1e-4, 1e-5, 1e-4), (0.0, 0.1, 0.12), [(1, 0, 0), (0, 0, -1), (0, 1, 0)],
                       (0.0, 0.0, 0.0), (-6.28318531, 0.0, 0.0))
     rod = RigidBody("rod", 0.5, (4e-3, 4e-4, 4e-3), (0.1, 0.05, 0.1),
@@ -61,7 +64,7 @@ def _bodies():
     return [crank, rod, slider]
 
 
-def _joints():
+def _joints() -> list[Revolute | Spherical | Translational | D | DP1 | DP2]:
     tip = (0.15, 0.0, 0.0)
     return [
         Revolute("A", GROUND, "crank", s_i=(0.0, 0.1, 0.12), a_i=(1, 0, 0), a_j=(1, 0, 0)),
@@ -74,7 +77,7 @@ def _joints():
     ]
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     x = system.nv - 6  # velocity coordinate of the slider along its guide
     multipliers = {f"lam[{label}]": float(value) for label, value in zip(system.labels, lam)}
     with_friction, without = system.force(t, q, v, lam), system.force(t, q, v)
@@ -146,7 +149,7 @@ _FRICTION_ROWS = (
 )
 
 
-def _friction(mu, first):
+def _friction(mu: float, first: Any) -> Any:
     rows = [(row[0], *row[first:first + 3]) for row in _FRICTION_ROWS]
     return table(f"friction, mu = {mu:g}", "recomputed", "fixed point of the friction law, double precision", 8,
                  "normal_force friction_force driving_torque", rows, **({"mu": mu} if mu else {}))

@@ -14,7 +14,9 @@ import numpy as np
 from ..model.bodies import GROUND, RigidBody
 from ..model.joints import Revolute, Spherical, Translational, Universal
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import angle_in_plane, place, rates
 
 _AXIS = np.array([2.0, -1.0, -2.0]) / 3.0  # from the crank pin to the slider
@@ -22,7 +24,7 @@ _ACROSS = np.array([0.0, 2.0, -1.0]) / np.sqrt(5.0)
 _ROD = np.column_stack([_AXIS, _ACROSS, np.cross(_AXIS, _ACROSS)])
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     crank = RigidBody("crank", 0.12, (1e-4, 1e-4, 1e-5), (0.0, 0.1, 0.16), velocity=(0.0, -0.24, 0.0), omega=(6.0, 0.0, 0.0))
     rod = RigidBody("rod", 0.5, (4e-4, 4e-3, 4e-3), (0.1, 0.05, 0.1), _ROD, (0.12, -0.24, 0.0), _ROD.T @ (1.92, -0.96, 0.48))
@@ -36,7 +38,7 @@ def build():
     return Mechanism("slider-crank-free", [crank, rod, slider], joints, gravity=(0.0, 0.0, -9.81))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     turned = -angle_in_plane(place(q, 0)[1][:, 2], 2, 1)
     return {"crank_angle": turned, "d_crank_angle": float(rates(v, 0)[1][0]), "slider_x": float(place(q, 2)[0][0]),
             "d_slider_x": float(rates(v, 2)[0][0]), "energy": system.energy(t, q, v)}

@@ -14,21 +14,26 @@ The crank makes a turn in 0.790156691922775 s.
 """
 
 import math
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..model.bodies import GROUND, RigidBody
 from ..model.joints import Revolute
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 from .rigid import angle_in_plane, components, place, rates
+
+Triple: TypeAlias = tuple[Any, Any, Any]
 
 GROUND_LENGTH, LENGTHS = 1.0, (0.3, 0.9, 0.7)  # of crank, coupler, rocker
 WIDTH, DENSITY = 0.05, 7800.0
 ANGLE, RATE = 0.5 * math.pi, 4.0
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     bars = [_bar(*data) for data in zip(("crank", "coupler", "rocker"), LENGTHS, *start())]
     (a, b, c), across = (0.5 * length for length in LENGTHS), {"a_i": (0, 0, 1), "a_j": (0, 0, 1)}
@@ -41,7 +46,7 @@ def build():
     return Mechanism("spatial-four-bar", bars, joints, gravity=(0.0, -9.81, 0.0))
 
 
-def start():
+def start() -> tuple[Triple, Triple, Triple, Triple]:
     """First points, angles from the x-axis, velocities of the first points, and rates of crank, coupler, rocker."""
     crank, coupler, rocker = LENGTHS
     B, D = crank * _direction(ANGLE), np.array([GROUND_LENGTH, 0.0])
@@ -55,13 +60,13 @@ def start():
     return (np.zeros(2), B, D), (ANGLE, beta, gamma), (np.zeros(2), crank * RATE * _direction(ANGLE + 0.5 * math.pi), np.zeros(2)), rates
 
 
-def inertia(length):
+def inertia(length: float) -> tuple[float, float, float]:
     """Mass and moments of inertia along and across a bar."""
     m = DENSITY * WIDTH**2 * length
     return m, m * WIDTH**2 / 6.0, m * (length**2 + WIDTH**2) / 12.0
 
 
-def _bar(name, length, point, angle, velocity, rate):
+def _bar(name: str, length: float, point: Vector, angle: float, velocity: Vector, rate: float) -> RigidBody:
     m, axial, across = inertia(length)
     half = 0.5 * length
     return RigidBody(name, m, (axial, across, across), (*(point + half * _direction(angle)), 0.0),
@@ -69,12 +74,12 @@ def _bar(name, length, point, angle, velocity, rate):
                      (*(velocity + half * rate * _direction(angle + 0.5 * math.pi)), 0.0), (0.0, 0.0, rate))
 
 
-def _direction(angle):
+def _direction(angle: float) -> Vector:
     return np.array([math.cos(angle), math.sin(angle)])
 
 
-def _observe(system, t, q, v, a, lam):
-    out = {}
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
+    out: Observables = {}
     for k, name in enumerate(("crank", "coupler", "rocker")):
         out |= {f"{name}_angle": angle_in_plane(place(q, k)[1][:, 0], 0, 1), f"d_{name}_angle": float(rates(v, k)[1][2])}
     r, A = place(q, 1)

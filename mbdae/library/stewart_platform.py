@@ -27,6 +27,7 @@ Angles: the platform is turned by `alpha` about x, then `beta` about y, then `ga
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,7 +35,9 @@ from ..model.bodies import GROUND, RigidBody
 from ..model.forces import TSDA, PointForce
 from ..model.joints import Spherical, Translational, Universal
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Matrix, Vector
+from .base import Entry, Observables, table
 from .rigid import components, place, rates
 
 BASE, PLATFORM, HEIGHT, FREE_LENGTH = 7.0, 2.0, 5.0, 8.0
@@ -45,7 +48,7 @@ UNEQUAL = (2000.0, 1500.0, 1900.0, 1600.0, 1800.0, 2100.0)  # forces of a varian
 HALF = 4.5  # what pictures show of either body of a leg
 
 
-def build(stiffness=0.0, damping=0.0, force=0.0):
+def build(stiffness: float = 0.0, damping: float = 0.0, force: float | Sequence[float] = 0.0) -> Mechanism:
     """The mechanism.
 
     Parameters
@@ -56,7 +59,9 @@ def build(stiffness=0.0, damping=0.0, force=0.0):
         With which the actuators of all legs, or of legs 1 to 6, push the platform off the base [N].
     """
     stiffness, damping, pushes = _checked("stiffness", stiffness), _checked("damping", damping), _pushes(force)
-    bodies, joints, loads = [_body("platform", (0.0, 0.0, HEIGHT), np.eye(3))], [], []
+    bodies = [_body("platform", (0.0, 0.0, HEIGHT), np.eye(3))]
+    joints: list[Universal | Translational | Spherical] = []
+    loads: list[TSDA | PointForce] = []
     x, y, z = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     for k, push in enumerate(pushes, 1):
         foot, head = anchors(k)
@@ -73,14 +78,14 @@ def build(stiffness=0.0, damping=0.0, force=0.0):
     return Mechanism("stewart-platform", bodies, joints, forces=loads, gravity=(0.0, 0.0, -9.81))
 
 
-def _checked(name, value):
+def _checked(name: str, value: float) -> float:
     """A number that is not negative."""
     if not (isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0.0):
         raise ValueError(f"stewart-platform: {name} must be a number that is not negative, got {value!r}")
     return float(value)
 
 
-def _pushes(force):
+def _pushes(force: float | Sequence[float]) -> list[float]:
     try:
         f = np.broadcast_to(np.asarray(force, dtype=float), 6)
     except (TypeError, ValueError):
@@ -90,17 +95,17 @@ def _pushes(force):
     return [float(x) for x in f]
 
 
-def anchors(k):
+def anchors(k: int) -> tuple[Vector, Vector]:
     """Anchors of the k-th leg, 1 to 6: on the base, and on the platform in its axes."""
     return _on_circle(BASE, BASE_ANGLES[k - 1]), _on_circle(PLATFORM, PLATFORM_ANGLES[k - 1])
 
 
-def _on_circle(radius, sixths):
+def _on_circle(radius: float, sixths: int) -> Vector:
     angle = sixths * math.pi / 3.0
     return radius * np.array([math.cos(angle), math.sin(angle), 0.0])
 
 
-def _leg_axes(k):
+def _leg_axes(k: int) -> Matrix:
     """Orientation of the k-th leg at the start: turned by the angle of its anchor about z, by `a` about x, by `b` about y."""
     foot, head = anchors(k)
     x, along = foot / BASE, head + [0.0, 0.0, HEIGHT] - foot
@@ -110,11 +115,11 @@ def _leg_axes(k):
     return np.array([np.cross(y, z), y, z]).T
 
 
-def _body(name, position, orientation):
+def _body(name: str, position: Sequence[float] | Vector, orientation: Matrix) -> RigidBody:
     return RigidBody(name, MASS, INERTIA, position, orientation, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     r, A = place(q, 0)
     d_r, omega = rates(v, 0)
     out = components("platform", r) | components("d_platform", d_r) | components("dd_platform", rates(a, 0)[0])

@@ -21,13 +21,15 @@ from ..model.bodies import GROUND, PlanarBody
 from ..model.forces import RSDA
 from ..model.joints import PlanarRevolute
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Vector
+from .base import Entry, Observables, table
 
 HALF_1, HALF_2 = 1.0, 1.5
 MASS_1, MASS_2 = 3.0, 0.3
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     angle = 23.0 * math.pi / 12.0
     tip = (2.0 * HALF_1 + HALF_2 * math.cos(angle), HALF_2 * math.sin(angle))
@@ -40,7 +42,7 @@ def build():
     return Mechanism("stiff-double-pendulum", bodies, joints, forces=springs, gravity=(0.0, -9.81, 0.0))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     return {"theta1": float(q[2]), "theta2": float(q[5]), "d_theta1": float(v[2]), "d_theta2": float(v[5]),
             "abs_d_theta1": abs(float(v[2])), "energy": system.energy(t, q, v)}
 

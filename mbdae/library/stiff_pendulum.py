@@ -14,6 +14,7 @@ pendulum is a uniform bar of 1.5 m and 4/3 kg: it has the same equation of motio
 the weight of 1/3 kg only. The outputs `pin_x`, `pin_y` are the force of the pin on the point mass and its truss.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import numba
@@ -27,13 +28,14 @@ from ..model.joints import PlanarRevolute
 from ..model.mechanism import Mechanism
 from ..model.motions import Harmonic
 from ..system.system import System
-from .base import Entry, check_coordinates, table
+from ..typing import Numbers, Vector
+from .base import Entry, Observables, check_coordinates, table
 
 GRAVITY, RATE = 9.8, 0.1  # of the torque [rad/s]
 BAR_MASS, BAR_HALF = 4.0 / 3.0, 0.75  # mass * half = 1 kg m, mass * 4/3 half^2 = 1 kg m^2
 
 
-def build(torque=0.1, coordinates="cartesian"):
+def build(torque: float = 0.1, coordinates: str = "cartesian") -> Mechanism | System:
     """The mechanism.
 
     Parameters
@@ -56,50 +58,50 @@ def build(torque=0.1, coordinates="cartesian"):
 
 
 @numba.njit
-def _mass(t, q):
+def _mass(t: float, q: Numbers) -> Numbers:
     return np.ones((1, 1), dtype=q.dtype)
 
 
 @cache
-def _force(torque):
+def _force(torque: float) -> Callable[[float, Vector, Vector], Vector]:
     @numba.njit
-    def force(t, q, v):
+    def force(t: float, q: Numbers, v: Numbers) -> Numbers:
         return torque * np.sin(RATE * t) - GRAVITY * np.sin(q)
 
     return force
 
 
 @numba.njit
-def _phi(t, q):
+def _phi(t: float, q: Numbers) -> Numbers:
     return np.zeros(0, dtype=q.dtype)
 
 
 @numba.njit
-def _phi_q(t, q):
+def _phi_q(t: float, q: Numbers) -> Numbers:
     return np.zeros((0, 1), dtype=q.dtype)
 
 
 @numba.njit
-def _nu(t, q):
+def _nu(t: float, q: Numbers) -> Numbers:
     return np.zeros(0, dtype=q.dtype)
 
 
 @numba.njit
-def _gamma(t, q, v):
+def _gamma(t: float, q: Numbers, v: Numbers) -> Numbers:
     return np.zeros(0, dtype=q.dtype)
 
 
 @numba.njit
-def _energy(t, q, v):
+def _energy(t: float, q: Vector, v: Vector) -> float:
     return 0.5 * v[0] ** 2 - GRAVITY * np.cos(q[0])
 
 
-def _picture(t, q):
+def _picture(t: float, q: Vector) -> Picture:
     pin, mass = (0.0, 0.0, 0.0), (np.sin(q[0]), -np.cos(q[0]), 0.0)
     return Picture([mass], [[mass]], ground=[pin], rods=[[pin, mass]])
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     theta, d_theta, dd_theta = (float(x[-1]) for x in (q, v, a))
     if system.mechanism is None:
         pin = _pin(theta, d_theta, dd_theta)
@@ -109,7 +111,7 @@ def _observe(system, t, q, v, a, lam):
     return {"theta": theta, "d_theta": d_theta, "dd_theta": dd_theta, **pin, "energy": system.energy(t, q, v)}
 
 
-def _pin(theta, d_theta, dd_theta):
+def _pin(theta: float, d_theta: float, dd_theta: float) -> Observables:
     """What accelerates and carries the point mass."""
     s, c = np.sin(theta), np.cos(theta)
     return {"pin_x": float(c * dd_theta - s * d_theta**2), "pin_y": float(s * dd_theta + c * d_theta**2 + GRAVITY)}

@@ -17,14 +17,16 @@ from ..model.bodies import Particle
 from ..model.forces import UserForce
 from ..model.joints import Rod
 from ..model.mechanism import Mechanism
-from .base import Entry, table
+from ..system.system import System
+from ..typing import Numbers, Vector
+from .base import Entry, Observables, table
 from .four_particles import momenta, state
 from .rigid import components
 
 MU, MASS, LENGTH, ORBIT, SPIN = 3.986e14, 100.0, 1000.0, 7.0e6, 0.01
 
 
-def build():
+def build() -> Mechanism:
     """The mechanism."""
     satellites = [_satellite(k) for k in range(3)]
     names = [s.name for s in satellites]
@@ -32,20 +34,20 @@ def build():
     return Mechanism("tethered-satellites", satellites, tethers, forces=[UserForce(f"gravity {n}", n, _gravity) for n in names])
 
 
-def _satellite(k):
+def _satellite(k: int) -> Particle:
     angle, radius = 2.0 * math.pi * k / 3.0, LENGTH / math.sqrt(3.0)
     y, z = radius * math.cos(angle), radius * math.sin(angle)
     return Particle(f"satellite {k + 1}", MASS, (ORBIT, y, z), (0.0, math.sqrt(MU / ORBIT) - SPIN * z, SPIN * y))
 
 
 @numba.njit
-def _gravity(t, r, A, v, omega, F, T):
+def _gravity(t: float, r: Numbers, A: Numbers, v: Numbers, omega: Numbers, F: Numbers, T: Numbers) -> None:
     x, y, z = r[0]
     distance = np.sqrt(x * x + y * y + z * z)
     F[0] = -MU * MASS * r[0] / distance**3
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """The centre is the common centre of mass; the angular momentum is about that of the Earth."""
     r, multipliers = np.reshape(q, (3, 3)), [2.0 * float(x) for x in lam]
     energy = system.kinetic_energy(t, q, v) - MU * MASS * (1.0 / np.linalg.norm(r, axis=1)).sum()

@@ -17,19 +17,25 @@ as one draws it, it would have 137.
 """
 
 import math
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from ..model import rotations
 from ..model.bodies import GROUND
 from ..model.mechanism import Mechanism
+from ..typing import Vector
 from .base import Entry, one_of, table, whole_number
 from .chain import AXES, DOWN, GRAVITY, HALF, JOINTS, LENGTH, MOST, bar, joint, observe, planar_bar, spin
+
+Bar: TypeAlias = tuple[int, int, int | None]  # see `_bars`
+Frame: TypeAlias = tuple[float, float, float, float] | float  # a quaternion, or an angle in the plane
 
 SPREAD = math.radians(60.0)  # of the outermost branches from the direction of the bar that carries them
 
 
-def build(levels=3, branches=2, joints="spherical"):
+def build(levels: int = 3, branches: int = 2, joints: str = "spherical") -> Mechanism:
     """The mechanism; there may be at most 4096 bars.
 
     Parameters
@@ -60,10 +66,11 @@ def build(levels=3, branches=2, joints="spherical"):
     return Mechanism("tree", bodies, pins, gravity=GRAVITY[joints])
 
 
-def _bars(levels, branches):
+def _bars(levels: int, branches: int) -> list[Bar]:
     """Of each bar, depth first: the number of the bar that carries it (0 is the ground), its level, its place (`None` if it is alone)."""
-    found, waiting = [], [(0, 1, None)]
-    places = range(branches) if branches > 1 else (None,)
+    found: list[Bar] = []
+    waiting: list[Bar] = [(0, 1, None)]
+    places: Sequence[int | None] = range(branches) if branches > 1 else (None,)
     while waiting:
         found.append(waiting.pop())
         level = found[-1][1]
@@ -72,7 +79,7 @@ def _bars(levels, branches):
     return found
 
 
-def _turned(frame, axis, turn):
+def _turned(frame: Frame, axis: Sequence[float], turn: float) -> Frame:
     """An angle, or a quaternion, turned on about an axis of the body."""
     if isinstance(frame, float):
         return frame + turn
@@ -82,7 +89,7 @@ def _turned(frame, axis, turn):
             e0 * y - e1 * z + e2 * c + e3 * x, e0 * z + e1 * y - e2 * x + e3 * c)
 
 
-def _direction(frame):
+def _direction(frame: Frame) -> Vector:
     """Of the x-axis."""
     return np.array([math.cos(frame), math.sin(frame)]) if isinstance(frame, float) else rotations.to_matrix(frame)[:, 0]
 

@@ -36,8 +36,10 @@ from ..model.geometry import Geometry
 from ..model.joints import PlanarRevolute
 from ..model.mechanism import Mechanism
 from ..model.primitives import CD
+from ..system.system import System
+from ..typing import Vector
 from . import truck_classical as classical
-from .base import Entry, check_coordinates, table
+from .base import Entry, Observables, check_coordinates, table
 from .truck_classical import ELEMENTS, GRAVITY, PIN_2, PIN_5, STARTS, T_FRONT, T_REAR, pneumatic_force, poses, road
 
 _BODIES = (GROUND, "rear axle", "chassis", "front axle", "cab", "loading area")
@@ -45,7 +47,8 @@ _K_REAR, _D_REAR, _FN_REAR = ELEMENTS["10"][4:]
 _K_FRONT, _D_FRONT, _FN_FRONT = ELEMENTS["30"][4:]
 
 
-def build(constrained=True, start="equilibrium", coordinates="cartesian", pneumatic=False):
+def build(constrained: bool = True, start: str = "equilibrium", coordinates: str = "cartesian",
+          pneumatic: bool = False) -> Mechanism | System:
     """The truck at rest.
 
     Parameters
@@ -68,7 +71,7 @@ def build(constrained=True, start="equilibrium", coordinates="cartesian", pneuma
                      gravity=(0.0, -GRAVITY, 0.0))
 
 
-def _check(constrained, start, pneumatic):
+def _check(constrained: bool, start: str, pneumatic: bool) -> None:
     for name, given in (("constrained", constrained), ("pneumatic", pneumatic)):
         if not isinstance(given, bool):
             raise ValueError(f"truck: {name} must be True or False, got {given!r}")
@@ -78,7 +81,7 @@ def _check(constrained, start, pneumatic):
         raise ValueError("truck: start='course' opens the joint by 0.36 m; it needs constrained=False")
 
 
-def _bodies(start):
+def _bodies(start: str) -> list[Particle | PlanarBody]:
     rear, chassis, front, cab, area = poses(np.array(STARTS[start]))[1:].tolist()
     m1, m2, m3, m4, m5 = classical.MASSES
     rest = {"velocity": (0.0, 0.0), "omega": 0.0}
@@ -91,7 +94,7 @@ def _bodies(start):
     ]
 
 
-def _joints(constrained):
+def _joints(constrained: bool) -> list[PlanarRevolute | CD]:
     x, z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
     places = {"rear axle": classical.a12, "chassis": 0.0, "front axle": classical.a23, "cab": classical.a24 - classical.b24}
     guides = [CD(f"guide, {name}", GROUND, name, x, (place, 0.0, 0.0)) for name, place in places.items()]
@@ -99,7 +102,7 @@ def _joints(constrained):
     return [PlanarRevolute("joint", "chassis", "loading area", PIN_2, PIN_5)] * constrained + guides + planes
 
 
-def _element(name, pneumatic):
+def _element(name: str, pneumatic: bool) -> TSDA:
     i, s_i, j, s_j, k, d, nominal = ELEMENTS[name]
     place = (f"element {name}", _BODIES[i], _BODIES[j], (*s_i, 0.0), (*s_j, 0.0))
     if name == "23" and pneumatic:
@@ -108,30 +111,30 @@ def _element(name, pneumatic):
 
 
 @njit
-def _rear(l, l_dot, t):
+def _rear(l: float, l_dot: float, t: float) -> float:
     """What the road takes off the force of the rear tyre."""
     u, d_u = road(t, T_REAR)
     return -_K_REAR * u - _D_REAR * d_u
 
 
 @njit
-def _front(l, l_dot, t):
+def _front(l: float, l_dot: float, t: float) -> float:
     """The same for the front tyre."""
     u, d_u = road(t, T_FRONT)
     return -_K_FRONT * u - _D_FRONT * d_u
 
 
 @njit
-def _pneumatic(l, l_dot, t):
+def _pneumatic(l: float, l_dot: float, t: float) -> float:
     return pneumatic_force(l)
 
 
 @cache
-def _geometry(constrained):
+def _geometry(constrained: bool) -> Geometry:
     return Geometry(build(constrained))
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     if system.mechanism is not None:
         nine = [1, 4, 5, 7, 10, 11, 12, 13, 14]
         q, v = q[nine], v[nine]

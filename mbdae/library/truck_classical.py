@@ -5,12 +5,15 @@ Eich-Soellner, Fuehrer: Numerical Methods in Multibody Dynamics. With `p = (y1; 
 equations `Phi = 0` of the joint between chassis and loading area. The same truck as bodies and joints: `truck`.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 from numba import njit
 
+from ..model.geometry import Picture
 from ..system.system import System
+from ..typing import Vector
 
 GRAVITY = 9.81
 # names of the book: axle 1 (rear), chassis 2, axle 3 (front), cab 4, loading area 5
@@ -51,7 +54,8 @@ _K, _D, _FN = (np.array([e[c] for e in ELEMENTS.values()]) for c in (4, 5, 6))
 _INERTIA = np.array([m1, m2, l2, m3, m4, l4, m5, m5, l5])
 
 
-def nine_coordinates(constrained=True, start="equilibrium", pneumatic=False, picture=None):
+def nine_coordinates(constrained: bool = True, start: str = "equilibrium", pneumatic: bool = False,
+                     picture: Callable[[float, Vector], Picture] | None = None) -> System:
     """The truck as a `System` with `nq = 9`, `nc = 2` or 0; parameters as for `truck.build`."""
     joint = {"phi": phi, "phi_q": phi_q, "nu": nu, "gamma": gamma} if constrained else {
         "phi": no_phi, "phi_q": no_phi_q, "nu": no_phi, "gamma": no_gamma}
@@ -62,7 +66,7 @@ def nine_coordinates(constrained=True, start="equilibrium", pneumatic=False, pic
 
 
 @cache
-def laws(elements, pneumatic):
+def laws(elements: int, pneumatic: bool) -> tuple[Callable[..., float], Callable[..., float]]:
     """`force(t, q, v)` and `energy(t, q, v)` of a truck with the first `elements` of the table."""
 
     @njit

@@ -27,8 +27,9 @@ import numpy as np
 
 from ..model.geometry import Picture
 from ..system.system import System
+from ..typing import Matrix, Vector
 from . import wheelset_equations as e
-from .base import Entry, table
+from .base import Entry, Observables, table
 
 COORDINATES = ("x", "y", "z", "theta", "phi")
 SIDES = (("L", 1.0, 0), ("R", -1.0, 1))
@@ -36,30 +37,30 @@ START = (1.4941e-3, 4.0089e-7, 1.1241e-6, -2.8573e-4, 2.6459e-4)
 _GUESS = (-83.6, -74.1)  # of the multipliers
 
 
-def build():
+def build() -> System:
     """The equations of motion."""
     return System.from_functions(
         nq=6, nc=2, mass=e.mass, force=e.force, phi=e.phi, phi_q=e.phi_q, nu=e.nu, gamma=e.gamma, friction=e.friction, q0=(*START, 0.0),
         lam0=_GUESS, picture=_picture, name="wheelset", labels=("left contact", "right contact"))
 
 
-def _frame(q):
+def _frame(q: Vector) -> Matrix:
     """Directions of the axle, from its centre down, and backward."""
     st, ct, sp, cp = math.sin(q[3]), math.cos(q[3]), math.sin(q[4]), math.cos(q[4])
     return np.array([[ct * cp, sp, -st * cp], [ct * sp, -cp, -st * sp], [-st, 0.0, -ct]])
 
 
-def contact_point(q, side):
+def contact_point(q: Vector, side: float) -> Vector:
     """Place of a contact, seen from the chassis."""
     sin_psi, cos_psi, xi, radius, _ = e.contact(q, side)
     return q[:3] + np.array([xi, radius * cos_psi, radius * sin_psi]) @ _frame(q)
 
 
-def _picture(t, q):
+def _picture(t: float, q: Vector) -> Picture:
     angle = np.linspace(0.0, 2.0 * math.pi, 41)
     frame = _frame(q)
 
-    def circle(place):
+    def circle(place: float) -> Matrix:
         radius = e.RN0 + e.TAN * (e.AR - abs(place))
         return q[:3] + np.stack([np.full_like(angle, place), radius * np.cos(angle), radius * np.sin(angle)], axis=1) @ frame
 
@@ -70,7 +71,7 @@ def _picture(t, q):
     return Picture([q[:3]], [axle, *wheels], [contact_point(q, side) for _, side, _ in SIDES], rods=rails, up="y")
 
 
-def _observe(system, t, q, v, a, lam):
+def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     out = {prefix + name: float(x) for prefix, values in (("", q), ("d_", v), ("dd_", a)) for name, x in zip(COORDINATES, values)}
     out |= {"beta": float(v[5]), "d_beta": float(a[5]), "lambda1": float(lam[0]) / 1e4, "lambda2": float(lam[1]) / 1e4}
     for name, side, k in SIDES:

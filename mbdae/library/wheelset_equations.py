@@ -17,8 +17,13 @@ In the code `st, ct, sp, cp, ss, cs` are sine and cosine of theta, phi, psi; `si
 take complex arguments. The creep forces have a kink where they saturate; complex arguments take the branch of their real part.
 """
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import numpy as np
 from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 MR, G, V, RN0, LI1, LI2 = 16.08, 9.81, 30.0, 0.1, 0.0605, 0.366
 MU, XL, CX, CZ = 0.12, 0.19, 6400.0, 6400.0
@@ -31,7 +36,7 @@ CENTRE, DEPTH = AR + RS * np.sin(DELTA0), RN0 + RS * np.cos(DELTA0)  # of the ci
 GAPS = (-5.26974908154898e-10, 4.966841105069619e-10)  # of the printed start, left and right
 
 
-def _compiled(function):
+def _compiled(function: F) -> F:
     return njit(cache=True, error_model="numpy")(function)
 
 
