@@ -3,6 +3,7 @@
 import bisect
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,8 +29,8 @@ class Paper:
     """
 
     title: str
-    series: dict
-    absent: dict
+    series: dict[str, int]
+    absent: dict[str, tuple[tuple[str, str], ...]]
 
 
 PAPERS = {
@@ -69,13 +70,13 @@ def citations() -> list[Citation]:
     return sorted(found, key=lambda c: (list(PAPERS).index(c.paper), _key(c.equation), c.file, c.line))
 
 
-def _files():
+def _files() -> list[Path]:
     """The files of the package, of a checkout also those of its adapters, which lie beside it there."""
     beside = _PACKAGE.parent / "adapters"
     return [f for folder in (_PACKAGE, beside) if folder.is_dir() for f in sorted(folder.rglob("*.py")) if f != Path(__file__)]
 
 
-def _of_text(text, file):
+def _of_text(text: str, file: str) -> Iterator[Citation]:
     ends = [m.end() for m in re.finditer("\n", text)]
     sources = [(m.start(), m[1]) for m in re.finditer(rf"\b({'|'.join(PAPERS)}),?\s+(?:eq|section|after|table|fig|algorithm)", text)]
     for found in _LIST.finditer(text):
@@ -89,7 +90,7 @@ def _of_text(text, file):
                 yield Citation(paper, equation, file, line)
 
 
-def _range(paper, first, last, file):
+def _range(paper: str, first: str, last: str, file: str) -> list[str]:
     ends = [re.sub(r"[()a-d]", "", x) for x in (first, last)]
     every = numbers(paper)
     for x in ends:
@@ -104,7 +105,7 @@ def numbers(paper: str) -> list[str]:
     return [f"{prefix}.{k}" if prefix else str(k) for prefix, last in PAPERS[paper].series.items() for k in range(1, last + 1)]
 
 
-def _key(equation):
+def _key(equation: str) -> tuple[str, int]:
     prefix, _, number = equation.rpartition(".")
     return prefix, int(number)
 

@@ -1,24 +1,30 @@
 """What can be said of a mechanism of the library without moving it: sizes, topology, forms, and the methods that take them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..driver.support import Settings
 from ..integrators.structural.base import Structural
+from ..library.base import Entry, Parameters
 from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
 from ..model.joints import _Joint, _PlanarJoint
+from ..model.mechanism import Mechanism
 from ..problems import FORMULATIONS
+from ..problems.base import Problem
 from ..registry import FAMILIES, MethodSpec
 from ..system.callbacks import interpreted
 from ..system.system import System
+from ..typing import Vector
 
 CONSISTENT = 1e-8  # residual of a consistent start, relative to the largest force or velocity
 GROUND = "ground"
 
 
-def examined(entry, parameters=None):
+def examined(entry: Entry, parameters: Parameters | None = None) -> System:
     """The equations of an entry, for a look at them: nothing is compiled, and user functions are called from Python.
 
     Parameters
@@ -35,7 +41,7 @@ def examined(entry, parameters=None):
         return built if isinstance(built, System) else System(built)
 
 
-def _built(entry, parameters):
+def _built(entry: Entry, parameters: Parameters) -> Mechanism | System:
     return entry.build(**entry.checked(parameters))
 
 
@@ -65,7 +71,7 @@ class Sizes:
     nq: int
     nv: int
     nc: int
-    redundant: tuple
+    redundant: tuple[str, ...]
     freedom: int
     index3: int
     ggl: int
@@ -75,7 +81,7 @@ class Sizes:
     constant_mass: bool
 
 
-def first_counts(entry):
+def first_counts(entry: Entry) -> tuple[int | None, int, int, int]:
     """`(bodies, nq, nv, nc)` of an entry; of a mechanism without its equations, for which kernels might have to be compiled first."""
     with interpreted():
         built = _built(entry, {})
@@ -85,14 +91,14 @@ def first_counts(entry):
     return n, 3 * n + 4 * rigid, 3 * n + 3 * rigid, len(built.labels)
 
 
-def counts(system):
+def counts(system: System) -> tuple[int | None, int, int, int, tuple[str, ...], int]:
     """`(bodies, nq, nv, nc, redundant, freedom)`, the last but one by name; `None` bodies for equations without bodies."""
     redundant = tuple(system.labels[k] for k in system.dependent)
     bodies = None if system.mechanism is None else len(system.mechanism.bodies)
     return bodies, system.nq, system.nv, system.nc, redundant, system.nv - system.nc + len(redundant)
 
 
-def sizes(system):
+def sizes(system: System) -> Sizes:
     """`Sizes` of a system."""
     ggl = FORMULATIONS["ggl"](system)
     constant = system.constant_mass
@@ -103,12 +109,12 @@ def sizes(system):
 # --- topology --------------------------------------------------------------------------------------------------------------------------
 
 
-def elements(mechanism):
+def elements(mechanism: Mechanism) -> list[tuple[str, str, str]]:
     """Joints, drivers and forces as `(name, type, what they act on)`."""
     return [(e.name, type(e).__name__, _ends(e)) for e in (*mechanism.constraints, *mechanism.forces)]
 
 
-def _ends(element):
+def _ends(element: Any) -> str:
     if isinstance(element, Friction):
         return f"joint {element.joint}"
     if isinstance(element, UserForce):
@@ -116,7 +122,7 @@ def _ends(element):
     return element.body if hasattr(element, "body") else f"{element.i} - {element.j}"
 
 
-def loops(mechanism):
+def loops(mechanism: Mechanism) -> int:
     """Number of independent loops: joints less bodies where everything hangs together with the ground.
 
     Constraint equations that are given one by one between two bodies count as one joint, or as parts of the joint that is there.
@@ -126,7 +132,7 @@ def loops(mechanism):
     edges = whole + [tuple(pair) for pair in {frozenset((e.i, e.j)) for e in mechanism.joints} - joined]
     root = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}
 
-    def find(name):
+    def find(name: str) -> str:
         while root[name] != name:
             name = root[name]
         return name
@@ -160,12 +166,12 @@ class Form:
     reason: str = ""
 
 
-def forms(system):
+def forms(system: System) -> list[Form]:
     """All forms of the equations: whether the problem can be made, and whether its start satisfies its equations."""
     return [_form(system, name, cls) for name, cls in FORMULATIONS.items()]
 
 
-def _form(system, name, cls):
+def _form(system: System, name: str, cls: type[Problem]) -> Form:
     try:
         problem = cls(system)
         y, yd = problem.y0, problem.yd0
@@ -178,7 +184,7 @@ def _form(system, name, cls):
     return Form(name, cls.title, problem.n)
 
 
-def _motion(system):
+def _motion(system: System) -> tuple[Vector, Vector, Vector]:
     return system.start.q, system.start.v, system.start.lam
 
 
@@ -200,24 +206,24 @@ class Applicability:
     """
 
     name: str
-    forms: tuple
-    refused: dict
+    forms: tuple[str, ...]
+    refused: dict[str, tuple[str, ...]]
     missing: str
     unsuitable: str
 
 
-def applicability():
+def applicability() -> list[Applicability]:
     """All integrators and solvers, a list of `Applicability`."""
     return [_applicable(MethodSpec(family, variant)) for family in FAMILIES for variant in family.variants or (None,)]
 
 
-def _applicable(spec):
+def _applicable(spec: MethodSpec) -> Applicability:
     available = spec.family.availability()
     state = "" if available is None or available.installed else available.fault or f"missing: {available.remedy}"
     if not spec.family.forms():
         return Applicability(spec.name, (), {}, state, _hindrance(spec))
     method = spec.family.method_class(**spec.family.chosen(spec.variant))
-    refused = {}
+    refused: dict[str, list[str]] = {}
     for form, how in method.support.items():
         if not isinstance(how, Settings):
             refused.setdefault(how, []).append(form)
@@ -226,14 +232,14 @@ def _applicable(spec):
     return Applicability(spec.name, taken, reasons, state, "explicit" if is_explicit(spec, method.support) else "")
 
 
-def _hindrance(spec):
+def _hindrance(spec: MethodSpec) -> str:
     """Why a method that works on the system itself is no choice for stiff forces; empty if it is one."""
     if not issubclass(spec.family.method_class, Structural):
         return "fixed step"
     return "" if np.isinf(spec.make().formula.limit()) else "conditionally stable"
 
 
-def is_explicit(spec, support):
+def is_explicit(spec: MethodSpec, support: Mapping[str, Settings | str]) -> bool:
     """Whether a solver needs no Jacobian: its settings have none, or name other variants of its family that use one."""
     how = support["ode"]
     if not isinstance(how, Settings):

@@ -3,10 +3,15 @@
 import inspect
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from .. import library
+from ..library.base import Entry, Parameters
+from ..system.system import System
+from ..typing import Progress
 from . import facts
 from .portrait import portrait, save_small
 
@@ -20,17 +25,17 @@ class Section:
     """A part of a page: a heading and blocks of text, each a paragraph, a `Table` or a `Listing`."""
 
     heading: str
-    blocks: tuple
+    blocks: tuple["Block", ...]
 
 
 @dataclass(frozen=True)
 class Table:
     """A table; the columns named in `numbers` are aligned to the right, and cells of those in `code` are names in programs."""
 
-    columns: tuple
-    rows: list
-    numbers: tuple = ()
-    code: tuple = ()
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[object]]
+    numbers: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,10 @@ class Listing:
     language: str = "text"
 
 
-def sections(entry, parameters=None):
+Block: TypeAlias = "Table | Listing | str"
+
+
+def sections(entry: Entry, parameters: Parameters | None = None) -> list[Section]:
     """All that is known of a mechanism, a list of `Section`.
 
     Parameters
@@ -58,7 +66,7 @@ def sections(entry, parameters=None):
             Section("Description", (Listing(_docstring(entry)),)), Section("How to get it", _usage(entry, parameters))]
 
 
-def page(entry):
+def page(entry: Entry) -> str:
     """The page of an entry as Markdown; the picture is expected beside it."""
     lines = [f"# {entry.title}", "", f"`{entry.name}`: {entry.summary}", "", f"![{entry.title}]({entry.name}.png)", "",
              f"Source: {entry.source}."]
@@ -69,7 +77,7 @@ def page(entry):
     return "\n".join(lines) + "\n"
 
 
-def index():
+def index() -> str:
     """The index of all pages as Markdown."""
     rows = []
     for name in library.names():
@@ -90,7 +98,8 @@ equations (nc) and redundant ones among them. This page and those behind the nam
 """
 
 
-def write_pages(folder, names=None, pictures=True, progress=None):
+def write_pages(folder: str | Path, names: Sequence[str] | None = None, pictures: bool = True,
+                progress: Progress | None = None) -> list[Path]:
     """Write the pages of mechanisms with their pictures, and the index.
 
     Parameters
@@ -121,7 +130,7 @@ def write_pages(folder, names=None, pictures=True, progress=None):
     return [*written, _written(folder / INDEX, index())]
 
 
-def _written(path, text):
+def _written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -136,7 +145,7 @@ _LEGEND = ("nq, nv, nc: position coordinates, velocity coordinates, constraint e
            "differentiated together.")
 
 
-def _sizes(entry, parameters, system):
+def _sizes(entry: Entry, parameters: Parameters, system: System) -> tuple[Block, ...]:
     cases = [{}, *entry.variants]
     cases += [parameters] if parameters not in cases else []
     rows = []
@@ -147,7 +156,7 @@ def _sizes(entry, parameters, system):
     return Table(_SIZES, rows, (*_SIZES[1:5], *_SIZES[6:-1])), _LEGEND
 
 
-def _topology(system):
+def _topology(system: System) -> tuple[Block, ...]:
     mechanism = system.mechanism
     if mechanism is None:
         names = ", ".join(f"`{label}`" for label in _some(system.labels))
@@ -160,7 +169,7 @@ def _topology(system):
             f"Independent loops: {facts.loops(mechanism)}. Gravity: {gravity}{' m/s^2' if gravity != 'none' else ''}.")
 
 
-def _counted(table, kind):
+def _counted(table: Table, kind: str) -> Table:
     """The table itself, or numbers of elements by type if it is long."""
     if len(table.rows) <= MOST_ROWS:
         return table
@@ -168,10 +177,10 @@ def _counted(table, kind):
     return Table((f"type of {kind}", "number"), list(number.items()), ("number",))
 
 
-def _parameters(entry, system):
+def _parameters(entry: Entry, system: System) -> tuple[Block, ...]:
     doc = inspect.getdoc(entry.build) or ""
     rows = [(name, repr(value)) for name, value in entry.parameters.items()]
-    blocks = [Table(("parameter", "default"), rows, code=("parameter", "default")) if rows else "There are no parameters."]
+    blocks: list[Block] = [Table(("parameter", "default"), rows, code=("parameter", "default")) if rows else "There are no parameters."]
     if rows and "Parameters\n---" in doc:
         blocks.append(Listing(doc.partition("Parameters\n")[2].partition("\n")[2].split("\n\n")[0].rstrip()))
     if entry.variants:
@@ -182,13 +191,13 @@ def _parameters(entry, system):
     return (*blocks, f"Outputs: {', '.join(f'`{n}`' if n != ELLIPSIS else n for n in names)}.")
 
 
-def _hardness(entry):
+def _hardness(entry: Entry) -> str:
     stiff = "Forces so stiff that methods with fixed steps are no choice. " if entry.stiff else ""
     return f"{stiff}{entry.hardness}".strip() or "Nothing is known."
 
 
-def _references(entry):
-    groups = {}
+def _references(entry: Entry) -> tuple[Block, ...]:
+    groups: dict[tuple[str, str, str, int, str, tuple[str, ...]], list[float]] = {}
     for r in entry.references:
         groups.setdefault((r.label, r.kind, _assignments(r.parameters), r.digits, r.source, tuple(r.values)), []).append(r.t)
     if not groups:
@@ -198,17 +207,17 @@ def _references(entry):
     return (Table(("label", "kind", "parameters", "instants", "quantities", "digits", "source"), rows, ("digits",)),)
 
 
-def _instants(times):
+def _instants(times: Sequence[float]) -> str:
     if len(times) == 1:
         return f"{times[0]:g} s"
     return f"{len(times)}, {min(times):g} ... {max(times):g} s"
 
 
-def _docstring(entry):
+def _docstring(entry: Entry) -> str:
     return inspect.cleandoc(sys.modules[entry.build.__module__].__doc__ or "").rstrip()
 
 
-def _usage(entry, parameters):
+def _usage(entry: Entry, parameters: Parameters) -> tuple[Block, ...]:
     given = "".join(f", {k}={v!r}" for k, v in parameters.items())
     solver = ("Radau" if entry.stiff else "DOP853")
     python = (f'import mbdae\nfrom mbdae.adapters.scipy import SolveIvp\n\nproblem = mbdae.problem("{entry.name}", "ode"{given})  '
@@ -223,20 +232,20 @@ def _usage(entry, parameters):
 ELLIPSIS = "..."
 
 
-def _some(names, most=MOST_NAMES):
+def _some(names: Sequence[str], most: int = MOST_NAMES) -> tuple[str, ...]:
     """The names, of very many the first ones and the last."""
     return tuple(names) if len(names) <= most else (*names[:most - 2], ELLIPSIS, names[-1])
 
 
-def _assignments(parameters):
+def _assignments(parameters: Parameters) -> str:
     return ", ".join(f"{k}={v}" for k, v in parameters.items())
 
 
-def _or_dash(x):
+def _or_dash(x: object) -> object:
     return "-" if x is None else x
 
 
-def markdown(block):
+def markdown(block: Block) -> str:
     """A block as Markdown."""
     if isinstance(block, Listing):
         return f"```{block.language}\n{block.text}\n```"
@@ -247,5 +256,5 @@ def markdown(block):
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (block.columns, rule, *rows))
 
 
-def _escaped(x):
+def _escaped(x: object) -> str:
     return str(x).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")

@@ -1,16 +1,27 @@
 """The picture of a mechanism of the library: its positions at some instants of a stretch of the usual time span that shows its motion."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..adapters.scipy import SolveIvp
 from ..library import system as library_system
+from ..library.base import Entry, Parameters
 from ..pictures.drawing import geometry_of, plot_positions, project
 from ..pictures.figures import style
 from ..pictures.viewpoint import followed
+from ..results.solution import Solution
 from ..solve import solve
+from ..system.system import System
+from ..typing import Integers, Matrix
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RTOL, ATOL = 1e-5, 1e-7
 POINTS = 241
@@ -39,12 +50,12 @@ class Stretch:
         How many times larger displacements must be shown to be seen.
     """
 
-    solution: object
-    chosen: np.ndarray
+    solution: Solution
+    chosen: Integers
     magnify: float
 
 
-def portrait(entry, parameters=None):
+def portrait(entry: Entry, parameters: Parameters | None = None) -> Figure:
     """The picture of an entry.
 
     Parameters
@@ -63,7 +74,7 @@ def portrait(entry, parameters=None):
     return plot_positions(shown.solution, view=entry.view, instants=shown.chosen, title=title, magnify=shown.magnify)
 
 
-def stretch(entry, system):
+def stretch(entry: Entry, system: System) -> Stretch:
     """As much of the usual motion as is needed to see it: a way of the fastest point of about the size of the mechanism."""
     for share in SHARES:
         solution = _moved(entry, system, share * entry.t_end)
@@ -82,27 +93,27 @@ def stretch(entry, system):
     return Stretch(solution, np.unique(chosen), _round_down(VISIBLE / farthest) if 0.0 < farthest < SMALL else 1.0)
 
 
-def _bodies(solution):
+def _bodies(solution: Solution) -> int:
     return len(geometry_of(solution.system).at(solution.t[0], solution.q[0]).bodies)
 
 
-def _round_down(x):
+def _round_down(x: float) -> float:
     """1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(x))
     return power * next(k for k in (5, 2, 1) if k * power <= x)
 
 
-def _moved(entry, system, t_end):
+def _moved(entry: Entry, system: System, t_end: float) -> Solution:
     """The motion until `t_end`, by an explicit method, or by implicit ones where forces are stiff."""
-    times, last = np.linspace(0.0, t_end, POINTS), None
+    times = np.linspace(0.0, t_end, POINTS)
     for name in ("Radau", "LSODA") if entry.stiff else ("DOP853", "Radau"):
-        last = solve(system, SolveIvp(name), (0.0, t_end), formulation="ode", rtol=RTOL, atol=ATOL, t_eval=times)
+        last: Solution = solve(system, SolveIvp(name), (0.0, t_end), formulation="ode", rtol=RTOL, atol=ATOL, t_eval=times)
         if last.success:
             return last
     raise NoPicture(f"{entry.name} cannot be moved to t = {t_end:g}: {last.message}")
 
 
-def _seen(solution, view):
+def _seen(solution: Solution, view: str) -> tuple[Matrix, float]:
     """All points as they are seen at all instants, shape (times, points, 2 or 3), and the size of the mechanism."""
     geometry = followed(geometry_of(solution.system), solution.t, solution.q)
     seen = [geometry.at(t, q).points for t, q in zip(solution.t, solution.q)]
@@ -110,7 +121,7 @@ def _seen(solution, view):
     return points, float(np.ptp(points, axis=1).max()) or float(np.ptp(points, axis=(0, 1)).max()) or 1.0
 
 
-def save_small(figure, path):
+def save_small(figure: Figure, path: str | Path) -> None:
     """Write a figure as PNG with few colours.
 
     Parameters

@@ -1,21 +1,31 @@
 """Moving pictures of a solution: GIF or MP4."""
 
+from __future__ import annotations
+
 import math
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..results.solution import Solution
 from ..results.trajectory import DenseOutput
+from ..typing import Vector
 from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, scene, size_of_figure
 from .figures import GREY, new_figure, style
 from .viewpoint import followed, prefix
+
+if TYPE_CHECKING:
+    from matplotlib.animation import AbstractMovieWriter
 
 ENDINGS = (".gif", ".mp4")
 RESOLUTION = 100  # dots per inch
 
 
-def animate(solution, path, *, view="xy", fps=25, speed=1.0, trail=1.0, title=None, progress=None):
+def animate(solution: Solution, path: str | Path, *, view: str = "xy", fps: int = 25, speed: float = 1.0, trail: float = 1.0,
+            title: str | None = None, progress: Callable[[int, int], object] | None = None) -> int:
     """Write a film of a solution, with frames that are uniform in time.
 
     States between the stored points come from dense output: cubics in `q`.
@@ -68,7 +78,7 @@ def animate(solution, path, *, view="xy", fps=25, speed=1.0, trail=1.0, title=No
     return n
 
 
-def _check(solution, path, fps, speed):
+def _check(solution: Solution, path: Path, fps: int, speed: float) -> None:
     if path.suffix.lower() not in ENDINGS:
         raise ValueError(f"a film must end in .gif or .mp4, got {path.name!r}")
     for name, value in (("fps", fps), ("speed", speed)):
@@ -78,7 +88,7 @@ def _check(solution, path, fps, speed):
         raise ValueError(f"there is nothing to show: the solution has {len(solution.t)} points")
 
 
-def _writer(path, fps):
+def _writer(path: Path, fps: int) -> AbstractMovieWriter:
     """To be called inside `style()`, which puts Matplotlib's settings back afterwards."""
     import matplotlib
     from matplotlib import animation
@@ -89,7 +99,7 @@ def _writer(path, fps):
     return animation.FFMpegWriter(fps=fps, codec="h264", extra_args=["-pix_fmt", "yuv420p", "-crf", "20"])
 
 
-def ffmpeg():
+def ffmpeg() -> str:
     """Path of an ffmpeg program: that of the package imageio-ffmpeg, or one on the search path.
 
     Raises
@@ -111,7 +121,7 @@ def ffmpeg():
 class _Film:
     """The figure of a film and its artists."""
 
-    def __init__(self, solution, times, view, trail, title):
+    def __init__(self, solution: Solution, times: Vector, view: str, trail: float, title: str | None) -> None:
         self.times, self.view = times, view
         geometry = geometry_of(solution.system)
         dense = DenseOutput(solution.system, solution) if solution.sol is None else solution.sol
@@ -123,16 +133,17 @@ class _Film:
         with style():
             self.figure = new_figure(*_even(size_of_figure(limits, view)))
             axes = prepared_axes(self.figure, limits, view, geometry.at(times[0], self.q[0]).up, prefix(geometry))
-            shape = [[]] * (3 if view == "3d" else 2)
-            faint = {"linewidth": 1.0, "alpha": 0.45, "zorder": 0}
+            shape: list[list[float]] = [[]] * (3 if view == "3d" else 2)
+            faint: dict[str, Any] = {"linewidth": 1.0, "alpha": 0.45, "zorder": 0}
             self.traces = [axes.plot(*shape, color=body_colour(k), **faint)[0] for k in range(self.paths.shape[1])]
             self.drawing = Drawing(solution.system, axes, view, size, geometry=geometry)
             axes.set_title(solution.system.name if title is None else title, color="#222222", loc="left")
-            where = {"transform": axes.transAxes, "ha": "right", "va": "bottom", "color": GREY, "family": "DejaVu Sans Mono"}
+            where: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "bottom", "color": GREY,
+                                     "family": "DejaVu Sans Mono"}
             self.digits = _clock(times)
             self.clock = axes.text2D(1.0, 1.01, "", **where) if view == "3d" else axes.text(1.0, 1.015, "", **where)
 
-    def show(self, k):
+    def show(self, k: int) -> None:
         """The k-th frame."""
         self.drawing.show(self.times[k], self.q[k])
         for body, trace in enumerate(self.traces):
@@ -140,12 +151,13 @@ class _Film:
         self.clock.set_text(f"t = {self.times[k]:{self.digits}} s")
 
 
-def _clock(times):
+def _clock(times: Vector) -> str:
     """Format of the clock, with as many decimals as it takes to tell one frame from the next."""
     decimals = max(0, math.ceil(-math.log10(abs(times[1] - times[0])) - 1e-9))
     return f"{len(f'{max(abs(times[0]), abs(times[-1])):.{decimals}f}')}.{decimals}f"
 
 
-def _even(size):
+def _even(size: tuple[float, float]) -> tuple[float, float]:
     """Inches that make an even number of dots, as video encoders want."""
-    return tuple(2 * round(x * RESOLUTION / 2) / RESOLUTION for x in size)
+    width, height = (2 * round(x * RESOLUTION / 2) / RESOLUTION for x in size)
+    return width, height

@@ -1,11 +1,22 @@
 """Mechanisms drawn on Matplotlib's axes, in the plane or in space."""
 
+from __future__ import annotations
+
 import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..pictures.viewpoint import Shape
+from ..results.solution import Solution
+from ..system.system import System
+from ..typing import ArrayLike, Integers, Matrix, Vector
 from .figures import COLOURS, GREY, new_figure, style
 from .viewpoint import Magnified, followed, prefix
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DARK = "#333333"
 TEETH = 8  # of the zigzag of a spring
@@ -39,7 +50,7 @@ class Drawing:
         If the view is unknown, or the system has no geometry.
     """
 
-    def __init__(self, system, axes, view, size=1.0, alpha=1.0, geometry=None):
+    def __init__(self, system: System, axes: Any, view: str, size: float = 1.0, alpha: float = 1.0, geometry: Shape | None = None) -> None:
         self.geometry, self.view, self.size = geometry_of(system) if geometry is None else geometry, checked_view(view), size
         self.axes = axes
         draw = {"alpha": alpha, "solid_capstyle": "round"}
@@ -54,10 +65,10 @@ class Drawing:
         self._joints = self._line(color=DARK, marker="o", markersize=4.6, markerfacecolor="white", markeredgewidth=1.0, zorder=5, **dots)
         self._centres = self._line(color=DARK, marker=".", markersize=3.0, zorder=4, **dots)
 
-    def _line(self, **properties):
+    def _line(self, **properties: Any) -> Any:
         return self.axes.plot(*([[]] * (3 if self.view == "3d" else 2)), **properties)[0]
 
-    def show(self, t, q):
+    def show(self, t: float, q: Vector) -> None:
         """Move everything to the positions `q` at the time `t`."""
         p = self.geometry.at(t, q)
         for line, points in zip(self._bodies, p.bodies):
@@ -70,11 +81,11 @@ class Drawing:
         self._put(self._joints, p.joints)
         self._put(self._centres, np.delete(p.centres, p.particles, axis=0))
 
-    def _put(self, line, points):
+    def _put(self, line: Any, points: ArrayLike) -> None:
         put(line, points, self.view)
 
 
-def put(line, points, view):
+def put(line: Any, points: ArrayLike, view: str) -> None:
     """Give a line new points, shape (n, 3)."""
     if view == "3d":
         line.set_data_3d(*np.asarray(points).T)
@@ -82,38 +93,38 @@ def put(line, points, view):
         line.set_data(*project(points, view))
 
 
-def project(points, view):
+def project(points: ArrayLike, view: str) -> Matrix:
     """Two coordinates of points in space, shape (2, n)."""
     return np.asarray(points)[:, ["xyz".index(c) for c in view]].T
 
 
-def checked_view(view):
+def checked_view(view: str) -> str:
     """The view, if it is one."""
     if view != "3d" and not (len(view) == 2 and set(view) <= set("xyz") and view[0] != view[1]):
         raise ValueError(f"view must be two of the axes x, y, z, e.g. 'xz', or '3d', got {view!r}")
     return view
 
 
-def geometry_of(system):
+def geometry_of(system: System) -> Shape:
     """What draws a system."""
     if system.geometry is None:
         raise ValueError(f"{system.name} is a system of user functions without a picture; give System.from_functions a `picture`")
     return system.geometry
 
 
-def body_colour(k):
+def body_colour(k: int) -> str:
     """Colour of the k-th body."""
     return COLOURS[k % len(COLOURS)]
 
 
-def _point_like(line, particle):
+def _point_like(line: Matrix, particle: bool) -> dict[str, Any]:
     """A body that is nothing but its centre gets a square, a particle a disc."""
     if len(line) > 1:
         return {}
     return {"marker": "o", "markersize": 7.5, "markeredgewidth": 0.0} if particle else {"marker": "s", "markersize": 9.0}
 
 
-def _zigzag(ends, width, viewer):
+def _zigzag(ends: Sequence[Vector] | Matrix, width: float, viewer: Vector) -> Matrix:
     """A zigzag between two points, with straight ends, in a plane across the direction `viewer`."""
     a, b = ends
     axis = b - a
@@ -126,7 +137,7 @@ def _zigzag(ends, width, viewer):
     return a + share[:, None] * axis + width * side[:, None] * normal
 
 
-def _towards_viewer(view, up="z"):
+def _towards_viewer(view: str, up: str = "z") -> Vector:
     if view == "3d":
         e, a = np.radians((ELEVATION, AZIMUTH))
         return np.roll((np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)), "xyz".index(up) - 2)
@@ -135,7 +146,7 @@ def _towards_viewer(view, up="z"):
     return x
 
 
-def scene(geometry, times, positions, view):
+def scene(geometry: Shape, times: Vector, positions: Matrix, view: str) -> tuple[Matrix, float]:
     """Limits of the axes, shape (2 or 3, 2), that hold the mechanism in all positions with a margin; and the size of the scene."""
     points = np.concatenate([geometry.at(t, q).points for t, q in zip(times, positions)])
     shown = points.T if view == "3d" else project(points, view)
@@ -146,12 +157,12 @@ def scene(geometry, times, positions, view):
     return np.stack([middle - half, middle + half], axis=1), size
 
 
-def prepared_axes(figure, limits, view, up="z", before=""):
+def prepared_axes(figure: Figure, limits: Matrix, view: str, up: str = "z", before: str = "") -> Any:
     """Equal axes with the given limits and labels, each with `before` before its name; in space the axis `up` is vertical."""
     label = {f"{c}label": f"{before}{name}  [m]" for c, name in zip("xyz", "xyz" if view == "3d" else view)}
     if view == "3d":
         figure.set_layout_engine("none")
-        axes = figure.add_axes((0.0, 0.03, 0.94, 0.91), projection="3d")
+        axes: Any = figure.add_axes((0.0, 0.03, 0.94, 0.91), projection="3d")
         axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2], **label)
         axes.view_init(elev=ELEVATION, azim=AZIMUTH, vertical_axis=up)  # first: the proportions are stored relative to the vertical axis
         axes.set_box_aspect(limits[:, 1] - limits[:, 0], zoom=0.88)
@@ -164,7 +175,7 @@ def prepared_axes(figure, limits, view, up="z", before=""):
     return axes
 
 
-def size_of_figure(limits, view, longest=5.6):
+def size_of_figure(limits: Matrix, view: str, longest: float = 5.6) -> tuple[float, float]:
     """Width and height in inches that suit the scene."""
     if view == "3d":
         return longest, 0.92 * longest
@@ -173,7 +184,8 @@ def size_of_figure(limits, view, longest=5.6):
     return max(scale * width, 2.9) + 0.9, max(scale * height, 1.3) + 0.8
 
 
-def plot_positions(solution, view="xy", instants=6, title=None, magnify=1.0):
+def plot_positions(solution: Solution, view: str = "xy", instants: int | Sequence[int] | Integers = 6, title: str | None = None,
+                   magnify: float = 1.0) -> Figure:
     """A mechanism at several instants in one picture, the later the darker, with the paths of the centres of mass.
 
     What flies very far away is shown from its middle.
@@ -204,7 +216,7 @@ def plot_positions(solution, view="xy", instants=6, title=None, magnify=1.0):
         paths = np.array([geometry.at(t, q).centres for t, q in zip(solution.t, solution.q)])
         for k in range(paths.shape[1]):
             put(axes.plot(*([[]] * (3 if view == "3d" else 2)), color=body_colour(k), linewidth=0.8, alpha=0.6)[0], paths[:, k], view)
-        at = np.linspace(0, len(solution.t) - 1, instants).round().astype(int) if np.isscalar(instants) else np.asarray(instants)
+        at = np.linspace(0, len(solution.t) - 1, instants).round().astype(int) if isinstance(instants, int) else np.asarray(instants)
         at = np.unique(at)
         for alpha, k in zip(np.linspace(0.18, 1.0, len(at)), at):
             Drawing(solution.system, axes, view, size, alpha, geometry).show(solution.t[k], solution.q[k])
@@ -213,7 +225,7 @@ def plot_positions(solution, view="xy", instants=6, title=None, magnify=1.0):
     return figure
 
 
-def _broken(title, width):
+def _broken(title: str, width: float) -> str:
     """A title in as many lines as a figure of so many inches needs, broken between its parts where that will do."""
     most, lines = max(16, int(width / CHARACTER)), [""]
     for part in title.split(",  "):

@@ -1,7 +1,14 @@
 """What all figures share: colours that colour-blind readers can tell apart, markers, sizes, type."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Okabe and Ito, without the yellow that is lost on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C564B")
@@ -9,7 +16,7 @@ MARKERS = {"o": 5.6, "s": 5.2, "^": 6.4, "D": 4.8, "v": 6.4, "P": 6.6, "X": 6.4,
 GREY = "#6E6E6E"
 RESOLUTION = 200
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
     "mathtext.fontset": "dejavusans",
@@ -38,7 +45,7 @@ _STYLE = {
 
 
 @contextmanager
-def style():
+def style() -> Iterator[None]:
     """Matplotlib's settings for everything drawn inside."""
     import matplotlib
 
@@ -46,20 +53,20 @@ def style():
         yield
 
 
-def new_figure(width, height):
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure of `width` x `height` inches that belongs to no window."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=RESOLUTION, layout="constrained")
 
 
-def look(k):
+def look(k: int) -> dict[str, Any]:
     """Colour and marker of the k-th curve."""
     marker, size = list(MARKERS.items())[k % len(MARKERS)]
     return {"color": COLOURS[k % len(COLOURS)], "marker": marker, "markersize": size, "markeredgecolor": "white", "markeredgewidth": 0.5}
 
 
-def save(figure, path):
+def save(figure: Figure, path: str | Path) -> None:
     """Write a figure; the ending of the path decides the format.
 
     Raises

@@ -1,14 +1,26 @@
 """The natural outputs of a mechanism of the library over time."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ..library.base import Entry
+from ..results.solution import Solution
+from ..typing import Vector
 from .figures import COLOURS, new_figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_PANELS = 12
 _FLAT = 1e-9  # relative spread of what counts as constant, and size of what counts as zero
 
 
-def observe(entry, solution):
+def observe(entry: Entry, solution: Solution) -> dict[str, Vector]:
     """The natural outputs of a library mechanism along a solution.
 
     Parameters
@@ -24,7 +36,7 @@ def observe(entry, solution):
     return {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
 
 
-def plot_outputs(t, outputs, title=None):
+def plot_outputs(t: Vector, outputs: Mapping[str, Vector], title: str | None = None) -> Figure:
     """One panel per output over time; of more than twelve the first twelve that are not single multipliers.
 
     Parameters
@@ -60,12 +72,12 @@ def plot_outputs(t, outputs, title=None):
     return figure
 
 
-def _chosen(names):
+def _chosen(names: list[str]) -> list[str]:
     plain = [n for n in names if not n.startswith("lam[")]
     return (names if len(names) <= MOST_PANELS else plain or names)[:MOST_PANELS]
 
 
-def _calm(axis, values):
+def _calm(axis: Axes, values: Vector) -> None:
     """A constant is drawn as a line in the middle, not as magnified rounding errors."""
     middle, spread = float(np.mean(values)), float(np.ptp(values)) if len(values) else 0.0
     if spread <= _FLAT * max(abs(middle), _FLAT):
