@@ -6,7 +6,9 @@ where that fails to a multistep method.
 Where a mechanism is known in two sets of coordinates, both are taken.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +16,11 @@ from .. import library
 from ..adapters.dae import SolveDae
 from ..adapters.scipy import SolveIvp
 from ..adapters.sundae import Ida
+from ..library.base import Entry, Parameters, Reference
 from ..solve import solve
 from ..system.assembly import AssemblyError, State
+from ..system.system import System
+from ..typing import Progress, TimeProgress
 
 SEGMENTS = 50  # of the usual time span, after each of which the first route is projected
 MOST_DIGITS = 16.0
@@ -28,7 +33,7 @@ class Route:
     """A method, a form, and tolerances; `atol` is relative to the size of the coordinates."""
 
     title: str
-    method: object
+    method: SolveIvp | SolveDae | Ida
     formulation: str
     rtol: float
     atol: float
@@ -64,7 +69,7 @@ class Confirmation:
     """
 
     mechanism: str
-    parameters: dict
+    parameters: Parameters
     label: str
     kind: str
     digits: int
@@ -76,7 +81,8 @@ class Confirmation:
     message: str = ""
 
 
-def confirm(entry, parameters, t_max=None, progress=None):
+def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None,
+            progress: TimeProgress | None = None) -> list[Confirmation]:
     """Compare the references of a mechanism with what two routes find; of several ways for the second the first that comes through.
 
     Parameters and result as for `compare`.
@@ -89,7 +95,8 @@ def confirm(entry, parameters, t_max=None, progress=None):
     return first + second
 
 
-def compare(entry, parameters, route, t_max=None, progress=None):
+def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | None = None,
+            progress: TimeProgress | None = None) -> list[Confirmation]:
     """Compare the references of a mechanism with what a route finds.
 
     Parameters
@@ -112,13 +119,14 @@ def compare(entry, parameters, route, t_max=None, progress=None):
     times = sorted({r.t for r in wanted if r.t <= t_max * (1.0 + 1e-12)})
     system = library.system(entry.name, **parameters)
     states, message = _states(system, times, route, entry.t_end / SEGMENTS, progress)
-    tables = {}
+    tables: dict[tuple[str, str, tuple[str, ...]], list[Reference]] = {}
     for r in wanted:
         tables.setdefault((r.label, r.kind, tuple(r.values)), []).append(r)
     return [_compared(entry, parameters, system, rows, states, times, route.title, message) for rows in tables.values()]
 
 
-def _states(system, times, route, longest, progress):
+def _states(system: System, times: list[float], route: Route, longest: float,
+            progress: TimeProgress | None) -> tuple[dict[float, State], str]:
     """States at the times that a route reaches, and what it says if it fails."""
     size = float(np.clip(np.abs(system.start.q).max(), 1e-2, 1e8))
     options = {"formulation": route.formulation, "rtol": route.rtol, "atol": route.atol * size}
@@ -142,7 +150,8 @@ def _states(system, times, route, longest, progress):
     return found, ""
 
 
-def _compared(entry, parameters, system, rows, states, times, title, message):
+def _compared(entry: Entry, parameters: Parameters, system: System, rows: list[Reference], states: dict[float, State], times: list[float],
+              title: str, message: str) -> Confirmation:
     met = [r for r in rows if r.t in times and r.t in states]
     complete = len(met) == sum(r.t in times for r in rows)
     scale = {name: max(abs(r.values[name]) for r in rows) for name in rows[0].values}
@@ -156,7 +165,7 @@ def _compared(entry, parameters, system, rows, states, times, title, message):
                         max((r.t for r in met), default=0.0), digits, title, "" if complete else message)
 
 
-def confirm_all(names, progress=None):
+def confirm_all(names: Sequence[str], progress: Progress | None = None) -> list[Confirmation]:
     """`confirm` for all sets of parameters of some mechanisms.
 
     Parameters
@@ -179,11 +188,11 @@ def confirm_all(names, progress=None):
     return found
 
 
-def confirmation_page(found):
+def confirmation_page(found: list[Confirmation]) -> str:
     """The report on all references as Markdown."""
     lines = [_HEAD, "| mechanism | parameters | values | kind | instants | to t [s] | digits | confirmed by | by |",
              "|---|---|---|---|---|---|---|---|---|"]
-    tables = {}
+    tables: dict[tuple[Any, ...], list[Confirmation]] = {}
     for c in found:
         tables.setdefault((c.mechanism, tuple(c.parameters.items()), c.label, c.kind, c.listed), []).append(c)
     for (name, given, label, kind, _), (first, *others) in tables.items():
@@ -194,7 +203,7 @@ def confirmation_page(found):
     return "\n".join(lines) + "\n"
 
 
-def _told(c, first):
+def _told(c: Confirmation, first: Confirmation) -> str:
     """Route and digits, and how far a route came if not as far as the first one."""
     digits = "-" if c.found is None else f"{c.found:.1f}"
     return f"{c.route}: {digits}" + ("" if c.last == first.last and not c.message else f" (fails after {c.last:g} s)")

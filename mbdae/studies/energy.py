@@ -1,12 +1,23 @@
 """Total energy over time: what a method loses, gains, or keeps."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..assemble import assemble
 from ..pictures.figures import GREY, look, new_figure, style
 from ..solve import solve
+from ..system.assembly import State
+from ..system.system import System
+from ..typing import Progress, Vector
+from .work_precision import Series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -16,18 +27,19 @@ class EnergyCurve:
     method: str
     control: str
     setting: float
-    t: tuple
-    energy: tuple
+    t: tuple[float, ...]
+    energy: tuple[float, ...]
     status: str
     message: str
 
     @property
-    def drift(self):
+    def drift(self) -> float:
         """Energy at the end less energy at the start [J]."""
         return self.energy[-1] - self.energy[0]
 
 
-def energy_study(system, series, t_span, *, state=None, points=401, progress=None):
+def energy_study(system: System, series: Sequence[Series], t_span: Sequence[float], *, state: State | None = None, points: int = 401,
+                 progress: Progress | None = None) -> list[EnergyCurve]:
     """Energy over time of several methods, one curve per setting.
 
     Parameters
@@ -47,7 +59,8 @@ def energy_study(system, series, t_span, *, state=None, points=401, progress=Non
     list of EnergyCurve
     """
     state = assemble(system, float(t_span[0])) if state is None else state
-    times = np.linspace(*t_span, points)
+    first, last = t_span
+    times = np.linspace(first, last, points)
     runs = [(s, setting) for s in series for setting in s.settings]
     curves = []
     for k, (s, setting) in enumerate(runs):
@@ -57,14 +70,14 @@ def energy_study(system, series, t_span, *, state=None, points=401, progress=Non
     return curves
 
 
-def _curve(system, s, setting, state, times):
+def _curve(system: System, s: Series, setting: Any, state: State, times: Vector) -> EnergyCurve:
     method, rtol, atol = s.at(setting)
     solution = solve(system, method, (times[0], times[-1]), formulation=s.formulation, state=state, rtol=rtol, atol=atol, t_eval=times)
     return EnergyCurve(s.label, s.control, float(setting if s.control == "h" else rtol), tuple(solution.t.tolist()),
                        tuple(solution.energy.tolist()), solution.status.name, "" if solution.success else solution.message)
 
 
-def plot_energy(curves, title=None):
+def plot_energy(curves: Sequence[EnergyCurve], title: str | None = None) -> Figure:
     """Change of the total energy since the start over time, on a linear and on a logarithmic scale.
 
     Parameters

@@ -6,6 +6,10 @@ import numpy as np
 
 from ..model.forces import RSDA, TSDA, Friction
 from ..model.motions import Constant
+from ..results.solution import Solution
+from ..studies.kinematics import ReferenceSolution
+from ..system.system import System
+from ..typing import Integers, Matrix
 
 MOST_POINTS = 200  # points at which residuals and energies of a long solution are looked at
 
@@ -18,15 +22,15 @@ class Errors:
     all times but the first, `q_max`, `v_max`, `lam_max` the largest. The first time is the start, which is given and not computed.
     """
 
-    q: float
-    v: float
+    q: float | None
+    v: float | None
     lam: float | None
-    q_max: float
-    v_max: float
+    q_max: float | None
+    v_max: float | None
     lam_max: float | None
 
 
-def errors(solution, reference):
+def errors(solution: Solution, reference: ReferenceSolution) -> Errors:
     """Errors of positions, velocities and multipliers.
 
     Positions are compared by `q (-) q_ref` of the system, so that rotations differ by the angle between them [rad] and a quaternion and
@@ -58,15 +62,15 @@ def errors(solution, reference):
     return Errors(q_rms, v_rms, lam_rms, q_max, v_max, lam_max)
 
 
-def _multipliers(solution, reference):
+def _multipliers(solution: Solution, reference: ReferenceSolution) -> Matrix:
     d = solution.lam - reference.lam
     if not reference.redundant:
         return d
-    G = solution.system.phi_q
-    return np.array([G(t, q).T @ x for t, q, x in zip(reference.t, reference.q, d)])
+    system = solution.system
+    return np.array([system.phi_q(t, q).T @ x for t, q, x in zip(reference.t, reference.q, d)])
 
 
-def _size(e):
+def _size(e: Matrix) -> tuple[float, float] | tuple[None, None]:
     """Root mean square over the times of the largest component, and the largest of all."""
     if e.size == 0:
         return None, None
@@ -74,14 +78,14 @@ def _size(e):
     return float(np.sqrt(np.mean(worst**2))), float(worst.max())
 
 
-def constraint_residuals(solution):
+def constraint_residuals(solution: Solution) -> tuple[float, ...]:
     """The largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` after the start, at no more than about 200 points of a solution."""
     at = _sample(len(solution.t))
     levels = np.array([solution._residuals(k) for k in (at[1:] if len(at) > 1 else at)])
     return tuple(float(x) for x in levels.max(axis=0))
 
 
-def energy_drift(solution):
+def energy_drift(solution: Solution) -> float | None:
     """Largest change of the total energy since the start, in units of the largest kinetic energy; `None` if it need not be conserved."""
     if not conserves_energy(solution.system):
         return None
@@ -93,7 +97,7 @@ def energy_drift(solution):
     return change / kinetic if kinetic > 0.0 else change
 
 
-def conserves_energy(system):
+def conserves_energy(system: System) -> bool:
     """Whether the total energy of the system should stay what it is.
 
     It should if no constraint depends on time and no force but gravity and linear springs acts. Of a system of user functions nothing is
@@ -106,12 +110,12 @@ def conserves_energy(system):
     return fixed and all(_is_conservative(f) for f in mechanism.forces)
 
 
-def _is_conservative(force):
+def _is_conservative(force: object) -> bool:
     if isinstance(force, (TSDA, RSDA)):
         return force.c == 0.0 and force.law is None
     return isinstance(force, Friction) and force.mu == 0.0
 
 
-def _sample(n):
+def _sample(n: int) -> Integers:
     """Indices of the first, the last, and evenly spread points between them."""
     return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))

@@ -1,6 +1,7 @@
 """Strategies for Jacobians side by side on one problem and one solver: evaluations, updates, computing time, errors [Arnold, section 4]."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -9,8 +10,15 @@ import numpy as np
 
 from ..assemble import assemble
 from ..jacobians.strategy import JacobianStrategy, as_strategy, takes_strategies
+from ..library.base import Entry, Parameters
+from ..problems.base import Problem
+from ..results.solution import Solution
+from ..results.statistics import Statistics
 from ..solve import solve
-from ..system.assembly import AssemblyError
+from ..studies.kinematics import ReferenceSolution
+from ..system.assembly import AssemblyError, State
+from ..system.system import System
+from ..typing import Progress, TimeProgress, Vector
 
 POINTS = 401  # output times of the first run of each strategy
 LATE = 0.75  # share of the time span after which an error is late
@@ -63,7 +71,7 @@ class JacobianRow:
     message: str = ""
 
     @property
-    def success(self):
+    def success(self) -> bool:
         """Whether the run reached its end."""
         return self.status == "SUCCESS"
 
@@ -116,12 +124,12 @@ class JacobianStudy:
     """
 
     facts: JacobianFacts
-    rows: list
-    logs: dict
-    motion: Any
+    rows: list[JacobianRow]
+    logs: dict[str, tuple[tuple[float, str], ...]]
+    motion: Solution | None
 
 
-def strategies_for(system, method=None):
+def strategies_for(system: System, method: Any = None) -> tuple[str, ...]:
     """Names of the strategies that are compared if nothing is said: "extended" for a system with excitations only, and "difference" for
     methods that have difference quotients of their own.
     """
@@ -131,7 +139,7 @@ def strategies_for(system, method=None):
             *own)
 
 
-def jacobian_facts(problem):
+def jacobian_facts(problem: Problem) -> JacobianFacts:
     """The `JacobianFacts` of a problem."""
     dense, grouped = (JacobianStrategy(source).bind(problem).source.grouping for source in ("dense", "grouped"))
     return JacobianFacts(problem.system.name, problem.formulation, getattr(problem, "form", None), problem.n, int(problem.pattern.nnz),
@@ -159,7 +167,7 @@ class EndValues:
         If the library has no values at that time.
     """
 
-    def __init__(self, entry, parameters, t_end):
+    def __init__(self, entry: Entry, parameters: Parameters, t_end: float) -> None:
         table = entry.references_for(parameters)
         here = [r for r in table if abs(r.t - t_end) <= SAME_TIME * max(1.0, t_end)]
         if not here:
@@ -168,7 +176,7 @@ class EndValues:
         self._size = {name: max(abs(r.values.get(name, 0.0)) for r in table) for name in self._reference.values}
         self.source = f"the library, {self._reference.kind} ({self._reference.source})"
 
-    def errors(self, solution, rtol, atol):
+    def errors(self, solution: Solution, rtol: float, atol: float) -> tuple[float, None]:
         """`(error_end, None)`"""
         x = self._entry.observe(solution.system, *(getattr(solution, name)[-1] for name in ("t", "q", "v", "a", "lam")))
         return max(abs(x[name] - value) / (atol + rtol * self._size[name]) for name, value in self._reference.values.items()), None
@@ -186,24 +194,25 @@ class Motion:
         At the times `linspace(*t_span, POINTS)`.
     """
 
-    def __init__(self, exact):
+    def __init__(self, exact: ReferenceSolution) -> None:
         self._exact, self.source = exact, exact.source
 
-    def errors(self, solution, rtol, atol):
+    def errors(self, solution: Solution, rtol: float, atol: float) -> tuple[float, float]:
         """`(error_end, error_late)`"""
-        exact, difference = self._exact, solution.system.difference
+        exact, system = self._exact, solution.system
         if len(exact.t) != len(solution.t):
             raise ValueError(f"Motion: the motion has {len(exact.t)} points of time, the runs have {len(solution.t)}")
-        q = np.array([difference(x, y) for x, y in zip(solution.q, exact.q)])
+        q = np.array([system.difference(x, y) for x, y in zip(solution.q, exact.q)])
         q, v = (np.abs(d).max(axis=1) / (atol + rtol * np.abs(x).max()) for d, x in ((q, exact.q), (solution.v - exact.v, exact.v)))
         e = np.maximum(q, v)
         late = solution.t >= solution.t[0] + LATE * (solution.t[-1] - solution.t[0])
         return float(e[-1]), float(e[late].max())
 
 
-def output_times(t_span):
+def output_times(t_span: Sequence[float]) -> Vector:
     """The output times of the first runs."""
-    return np.linspace(*t_span, POINTS)
+    first, last = t_span
+    return np.linspace(first, last, POINTS)
 
 
 # the runs ------------------------------------------------------------------------------------------------------------------------------
@@ -212,19 +221,20 @@ def output_times(t_span):
 class Recorded:
     """A strategy whose evaluator of the last run is kept in `evaluator`, with its counters and its log."""
 
-    def __init__(self, strategy, name):
+    def __init__(self, strategy: Any, name: str) -> None:
         self._strategy, self._name, self.label, self.evaluator = strategy, name, strategy.label, None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return repr(self._name)
 
-    def bind(self, problem):
+    def bind(self, problem: Problem) -> Any:
         self.evaluator = self._strategy.bind(problem)
         return self.evaluator
 
 
-def jacobian_study(problem, method, t_span, strategies=None, *, rtol=RTOL, atol=ATOL, state=None, yardstick=None, repeats=3, limit=None,
-                   progress=None):
+def jacobian_study(problem: Problem, method: Any, t_span: Sequence[float], strategies: Sequence[Any] | None = None, *, rtol: float = RTOL,
+                   atol: float = ATOL, state: State | None = None, yardstick: EndValues | Motion | None = None, repeats: int = 3,
+                   limit: float | None = None, progress: Progress | None = None) -> JacobianStudy:
     """Run one solver on one problem with several strategies for its Jacobian.
 
     Each strategy runs once with output for the errors, which compiles what must be compiled, and then `repeats` times with output at the
@@ -274,7 +284,7 @@ def jacobian_study(problem, method, t_span, strategies=None, *, rtol=RTOL, atol=
     return JacobianStudy(jacobian_facts(problem), rows, logs, next((t.motion for t in trials if t.failure is None), None))
 
 
-def _percent(cpu, first):
+def _percent(cpu: float | None, first: float | None) -> float | None:
     return 100.0 * cpu / first if cpu is not None and first else None
 
 
@@ -285,20 +295,20 @@ class _Overtime(Exception):
 class _Runner:
     """One run after the other of the same problem."""
 
-    def __init__(self, problem, state, t_span, rtol, atol, limit):
+    def __init__(self, problem: Problem, state: State, t_span: tuple[float, ...], rtol: float, atol: float, limit: float | None) -> None:
         self.problem, self.state, self.t_span, self.limit = problem, state, t_span, limit
         self.tolerances = {"rtol": rtol, "atol": atol}
 
-    def __call__(self, method, times):
+    def __call__(self, method: Any, times: Any) -> tuple[Solution, float]:
         """The solution, and the processor time it took."""
         begin = time.process_time()
         solution = solve(self.problem, method, self.t_span, state=self.state, t_eval=times, progress=self._watch(), **self.tolerances)
         return solution, time.process_time() - begin
 
-    def _watch(self):
+    def _watch(self) -> TimeProgress:
         begin = None  # until the first step: compiling does not count
 
-        def watch(t):
+        def watch(t: float) -> None:
             nonlocal begin
             begin = time.perf_counter() if begin is None else begin
             if self.limit is not None and time.perf_counter() - begin > self.limit:
@@ -310,7 +320,7 @@ class _Runner:
 class _Trial:
     """A strategy and what its runs have shown."""
 
-    def __init__(self, strategy, problem, method):
+    def __init__(self, strategy: Any, problem: Problem, method: Any) -> None:
         owner = type(method).__name__
         if not takes_strategies(method):
             raise ValueError(f"{owner} has no choice of Jacobians; take a method with a field 'jacobian: str | Strategy', such as Ida")
@@ -320,14 +330,18 @@ class _Trial:
             raise ValueError(f"{self.name}: {problem.system.name!r} has no excitations, so there is nothing to extend; take 'partitioned'")
         self._solver, self._recorded = method.label, chosen and Recorded(chosen, self.name)
         self._method = replace(method, jacobian="difference" if chosen is None else self._recorded)
-        self.cpu, self.failure, self.errors, self.statistics = [], None, (None, None), None
+        self.cpu: list[float] = []
+        self.failure: tuple[str, str] | None = None
+        self.errors: tuple[float | None, float | None] = None, None
+        self.statistics: Statistics | None = None
+        self.motion: Solution | None = None
 
     @property
-    def evaluator(self):
+    def evaluator(self) -> Any:
         """With counters and log; `None` for the solver's own differences."""
         return self._recorded and self._recorded.evaluator
 
-    def go(self, run, first, yardstick):
+    def go(self, run: _Runner, first: bool, yardstick: EndValues | Motion | None) -> None:
         """One run, unless an earlier one has failed."""
         if self.failure is not None:
             return
@@ -347,26 +361,27 @@ class _Trial:
         else:
             self.cpu.append(cpu)
 
-    def _keep(self, solution, run, yardstick):
+    def _keep(self, solution: Solution, run: _Runner, yardstick: EndValues | Motion | None) -> None:
         if self._recorded and not (self.evaluator and self.evaluator.log):
             raise ValueError(f"{self._solver} never asks for a Jacobian, so there is nothing to compare; take an implicit method")
         self.motion = solution
         if yardstick is not None:
             self.errors = yardstick.errors(solution, **run.tolerances)
 
-    def row(self):
+    def row(self) -> JacobianRow:
         """Without the percentage."""
         status, message = self.failure or ("SUCCESS", "")
         cpu = median(self.cpu) if self.cpu and self.failure is None else None
         return JacobianRow(self.name, cpu, None, **self._counters(), error_end=self.errors[0], error_late=self.errors[1], status=status,
                            message=message)
 
-    def _counters(self):
+    def _counters(self) -> dict[str, int | None]:
         s, own = self.statistics, self.evaluator
         if s is None:
             return {}
-        parts = s.residuals, s.residuals_jacobian
-        found = {"evaluations": None if None in parts else sum(parts), "evaluations_corrector": s.residuals, "steps": s.steps}
+        corrector, jacobian = s.residuals, s.residuals_jacobian
+        evaluations = None if corrector is None or jacobian is None else corrector + jacobian
+        found: dict[str, int | None] = {"evaluations": evaluations, "evaluations_corrector": corrector, "steps": s.steps}
         if own is None:
             return found | {"jacobians": s.jacobians}
         return found | {"jacobians": own.jacobians, "updates": own.updates, "growths": own.growths, "mixed": own.mixed}

@@ -1,9 +1,26 @@
 """Figures of Jacobians: what is known and what is differenced, groups of columns, and when Jacobians were evaluated [Arnold, figs. 3-7]."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import numpy as np
 
 from ..jacobians.strategy import JacobianStrategy
 from ..pictures.figures import COLOURS, GREY, new_figure, style
+from ..problems.base import Problem
+from ..studies.jacobian import JacobianStudy
+from ..system.system import System
+from ..typing import Integers, Vector
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+Curve: TypeAlias = tuple[Vector, Vector, str]  # times, values, label
+Log: TypeAlias = Sequence[tuple[float, str]]  # time, kind
 
 DARK = "#222222"
 KNOWN, DIFFERENCED = "#9CC9E8", COLOURS[1]
@@ -15,7 +32,7 @@ EXCITED = 1e-9  # relative change of an excitation that is one
 SMALL = 1e-6  # of the largest change of an output: what is none
 
 
-def plot_pattern(problem, title=None):
+def plot_pattern(problem: Problem, title: str | None = None) -> Figure:
     """The structural pattern of a Jacobian with its blocks, and which of its entries need no differences.
 
     Parameters
@@ -46,7 +63,7 @@ def plot_pattern(problem, title=None):
 # --- groups ----------------------------------------------------------------------------------------------------------------------------
 
 
-def plot_groups(problem, grouping=None, title=None):
+def plot_groups(problem: Problem, grouping: Any = None, title: str | None = None) -> Figure:
     """Groups of columns: the entries that are differenced, in place and put together by group, and the columns of each group.
 
     Colours tell the first, second, ... column of a group; in the compressed matrix no two of them meet in a row.
@@ -87,7 +104,7 @@ def plot_groups(problem, grouping=None, title=None):
     return figure
 
 
-def _rank(groups):
+def _rank(groups: Integers) -> Integers:
     """Of each column in its group, from 0; -1 outside of all groups."""
     rank = np.full(len(groups), -1)
     for g in range(groups.max(initial=-1) + 1):
@@ -96,11 +113,11 @@ def _rank(groups):
     return rank
 
 
-def _colour(k):
+def _colour(k: int) -> str:
     return COLOURS[k % len(COLOURS)]
 
 
-def _members(axis, groups, rank, count):
+def _members(axis: Axes, groups: Integers, rank: Integers, count: int) -> None:
     """A dot for each column at its group, connected within the group."""
     for g in range(count):
         mine = np.flatnonzero(groups == g)
@@ -113,21 +130,21 @@ def _members(axis, groups, rank, count):
     _boxed(axis)
 
 
-def _labels_of_groups(place, short, members, problem, count):
+def _labels_of_groups(place: Axes, short: Axes, members: Axes, problem: Problem, count: int) -> None:
     place.set(ylabel=f"{problem.m} equations", aspect="auto")
     short.set(xlim=(-0.5, count - 0.5), xlabel="group")
     members.set(xlabel=f"{problem.n} unknowns", ylabel="group")
     _block_ticks(members.xaxis, problem.blocks, problem.n, 0.0)
     for s in _parts(problem.blocks).values():
         members.axvline(s.stop - 0.5, color=GREY, linewidth=0.6)
-    for axis in (short.xaxis, members.yaxis):
+    for numbered in (short.xaxis, members.yaxis):
         at = _round_numbers(count)
-        axis.set_ticks(at - 1, labels=[str(k) for k in at])
+        numbered.set_ticks(at - 1, labels=[str(k) for k in at])
     for axis, text in ((place, "(a) entries that are differenced"), (short, "(b) put together"), (members, "(c) columns of each group")):
         axis.set_title(text, loc="left", color=DARK, fontsize=9)
 
 
-def _round_numbers(count):
+def _round_numbers(count: int) -> Integers:
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if count / s <= 10 or s == 1000)
     return np.unique(np.concatenate([[1], np.arange(step, count + 1, step)]))
 
@@ -135,7 +152,7 @@ def _round_numbers(count):
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
-def _explain(axis, problem, grouping, rank):
+def _explain(axis: Axes, problem: Problem, grouping: Any, rank: Integers) -> None:
     axis.set_axis_off()
     largest, bound = int(rank.max(initial=-1)) + 1, getattr(grouping, "lower_bound", None)
     lines = [f"{problem.n} columns, {(rank >= 0).sum()} differenced",
@@ -153,7 +170,7 @@ def _explain(axis, problem, grouping, rank):
 # --- time ------------------------------------------------------------------------------------------------------------------------------
 
 
-def plot_timeline(study, curve, strategies=None, title=None):
+def plot_timeline(study: JacobianStudy, curve: Curve, strategies: Sequence[str] | None = None, title: str | None = None) -> Figure:
     """When `F_y` was evaluated and when it was updated, one panel per strategy.
 
     Parameters
@@ -189,29 +206,31 @@ def plot_timeline(study, curve, strategies=None, title=None):
     return figure
 
 
-_LINES = {"update": ({"color": COLOURS[0], "linestyle": (0, (4, 2)), "linewidth": 0.8}, "cheap update"),
-          "growth": ({"color": "#000000", "linestyle": "-", "linewidth": 1.0}, "all columns evaluated, for missing entries"),
-          "jacobian": ({"color": COLOURS[1], "linestyle": (0, (1, 1.2)), "linewidth": 1.3}, "Jacobian evaluated")}
+_LINES: dict[str, tuple[dict[str, Any], str]] = {
+    "update": ({"color": COLOURS[0], "linestyle": (0, (4, 2)), "linewidth": 0.8}, "cheap update"),
+    "growth": ({"color": "#000000", "linestyle": "-", "linewidth": 1.0}, "all columns evaluated, for missing entries"),
+    "jacobian": ({"color": COLOURS[1], "linestyle": (0, (1, 1.2)), "linewidth": 1.3}, "Jacobian evaluated"),
+}
 LOWER = 0.8  # height of the lines of updates, beside those of evaluations at the same time
 
 
-def _instants(axis, log):
+def _instants(axis: Axes, log: Log) -> None:
     """Vertical lines, thinner where there are many."""
     thin = min(1.0, (FEW_LINES / max(len(log), 1)) ** 0.5)
     for what, (look, _) in _LINES.items():
         at = [t for t, kind in log if kind == what]
-        look = look | {"linewidth": max(THINNEST, thin * look["linewidth"])}
-        axis.vlines(at, 0.0, LOWER if what == "update" else 1.0, transform=axis.get_xaxis_transform(), zorder=2, **look)
+        properties: dict[str, Any] = look | {"linewidth": max(THINNEST, thin * look["linewidth"])}
+        axis.vlines(at, 0.0, LOWER if what == "update" else 1.0, transform=axis.get_xaxis_transform(), zorder=2, **properties)
 
 
-def _told(name, log):
+def _told(name: str, log: Log) -> str:
     kinds = [kind for _, kind in log]
     evaluated, updated, looks = len(kinds) - kinds.count("update"), kinds.count("update"), kinds.count("growth")
     parts = [f"{evaluated} evaluations" + (f" ({looks} of all columns again)" if looks else "")]
     return f"{name}:  " + ", ".join(parts + ([f"{updated} updates"] if ":" in name else []))
 
 
-def excitation_curve(system, times):
+def excitation_curve(system: System, times: Vector) -> Curve | None:
     """`(times, values, label)` of the first excitation that changes; `None` if there is none."""
     if system.excitation is None:
         return None
@@ -223,7 +242,7 @@ def excitation_curve(system, times):
     return times, u[:, k], "excitation $u$" if u.shape[1] == 1 else f"excitation $u_{{{k + 1}}}$"
 
 
-def output_curve(times, outputs):
+def output_curve(times: Vector, outputs: Mapping[str, Vector]) -> Curve:
     """`(times, values, label)` of the first natural output that goes to and fro, or else changes."""
     swings = {n: np.ptp(x) for n, x in outputs.items()}
     moving = [n for n, swing in swings.items() if swing > SMALL * max(swings.values())] or list(outputs)
@@ -234,23 +253,23 @@ def output_curve(times, outputs):
 # --- patterns --------------------------------------------------------------------------------------------------------------------------
 
 
-def _entries(problem):
+def _entries(problem: Problem) -> tuple[Integers, Integers]:
     """Rows and columns of the pattern."""
     p = problem.pattern
     return p.indices, np.repeat(np.arange(problem.n), np.diff(p.indptr))
 
 
-def _cells(axis, rows, columns, colour, n):
+def _cells(axis: Axes, rows: Integers, columns: Integers, colour: str, n: int) -> None:
     """A square for each entry; those of large patterns touch each other."""
     from matplotlib.collections import PolyCollection
 
     half = 0.42 if n <= GAPS else 0.5
     corners = half * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
-    squares = np.column_stack([columns, rows])[:, None, :] + corners
+    squares: Any = np.column_stack([columns, rows])[:, None, :] + corners
     axis.add_collection(PolyCollection(squares, facecolors=colour, edgecolors=colour, linewidths=0.0 if n <= GAPS else 0.15))
 
 
-def _frame(axis, problem, unknowns=True):
+def _frame(axis: Axes, problem: Problem, unknowns: bool = True) -> None:
     """Limits, lines between blocks, and their names."""
     _boxed(axis)
     axis.set(xlim=(-0.5, problem.n - 0.5), ylim=(problem.m - 0.5, -0.5))
@@ -267,28 +286,28 @@ def _frame(axis, problem, unknowns=True):
         axis.set_yticks([])
 
 
-def _boxed(axis):
+def _boxed(axis: Axes) -> None:
     for side in axis.spines.values():
         side.set_visible(True)
     axis.grid(False)
 
 
-def _block_ticks(axis, blocks, total, narrow):
+def _block_ticks(axis: Axis, blocks: Mapping[str, slice], total: int, narrow: float) -> None:
     parts = _parts(blocks)
     axis.set_ticks([0.5 * (s.start + s.stop - 1) for s in parts.values()],
                    labels=[_block_name(name, s, (s.stop - s.start) / total < narrow) for name, s in parts.items()])
     axis.set_tick_params(length=0)
 
 
-def _parts(blocks):
+def _parts(blocks: Mapping[str, slice]) -> dict[str, slice]:
     """Blocks that are not empty."""
     return {name: s for name, s in blocks.items() if s.stop > s.start}
 
 
-def _block_name(name, s, is_narrow):
+def _block_name(name: str, s: slice, is_narrow: bool) -> str:
     return SYMBOLS.get(name, name) + ("" if is_narrow else f"\n{s.start + 1}–{s.stop}")
 
 
-def _headline(figure, title):
+def _headline(figure: Figure, title: str | None) -> None:
     if title:
         figure.suptitle(title, fontsize=10, color=DARK)

@@ -7,6 +7,8 @@ import numpy as np
 from ..assemble import assemble
 from ..system.assembly import State, accelerations, velocities
 from ..system.continuation import follow
+from ..system.system import System
+from ..typing import ArrayLike, Matrix, Vector
 
 
 @dataclass(frozen=True)
@@ -22,23 +24,23 @@ class ReferenceSolution:
         Whether some constraint equations follow from others, so that the multipliers are not unique.
     """
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
+    t: Vector
+    q: Matrix
+    v: Matrix
+    a: Matrix
+    lam: Matrix
     source: str
     redundant: bool = False
 
 
-def freedom(system, state):
+def freedom(system: System, state: State) -> int:
     """Degrees of freedom `nv - rank(Phi_q)` in a state; redundant constraints count once."""
     if system.nc == 0:
         return system.nv
     return system.nv - int(np.linalg.matrix_rank(system.phi_q(state.t, state.q).toarray()))
 
 
-def kinematic_reference(system, times, state=None):
+def kinematic_reference(system: System, times: ArrayLike, state: State | None = None) -> ReferenceSolution:
     """Positions from `Phi(t, q) = 0`, velocities from `Phi_q v = nu`, accelerations and multipliers from the equations of motion.
 
     Positions follow the drivers from one time to the next, see `mbdae.system.continuation`, so that the mechanism stays on its branch.
@@ -76,7 +78,7 @@ def kinematic_reference(system, times, state=None):
     return ReferenceSolution(t, q, v, a, lam, "kinematic analysis", any(s.redundant for s in states))
 
 
-def _moved(system, state, t):
+def _moved(system: System, state: State, t: float) -> State:
     """The state at the time `t` on the branch of `state`."""
     if t == state.t:
         return state

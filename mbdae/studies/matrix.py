@@ -1,5 +1,6 @@
 """Formulations x solvers: which cells work, with which settings, and why the others are refused."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from time import perf_counter
 
@@ -13,6 +14,7 @@ from ..problems import FORMULATIONS
 from ..registry import FAMILIES, FORM_TITLES, MethodSpec
 from ..solve import solve
 from ..system.system import System
+from ..typing import Progress
 from .solver_notes import ASSIMULO, RADAU13
 
 SPANS = {"single-pendulum": 1.0, "double-pendulum": 1.0, "slider-crank": 1.0, "four-link": 1.0, "andrews": 0.03}  # [s]
@@ -47,7 +49,7 @@ class Cell:
     message: str = ""
 
 
-def solvers(installed=True):
+def solvers(installed: bool = True) -> list[MethodSpec]:
     """All solvers that take formulations as `MethodSpec`, by default those that are installed."""
     found = []
     for family in FAMILIES:
@@ -63,7 +65,7 @@ class Target:
     The reference is DOP853 on the underlying ODE with `rtol = 1e-12`.
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name, self.t_end = name, SPANS[name]
         self.system = System(library.mechanism(name))
         self.start = assemble(self.system)
@@ -72,7 +74,7 @@ class Target:
             raise ArithmeticError(f"the reference of {name} failed: {exact.message}")
         self.q = exact.q[-1]
 
-    def run(self, spec, formulation, rtol=1e-6):
+    def run(self, spec: MethodSpec, formulation: str, rtol: float = 1e-6) -> Cell:
         """The `Cell` of a solver in one formulation, with `atol = rtol / 100`."""
         names, begin = (self.name, spec.name, formulation), perf_counter()
         try:
@@ -87,7 +89,8 @@ class Target:
         return Cell(*names, "ok" if error < ALLOWED else "inaccurate", error, *cost, s.message)
 
 
-def matrix(mechanisms=tuple(SPANS), specs=None, rtol=1e-6, formulations=FORMS, progress=None):
+def matrix(mechanisms: Sequence[str] = tuple(SPANS), specs: Sequence[MethodSpec] | None = None, rtol: float = 1e-6,
+           formulations: Sequence[str] = FORMS, progress: Progress | None = None) -> list[Cell]:
     """Run every solver in every formulation on every mechanism.
 
     Parameters
@@ -106,7 +109,8 @@ def matrix(mechanisms=tuple(SPANS), specs=None, rtol=1e-6, formulations=FORMS, p
     list of Cell
     """
     specs = solvers() if specs is None else specs
-    total, cells = len(mechanisms) * len(specs) * len(formulations), []
+    total = len(mechanisms) * len(specs) * len(formulations)
+    cells: list[Cell] = []
     for name in mechanisms:
         target = Target(name)
         for spec in specs:
@@ -151,12 +155,12 @@ class Support:
     linear_solver: str = ""
 
 
-def support():
+def support() -> list[Support]:
     """How every solver is run in every formulation, or why it is not: a list of `Support`."""
     return [_support(spec, form) for spec in solvers(installed=False) for form in FORMS]
 
 
-def _support(spec, form):
+def _support(spec: MethodSpec, form: str) -> Support:
     method = spec.family.method_class(**spec.family.chosen(spec.variant))
     how, names = method.support[form], (spec.name, method.package, form)
     if not isinstance(how, Settings):
@@ -170,7 +174,7 @@ def _support(spec, form):
                    "" if how.tighten == 1.0 else f"{how.tighten:g}", how.scaling, how.jacobian, how.linear_solver)
 
 
-def support_page():
+def support_page() -> str:
     """The table of settings as a page in Markdown."""
     rows = support()
     lines = [_PAGE_HEAD, _line("solver", *(FORM_TITLES[f] for f in FORMS)), _line(*["---"] * (len(FORMS) + 1))]
@@ -201,16 +205,16 @@ mechanism whose motion is prescribed entirely has no such form.
 _COLUMNS = [f.name for f in fields(Support)][5:]
 
 
-def _line(*cells):
+def _line(*cells: str) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _section(rows):
+def _section(rows: list[Support]) -> list[str]:
     """Settings of one solver, and its refusals by their reasons."""
     used = [r for r in rows if r.supported]
     lines = [_line("form", *(c.replace("_", " ") for c in _COLUMNS)), _line(*["---"] * (len(_COLUMNS) + 1))] if used else []
     lines += [_line(r.formulation, *(getattr(r, c) or "-" for c in _COLUMNS)) for r in used]
-    reasons = {}
+    reasons: dict[str, list[str]] = {}
     for r in rows:
         if not r.supported:
             reasons.setdefault(r.reason, []).append(r.formulation)

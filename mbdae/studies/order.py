@@ -1,12 +1,27 @@
 """Observed order of a one-step method: errors over steps and the slopes fitted to them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ..assemble import assemble
+from ..driver.method import Method
 from ..pictures.figures import GREY, look, new_figure, style
+from ..studies.kinematics import ReferenceSolution
+from ..system.assembly import State
+from ..system.system import System
+from ..typing import Progress
 from .work_precision import Series, work_precision
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Pairs: TypeAlias = Sequence[tuple[float, float]]  # step, error
 
 BLOCKS = {"q": "$q$", "v": "$v$", "lam": r"$\lambda$"}
 UNITS = {"q": "[m, rad]", "v": "[m/s, rad/s]", "lam": "[N, N m]"}
@@ -25,7 +40,9 @@ class OrderRow:
     message: str = ""
 
 
-def order_study(system, method, steps, t_span, *, state=None, exact=None, points=101, label=None, progress=None):
+def order_study(system: System, method: Callable[[float], Method], steps: Sequence[float], t_span: Sequence[float], *,
+                state: State | None = None, exact: ReferenceSolution | None = None, points: int = 101, label: str | None = None,
+                progress: Progress | None = None) -> list[OrderRow]:
     """Errors of a one-step method over step sizes.
 
     Parameters
@@ -53,7 +70,7 @@ def order_study(system, method, steps, t_span, *, state=None, exact=None, points
     return [OrderRow(r.method, r.setting, r.error_q, r.error_v, r.error_lam, r.status, r.message) for r in rows]
 
 
-def fitted_orders(rows):
+def fitted_orders(rows: Sequence[OrderRow]) -> dict[str, float | None]:
     """Slopes of `log(error)` over `log(h)` by least squares.
 
     Parameters
@@ -69,15 +86,15 @@ def fitted_orders(rows):
     return {block: _slope([(r.h, getattr(r, f"error_{block}")) for r in rows]) for block in BLOCKS}
 
 
-def _slope(pairs):
-    pairs = np.array([p for p in pairs if p[1]], dtype=float)
-    if len(pairs) < 2:
+def _slope(pairs: Sequence[tuple[float, float | None]]) -> float | None:
+    positive = np.array([p for p in pairs if p[1]], dtype=float)
+    if len(positive) < 2:
         return None
-    x, y = np.log(pairs).T
+    x, y = np.log(positive).T
     return float(np.polyfit(x, y, 1)[0])
 
 
-def plot_order(rows, title=None):
+def plot_order(rows: Sequence[OrderRow], title: str | None = None) -> Figure:
     """Errors over the step, one panel per block, one curve per method, with the fitted slope beside each curve.
 
     Parameters
@@ -105,7 +122,7 @@ def plot_order(rows, title=None):
     return figure
 
 
-def _draw(axis, rows, block):
+def _draw(axis: Axes, rows: Sequence[OrderRow], block: str) -> None:
     curves = []
     for k, name in enumerate(dict.fromkeys(r.method for r in rows)):
         pairs = sorted((r.h, getattr(r, f"error_{block}")) for r in rows if r.method == name and getattr(r, f"error_{block}"))
@@ -119,16 +136,16 @@ def _draw(axis, rows, block):
         _guide(axis, curves[0][0])
 
 
-def _tell_slope(axis, pairs, colour, above):
+def _tell_slope(axis: Axes, pairs: Pairs, colour: str, above: bool) -> None:
     """The fitted slope at the middle of a curve."""
     slope = _slope(pairs)
     if slope is None:
         return
-    where = {"xytext": (-5, 5), "ha": "right", "va": "bottom"} if above else {"xytext": (5, -5), "ha": "left", "va": "top"}
+    where: dict[str, Any] = {"xytext": (-5, 5), "ha": "right", "va": "bottom"} if above else {"xytext": (5, -5), "ha": "left", "va": "top"}
     axis.annotate(f"{slope:.2f}", pairs[len(pairs) // 2], textcoords="offset points", color=colour, fontsize=8.5, **where)
 
 
-def _guide(axis, pairs):
+def _guide(axis: Axes, pairs: Pairs) -> None:
     """A dashed line of slope one below the lowest curve."""
     h = np.array([p[0] for p in pairs])
     axis.plot(h, 0.1 * pairs[0][1] * h / h[0], color=GREY, linestyle=(0, (2, 2)), linewidth=1.0, label="slope 1", zorder=1)

@@ -3,8 +3,11 @@
 import numpy as np
 
 from ..adapters.scipy import SolveIvp
+from ..results.solution import Solution
 from ..solve import solve
-from ..system.assembly import accelerations
+from ..system.assembly import State, accelerations
+from ..system.system import System
+from ..typing import ArrayLike, TimeProgress, Vector
 from .kinematics import ReferenceSolution, freedom, kinematic_reference
 
 RTOL, ATOL = 1e-12, 1e-13
@@ -17,7 +20,7 @@ class ReferenceFailed(RuntimeError):
     """No reference motion could be computed."""
 
 
-def reference(system, state, times, *, progress=None):
+def reference(system: System, state: State, times: ArrayLike, *, progress: TimeProgress | None = None) -> ReferenceSolution:
     """A reference motion at given times.
 
     Without any freedom left it comes from kinematic analysis. Otherwise the underlying ODE is integrated with DOP853 at `rtol = 1e-12`,
@@ -58,12 +61,13 @@ def reference(system, state, times, *, progress=None):
     return ReferenceSolution(last.t, last.q, last.v, last.a, last.lam, source, redundant)
 
 
-def _is_stiff(system, state, times):
+def _is_stiff(system: System, state: State, times: Vector) -> bool:
     end = state.t + PILOT_SHARE * (times[-1] - state.t)
     pilot = _integrated(system, state, np.array([end]), SolveIvp("DOP853", max_steps=PILOT_STEPS), RTOL, ATOL, None)
     return not pilot.success
 
 
-def _integrated(system, state, times, method, rtol, atol, progress):
+def _integrated(system: System, state: State, times: Vector, method: SolveIvp, rtol: float, atol: float,
+                progress: TimeProgress | None) -> Solution:
     options = {"rtol": rtol, "atol": atol, "t_eval": times, "progress": progress}
     return solve(system, method, (state.t, times[-1]), formulation="ode", state=state, **options)

@@ -1,6 +1,10 @@
 """Natural frequencies of a mechanism in motion, and the steps that they allow [Bustos, sections 4 and 5]."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +15,19 @@ from ..charts.store import bases
 from ..integrators.structural.formula import RULES, Formula, newmark
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..pictures.figures import COLOURS, new_figure, style
+from ..results.solution import Solution
+from ..system.system import System
+from ..typing import ArrayLike, ComplexVector, Matrix, Vector
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SYMMETRIC = 1e-9  # relative difference between a reduced stiffness matrix and its transpose that is rounding
 ROUNDING = 1e-14  # of eigenvalues, relative to the largest
 
 
-def natural_frequencies(system, t, q, v, lam=None):
+def natural_frequencies(system: System, t: float, q: ArrayLike, v: ArrayLike, lam: ArrayLike | None = None) -> Vector | ComplexVector:
     """Natural frequencies of the motion around a state, one per degree of freedom.
 
     With `N` an orthonormal basis of the null space of `Phi_q`, the motion `q (+) N alpha` obeys
@@ -59,7 +70,7 @@ def natural_frequencies(system, t, q, v, lam=None):
     return _Reduced(system).at(t, q, v, lam).frequencies()
 
 
-def eigenvalues(system, t, q, v, lam=None):
+def eigenvalues(system: System, t: float, q: ArrayLike, v: ArrayLike, lam: ArrayLike | None = None) -> ComplexVector:
     """Eigenvalues of the motion around a state, `alpha' = beta`, `beta' = -M_R^-1 (K_R alpha + C_R beta)`, damping included.
 
     Parameters
@@ -81,7 +92,7 @@ def eigenvalues(system, t, q, v, lam=None):
     return found[np.argsort(-np.abs(found), kind="stable")]
 
 
-def stability_limit(system, t, q, v, method):
+def stability_limit(system: System, t: float, q: ArrayLike, v: ArrayLike, method: object) -> float:
     """The largest stable step [s] at a state, `method.formula.limit() / omega_max` [Bustos, eq. (11)].
 
     It holds for methods that integrate in independent coordinates or in null-space coordinates, and not for structural methods with the
@@ -108,7 +119,7 @@ def stability_limit(system, t, q, v, method):
     return float(allowed_steps(fastest(natural_frequencies(system, t, q, v)), limit))
 
 
-def largest_frequencies(system, solution):
+def largest_frequencies(system: System, solution: Solution) -> tuple[Vector, Vector]:
     """The largest natural frequency along a run [Bustos, figs. 21 and 25].
 
     Parameters
@@ -134,7 +145,7 @@ def largest_frequencies(system, solution):
     return np.array(x.t), np.array(omega)
 
 
-def plot_frequencies(t, omega, methods=None, title=None):
+def plot_frequencies(t: ArrayLike, omega: ArrayLike, methods: Mapping[str, object] | None = None, title: str | None = None) -> Figure:
     """The largest natural frequency over time, and the steps that it allows.
 
     Parameters
@@ -171,7 +182,7 @@ def plot_frequencies(t, omega, methods=None, title=None):
     return figure
 
 
-def _draw_steps(axis, t, omega, limits):
+def _draw_steps(axis: Axes, t: ArrayLike, omega: ArrayLike, limits: Mapping[str, float]) -> None:
     """The allowed steps over time; the legend names the smallest of each, stable throughout."""
     vibrating = bool(limits) and np.any(np.asarray(omega) > 0.0)
     axis.set(xlabel="time  [s]", ylabel="largest stable step $h$  [s]", yscale="log" if vibrating else "linear")
@@ -180,18 +191,18 @@ def _draw_steps(axis, t, omega, limits):
         axis.plot(t, np.where(np.isfinite(steps), steps, np.nan), color=COLOURS[k], label=f"{name}: {steps.min():.3g} s")
 
 
-def fastest(frequencies):
+def fastest(frequencies: Vector | ComplexVector) -> float:
     """The largest of natural frequencies [rad/s], growth not counted."""
     return float(np.max(frequencies.real))
 
 
-def allowed_steps(omega, limit):
+def allowed_steps(omega: ArrayLike, limit: float) -> Vector:
     """`limit / omega`, infinity where nothing vibrates or there is no limit."""
     omega = np.asarray(omega, dtype=float)
     return np.divide(limit, omega, out=np.full(omega.shape, np.inf), where=omega > 0.0)
 
 
-def _formula(method):
+def _formula(method: object) -> Formula:
     formula = getattr(method, "formula", method)
     if not isinstance(formula, Formula):
         told = getattr(method, "label", type(method).__name__)
@@ -207,7 +218,7 @@ class _Reduced:
     `-M_R^-1 K_R` whatever the chart.
     """
 
-    def __init__(self, system):
+    def __init__(self, system: System) -> None:
         if system.freedom == 0:
             raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed, and nothing in it can vibrate; "
                              "remove a driver to let it move")
@@ -216,10 +227,10 @@ class _Reduced:
         self.jacobians = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
 
     @cached_property
-    def _complex_work(self):
+    def _complex_work(self) -> ComplexVector:
         return self.system.workspace(complex)
 
-    def at(self, t, q, v, lam=None):
+    def at(self, t: float, q: ArrayLike, v: ArrayLike, lam: ArrayLike | None = None) -> _Reduced:
         """Linearise at a state."""
         s, chart = self.system, self.chart
         t, q, v = _checked(t, (), "t"), _checked(q, (s.nq,), "q"), _checked(v, (s.nv,), "v")
@@ -234,7 +245,7 @@ class _Reduced:
         s.callbacks.check()
         return self
 
-    def frequencies(self):
+    def frequencies(self) -> Vector | ComplexVector:
         """See `natural_frequencies`."""
         _, _, L = bases(self.chart.n, self.system.model, self.chart.store)
         L = np.tril(L)
@@ -247,29 +258,29 @@ class _Reduced:
         omega = omega[np.argsort(-np.abs(omega), kind="stable")]
         return omega if omega.imag.any() else omega.real
 
-    def first_order(self):
+    def first_order(self) -> Matrix:
         """The matrix of `eigenvalues`."""
         n = self.chart.n
         return np.block([[np.zeros((n, n)), np.eye(n)], [self._stiffness(), self._inverse() @ self.jacobians[4].T]])
 
-    def _inverse(self):
+    def _inverse(self) -> Matrix:
         """`N^+`, shape (n, nv)."""
         return np.linalg.pinv(bases(self.chart.n, self.system.model, self.chart.store)[1].T)
 
-    def _stiffness(self):
+    def _stiffness(self) -> Matrix:
         """`-M_R^-1 K_R` in the basis of the chart."""
         V, A1, A2, inverse = self.jacobians[0].T, self.jacobians[1].T, self.jacobians[4].T, self._inverse()
         return inverse @ (A1 - A2 @ (inverse @ V))
 
 
-def _cleaned(squares):
+def _cleaned(squares: Vector | ComplexVector) -> ComplexVector:
     """Complex numbers without the parts that are rounding, which would make a zero a small growth."""
     noise = ROUNDING * np.abs(squares).max()
     real, imag = (np.where(np.abs(part) > noise, part, 0.0) for part in (squares.real, squares.imag))
     return real + 1j * imag
 
 
-def _checked(x, shape, what):
+def _checked(x: ArrayLike, shape: tuple[int, ...], what: str) -> Any:
     """A finite array of the right shape, a copy."""
     x = np.array(x, dtype=float)
     if x.shape != shape:

@@ -4,17 +4,19 @@ import csv
 import json
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from importlib import metadata as packages
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 _PACKAGES = ("mbdae", "numpy", "scipy", "numba", "scikit-sundae")
 
 
-def metadata(**parameters):
+def metadata(**parameters: object) -> dict[str, Any]:
     """Versions, machine, date, and the given parameters of a study, as a plain dictionary.
 
     Returns
@@ -28,14 +30,14 @@ def metadata(**parameters):
             "parameters": parameters}
 
 
-def _version(name):
+def _version(name: str) -> str | None:
     try:
         return packages.version(name)
     except packages.PackageNotFoundError:
         return None
 
 
-def _processor():
+def _processor() -> str:
     """Name of the processor as the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -44,7 +46,7 @@ def _processor():
         return platform.processor() or platform.machine()
 
 
-def write_csv(path, rows):
+def write_csv(path: str | Path, rows: Sequence[Any]) -> None:
     """Write rows as CSV: a header line of field names, one line per row, empty fields for `None`.
 
     Parameters
@@ -68,12 +70,12 @@ def write_csv(path, rows):
         writer.writerows([row[name] for name in head] for row in table)
 
 
-def write_json(path, content):
+def write_json(path: str | Path, content: object) -> None:
     """Write a dictionary as JSON; arrays become lists, dataclasses dictionaries, numbers that are not finite `null`."""
     Path(path).write_text(json.dumps(plain(content), indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def plain(x):
+def plain(x: Any) -> Any:
     """`x` in what JSON knows: dictionaries, lists, text, numbers; `None` for numbers that are not finite."""
     if is_dataclass(x) and not isinstance(x, type):
         x = asdict(x)

@@ -1,21 +1,35 @@
 """Work against precision: several methods on one system, over several steps or tolerances, against one reference."""
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from ..assemble import assemble
+from ..driver.method import Method
 from ..pictures.figures import GREY, look, new_figure, style
 from ..problems import FORMULATIONS
+from ..problems.base import Problem
+from ..results.solution import Solution
 from ..solve import solve
-from ..system.assembly import AssemblyError
+from ..studies.kinematics import ReferenceSolution
+from ..system.assembly import AssemblyError, State
+from ..system.system import System
+from ..typing import Progress, TimeProgress, Vector
 from .errors import constraint_residuals, energy_drift, errors
 from .reference import reference
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Setting: TypeAlias = float | tuple[float, float]  # a step; rtol, or (rtol, atol)
 
 REPEAT_SECONDS = 1.0  # a setting is not repeated beyond this
 WARM_UP_SHARE = 1e-3  # of the time span: long enough that everything is called once
@@ -38,16 +52,16 @@ class Series:
     """
 
     label: str
-    method: Callable | Any
-    settings: tuple
+    method: Callable[[float], Method] | Method
+    settings: tuple[Setting, ...]
     formulation: str | None = None
 
     @property
-    def control(self):
+    def control(self) -> Literal["h", "rtol"]:
         """What a setting is: `"h"` or `"rtol"`."""
         return "h" if callable(self.method) else "rtol"
 
-    def at(self, setting):
+    def at(self, setting: Any) -> tuple[Method, float, float]:
         """The method and its tolerances for one setting: `(method, rtol, atol)`."""
         if callable(self.method):
             return self.method(setting), 1e-6, 1e-8
@@ -89,12 +103,14 @@ class WorkPrecisionRow:
     message: str = ""
 
     @property
-    def success(self):
+    def success(self) -> bool:
         """Whether the run reached its end and has errors to show."""
         return self.status == "SUCCESS"
 
 
-def work_precision(system, series, t_span, *, state=None, exact=None, points=101, repeats=3, limit=None, progress=None):
+def work_precision(system: System, series: Sequence[Series], t_span: Sequence[float], *, state: State | None = None,
+                   exact: ReferenceSolution | None = None, points: int = 101, repeats: int = 3, limit: float | None = None,
+                   progress: Progress | None = None) -> list[WorkPrecisionRow]:
     """Run every setting of every series and measure error and work.
 
     Before the first setting of a series a short run that is not timed makes sure that everything is compiled. Each setting is then run up
@@ -136,19 +152,19 @@ class _TimeLimit(Exception):
 class _Notice:
     """What is reported while runs go on."""
 
-    def __init__(self, progress, total, t0, t_end):
+    def __init__(self, progress: Progress | None, total: int, t0: float, t_end: float) -> None:
         self.progress, self.total, self.t0, self.t_end = progress, total, t0, t_end
         self.done, self.text, self.share = 0, "", (0.0, 1.0)
 
-    def tell(self, part=0.0):
+    def tell(self, part: float = 0.0) -> None:
         if self.progress is not None:
             self.progress(self.done + part, self.total, self.text)
 
-    def watch(self, limit):
+    def watch(self, limit: float | None) -> TimeProgress:
         """A function for `solve(progress=...)` that reports now and then and ends what takes too long."""
         begin = last = time.perf_counter()
 
-        def watch(t):
+        def watch(t: float) -> None:
             nonlocal last
             now = time.perf_counter()
             if limit is not None and now - begin > limit:
@@ -162,11 +178,12 @@ class _Notice:
 
 
 class _Runs:
-    def __init__(self, system, state, t_end, exact, repeats, limit, notice):
+    def __init__(self, system: System, state: State, t_end: float, exact: ReferenceSolution, repeats: int, limit: float | None,
+                 notice: _Notice) -> None:
         self.system, self.state, self.t_end, self.exact = system, state, t_end, exact
         self.repeats, self.limit, self.notice = repeats, limit, notice
 
-    def series(self, s):
+    def series(self, s: Series) -> list[WorkPrecisionRow]:
         """The rows of one series."""
         notice, rows = self.notice, []
         method, _, _ = s.at(s.settings[0])
@@ -176,25 +193,26 @@ class _Runs:
         notice.tell()
         self._warm_up(s, target)
         for setting in s.settings:
-            notice.text = f"{s.label}: {s.control} = {setting if not np.ndim(setting) else setting[0]:g}"
+            notice.text = f"{s.label}: {s.control} = {_first(setting):g}"
             notice.tell()
             rows.append(self._row(s, setting, name, target))
             notice.done += 1
         notice.tell()
         return rows
 
-    def _solve(self, s, setting, target, t_end, t_eval=None, progress=None):
+    def _solve(self, s: Series, setting: Any, target: Problem | System, t_end: float, t_eval: Vector | None = None,
+               progress: TimeProgress | None = None) -> Solution:
         method, rtol, atol = s.at(setting)
         return solve(target, method, (self.state.t, t_end), state=self.state, rtol=rtol, atol=atol, t_eval=t_eval, progress=progress)
 
-    def _warm_up(self, s, target):
+    def _warm_up(self, s: Series, target: Problem | System) -> None:
         """A run too short to matter. It calls all there is to call; what goes wrong here will go wrong again and be told then."""
         with suppress(FloatingPointError, AssemblyError):
             self._solve(s, s.settings[0], target, self.state.t + WARM_UP_SHARE * (self.t_end - self.state.t))
 
-    def _row(self, s, setting, name, target):
+    def _row(self, s: Series, setting: Any, name: str, target: Problem | System) -> WorkPrecisionRow:
         _, rtol, atol = s.at(setting)
-        known = {"method": s.label, "formulation": name, "control": s.control,
+        known: dict[str, Any] = {"method": s.label, "formulation": name, "control": s.control,
                  "setting": float(setting if s.control == "h" else rtol), "atol": None if s.control == "h" else float(atol)}
         try:
             return WorkPrecisionRow(**known, **self._measured(s, setting, target))
@@ -203,7 +221,7 @@ class _Runs:
         except (AssemblyError, FloatingPointError) as e:  # the states are too far off to be evaluated
             return WorkPrecisionRow(**known, status="NOT_FINITE", message=str(e))
 
-    def _measured(self, s, setting, target):
+    def _measured(self, s: Series, setting: Any, target: Problem | System) -> dict[str, Any]:
         solution, seconds = self._timed(s, setting, target)
         found = _counted(solution) | {"seconds": seconds}
         if not solution.success:
@@ -215,20 +233,26 @@ class _Runs:
         return found | {"error_q": e.q, "error_v": e.v, "error_lam": e.lam, "error_q_max": e.q_max, "error_v_max": e.v_max,
                         "error_lam_max": e.lam_max}
 
-    def _timed(self, s, setting, target):
+    def _timed(self, s: Series, setting: Any, target: Problem | System) -> tuple[Solution, float | None]:
         """The solution of the last of several runs, and the median of their times."""
-        spent, begin = [], time.perf_counter()
+        spent: list[float] = []
+        begin = time.perf_counter()
         for k in range(self.repeats):
             self.notice.share = (k / (self.repeats + 1), 1.0 / (self.repeats + 1))
             solution = self._solve(s, setting, target, self.t_end, progress=self.notice.watch(self.limit))
-            spent.append(solution.statistics.seconds)
+            spent += [] if solution.statistics.seconds is None else [solution.statistics.seconds]
             if not solution.success or time.perf_counter() - begin > REPEAT_SECONDS:
                 break
         self.notice.share = (self.repeats / (self.repeats + 1), 1.0 / (self.repeats + 1))
-        return solution, median(spent)
+        return solution, median(spent) if spent else None
 
 
-def _counted(solution):
+def _first(setting: Any) -> float:
+    """The step, or the relative tolerance."""
+    return float(setting[0] if np.ndim(setting) else setting)
+
+
+def _counted(solution: Solution) -> dict[str, Any]:
     s = solution.statistics
     return {"steps": s.steps, "evaluations": s.residuals, "evaluations_jacobian": s.residuals_jacobian, "jacobians": s.jacobians,
             "newton_iterations": s.newton_iterations, "status": solution.status.name,
@@ -239,7 +263,7 @@ _PANELS = (("error_q", "error of $q$  [m, rad]"), ("error_v", "error of $v$  [m/
            ("error_lam", r"error of $\lambda$  [N, N m]"))
 
 
-def plot_work_precision(rows, title=None):
+def plot_work_precision(rows: Sequence[WorkPrecisionRow], title: str | None = None) -> Figure:
     """Errors of positions, velocities and multipliers against computing time.
 
     Methods with a fixed step are drawn with full lines, those with error control with broken ones. Failed runs are left out.
@@ -269,7 +293,7 @@ def plot_work_precision(rows, title=None):
     return figure
 
 
-def _draw(axis, rows, field):
+def _draw(axis: Axes, rows: Sequence[WorkPrecisionRow], field: str) -> None:
     for k, name in enumerate(dict.fromkeys(r.method for r in rows)):
         mine = [r for r in rows if r.method == name]
         good = [r for r in mine if r.success and getattr(r, field) and r.seconds]
