@@ -4,6 +4,7 @@ import argparse
 
 import numpy as np
 
+from ..cli.options import Commands
 from ..pictures.animate import ENDINGS, animate, ffmpeg
 from ..pictures.drawing import checked_view
 from .console import complain, output, progress_bar
@@ -21,7 +22,7 @@ MP4 needs ffmpeg: pip install 'mbdae[mp4]'.
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `animate`."""
     p = commands.add_parser("animate", help="a film as GIF or MP4", description="Run a mechanism and write a film of its motion.",
                             epilog=_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
@@ -34,7 +35,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     entry, _, system = build(arguments.mechanism, arguments.parameters)
     path = output_file(arguments.output or f"{entry.name}.gif", ENDINGS)

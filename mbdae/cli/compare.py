@@ -1,18 +1,24 @@
 """`mbdae compare`: integrators and solvers on one mechanism, accuracy against cost."""
 
 import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+from rich.table import Table
 
 from ..assemble import assemble
+from ..cli.options import Commands
+from ..library.base import Entry
 from ..pictures.figures import save
-from ..registry import find
-from ..studies.kinematics import freedom
+from ..registry import MethodSpec, find
+from ..studies.kinematics import ReferenceSolution, freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
-from ..studies.work_precision import Series, plot_work_precision, work_precision
+from ..studies.work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
+from ..system.system import System
 from .console import complain, output, progress_bar
 from .options import build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
 from .tables import add_numbers, fitting, new_table_of_runs
@@ -52,8 +58,8 @@ class Plan:
     """What is compared if nothing else is said."""
 
     methods: str = "HalfImplicit,FullyImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:DOP853"
-    steps: tuple | None = None  # ten times, once, and a tenth of the usual step of the mechanism
-    rtol: tuple = (1e-4, 1e-6, 1e-8)
+    steps: tuple[float, ...] | None = None  # ten times, once, and a tenth of the usual step of the mechanism
+    rtol: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
 
 
 _PLANS = {
@@ -66,11 +72,11 @@ _PLANS = {
 _STIFF = Plan("Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau,RosenbrockNystrom")
 
 
-def _plan(entry):
+def _plan(entry: Entry) -> Plan:
     return _PLANS.get(entry.name, _STIFF if entry.stiff else Plan())
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `compare`."""
     p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
                             parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -84,14 +90,14 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
     t_end = arguments.t_end or min(entry.t_end, LONGEST * max(1.0, entry.film))
     folder = output_folder(arguments.output or f"results/{entry.name}")
     contest = _series(arguments, entry, _plan(entry))
     with progress_bar() as bar:
-        check_steps(system, t_end, [h for s in contest if s.control == "h" for h in s.settings])
+        check_steps(system, t_end, [float(h) for s in contest if s.control == "h" for h in s.settings if not isinstance(h, tuple)])
         state = assemble(system)
         bar(0, 1, "reference")
         exact = reference(system, state, np.linspace(0.0, t_end, POINTS))
@@ -107,13 +113,13 @@ def run(arguments):
     return 1
 
 
-def _series(arguments, entry, plan):
+def _series(arguments: argparse.Namespace, entry: Entry, plan: Plan) -> list[Series]:
     """The methods with their steps or tolerances."""
     steps, rtol = arguments.steps or plan.steps or (10.0 * entry.step, entry.step, entry.step / 10.0), arguments.rtol or plan.rtol
     return [_one(spec, steps, rtol) for spec in arguments.methods or methods(plan.methods)]
 
 
-def _one(spec, steps, rtol):
+def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) -> Series:
     if spec.control == "h":
         spec.make(h=steps[0])  # refuses what is not installed, before anything runs
         return Series(spec.label, lambda h: spec.make(h=h), steps)
@@ -130,7 +136,7 @@ _COLUMNS = (
 _DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations")
 
 
-def _show(entry, system, t_end, exact, rows):
+def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, rows: list[WorkPrecisionRow]) -> None:
     console = output()
     console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {_bodies(system)}nq = {system.nq}, "
                   f"nv = {system.nv}, nc = {system.nc}")
@@ -151,14 +157,14 @@ def _show(entry, system, t_end, exact, rows):
         console.print(f"[dim]{note}[/dim]", soft_wrap=True)
 
 
-def _bodies(system):
+def _bodies(system: System) -> str:
     if system.mechanism is None:
         return ""
     n = len(system.mechanism.bodies)
     return f"{n} body, " if n == 1 else f"{n} bodies, "
 
 
-def _table(rows, columns):
+def _table(rows: list[WorkPrecisionRow], columns: Sequence[tuple[str, str]]) -> Table:
     table = new_table_of_runs("method")
     add_numbers(table, ("h / rtol", *(title for title, _ in columns), "ms"))
     for k, r in enumerate(rows):
@@ -171,7 +177,7 @@ def _table(rows, columns):
     return table
 
 
-def number(x):
+def number(x: float | None) -> str:
     """A counter as it is, another number with two digits, `-` for what is not known."""
     if x is None:
         return "-"
@@ -183,12 +189,12 @@ def number(x):
     return f"{mantissa}e{int(exponent)}"
 
 
-def short(x):
+def short(x: float) -> str:
     """A number the user has chosen: `1e-3`, `1.6e-5`."""
     return number(x).replace(".0e", "e")
 
 
-def milliseconds(seconds):
+def milliseconds(seconds: float | None) -> str:
     """Milliseconds with three digits."""
     if seconds is None:
         return "-"
@@ -196,7 +202,8 @@ def milliseconds(seconds):
     return f"{ms:.0f}" if ms >= 100 else f"{ms:.3g}"
 
 
-def _write(folder, entry, t_end, rows, settings, with_figure):
+def _write(folder: Path, entry: Entry, t_end: float, rows: list[WorkPrecisionRow], settings: Mapping[str, object],
+           with_figure: bool) -> None:
     console, stem = output(), folder / "work_precision"
     write_csv(stem.with_suffix(".csv"), rows)
     write_json(stem.with_suffix(".json"), metadata(**settings) | {"rows": rows})

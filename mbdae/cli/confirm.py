@@ -3,8 +3,11 @@
 import argparse
 from pathlib import Path
 
+from rich.table import Table
+
 from .. import library
-from ..studies.confirm import confirm_all, confirmation_page
+from ..cli.options import Commands
+from ..studies.confirm import Confirmation, confirm_all, confirmation_page
 from .console import output, progress_bar
 from .options import output_file
 from .tables import new_table
@@ -22,7 +25,7 @@ The exit code is 1 if neither route comes through somewhere.
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `confirm`."""
     p = commands.add_parser("confirm", help="reference values against two routes", description=_DESCRIPTION, epilog=_EPILOG,
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -31,7 +34,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     names = arguments.mechanisms or library.names()
     for name in names:
@@ -42,13 +45,13 @@ def run(arguments):
     if path:
         Path(path).write_text(confirmation_page(found), encoding="utf-8")
     output().print(_table(found))
-    tables = {}
+    tables: dict[tuple[str, str, str], list[float | None]] = {}
     for c in found:
         tables.setdefault((c.mechanism, str(c.parameters), c.label), []).append(c.found)
     return 0 if all(any(x is not None for x in digits) for digits in tables.values()) else 1
 
 
-def _table(found):
+def _table(found: list[Confirmation]) -> Table:
     table = new_table()
     for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "route"):
         table.add_column(name, justify="right" if name in ("instants", "to t [s]", "digits", "found") else "left", no_wrap=name != "values")

@@ -2,51 +2,53 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TextIO
 
 from numba.core import event
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 COMPILING = "compiling (first run only)"
 WIDE = 160  # columns if the output goes to a file or a pipe
 
 
-def output():
+def output() -> Console:
     """A console on standard output."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
     return Console(width=width, highlight=False, soft_wrap=False)
 
 
-def complain(message):
+def complain(message: object) -> None:
     """One line on standard error."""
     print("mbdae: " + " ".join(str(message).split()), file=sys.stderr)
 
 
-class _Compiler(event.Listener):
+class _Compiler(event.Listener):  # type: ignore[misc]  # numba has no types
     """Knows whether numba is compiling."""
 
-    def __init__(self, begins):
+    def __init__(self, begins: Callable[[], object]) -> None:
         self.depth, self.begins = 0, begins
 
-    def on_start(self, event):
+    def on_start(self, event: event.Event) -> None:
         self.depth += 1
         if self.depth == 1:
             self.begins()
 
-    def on_end(self, event):
+    def on_end(self, event: event.Event) -> None:
         self.depth -= 1
 
 
 class _Activity(ProgressColumn):
     """What is going on; compilation comes first."""
 
-    def __init__(self, compiler):
+    def __init__(self, compiler: _Compiler) -> None:
         super().__init__()
         self.compiler = compiler
 
-    def render(self, task):
+    def render(self, task: Task) -> Text:
         text = COMPILING if self.compiler.depth else task.description
         return Text(f"{text:<34}", style="yellow" if self.compiler.depth else "")
 
@@ -57,7 +59,7 @@ class Bar:
     On something else than a terminal it prints one line if anything has to be compiled, since that may take a minute, and nothing else.
     """
 
-    def __init__(self, stream):
+    def __init__(self, stream: TextIO) -> None:
         self.console = Console(file=stream, highlight=False)
         self.compiler = _Compiler(self._compiling)
         self.told = False
@@ -65,17 +67,17 @@ class Bar:
         self.progress = Progress(*columns, console=self.console, transient=True)
         self.task = self.progress.add_task("preparing", total=1.0)
 
-    def __call__(self, done, total, text):
+    def __call__(self, done: float, total: float, text: str) -> None:
         self.progress.update(self.task, completed=done, total=total, description=text)
 
-    def _compiling(self):
+    def _compiling(self) -> None:
         if not self.told and not self.console.is_terminal:
             self.console.print(f"{COMPILING} ...")
         self.told = True
 
 
 @contextmanager
-def progress_bar():
+def progress_bar() -> Iterator[Bar]:
     """A `Bar` that is shown while something runs.
 
     SUNDIALS prints its own error messages past Python on standard error. What they say is in the message of the solution, so standard
@@ -89,7 +91,7 @@ def progress_bar():
 
 
 @contextmanager
-def _muted():
+def _muted() -> Iterator[TextIO]:
     """Standard error for Python alone: C code writes to nowhere."""
     try:
         own = sys.stderr.fileno() == 2

@@ -5,8 +5,11 @@ import platform
 from importlib import metadata
 
 from rich.markup import escape
+from rich.table import Table
 
-from ..registry import FAMILIES
+from ..cli.options import Commands
+from ..driver.availability import Availability
+from ..registry import FAMILIES, Family
 from .console import output
 from .tables import new_table
 
@@ -16,14 +19,14 @@ The exit code is 0 even if solvers are missing: each of them is optional.
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `doctor`."""
     p = commands.add_parser("doctor", help="which solvers are installed, and how to get the others", description="Examine this machine.",
                             epilog=_EPILOG, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     console = output()
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("mbdae", "numpy", "scipy", "numba"))
@@ -33,12 +36,12 @@ def run(arguments):
     return 0
 
 
-def _found():
+def _found() -> list[tuple[Family, Availability]]:
     """Every foreign family that there is an adapter for, with the availability of its package."""
     return [(family, available) for family in FAMILIES if (available := family.availability()) is not None]
 
 
-def _solvers():
+def _solvers() -> Table:
     table = new_table()
     for name in ("solver", "package", "version", "state", "reason"):
         table.add_column(name, overflow="fold", no_wrap=name != "reason")
@@ -49,7 +52,7 @@ def _solvers():
     return table
 
 
-def _commands():
+def _commands() -> Table:
     """One row for each package; commands are folded, not cut."""
     table = new_table()
     for name in ("package", "to install it beside mbdae", "in a checkout of mbdae"):
@@ -59,7 +62,7 @@ def _commands():
     return table
 
 
-def _state(family, variant, available):
+def _state(family: Family, variant: str | None, available: Availability) -> tuple[str, str]:
     """Whether a solver can be used, and why not."""
     if available.fault:
         return "[red]broken[/red]", escape(available.fault)

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from ..cli.options import Commands
 from ..pages.equations import equations_page, missing, where
 from .console import output
 from .options import output_file
@@ -15,7 +16,7 @@ examples:
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `equations`."""
     p = commands.add_parser("equations", help="where the equations of the papers are in the code",
                             description="Find the lines that cite an equation of one of the papers.", epilog=_EPILOG, allow_abbrev=False,
@@ -25,7 +26,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     if not arguments.equations and not arguments.output:
         raise ValueError("give the number of an equation, such as 3.66, or --output FILE for the index of all")

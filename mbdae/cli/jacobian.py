@@ -1,19 +1,41 @@
 """`mbdae jacobian`: strategies for the Jacobian of one solver on one mechanism."""
 
 import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
 
 from ..assemble import assemble
+from ..cli.options import Commands
 from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
+from ..library.base import Entry, Parameters
 from ..pictures.figures import save
 from ..pictures.outputs import observe
 from ..problems import FORMULATIONS, GGL
+from ..problems.base import Problem
 from ..registry import FAMILIES, MethodSpec, find
-from ..studies.jacobian import ATOL, POINTS, RTOL, EndValues, Motion, jacobian_study, output_times, strategies_for
+from ..studies.jacobian import (
+    ATOL,
+    POINTS,
+    RTOL,
+    EndValues,
+    JacobianFacts,
+    JacobianRow,
+    JacobianStudy,
+    Motion,
+    jacobian_study,
+    output_times,
+    strategies_for,
+)
 from ..studies.jacobian_figures import excitation_curve, output_curve, plot_groups, plot_pattern, plot_timeline
 from ..studies.reference import ReferenceFailed, reference
 from ..studies.table import metadata, write_csv, write_json
+from ..system.assembly import State
+from ..system.system import System
 from .compare import milliseconds, number
 from .console import complain, output, progress_bar
 from .options import Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
@@ -47,7 +69,7 @@ The exit code is 1 if a strategy fails.
 """
 
 
-def strategies(text):
+def strategies(text: str) -> tuple[str, ...]:
     """Names of strategies separated by commas, none twice."""
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in names:
@@ -59,7 +81,7 @@ def strategies(text):
     return names
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `jacobian`."""
     p = commands.add_parser("jacobian", help="strategies for Jacobians side by side", description=_DESCRIPTION, epilog=_EPILOG,
                             parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -77,7 +99,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     solver = _solver(arguments.method)
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
@@ -106,14 +128,14 @@ def run(arguments):
 # what is asked for ---------------------------------------------------------------------------------------------------------------------
 
 
-def _solver(spec):
+def _solver(spec: MethodSpec) -> Any:
     if not takes_strategies(spec.family.method_class):
         others = ", ".join(f.name for f in FAMILIES if takes_strategies(f.method_class))
         raise Refusal(f"{spec.label} has no choice of Jacobians; these have: {others}")
     return spec.make()
 
 
-def _problem(system, spec, solver, form):
+def _problem(system: System, spec: MethodSpec, solver: Any, form: str | None) -> Problem:
     """The form that the method names, or GGL if it takes that, or what suits it best."""
     name = spec.formulation or ("ggl" if "ggl" in solver.formulations else solver.formulations[0])
     if name not in solver.formulations:
@@ -125,10 +147,10 @@ def _problem(system, spec, solver, form):
     return FORMULATIONS[name](system)
 
 
-def _yardstick(entry, parameters, system, state, t_end):
+def _yardstick(entry: Entry, parameters: Parameters, system: System, state: State, t_end: float) -> tuple[EndValues | Motion | None, str]:
     """What errors are measured with, and where it comes from."""
     try:
-        found = EndValues(entry, parameters, t_end)
+        found: EndValues | Motion = EndValues(entry, parameters, t_end)
     except LookupError:
         try:
             found = Motion(reference(system, state, output_times((0.0, t_end))))
@@ -137,7 +159,7 @@ def _yardstick(entry, parameters, system, state, t_end):
     return found, found.source
 
 
-def _form(problem):
+def _form(problem: Problem) -> str:
     return problem.title + (f", {problem.form} form" if hasattr(problem, "form") else "")
 
 
@@ -148,7 +170,7 @@ _COLUMNS = (("#fc", "evaluations"), ("#fcw", "evaluations_corrector"), ("#Je", "
 _DISPENSABLE = ("steps", "growths", "evaluations_corrector")
 
 
-def _show(study, title, method, t_end, tolerances, source):
+def _show(study: JacobianStudy, title: str, method: str, t_end: float, tolerances: Mapping[str, float], source: str) -> None:
     console, f = output(), study.facts
     console.print(f"[bold]{title}[/bold]   {method}, t = 0 ... {t_end:g} s, rtol = {tolerances['rtol']:g}, atol = {tolerances['atol']:g}",
                   soft_wrap=True)
@@ -162,11 +184,11 @@ def _show(study, title, method, t_end, tolerances, source):
         console.print(f"[dim]{note}[/dim]", soft_wrap=True)
 
 
-def _bound(facts):
+def _bound(facts: JacobianFacts) -> str:
     return "" if facts.lower_bound is None else f" (at least {facts.lower_bound} needed)"
 
 
-def _notes(study, source):
+def _notes(study: JacobianStudy, source: str) -> list[str]:
     notes = ["cpu: processor time of a run, median of the repeats; percent: of the first row",
              "#fc, #fcw: evaluations of the residual, all and without those for Jacobians; #Je: Jacobians evaluated",
              f"error: at the end, in tolerances; reference: {source}"]
@@ -175,7 +197,7 @@ def _notes(study, source):
     return notes
 
 
-def _table(rows, columns):
+def _table(rows: list[JacobianRow], columns: Sequence[tuple[str, str]]) -> Table:
     late = any(r.error_late is not None for r in rows)
     table = new_table_of_runs("strategy")
     add_numbers(table, ("cpu ms", *(title for title, _ in columns), "percent", "error", *(["late"] if late else [])))
@@ -186,14 +208,14 @@ def _table(rows, columns):
     return table
 
 
-def _digits(x):
+def _digits(x: float | None) -> str:
     return "-" if x is None else f"{x:.2g}" if x < 100.0 else f"{x:.0f}"
 
 
 # files ---------------------------------------------------------------------------------------------------------------------------------
 
 
-def _write(folder, study, settings, drawn):
+def _write(folder: Path, study: JacobianStudy, settings: Mapping[str, object], drawn: tuple[Problem, Entry, str, float] | None) -> None:
     """Table and, with `drawn`, the figures."""
     paths = [folder / "jacobian.csv", folder / "jacobian.json"]
     write_csv(paths[0], study.rows)
@@ -203,7 +225,7 @@ def _write(folder, study, settings, drawn):
     output().print(f"written: {', '.join(str(p) for p in paths)}", soft_wrap=True, markup=False)
 
 
-def _draw(folder, study, problem, entry, title, t_end):
+def _draw(folder: Path, study: JacobianStudy, problem: Problem, entry: Entry, title: str, t_end: float) -> list[Path]:
     figures = {"pattern": plot_pattern(problem, title), "groups": plot_groups(problem, title=title)}
     curve = excitation_curve(problem.system, output_times((0.0, t_end)))
     if curve is None and study.motion is not None:

@@ -1,11 +1,17 @@
 """`mbdae list`: mechanisms, integrators, formulations, and the solvers found on this machine."""
 
 import argparse
+from collections.abc import Mapping, Sequence
 
+from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from .. import library
+from ..cli.options import Commands
+from ..driver.availability import Availability
 from ..pages import facts
+from ..pages.facts import Applicability, Form
 from ..problems import FORMULATIONS
 from ..registry import FAMILIES
 from .console import output, progress_bar
@@ -19,7 +25,7 @@ examples:
 _NUMBERS = ("bodies", "nq", "nv", "nc", "redundant", "dof", "unknowns")
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `list`."""
     p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", description="Show what there is.", epilog=_EPILOG,
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -27,7 +33,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     console = output()
     if arguments.long:
@@ -41,7 +47,7 @@ def run(arguments):
     return 0
 
 
-def _new(title, *columns):
+def _new(title: str, *columns: str) -> Table:
     table = new_table(title)
     for name in columns:
         folded = name in ("summary", "methods", "forms", "refused")
@@ -49,7 +55,7 @@ def _new(title, *columns):
     return table
 
 
-def _mechanisms(rows, *columns):
+def _mechanisms(rows: Mapping[str, Sequence[int | None]], *columns: str) -> Table:
     table = _new("mechanisms", "name", "title", *columns)
     for name, numbers in rows.items():
         table.add_row(name, escape(library.entry(name).title), *("-" if n is None else str(n) for n in numbers))
@@ -59,7 +65,7 @@ def _mechanisms(rows, *columns):
 # what applies to which mechanism ---------------------------------------------------------------------------------------------------
 
 
-def _long(console):
+def _long(console: Console) -> None:
     with progress_bar() as bar:
         found = {}
         for k, name in enumerate(library.names()):
@@ -73,7 +79,7 @@ def _long(console):
     console.print(_applicability(methods))
 
 
-def _details(console, forms, methods):
+def _details(console: Console, forms: Mapping[str, list[Form]], methods: list[Applicability]) -> None:
     for name, found in forms.items():
         e = library.entry(name)
         parameters = ", ".join(f"{k} = {v!r}" for k, v in e.parameters.items()) or "none"
@@ -86,24 +92,26 @@ def _details(console, forms, methods):
     console.print()
 
 
-def _forms(found):
+def _forms(found: list[Form]) -> list[str]:
     """The forms that can be used with their numbers of unknowns, and the others by reason."""
     usable = [f for f in found if not f.reason]
-    sizes = {}
+    sizes: dict[int | None, list[str]] = {}
     for f in usable:
         sizes.setdefault(f.unknowns, []).append(f.name)
     what = "all forms" if len(usable) == len(found) else "forms" if usable else "no form"
-    lines = [f"{what}, unknowns: " + "; ".join(f"{n} {', '.join(names)}" for n, names in sorted(sizes.items()))]
-    reasons = {}
+    by_size = sorted(sizes.items(), key=lambda item: item[0] or 0)
+    lines = [f"{what}, unknowns: " + "; ".join(f"{n} {', '.join(names)}" for n, names in by_size)]
+    reasons: dict[str, list[str]] = {}
     for f in found:
         if f.reason:
             reasons.setdefault(f.reason, []).append(f.name)
     return lines + [f"not {', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
-def _suitable(methods, stiff, found):
+def _suitable(methods: list[Applicability], stiff: bool, found: list[Form]) -> str:
     """Which of the methods apply to a mechanism, by its forms and whether its forces are stiff; the others by reason."""
-    usable, reasons = {f.name for f in found if not f.reason}, {}
+    usable = {f.name for f in found if not f.reason}
+    reasons: dict[str, list[str]] = {}
     for m in methods:
         if m.forms and not usable & set(m.forms):
             reasons.setdefault("takes none of its forms", []).append(m.name)
@@ -113,10 +121,10 @@ def _suitable(methods, stiff, found):
     return f"all but {without}" if without else "all"
 
 
-def _applicability(methods):
+def _applicability(methods: list[Applicability]) -> Table:
     """Methods that take the same forms, with the reasons why they do not take the others."""
     table = _new("which method takes which form, the best first", "methods", "forms", "stiff", "state", "refused")
-    groups = {}
+    groups: dict[tuple[tuple[str, ...], bool, bool, tuple[tuple[str, str], ...]], list[Applicability]] = {}
     for m in methods:
         reasons = tuple((", ".join(forms), reason) for reason, forms in m.refused.items())
         groups.setdefault((m.forms, bool(m.unsuitable), bool(m.missing), reasons), []).append(m)
@@ -132,14 +140,14 @@ def _applicability(methods):
 # what there is ---------------------------------------------------------------------------------------------------------------------
 
 
-def _formulations():
+def _formulations() -> Table:
     table = _new("formulations", "name", "form")
     for name, problem in FORMULATIONS.items():
         table.add_row(name, problem.title)
     return table
 
 
-def _methods():
+def _methods() -> Table:
     table = _new("methods; a formulation may follow the name, as in Cvode:Adams:partition", "name", "control", "summary")
     for f in FAMILIES:
         table.add_row(f.name, "step" if f.control == "h" else "tolerance", f.summary)
@@ -150,16 +158,16 @@ def _methods():
     return table
 
 
-def state(available):
+def state(available: Availability) -> str:
     """Version of a package, or what is wrong with it."""
     if available.version is None:
         return f"missing: {available.remedy}"
     return f"{available.version}, broken: {available.fault}" if available.fault else available.version
 
 
-def _packages():
+def _packages() -> Table:
     table = _new("solver packages on this machine", "package", "version", "methods")
-    found = {}
+    found: dict[str, tuple[Availability, list[str]]] = {}
     for f in FAMILIES:
         available = f.availability()
         if available is not None:

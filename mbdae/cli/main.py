@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import __version__
 from ..studies.reference import ReferenceFailed
@@ -31,11 +33,11 @@ examples:
 class Parser(argparse.ArgumentParser):
     """A parser that refuses in one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise Refusal(f"{message} (see '{self.prog} --help')")
 
 
-def parser():
+def parser() -> Parser:
     """The parser of all commands."""
     top = Parser(prog="mbdae", description="Constrained mechanisms for ODE and DAE solvers.", epilog=_EPILOG, allow_abbrev=False,
                  formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -47,7 +49,7 @@ def parser():
     return top
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Parameters
@@ -64,7 +66,7 @@ def main(argv=None):
     try:
         return _run(argv)
     except SystemExit as e:  # --help, --version
-        return e.code or 0
+        return e.code if isinstance(e.code, int) else int(e.code is not None)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (ReferenceFailed, ArithmeticError) as e:
@@ -73,20 +75,21 @@ def main(argv=None):
         return _told(e, REFUSED, argv)
 
 
-def _run(argv):
+def _run(argv: Sequence[str]) -> int:
     top = parser()
     arguments = top.parse_args(argv)
     if arguments.command is None:
         top.print_help()
         return 0
-    return arguments.run(arguments)
+    code: int = arguments.run(arguments)
+    return code
 
 
-def _told(error, code, argv):
+def _told(error: Exception, code: int, argv: Sequence[str]) -> int:
     if "--traceback" in argv:
         raise error
     is_file = isinstance(error, OSError) and error.filename is not None
-    complain(f"cannot write {error.filename}: {error.strerror}" if is_file else error)
+    complain(f"cannot write {error.filename}: {error.strerror}" if isinstance(error, OSError) and is_file else error)
     return code
 
 

@@ -3,9 +3,12 @@
 import argparse
 from pathlib import Path
 
+from rich.table import Table
+
+from ..cli.options import Commands
 from ..driver.support import FORMS
-from ..registry import find
-from ..studies.matrix import ALLOWED, SPANS, matrix, solvers, support, support_page
+from ..registry import MethodSpec, find
+from ..studies.matrix import ALLOWED, SPANS, Cell, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
 from .console import complain, output, progress_bar
 from .options import Refusal, output_file, positive
@@ -30,7 +33,7 @@ The exit code is 0 if every supported cell passes, 1 otherwise.
 _MARKS = {"failed": "[red]failed[/red]", "refused": "[dim]-[/dim]"}
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `matrix`."""
     p = commands.add_parser("matrix", help="every solver in every formulation", description=_DESCRIPTION, epilog=_EPILOG,
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -42,7 +45,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def _mechanisms(text):
+def _mechanisms(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     unknown = [name for name in names if name not in SPANS]
     if unknown:
@@ -50,7 +53,7 @@ def _mechanisms(text):
     return names
 
 
-def _methods(text):
+def _methods(text: str) -> list[MethodSpec]:
     """Solvers by name; a family with variants stands for all of them."""
     chosen = []
     for part in text.split(","):
@@ -65,7 +68,7 @@ def _methods(text):
     return list(dict.fromkeys(chosen))
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     path = arguments.output and output_file(arguments.output, (".md",) if arguments.settings else (".csv", ".json"))
     if arguments.settings:
@@ -90,7 +93,7 @@ def run(arguments):
     return 1 if bad else 0
 
 
-def _table(name, cells):
+def _table(name: str, cells: list[Cell]) -> Table:
     table = new_table(f"{name}   t = 0 ... {SPANS[name]:g} s")
     table.add_column("solver", no_wrap=True)
     add_numbers(table, FORMS)
@@ -100,20 +103,20 @@ def _table(name, cells):
     return table
 
 
-def _mark(cell):
+def _mark(cell: Cell) -> str:
     if cell.error is None:
         return _MARKS[cell.outcome]
     return f"{cell.error:.2g}" if cell.outcome == "ok" else f"[red]{cell.error:.2g}[/red]"
 
 
-def _write(path, cells, arguments):
+def _write(path: Path, cells: list[Cell], arguments: argparse.Namespace) -> None:
     if Path(path).suffix == ".csv":
         write_csv(path, cells)
     else:
         write_json(path, metadata(mechanisms=arguments.mechanisms, rtol=arguments.rtol) | {"cells": cells})
 
 
-def _settings(path):
+def _settings(path: Path | None) -> int:
     if path:
         Path(path).write_text(support_page(), encoding="utf-8")
         return 0

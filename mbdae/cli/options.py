@@ -4,13 +4,19 @@ import argparse
 import ast
 import math
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from .. import library
 from ..io import load
+from ..library.base import Entry, Observables, Parameter, Parameters
 from ..model.bodies import PlanarBody, RigidBody
-from ..registry import find
+from ..registry import MethodSpec, find
 from ..system.system import System
+from ..typing import Vector
+
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # what `add_subparsers` returns
 
 MOST_BYTES = 4e9
 ENDINGS_OF_FILES = (".json", ".yaml", ".yml")
@@ -20,7 +26,7 @@ class Refusal(ValueError):
     """A request that cannot be met; its message is all the user gets to see."""
 
 
-def positive(text):
+def positive(text: str) -> float:
     """A positive finite number."""
     try:
         x = float(text)
@@ -31,7 +37,7 @@ def positive(text):
     return x
 
 
-def natural(text):
+def natural(text: str) -> int:
     """A positive integer."""
     try:
         n = int(text)
@@ -42,17 +48,17 @@ def natural(text):
     return n
 
 
-def positives(text):
+def positives(text: str) -> tuple[float, ...]:
     """Positive numbers separated by commas, largest first, none twice."""
     return tuple(sorted({positive(part) for part in _parts(text)}, reverse=True))
 
 
-def methods(text):
+def methods(text: str) -> tuple[MethodSpec, ...]:
     """Methods separated by commas, none twice."""
     return tuple(dict.fromkeys(method(part) for part in _parts(text)))
 
 
-def method(text):
+def method(text: str) -> MethodSpec:
     """A method by name."""
     try:
         return find(text)
@@ -60,7 +66,7 @@ def method(text):
         raise argparse.ArgumentTypeError(str(e)) from None
 
 
-def assignment(text):
+def assignment(text: str) -> tuple[str, str]:
     """`name=value` as a pair of strings."""
     name, sign, value = text.partition("=")
     if not (sign and name.strip() and value.strip()):
@@ -68,11 +74,11 @@ def assignment(text):
     return name.strip(), value.strip()
 
 
-def _parts(text):
+def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()] or [text]
 
 
-def parser_of_mechanism():
+def parser_of_mechanism() -> argparse.ArgumentParser:
     """Options that name a mechanism, to be inherited by the parsers of commands."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
@@ -82,7 +88,7 @@ def parser_of_mechanism():
     return common
 
 
-def build(name, assignments):
+def build(name: str, assignments: Sequence[tuple[str, str]]) -> tuple[Entry, Parameters, System]:
     """Entry, parameters and system of a mechanism of the library, or of one that a file describes."""
     if Path(name).suffix.lower() in ENDINGS_OF_FILES:
         if assignments:
@@ -94,7 +100,7 @@ def build(name, assignments):
     return entry, parameters, library.system(name, **parameters)
 
 
-def parameters_of(entry, assignments):
+def parameters_of(entry: Entry, assignments: Sequence[tuple[str, str]]) -> dict[str, Parameter]:
     """Parameters of an entry from pairs of strings."""
     parameters = {}
     for key, text in assignments:
@@ -104,7 +110,7 @@ def parameters_of(entry, assignments):
     return parameters
 
 
-def entry_of_file(path):
+def entry_of_file(path: str) -> Entry:
     """What the commands must know of a mechanism, for one that a file describes.
 
     Raises
@@ -120,20 +126,20 @@ def entry_of_file(path):
                          t_end=1.0, step=1e-3, observe=_centres, view="xy" if planar else "3d")
 
 
-def _in_plane(body):
+def _in_plane(body: Any) -> bool:
     return isinstance(body, PlanarBody) or (body.position[2] == 0.0 and not (body.velocity or (0.0, 0.0, 0.0))[2])
 
 
-def _centres(system, t, q, v, a, lam):
+def _centres(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Places of the bodies and the energy."""
-    found = {}
+    found: Observables = {}
     for body in system.mechanism.bodies:
         place = q[system.coordinates(body.name)[0]][:2 if isinstance(body, PlanarBody) else 3]
         found |= {f"{body.name}.{axis}": float(x) for axis, x in zip("xyz", place)}
     return found | {"energy": system.energy(t, q, v)}
 
 
-def _value(text, default, key):
+def _value(text: str, default: Parameter, key: str) -> Parameter:
     """The text as a value of the kind of the default."""
     if isinstance(default, str):
         return text
@@ -146,7 +152,7 @@ def _value(text, default, key):
     return value
 
 
-def output_folder(path):
+def output_folder(path: str | Path) -> Path:
     """A folder that exists and can be written to."""
     path = Path(path)
     try:
@@ -158,7 +164,7 @@ def output_folder(path):
     return path
 
 
-def output_file(path, endings):
+def output_file(path: str | Path, endings: Sequence[str]) -> Path:
     """A path with one of the endings, in a folder that can be written to."""
     path = Path(path)
     if path.suffix.lower() not in endings:
@@ -171,7 +177,7 @@ def output_file(path, endings):
     return path
 
 
-def check_steps(system, t_end, steps):
+def check_steps(system: System, t_end: float, steps: Iterable[float]) -> None:
     """Refuse steps so small that their states would not fit into memory."""
     for h in steps:
         n, size = t_end / h, 8.0 * (system.nq + 2 * system.nv + system.nc + 1)

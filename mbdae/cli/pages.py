@@ -3,6 +3,7 @@
 import argparse
 
 from .. import library
+from ..cli.options import Commands
 from ..pages.pages import write_pages
 from .console import output, progress_bar
 from .options import output_folder
@@ -15,7 +16,7 @@ examples:
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `pages`."""
     p = commands.add_parser("pages", help="a page and a picture for every mechanism", description="Write what is known of mechanisms as "
                             "Markdown, with an index, and their pictures.", epilog=_EPILOG, allow_abbrev=False,
@@ -26,7 +27,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     names = [library.entry(name).name for name in arguments.names]  # refuses unknown ones before anything is written
     folder = output_folder(arguments.output)

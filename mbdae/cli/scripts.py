@@ -3,9 +3,11 @@
 import argparse
 import importlib
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,7 +16,7 @@ _INDENT = 2
 _WIDEST = 10_000  # columns that a line may have: enough for every table, so that none is wrapped or cut
 
 
-def output_folder(description, default):
+def output_folder(description: str | None, default: str | Path) -> Path:
     """The folder named on the command line by `--output`, made if it is not there; the command ends with a message if it cannot be made.
 
     Parameters
@@ -38,7 +40,7 @@ def output_folder(description, default):
     return folder
 
 
-def show(rows, head):
+def show(rows: Sequence[Sequence[object]], head: Sequence[str]) -> None:
     """Print a table: columns of numbers to the right, others to the left, no line wrapped or cut.
 
     A column is one of numbers if the first word of any of its cells is a number, say `4.1 (published 4)`.
@@ -66,13 +68,13 @@ def show(rows, head):
     _print(Padding.indent(table, _INDENT))
 
 
-def _check(cells, head):
+def _check(cells: list[list[str]], head: Sequence[str]) -> None:
     for k, row in enumerate(cells):
         if len(row) != len(head):
             raise ValueError(f"row {k} of the table has {len(row)} cells, {row}, where the head has {len(head)}, {list(head)}")
 
 
-def _begins_with_number(text):
+def _begins_with_number(text: str) -> bool:
     try:
         float(text.split()[0])
     except (IndexError, ValueError):
@@ -80,11 +82,11 @@ def _begins_with_number(text):
     return True
 
 
-def _print(content):
+def _print(content: RenderableType) -> None:
     Console(width=_WIDEST, highlight=False, markup=False, emoji=False).print(content)
 
 
-def scripts_of(folder):
+def scripts_of(folder: str | Path) -> tuple[str, ...]:
     """Names of the scripts in a folder, sorted: its modules but `all`, and those that are shared, `common...` and `_...`.
 
     Parameters
@@ -99,7 +101,7 @@ def scripts_of(folder):
     return tuple(name for name in names if name != "all" and not name.startswith(("common", "_")))
 
 
-def run_all(names, output, settings=None):
+def run_all(names: Sequence[str], output: Path, settings: Mapping[str, Mapping[str, Any]] | None = None) -> None:
     """Run scripts one after the other, each below its name; then print a summary, one line per script with the seconds it took.
 
     A script is a module that can be imported by its name, with a function `main(output, **settings)` that returns its line of the summary.

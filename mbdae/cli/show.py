@@ -2,11 +2,13 @@
 
 import argparse
 
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from .. import library
-from ..pages.pages import Listing, Table, sections
+from ..cli.options import Commands
+from ..pages.pages import Block, Listing, Table, sections
 from .console import output, progress_bar
 from .options import assignment, parameters_of
 from .tables import new_table
@@ -20,7 +22,7 @@ The same for every mechanism, with pictures, is found in docs/mechanisms.
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `show`."""
     p = commands.add_parser("show", help="all that is known of a mechanism", description="Sizes, topology, parameters, outputs, references "
                             "and description of a mechanism.", epilog=_EPILOG, allow_abbrev=False,
@@ -31,7 +33,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     entry = library.entry(arguments.mechanism)
     with progress_bar() as bar:
@@ -47,7 +49,7 @@ def run(arguments):
     return 0
 
 
-def _rendered(block):
+def _rendered(block: Block) -> RenderableType:
     """A block for the terminal."""
     if isinstance(block, Listing):
         return Padding(Text(block.text), (0, 0, 0, 2))

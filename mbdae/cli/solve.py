@@ -4,18 +4,27 @@ import argparse
 import csv
 import json
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..assemble import assemble
+from ..cli.console import Bar
+from ..cli.options import Commands
+from ..library.base import Entry
 from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..pictures.figures import save
 from ..pictures.outputs import observe, plot_outputs
-from ..registry import find
+from ..registry import MethodSpec, find
+from ..results.solution import Solution
 from ..solve import solve
 from ..studies.errors import constraint_residuals, energy_drift
 from ..studies.table import metadata, plain, write_json
 from ..system.assembly import AssemblyError
+from ..system.system import System
+from ..typing import Matrix, Vector
 from .compare import milliseconds, number
 from .console import complain, output, progress_bar
 from .options import Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
@@ -38,7 +47,7 @@ examples:
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `solve`."""
     p = commands.add_parser("solve", help="one run to a file", description="Run one method on a mechanism; write the motion to a file.",
                             epilog=_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
@@ -50,7 +59,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def add_method_options(p):
+def add_method_options(p: argparse.ArgumentParser) -> None:
     """Options that choose a method and how exact it is."""
     p.add_argument("--method", metavar="M", type=method, help="e.g. HalfImplicit, Ida:ggl, Cvode:Adams:partition; see 'mbdae list'")
     p.add_argument("--formulation", metavar="F", help="equations given to the solver; by default those that suit it best")
@@ -59,7 +68,7 @@ def add_method_options(p):
     p.add_argument("--atol", metavar="A", type=positive, help="absolute tolerance (default rtol/100)")
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
     path = output_file(arguments.output, ENDINGS)
@@ -89,7 +98,8 @@ class Diverged(ArithmeticError):
     """The states of a run are too far off to be evaluated."""
 
 
-def moved(entry, system, arguments, t_end, times, bar):
+def moved(entry: Entry, system: System, arguments: argparse.Namespace, t_end: float, times: Vector | None,
+          bar: Bar) -> tuple[Solution, dict[str, float]]:
     """The solution that the options ask for, and the step or the tolerances used."""
     spec, every = arguments.method or default_method(entry), 1
     method, tolerances = _configured(spec, entry, arguments)
@@ -109,12 +119,12 @@ def moved(entry, system, arguments, t_end, times, bar):
         raise Diverged(f"{spec.label} failed: {e}") from e
 
 
-def default_method(entry):
+def default_method(entry: Entry) -> MethodSpec:
     """What runs a mechanism if nothing is said: the half-implicit method, a stiff solver where forces are stiff."""
     return find("Ida:ggl" if entry.stiff else "HalfImplicit")
 
 
-def _configured(spec, entry, arguments):
+def _configured(spec: MethodSpec, entry: Entry, arguments: argparse.Namespace) -> tuple[Any, dict[str, float]]:
     if spec.control == "h":
         for name in ("rtol", "atol"):
             if getattr(arguments, name):
@@ -126,7 +136,7 @@ def _configured(spec, entry, arguments):
     return spec.make(), {"rtol": rtol, "atol": arguments.atol or rtol / 100.0}
 
 
-def _report(solution, paths):
+def _report(solution: Solution, paths: Sequence[Path]) -> None:
     console, s = output(), solution.statistics
     console.print(f"[bold]{solution.method}[/bold], {solution.formulation}: {solution.status.name}, {len(solution.t)} points, "
                   f"{s.steps} steps, {s.residuals} evaluations, {milliseconds(s.seconds)} ms")
@@ -146,7 +156,7 @@ _COORDINATES = {
 # files -------------------------------------------------------------------------------------------------------------------------
 
 
-def _write(path, solution, outputs, settings):
+def _write(path: Path, solution: Solution, outputs: dict[str, Vector], settings: Mapping[str, object]) -> list[Path]:
     """Write the file, and one more beside a table; the paths."""
     arrays = {"t": solution.t, "q": solution.q, "v": solution.v, "a": solution.a, "lam": solution.lam, "energy": solution.energy,
               "constraint_residuals": solution.constraint_residuals}
@@ -155,7 +165,8 @@ def _write(path, solution, outputs, settings):
     written = [path]
     if path.suffix.lower() == ".npz":
         clash = {name if name not in arrays else f"output_{name}": x for name, x in outputs.items()}
-        np.savez_compressed(path, **arrays, **clash, metadata=np.array(json.dumps(plain(about))))
+        content: dict[str, Any] = arrays | clash
+        np.savez_compressed(path, **content, metadata=np.array(json.dumps(plain(about))))
     elif path.suffix.lower() == ".json":
         write_json(path, about | arrays | {"outputs": outputs})
     else:
@@ -165,7 +176,7 @@ def _write(path, solution, outputs, settings):
     return written
 
 
-def _write_csv(path, solution, arrays, outputs):
+def _write_csv(path: Path, solution: Solution, arrays: Mapping[str, Matrix], outputs: Mapping[str, Vector]) -> None:
     names = columns(solution.system)
     head = ["t", *names["q"], *names["v"], *names["a"], *names["lam"], "energy", "Phi", "Phi_q v - nu", "Phi_q a - gamma"]
     more = {n: x for n, x in outputs.items() if n not in head}
@@ -176,12 +187,12 @@ def _write_csv(path, solution, arrays, outputs):
             writer.writerow([float(x) for x in np.concatenate([np.ravel(a[k]) for a in (*arrays.values(), *more.values())])])
 
 
-def columns(system):
+def columns(system: System) -> dict[str, list[str]]:
     """Names of the components of `q`, `v`, `a`, `lam`: coordinates of the bodies, numbers without bodies, and the constraint equations."""
     lam = {"lam": [f"lam[{label}]" for label in system.labels]}
     if system.mechanism is None:
         return {x: [f"{x}[{k}]" for k in range(n)] for x, n in (("q", system.nq), ("v", system.nv), ("a", system.nv))} | lam
-    found = {"q": [], "v": [], "a": []}
+    found: dict[str, list[str]] = {"q": [], "v": [], "a": []}
     for b in system.mechanism.bodies:
         kind = next((k for k in _COORDINATES if isinstance(b, k)), Particle)
         for block, names in zip(found, _COORDINATES[kind]):

@@ -1,13 +1,16 @@
 """`mbdae stability`: natural frequencies along a run, and the steps that they allow."""
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 from rich.text import Text
 
+from ..cli.options import Commands
 from ..integrators.structural.formula import RULES, newmark
 from ..pictures.figures import save
 from ..studies.stability import allowed_steps, largest_frequencies, plot_frequencies
+from ..typing import Vector
 from .console import complain, output, progress_bar
 from .options import Refusal, build, natural, output_file, parser_of_mechanism
 from .solve import PICTURES, add_method_options, moved
@@ -26,7 +29,7 @@ examples:
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Commands) -> None:
     """The parser of `stability`."""
     p = commands.add_parser("stability", help="natural frequencies, and the steps they allow", description=_DESCRIPTION, epilog=_EPILOG,
                             parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -36,7 +39,7 @@ def add_parser(commands):
     p.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     entry, _, system = build(arguments.mechanism, arguments.parameters)
     picture = arguments.plot and output_file(arguments.plot, PICTURES)
@@ -57,7 +60,7 @@ def run(arguments):
     return 1
 
 
-def _report(t, omega, picture):
+def _report(t: Vector, omega: Vector, picture: Path | None) -> None:
     console = output()
     console.print(f"largest natural frequency: {omega[0]:.6g} rad/s at the start, {omega.min():.6g} to {omega.max():.6g} rad/s "
                   f"up to {t[-1]:g} s, most at t = {t[omega.argmax()]:.4g} s")
@@ -73,5 +76,5 @@ def _report(t, omega, picture):
         console.print(f"written: {picture}", soft_wrap=True)
 
 
-def _any(x):
+def _any(x: float) -> str:
     return f"{x:.5g}" if np.isfinite(x) else "any"

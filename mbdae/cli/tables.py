@@ -1,29 +1,33 @@
 """Tables as all commands print them."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 from rich import box
+from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
 
-def new_table(title=None):
+def new_table(title: str | None = None) -> Table:
     """A table without frame for words and numbers."""
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
 
 
-def new_table_of_runs(name):
+def new_table_of_runs(name: str) -> Table:
     """A table with one run in each row, called `name` in the first column: many columns of numbers, hence narrow ones."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
     table.add_column(name, no_wrap=True)
     return table
 
 
-def add_numbers(table, names):
+def add_numbers(table: Table, names: Iterable[str]) -> None:
     """Columns of numbers."""
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
 
 
-def fitting(console, make, columns, dispensable):
+def fitting(console: Console, make: Callable[[Sequence[tuple[str, str]]], Table], columns: Sequence[tuple[str, str]],
+            dispensable: Sequence[str]) -> Table:
     """`make(columns)` without the least important columns where the terminal is narrow.
 
     Parameters
@@ -36,8 +40,10 @@ def fitting(console, make, columns, dispensable):
     dispensable : sequence of str
         Fields that may be left out, the least important first.
     """
-    for field in (*dispensable, None):
-        table = make(columns)
-        if field is None or Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
-            return table
+    table = make(columns)
+    for field in dispensable:
+        if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
+            break
         columns = [c for c in columns if c[1] != field]
+        table = make(columns)
+    return table
