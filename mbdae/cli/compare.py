@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = output_folder(arguments.output or f"results/{entry.name}")
     contest = _series(arguments, entry, _plan(entry))
     with progress_bar() as bar:
-        check_steps(system, t_end, [float(h) for s in contest if s.control == "h" for h in s.settings if not isinstance(h, tuple)])
+        check_steps(system, t_end, [float(h) for s in contest if s.control == "h" for h in s.settings if isinstance(h, float)])
         state = assemble(system)
         bar(0, 1, "reference")
         exact = reference(system, state, np.linspace(0.0, t_end, POINTS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..solve import solve
 from ..system.assembly import State
 from ..system.system import System
 from ..typing import Progress, Vector
-from .work_precision import Series
+from .work_precision import Series, Setting, first_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,10 +70,10 @@ def energy_study(system: System, series: Sequence[Series], t_span: Sequence[floa
     return curves
 
 
-def _curve(system: System, s: Series, setting: Any, state: State, times: Vector) -> EnergyCurve:
+def _curve(system: System, s: Series, setting: Setting, state: State, times: Vector) -> EnergyCurve:
     method, rtol, atol = s.at(setting)
     solution = solve(system, method, (times[0], times[-1]), formulation=s.formulation, state=state, rtol=rtol, atol=atol, t_eval=times)
-    return EnergyCurve(s.label, s.control, float(setting if s.control == "h" else rtol), tuple(solution.t.tolist()),
+    return EnergyCurve(s.label, s.control, first_of(setting) if s.control == "h" else float(rtol), tuple(solution.t.tolist()),
                        tuple(solution.energy.tolist()), solution.status.name, "" if solution.success else solution.message)
 
 

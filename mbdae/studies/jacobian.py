@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..assemble import assemble
-from ..jacobians.strategy import JacobianStrategy, as_strategy, takes_strategies
+from ..driver.method import Method
+from ..jacobians.strategy import JacobianStrategy, Strategy, as_strategy, takes_strategies
 from ..library.base import Entry, Parameters
 from ..problems.base import Problem
 from ..results.solution import Solution
@@ -18,7 +19,7 @@ from ..solve import solve
 from ..studies.kinematics import ReferenceSolution
 from ..system.assembly import AssemblyError, State
 from ..system.system import System
-from ..typing import Progress, TimeProgress, Vector
+from ..typing import ArrayLike, Progress, TimeProgress, Vector
 
 POINTS = 401  # output times of the first run of each strategy
 LATE = 0.75  # share of the time span after which an error is late
@@ -129,7 +130,7 @@ class JacobianStudy:
     motion: Solution | None
 
 
-def strategies_for(system: System, method: Any = None) -> tuple[str, ...]:
+def strategies_for(system: System, method: object = None) -> tuple[str, ...]:
     """Names of the strategies that are compared if nothing is said: "extended" for a system with excitations only, and "difference" for
     methods that have difference quotients of their own.
     """
@@ -221,7 +222,7 @@ def output_times(t_span: Sequence[float]) -> Vector:
 class Recorded:
     """A strategy whose evaluator of the last run is kept in `evaluator`, with its counters and its log."""
 
-    def __init__(self, strategy: Any, name: str) -> None:
+    def __init__(self, strategy: Strategy, name: str) -> None:
         self._strategy, self._name, self.label, self.evaluator = strategy, name, strategy.label, None
 
     def __repr__(self) -> str:
@@ -232,9 +233,9 @@ class Recorded:
         return self.evaluator
 
 
-def jacobian_study(problem: Problem, method: Any, t_span: Sequence[float], strategies: Sequence[Any] | None = None, *, rtol: float = RTOL,
-                   atol: float = ATOL, state: State | None = None, yardstick: EndValues | Motion | None = None, repeats: int = 3,
-                   limit: float | None = None, progress: Progress | None = None) -> JacobianStudy:
+def jacobian_study(problem: Problem, method: Any, t_span: Sequence[float], strategies: Sequence[str | Strategy] | None = None, *,
+                   rtol: float = RTOL, atol: float = ATOL, state: State | None = None, yardstick: EndValues | Motion | None = None,
+                   repeats: int = 3, limit: float | None = None, progress: Progress | None = None) -> JacobianStudy:
     """Run one solver on one problem with several strategies for its Jacobian.
 
     Each strategy runs once with output for the errors, which compiles what must be compiled, and then `repeats` times with output at the
@@ -299,7 +300,7 @@ class _Runner:
         self.problem, self.state, self.t_span, self.limit = problem, state, t_span, limit
         self.tolerances = {"rtol": rtol, "atol": atol}
 
-    def __call__(self, method: Any, times: Any) -> tuple[Solution, float]:
+    def __call__(self, method: Method, times: ArrayLike) -> tuple[Solution, float]:
         """The solution, and the processor time it took."""
         begin = time.process_time()
         solution = solve(self.problem, method, self.t_span, state=self.state, t_eval=times, progress=self._watch(), **self.tolerances)
@@ -320,7 +321,7 @@ class _Runner:
 class _Trial:
     """A strategy and what its runs have shown."""
 
-    def __init__(self, strategy: Any, problem: Problem, method: Any) -> None:
+    def __init__(self, strategy: str | Strategy, problem: Problem, method: Any) -> None:
         owner = type(method).__name__
         if not takes_strategies(method):
             raise ValueError(f"{owner} has no choice of Jacobians; take a method with a field 'jacobian: str | Strategy', such as Ida")

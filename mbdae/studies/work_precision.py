@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Setting: TypeAlias = float | tuple[float, float]  # a step; rtol, or (rtol, atol)
+Setting: TypeAlias = float | Sequence[float]  # a step; rtol, or (rtol, atol)
 
 REPEAT_SECONDS = 1.0  # a setting is not repeated beyond this
 WARM_UP_SHARE = 1e-3  # of the time span: long enough that everything is called once
@@ -61,12 +61,11 @@ class Series:
         """What a setting is: `"h"` or `"rtol"`."""
         return "h" if callable(self.method) else "rtol"
 
-    def at(self, setting: Any) -> tuple[Method, float, float]:
+    def at(self, setting: Setting) -> tuple[Method, float, float]:
         """The method and its tolerances for one setting: `(method, rtol, atol)`."""
         if callable(self.method):
-            return self.method(setting), 1e-6, 1e-8
-        rtol, atol = setting if np.ndim(setting) else (setting, setting / 100.0)
-        return self.method, rtol, atol
+            return self.method(first_of(setting)), 1e-6, 1e-8
+        return self.method, *_tolerances(setting)
 
 
 @dataclass(frozen=True)
@@ -193,14 +192,14 @@ class _Runs:
         notice.tell()
         self._warm_up(s, target)
         for setting in s.settings:
-            notice.text = f"{s.label}: {s.control} = {_first(setting):g}"
+            notice.text = f"{s.label}: {s.control} = {first_of(setting):g}"
             notice.tell()
             rows.append(self._row(s, setting, name, target))
             notice.done += 1
         notice.tell()
         return rows
 
-    def _solve(self, s: Series, setting: Any, target: Problem | System, t_end: float, t_eval: Vector | None = None,
+    def _solve(self, s: Series, setting: Setting, target: Problem | System, t_end: float, t_eval: Vector | None = None,
                progress: TimeProgress | None = None) -> Solution:
         method, rtol, atol = s.at(setting)
         return solve(target, method, (self.state.t, t_end), state=self.state, rtol=rtol, atol=atol, t_eval=t_eval, progress=progress)
@@ -210,10 +209,10 @@ class _Runs:
         with suppress(FloatingPointError, AssemblyError):
             self._solve(s, s.settings[0], target, self.state.t + WARM_UP_SHARE * (self.t_end - self.state.t))
 
-    def _row(self, s: Series, setting: Any, name: str, target: Problem | System) -> WorkPrecisionRow:
+    def _row(self, s: Series, setting: Setting, name: str, target: Problem | System) -> WorkPrecisionRow:
         _, rtol, atol = s.at(setting)
         known: dict[str, Any] = {"method": s.label, "formulation": name, "control": s.control,
-                 "setting": float(setting if s.control == "h" else rtol), "atol": None if s.control == "h" else float(atol)}
+                 "setting": first_of(setting) if s.control == "h" else float(rtol), "atol": None if s.control == "h" else float(atol)}
         try:
             return WorkPrecisionRow(**known, **self._measured(s, setting, target))
         except _TimeLimit as e:
@@ -221,7 +220,7 @@ class _Runs:
         except (AssemblyError, FloatingPointError) as e:  # the states are too far off to be evaluated
             return WorkPrecisionRow(**known, status="NOT_FINITE", message=str(e))
 
-    def _measured(self, s: Series, setting: Any, target: Problem | System) -> dict[str, Any]:
+    def _measured(self, s: Series, setting: Setting, target: Problem | System) -> dict[str, Any]:
         solution, seconds = self._timed(s, setting, target)
         found = _counted(solution) | {"seconds": seconds}
         if not solution.success:
@@ -233,7 +232,7 @@ class _Runs:
         return found | {"error_q": e.q, "error_v": e.v, "error_lam": e.lam, "error_q_max": e.q_max, "error_v_max": e.v_max,
                         "error_lam_max": e.lam_max}
 
-    def _timed(self, s: Series, setting: Any, target: Problem | System) -> tuple[Solution, float | None]:
+    def _timed(self, s: Series, setting: Setting, target: Problem | System) -> tuple[Solution, float | None]:
         """The solution of the last of several runs, and the median of their times."""
         spent: list[float] = []
         begin = time.perf_counter()
@@ -247,9 +246,14 @@ class _Runs:
         return solution, median(spent) if spent else None
 
 
-def _first(setting: Any) -> float:
+def first_of(setting: Setting) -> float:
     """The step, or the relative tolerance."""
-    return float(setting[0] if np.ndim(setting) else setting)
+    return float(np.atleast_1d(setting)[0])
+
+
+def _tolerances(setting: Setting) -> tuple[float, float]:
+    rtol, *atol = np.atleast_1d(setting).tolist()
+    return rtol, atol[0] if atol else rtol / 100.0
 
 
 def _counted(solution: Solution) -> dict[str, Any]:
