@@ -11,12 +11,13 @@ from PIL import Image
 
 import mbdae
 from mbdae import library
-from mbdae.cli import compare, listing
+from mbdae.cli import listing
 from mbdae.cli.main import main
 from mbdae.cli.options import build
 from mbdae.driver.availability import Availability
+from mbdae.library.base import NON_STIFF, STIFF
 from mbdae.pages.facts import Applicability, Form
-from mbdae.registry import FAMILIES, Family
+from mbdae.registry import FAMILIES, Family, find
 from mbdae.studies import WorkPrecisionRow
 
 FOUR_BAR = str(Path(__file__).parents[1] / "examples" / "four-bar.yaml")
@@ -141,10 +142,18 @@ def test_compare_shows_failed_runs_and_fails_if_none_succeeds(capsys, tmp_path):
     assert read_csv(tmp_path / "work_precision.csv")[0]["error_q"] == ""
 
 
-def test_default_plans_name_methods_there_are():
-    for plan in (compare.Plan(), *compare._PLANS.values()):
-        assert len(compare.methods(plan.methods)) == len(plan.methods.split(","))
-    assert set(compare._PLANS) <= set(library.names())
+@pytest.mark.parametrize("name", library.names())
+def test_usual_comparisons_name_methods_there_are_with_steps_in_order(name):
+    usual = library.entry(name).usual_comparison
+    assert len({find(method) for method in usual.methods}) == len(usual.methods) > 3
+    assert sorted(usual.steps, reverse=True) == list(usual.steps) and min(usual.steps) > 0.0
+
+
+def test_usual_comparisons_follow_from_the_entry_unless_it_has_its_own():
+    plain, stiff, own = (library.entry(name) for name in ("chain", "flyball-governor", "stiff-double-pendulum"))
+    assert plain.usual_comparison.methods == NON_STIFF.methods and plain.usual_comparison.steps == (1e-2, 1e-3, 1e-4)
+    assert stiff.usual_comparison.methods == STIFF.methods
+    assert own.usual_comparison == own.comparison and own.comparison.steps == (1.6e-5, 8e-6)
 
 
 # --- solve and animate -------------------------------------------------------------------------------------------------------

@@ -4,11 +4,10 @@ import argparse
 
 import numpy as np
 
-from ..cli.options import Commands
 from ..pictures.animate import ENDINGS, animate, ffmpeg
 from ..pictures.drawing import checked_view
 from .console import complain, output, progress_bar
-from .options import build, natural, output_file, parser_of_mechanism, positive
+from .options import Commands, build, natural, output_file, parser_of_mechanism, positive
 from .solve import add_method_options, moved
 
 _EPILOG = """\

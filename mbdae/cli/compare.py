@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import numpy as np
 from rich.table import Table
 
 from ..assemble import assemble
-from ..cli.options import Commands
-from ..library.base import Entry
+from ..library.base import Comparison, Entry
 from ..pictures.figures import save
 from ..registry import MethodSpec, find
 from ..studies.kinematics import ReferenceSolution, freedom
@@ -20,7 +18,7 @@ from ..studies.table import metadata, write_csv, write_json
 from ..studies.work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
 from ..system.system import System
 from .console import complain, output, progress_bar
-from .options import build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
+from .options import Commands, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
 from .tables import add_numbers, fitting, new_table_of_runs
 
 LONGEST = 2.0  # seconds of motion or, if that is slow, of a film of it, if nothing else is said
@@ -53,29 +51,6 @@ is wrong with the request.
 """
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is compared if nothing else is said."""
-
-    methods: str = "HalfImplicit,FullyImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:DOP853"
-    steps: tuple[float, ...] | None = None  # ten times, once, and a tenth of the usual step of the mechanism
-    rtol: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
-
-
-_PLANS = {
-    # eigenvalues near -1e5: explicit forces need steps below 2e-5, explicit Runge-Kutta methods as well
-    "stiff-double-pendulum": Plan("HalfImplicit,Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau,SdirkFirstOrder,RosenbrockNystrom",
-                                  (1.6e-5, 8e-6)),
-}
-
-
-_STIFF = Plan("Ida:gear,Ida:ggl,Cvode:BDF,SolveIvp:Radau,RosenbrockNystrom")
-
-
-def _plan(entry: Entry) -> Plan:
-    return _PLANS.get(entry.name, _STIFF if entry.stiff else Plan())
-
-
 def add_parser(commands: Commands) -> None:
     """The parser of `compare`."""
     p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
@@ -95,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
     t_end = arguments.t_end or min(entry.t_end, LONGEST * max(1.0, entry.film))
     folder = output_folder(arguments.output or f"results/{entry.name}")
-    contest = _series(arguments, entry, _plan(entry))
+    contest = _series(arguments, entry.usual_comparison)
     with progress_bar() as bar:
         check_steps(system, t_end, [float(h) for s in contest if s.control == "h" for h in s.settings if isinstance(h, float)])
         state = assemble(system)
@@ -113,10 +88,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 1
 
 
-def _series(arguments: argparse.Namespace, entry: Entry, plan: Plan) -> list[Series]:
+def _series(arguments: argparse.Namespace, usual: Comparison) -> list[Series]:
     """The methods with their steps or tolerances."""
-    steps, rtol = arguments.steps or plan.steps or (10.0 * entry.step, entry.step, entry.step / 10.0), arguments.rtol or plan.rtol
-    return [_one(spec, steps, rtol) for spec in arguments.methods or methods(plan.methods)]
+    steps, rtol = arguments.steps or usual.steps, arguments.rtol or usual.rtol
+    return [_one(spec, steps, rtol) for spec in arguments.methods or map(find, usual.methods)]
 
 
 def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) -> Series:
@@ -212,7 +187,3 @@ def _write(folder: Path, entry: Entry, t_end: float, rows: list[WorkPrecisionRow
         save(plot_work_precision(rows, f"{entry.title},  t = 0 ... {t_end:g} s"), stem.with_suffix(".png"))
         endings.insert(0, ".png")
     console.print(f"written: {stem}{', '.join(endings)}", soft_wrap=True)
-
-
-# the defaults are checked when the module is read
-assert all(find(m) for plan in (Plan(), _STIFF, *_PLANS.values()) for m in plan.methods.split(","))

@@ -6,10 +6,9 @@ from pathlib import Path
 from rich.table import Table
 
 from .. import library
-from ..cli.options import Commands
 from ..studies.confirm import Confirmation, confirm_all, confirmation_page
 from .console import output, progress_bar
-from .options import output_file
+from .options import Commands, output_file
 from .tables import new_table
 
 _DESCRIPTION = """\

@@ -7,10 +7,10 @@ from importlib import metadata
 from rich.markup import escape
 from rich.table import Table
 
-from ..cli.options import Commands
 from ..driver.availability import Availability
 from ..registry import FAMILIES, Family
 from .console import output
+from .options import Commands
 from .tables import new_table
 
 _EPILOG = """\

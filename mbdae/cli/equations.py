@@ -3,10 +3,9 @@
 import argparse
 from pathlib import Path
 
-from ..cli.options import Commands
 from ..pages.equations import equations_page, missing, where
 from .console import output
-from .options import output_file
+from .options import Commands, output_file
 
 _EPILOG = """\
 examples:

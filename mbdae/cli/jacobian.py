@@ -10,7 +10,6 @@ from typing import Any
 from rich.table import Table
 
 from ..assemble import assemble
-from ..cli.options import Commands
 from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
 from ..library.base import Entry, Parameters
 from ..pictures.figures import save
@@ -38,7 +37,7 @@ from ..system.assembly import State
 from ..system.system import System
 from .compare import milliseconds, number
 from .console import complain, output, progress_bar
-from .options import Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
+from .options import Commands, Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
 from .tables import add_numbers, fitting, new_table_of_runs
 
 METHOD = "Ida:ggl"

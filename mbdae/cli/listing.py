@@ -8,13 +8,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from .. import library
-from ..cli.options import Commands
 from ..driver.availability import Availability
 from ..pages import facts
 from ..pages.facts import Applicability, Form
 from ..problems import FORMULATIONS
 from ..registry import FAMILIES
 from .console import output, progress_bar
+from .options import Commands
 from .tables import new_table
 
 _EPILOG = """\

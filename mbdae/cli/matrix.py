@@ -5,13 +5,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from ..cli.options import Commands
 from ..driver.support import FORMS
 from ..registry import MethodSpec, find
 from ..studies.matrix import ALLOWED, SPANS, Cell, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
 from .console import complain, output, progress_bar
-from .options import Refusal, output_file, positive
+from .options import Commands, Refusal, output_file, positive
 from .tables import add_numbers, new_table
 
 _DESCRIPTION = f"""\

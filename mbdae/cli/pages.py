@@ -3,10 +3,9 @@
 import argparse
 
 from .. import library
-from ..cli.options import Commands
 from ..pages.pages import write_pages
 from .console import output, progress_bar
-from .options import output_folder
+from .options import Commands, output_folder
 
 _EPILOG = """\
 examples:

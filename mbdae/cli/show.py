@@ -7,10 +7,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from .. import library
-from ..cli.options import Commands
 from ..pages.pages import Block, Listing, Table, sections
 from .console import output, progress_bar
-from .options import assignment, parameters_of
+from .options import Commands, assignment, parameters_of
 from .tables import new_table
 
 _EPILOG = """\

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..assemble import assemble
-from ..cli.console import Bar
-from ..cli.options import Commands
 from ..library.base import Entry
 from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..pictures.figures import save
@@ -26,8 +24,8 @@ from ..system.assembly import AssemblyError
 from ..system.system import System
 from ..typing import Matrix, Vector
 from .compare import milliseconds, number
-from .console import complain, output, progress_bar
-from .options import Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
+from .console import Bar, complain, output, progress_bar
+from .options import Commands, Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
 
 ENDINGS = (".npz", ".csv", ".json")
 PICTURES = (".png", ".pdf", ".svg")

@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from ..cli.options import Commands
 from ..integrators.structural.formula import RULES, newmark
 from ..pictures.figures import save
 from ..studies.stability import allowed_steps, largest_frequencies, plot_frequencies
 from ..typing import Vector
 from .console import complain, output, progress_bar
-from .options import Refusal, build, natural, output_file, parser_of_mechanism
+from .options import Commands, Refusal, build, natural, output_file, parser_of_mechanism
 from .solve import PICTURES, add_method_options, moved
 from .tables import new_table
 

@@ -5,7 +5,7 @@
 'slider-crank'
 """
 
-from .base import Entry, Reference
+from .base import Comparison, Entry, Reference
 from .catalogue import entry, mechanism, names, system
 
-__all__ = ["Entry", "Reference", "entry", "mechanism", "names", "system"]
+__all__ = ["Comparison", "Entry", "Reference", "entry", "mechanism", "names", "system"]

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from ..model.mechanism import Mechanism
@@ -82,6 +82,29 @@ def check_coordinates(owner: str, value: str) -> None:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """What `mbdae compare` runs on a mechanism if nothing else is said.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        By name, see `mbdae.registry`.
+    steps : tuple of float
+        Of the methods with fixed step [s]; empty for ten times, once, and a tenth of the usual step of the mechanism.
+    rtol : tuple of float
+        Relative tolerances of the methods with error control.
+    """
+
+    methods: tuple[str, ...]
+    steps: tuple[float, ...] = ()
+    rtol: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
+
+
+NON_STIFF = Comparison(("HalfImplicit", "FullyImplicit", "Ida:gear", "Ida:ggl", "Cvode:BDF", "SolveIvp:DOP853"))
+STIFF = Comparison(("Ida:gear", "Ida:ggl", "Cvode:BDF", "SolveIvp:Radau", "RosenbrockNystrom"))
+
+
+@dataclass(frozen=True)
 class Entry:
     """One mechanism of the library.
 
@@ -112,6 +135,8 @@ class Entry:
         Whether forces are so stiff that methods with fixed steps are no choice.
     film : float
         Seconds of motion per second of film.
+    comparison : Comparison, optional
+        By default `NON_STIFF` or `STIFF`.
     """
 
     name: str
@@ -129,6 +154,13 @@ class Entry:
     variants: tuple[Parameters, ...] = ()
     stiff: bool = False
     film: float = 1.0
+    comparison: Comparison | None = None
+
+    @property
+    def usual_comparison(self) -> Comparison:
+        """The comparison of this mechanism, with steps."""
+        chosen = self.comparison or (STIFF if self.stiff else NON_STIFF)
+        return replace(chosen, steps=chosen.steps or (10.0 * self.step, self.step, self.step / 10.0))
 
     def checked(self, parameters: Parameters) -> dict[str, Parameter]:
         """All parameters, the given ones and the defaults of the others.

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..pictures.viewpoint import Shape
 from ..results.solution import Solution
 from ..system.system import System
 from ..typing import ArrayLike, Integers, Matrix, Vector
 from .figures import COLOURS, GREY, new_figure, style
-from .viewpoint import Magnified, followed, prefix
+from .viewpoint import Magnified, Shape, followed, prefix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

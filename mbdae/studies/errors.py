@@ -7,9 +7,9 @@ import numpy as np
 from ..model.forces import RSDA, TSDA, Friction
 from ..model.motions import Constant
 from ..results.solution import Solution
-from ..studies.kinematics import ReferenceSolution
 from ..system.system import System
 from ..typing import Integers, Matrix
+from .kinematics import ReferenceSolution
 
 MOST_POINTS = 200  # points at which residuals and energies of a long solution are looked at
 

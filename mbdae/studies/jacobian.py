@@ -16,10 +16,10 @@ from ..problems.base import Problem
 from ..results.solution import Solution
 from ..results.statistics import Statistics
 from ..solve import solve
-from ..studies.kinematics import ReferenceSolution
 from ..system.assembly import AssemblyError, State
 from ..system.system import System
 from ..typing import ArrayLike, Progress, TimeProgress, Vector
+from .kinematics import ReferenceSolution
 
 POINTS = 401  # output times of the first run of each strategy
 LATE = 0.75  # share of the time span after which an error is late

@@ -10,9 +10,9 @@ import numpy as np
 from ..jacobians.strategy import JacobianStrategy
 from ..pictures.figures import COLOURS, GREY, new_figure, style
 from ..problems.base import Problem
-from ..studies.jacobian import JacobianStudy
 from ..system.system import System
 from ..typing import Integers, Vector
+from .jacobian import JacobianStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,10 @@ import numpy as np
 from ..assemble import assemble
 from ..driver.method import Method
 from ..pictures.figures import GREY, look, new_figure, style
-from ..studies.kinematics import ReferenceSolution
 from ..system.assembly import State
 from ..system.system import System
 from ..typing import Progress
+from .kinematics import ReferenceSolution
 from .work_precision import Series, work_precision
 
 if TYPE_CHECKING:

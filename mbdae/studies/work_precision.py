@@ -18,11 +18,11 @@ from ..problems import FORMULATIONS
 from ..problems.base import Problem
 from ..results.solution import Solution
 from ..solve import solve
-from ..studies.kinematics import ReferenceSolution
 from ..system.assembly import AssemblyError, State
 from ..system.system import System
 from ..typing import Progress, TimeProgress, Vector
 from .errors import constraint_residuals, energy_drift, errors
+from .kinematics import ReferenceSolution
 from .reference import reference
 
 if TYPE_CHECKING:
