@@ -11,7 +11,7 @@ from PIL import Image
 
 import mbdae
 from mbdae import library
-from mbdae.cli import listing
+from mbdae.cli import compare, listing
 from mbdae.cli.main import main
 from mbdae.cli.options import build
 from mbdae.driver.availability import Availability
