@@ -1,4 +1,4 @@
-"""`assemble`: the consistent start of a mechanism."""
+"""`assemble`: consistent initial values of a mechanism."""
 
 
 from .model.mechanism import Mechanism
@@ -11,20 +11,20 @@ from .typing import ArrayLike
 def assemble(target: Mechanism | System, t: float = 0.0, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
     """A consistent state near a guess.
 
-    Positions move as little as possible in the mass metric, `min |q (-) q_guess|_M` subject to `Phi(t, q) = 0`, on the branch that the
-    drivers of angles name. The guess of the bodies belongs to `t = 0`, or to the time `t` if it fits the drivers there and not at 0; from
+    Positions: `min |q (-) q_guess|_M` subject to `Phi(t, q) = 0`, the projection in the mass metric, on the branch that the angle drivers
+    prescribe. The guess of the bodies belongs to `t = 0`, or to the time `t` if it satisfies the drivers there and not at 0; from
     `t = 0` it follows the drivers to the time `t`. A guess that is passed here belongs to the time `t`.
 
-    Velocities satisfy `Phi_q v = nu`. Those that are given stay as they are where the constraints allow it and change as little as possible
-    otherwise, `min |v - v_guess|_M`; those that are left out follow with the least kinetic energy. Accelerations and multipliers follow.
+    Velocities: `min |v - v_guess|_M` subject to `Phi_q v = nu`; velocities without a guess follow with minimal kinetic energy.
+    Accelerations and multipliers follow from the equations of motion.
 
     Parameters
     ----------
     target : Mechanism or System
     t : float
     q, v : array_like, shape (nq,) and (nv,), optional
-        Guess; by default that of the mechanism's bodies. Velocities that are NaN are free, and those given beside them must not contradict
-        the constraints; a guess of all velocities may. Velocities given with the bodies must not contradict joints or drivers.
+        Guess; by default that of the mechanism's bodies. Velocities that are NaN are free; the others must then satisfy the constraints,
+        whereas a guess of all velocities is projected. Velocities given with the bodies must satisfy joints and drivers.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def assemble(target: Mechanism | System, t: float = 0.0, q: ArrayLike | None = N
     ValueError
         If the target is neither of the two, or a guess has the wrong shape or is not finite.
     AssemblyError
-        Names the constraints that cannot be met, the driver whose angle is on the wrong branch, or the driver or constraint that
+        Names the constraints that cannot be satisfied, the driver whose angle is on the wrong branch, or the driver or constraint that
         contradicts a given velocity.
 
     Examples

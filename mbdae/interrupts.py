@@ -1,12 +1,12 @@
-"""Ctrl-C during a run: held back where Python would raise in the midst of a solver, acted on where the exception arrives.
+"""Ctrl-C during a run: the handler of SIGINT is deferred to a point where its exception reaches the caller.
 
-Python runs the handler of a signal between two instructions of whatever function the main thread is in. In the first instruction of a
-callback, what the handler raises is lost: the callback returns without a result, and the solver goes on with whatever its memory holds.
-So the handler waits. It is called as soon as a user function is at work, where an exception is kept or raised unchanged, or at the next
-`signals.check()`, which stands wherever a solver can be left and before each function that is compiled. A second Ctrl-C acts at once.
+Python runs a signal handler between two instructions of the function that the main thread executes. If that is the first instruction of a
+callback of a solver, the exception is lost: the callback returns without a result, and the solver continues with undefined values.
+Therefore the handler is deferred. It is called when a user function runs, whose exceptions are stored or raised unchanged, or at the next
+`signals.check()`, called at each point where a solver can be left and before each compilation. A second Ctrl-C acts immediately.
 
-Compiled loops never let Python run a handler. They look at `signals.flag` after every step, and return if it is set: it lies in the
-memory of a file to which Python writes a byte as soon as a signal arrives.
+Compiled loops never let Python run a handler. They read `signals.flag` after every step and return if it is set: the flag is the memory
+map of a file to which Python writes a byte when a signal arrives.
 """
 
 import contextlib
@@ -32,33 +32,33 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Signals(threading.local):
-    """What has become of SIGINT; handlers run in the main thread, so other threads see none of it.
+    """State of the deferred SIGINT, per thread: handlers run in the main thread, other threads are not affected.
 
     Attributes
     ----------
     inside : bool
-        Whether a user function is at work: the handler then acts at once, so that Ctrl-C also ends a function that hangs.
+        Whether a user function is running: the handler then acts immediately, so that Ctrl-C also ends a function that hangs.
     waiting : bool
-        Whether a signal has come on which nobody has acted, or what its handler has raised has not yet arrived.
+        Whether a signal is pending, or the exception of its handler has not yet left the run.
     flag : ndarray of uint8
-        Its first entry is not zero if a compiled loop is to return.
+        The first entry is nonzero if compiled loops must return.
     """
 
     inside = waiting = active = False
     flag: Bytes = np.zeros(1, dtype=np.uint8)
     _arguments: tuple[int, FrameType | None] | None = None
     _raised: BaseException | None = None
-    _others = -1  # the file descriptor on which somebody else waits for signals
+    _others = -1  # wakeup file descriptor that was set before
 
     def check(self) -> None:
-        """Act on a signal that waits, if any; what its handler raises is raised again and again, until it has left the run."""
+        """Handle a pending signal; the exception of its handler is raised by every call until it has left the run."""
         if self.waiting:
             self._act()
         if self.flag[0]:
             _clear(self._others)
 
     def guarded(self, function: Callable[[*Ts], T], *args: *Ts) -> tuple[T, None] | tuple[None, BaseException]:
-        """`(result, exception)` of a user function called from compiled code, one of them `None`; its own interrupt is not among them."""
+        """`(result, exception)` of a user function called from compiled code, one of them `None`."""
         outer = self.inside
         try:
             self.inside = True
@@ -68,20 +68,20 @@ class _Signals(threading.local):
             self.inside = outer
             return result, None
         except BaseException as error:
-            self.inside = outer  # nothing may be raised from here on
+            self.inside = outer  # no exception may be raised from here on
             return None, error
 
     def called(self, function: F | None) -> F | None:
-        """A user function that Python code calls, with the attributes of its own; exceptions go through."""
+        """A user function for calls from Python, with its attributes; its exceptions propagate."""
         return None if function is None else cast(F, _Called(function))
 
     def raises_again(self, error: BaseException) -> bool:
-        """Whether an exception is one that `check` raises again, so that it need not be kept elsewhere."""
+        """Whether `check` raises this exception again, so that it need not be stored elsewhere."""
         return error is self._raised
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Meanwhile an exception of the handler arrives, so it need not wait."""
+        """A context in which the handler acts immediately."""
         outer, self.inside = self.inside, True
         try:
             self.check()
@@ -91,7 +91,7 @@ class _Signals(threading.local):
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Meanwhile SIGINT waits; at the end what still waits is acted on. Within another one: a run within a user function of a run."""
+        """A context that defers SIGINT and handles a pending one at its end; may be nested, for a run within a user function of a run."""
         outer, self.inside = self.inside, False
         error = None
         try:
@@ -107,15 +107,15 @@ class _Signals(threading.local):
             self.waiting = False
             try:
                 if raised is not None and raised is not error:
-                    raise raised  # swallowed on its way
+                    raise raised  # lost on the way
                 if arguments is not None and (error is None or error is not raised):
                     handler(*arguments)
             finally:
-                del error, raised  # cycles with their own tracebacks
+                del error, raised  # reference cycles with their tracebacks
 
     @contextlib.contextmanager
     def _installed(self) -> Iterator[None]:
-        """The handler that waits, instead of Python's or a user's; in other threads, and where SIGINT is not for Python, nothing."""
+        """Install the deferring handler; nothing in other threads and where Python does not handle SIGINT."""
         handler = signal.getsignal(signal.SIGINT)
         if not callable(handler) or threading.current_thread() is not threading.main_thread():
             yield
@@ -128,12 +128,12 @@ class _Signals(threading.local):
                 yield
         finally:
             self.active = False
-            if signal.getsignal(signal.SIGINT) == self._receive:  # not if a user function has set another one
+            if signal.getsignal(signal.SIGINT) == self._receive:  # unless a user function has set another one
                 signal.signal(signal.SIGINT, handler)
 
     @contextlib.contextmanager
     def _woken(self) -> Iterator[None]:
-        """Meanwhile Python's C code sets the flag when a signal arrives."""
+        """A context in which the C code of Python sets the flag when a signal arrives."""
         file, _ = _page()
         if file < 0:
             yield
@@ -151,8 +151,8 @@ class _Signals(threading.local):
     def _receive(self, number: int, frame: FrameType | None) -> None:
         again = self.waiting
         self._arguments, self.waiting = (number, frame), True
-        self.flag[0] = self.flag[0] or 1  # Python may have written the number of the signal
-        if self.inside or again:  # the impatient are served wherever the run is
+        self.flag[0] = self.flag[0] or 1  # Python may have written the signal number
+        if self.inside or again:  # the second Ctrl-C acts immediately
             self._act()
 
     def _act(self) -> None:
@@ -172,7 +172,7 @@ signals = _Signals()
 
 
 def held(function: Callable[P, T]) -> Callable[P, T]:
-    """A function during which SIGINT waits, see `_Signals.held`."""
+    """Decorator: SIGINT is deferred during the function, see `_Signals.held`."""
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         with signals.held():
@@ -200,7 +200,7 @@ class _Called:
 
 @functools.cache
 def _page() -> tuple[int, Bytes]:
-    """A file descriptor to which signals may be written, and the memory behind it; -1 and an array where there is no such thing."""
+    """A file descriptor for the wakeup byte and its memory map; -1 and an array where memory files are not available."""
     try:
         if hasattr(os, "memfd_create"):
             file = os.memfd_create("mbdae")
@@ -215,7 +215,7 @@ def _page() -> tuple[int, Bytes]:
 
 
 def _clear(onward: int = -1) -> None:
-    """Forget the signals that have been written; whoever waits for them on the file descriptor `onward` is told."""
+    """Clear the wakeup bytes and forward them to the file descriptor `onward`."""
     file, page = _page()
     count = os.lseek(file, 0, os.SEEK_CUR) if file >= 0 else 0
     numbers = page[:count].tobytes()

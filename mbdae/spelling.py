@@ -1,14 +1,14 @@
-"""Names that are looked up: an unknown one is answered with the one that was probably meant."""
+"""Suggestions for misspelled names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-LONGEST = 60  # longer names are not compared
+MAX_LENGTH = 60  # of names that are compared
 
 
 def closest(name: object, known: Iterable[str]) -> str | None:
-    """The known name that differs in upper and lower case, hyphens, underscores or spaces only, or else by a few characters."""
-    if not isinstance(name, str) or len(name) > LONGEST:
+    """The known name that differs only in case, hyphens, underscores or spaces, or else by a few characters."""
+    if not isinstance(name, str) or len(name) > MAX_LENGTH:
         return None
     names = list(known)
     for simplified in (_letters, str.lower):
@@ -20,7 +20,7 @@ def closest(name: object, known: Iterable[str]) -> str | None:
 
 
 def guess(name: object, known: Iterable[str]) -> str:
-    """What a message adds: ` (did you mean 'andrews'?)`, or nothing.
+    """Suffix of an error message: ` (did you mean 'andrews'?)`, or nothing.
 
     Examples
     --------
@@ -32,5 +32,5 @@ def guess(name: object, known: Iterable[str]) -> str:
 
 
 def _letters(name: str) -> str:
-    """A name without what is easily confused."""
+    """The name in lower case without separators."""
     return "".join(c for c in name.lower() if c not in "-_ .")

@@ -1,4 +1,4 @@
-"""Wall time that a computation has taken, without what numba has spent on compiling or loading compiled code meanwhile."""
+"""Wall time without the time that numba has spent on compiling or loading compiled code."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from numba.core import event
 
 
 class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Adds up, for each thread, the time for which it has held the lock of the compiler."""
+    """Adds up, for each thread, the time for which it has held the compiler lock."""
 
     def __init__(self) -> None:
         self._own = threading.local()
@@ -26,7 +26,7 @@ class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
 
     @property
     def seconds(self) -> float:
-        """What this thread has spent so far."""
+        """Time spent by this thread so far."""
         seconds: float = getattr(self._own, "total", 0.0)
         return seconds
 
@@ -36,7 +36,7 @@ event.register("numba:compiler_lock", _compilation)
 
 
 class Stopwatch:
-    """Starts when it is made."""
+    """Wall time since construction."""
 
     def __init__(self) -> None:
         self._begin = self._now()

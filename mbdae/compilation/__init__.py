@@ -1,1 +1,1 @@
-"""The decorator of compiled code, and the stamps of its sources."""
+"""The decorator of compiled code, and version stamps of its source files."""

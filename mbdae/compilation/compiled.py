@@ -1,4 +1,4 @@
-"""The one decorator of all compiled code, and what goes with it."""
+"""The decorator of compiled code, functions called by address, and unchecked array views."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,10 +13,10 @@ from numba.np.arrayobj import make_array, populate_array
 from ..typing import Bytes
 from .stamp import stamp
 
-# Views made by `records`, `window` and `matrix` skip every check and the counting of references, which cost more than most kernels;
-# whoever calls a kernel keeps the arrays alive.
+# Views by `records`, `window` and `matrix` skip bounds checks and reference counting, which cost more than most kernels; the caller of a
+# kernel keeps the arrays alive.
 
-# products and sums may be fused and reordered; NaN and infinity keep their meaning
+# multiply-adds may be fused and sums reassociated; NaN and infinity keep their meaning
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,11 +24,11 @@ S = TypeVar("S", bound=np.generic)
 
 
 def compiled(function: F) -> F:
-    """Compile on first use, keep the result on disk; division by zero gives infinity instead of an exception.
+    """Compile on first call and cache on disk; division by zero gives infinity instead of an exception.
 
-    Numba drops a cached function when its own file has changed, but not when a function that it calls has: a stale kernel would give
-    wrong numbers in silence. Here a change in any of the files that it is made of drops it. The cache files have the stamp in their
-    names, too, so that two versions of the code that run side by side do not write into each other's.
+    Numba invalidates a cached function when its own file changes, but not when a function that it calls does: a stale kernel would
+    silently give wrong numbers. Here a change in any of the files it depends on invalidates it. The names of the cache files contain the
+    stamp, too, so that two versions of the code do not overwrite each other's.
     """
     dispatcher = njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
     if not config.DISABLE_JIT:
@@ -39,16 +39,16 @@ def compiled(function: F) -> F:
 
 
 def generic(function: F) -> F:
-    """Compile a function that takes other compiled functions: it becomes part of its caller and is kept on disk with it."""
+    """Compile a function that takes compiled functions as arguments: it is inlined and cached with its caller."""
     result: F = njit(error_model="numpy", fastmath=_FAST, inline="always")(function)
     return result
 
 
 class ByAddress(types.WrapperAddressProtocol):  # type: ignore[misc]  # numba has no types
-    """A compiled function that compiled code gets as an argument and calls by its address.
+    """A compiled function that is passed to compiled code as an argument and called by its address.
 
-    What is called by name becomes part of every caller and is compiled again with each; this one is compiled once, for one signature. The
-    call costs no more. Calls from Python do: numba looks at such an argument anew every time.
+    A function called by name is compiled again with every caller; this one is compiled once, for one signature. The call from compiled
+    code costs no more. The call from Python does: numba inspects such an argument each time.
     """
 
     def __init__(self, function: Any, signature: Any) -> None:
@@ -68,7 +68,7 @@ class ByAddress(types.WrapperAddressProtocol):  # type: ignore[misc]  # numba ha
 
 
 def by_address(function: F, signature: Any) -> F | ByAddress:
-    """`ByAddress`, or the function itself where nothing is compiled."""
+    """`ByAddress`, or the function itself with NUMBA_DISABLE_JIT=1."""
     return function if config.DISABLE_JIT else ByAddress(function, signature)
 
 
@@ -86,7 +86,7 @@ if TYPE_CHECKING or config.DISABLE_JIT:
 else:
 
     def _view(context, builder, source, target, shape, offset, args):
-        """An array of type `target` on the memory of the first argument, `offset` bytes in: no checks, no share in the ownership."""
+        """An array of type `target` on the memory of the first argument, from byte `offset` on: no checks, no reference count."""
         item = context.get_abi_sizeof(context.get_data_type(target.dtype))
         data = make_array(source)(context, builder, args[0]).data
         data = builder.gep(builder.bitcast(data, cgutils.voidptr_t), [offset])

@@ -1,4 +1,4 @@
-"""Who wants to know when numba compiles."""
+"""Notification of compilations by numba."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ class _Listener(event.Listener):  # type: ignore[misc]  # numba has no types
 
 
 def announced(begin: Callable[[], object]) -> contextlib.AbstractContextManager[None]:
-    """A context in which `begin()` is called before each function that is compiled, in the thread that compiles; it may raise."""
+    """A context in which `begin()` is called before each compilation, in the thread that compiles; it may raise."""
     listening: contextlib.AbstractContextManager[None] = event.install_listener("numba:compile", _Listener(begin))
     return listening

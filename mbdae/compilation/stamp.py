@@ -1,4 +1,4 @@
-"""Which source files a compiled function is made of, and a stamp for their content."""
+"""The source files that a compiled function depends on, and a hash of their content."""
 
 import re
 from functools import cache
@@ -14,24 +14,25 @@ _COMPILES = re.compile(r"^(?:from (?:numba|\S*\bcompiled)\b|import numba)", re.M
 
 @cache
 def stamp(path: str) -> tuple[str, int]:
-    """A stamp of the files whose code or constants may be part of a function compiled in `path`, and their number."""
+    """Hash and number of the files whose code or constants may be part of a function compiled in `path`."""
     files = sorted(sources(Path(path)) | {HERE / "compilation" / "compiled.py"})
     return sha256(b"".join(f.read_bytes() for f in files)).hexdigest(), len(files)
 
 
 def sources(path: Path) -> set[Path]:
-    """The file itself and what it is compiled from: what it imports that is compiled, a module as a whole, or constants."""
-    found, open_ends = set(), [path]
-    while open_ends:
-        file = open_ends.pop()
+    """The file itself and those it imports compiled functions, whole modules or constants from, recursively."""
+    found: set[Path] = set()
+    pending = [path]
+    while pending:
+        file = pending.pop()
         if file not in found:
             found.add(file)
-            open_ends += _ingredients(file)
+            pending += _dependencies(file)
     return found
 
 
 @cache
-def _ingredients(file: Path) -> set[Path]:
+def _dependencies(file: Path) -> set[Path]:
     files = set()
     for statement in _IMPORT.finditer(_text(file)):
         folder = _target(file, statement["dots"], statement["module"])
@@ -41,7 +42,7 @@ def _ingredients(file: Path) -> set[Path]:
 
 
 def _target(file: Path, dots: str, module: str) -> Path | None:
-    """The module or folder that is imported from, without ending; `None` outside of mbdae."""
+    """The imported module or folder, without suffix; `None` outside mbdae."""
     parts = module.split(".") if module else []
     if dots:
         return file.parents[len(dots) - 1].joinpath(*parts)

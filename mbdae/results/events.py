@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..system.system import System
     from .steps import Step
 
-NEVER = 0  # occurrences after which an event ends the run that does not
+NOT_TERMINAL = 0  # number of occurrences of an event that does not end the run
 
 
 def as_events(events: object) -> tuple[Event, ...]:
@@ -36,7 +36,7 @@ def evaluated(event: Event, t: float, q: Vector, v: Vector) -> float:
     Raises
     ------
     ValueError
-        If it is not a finite number: no zero would ever be found.
+        If it is not a finite number, which would hide its zeros.
     """
     value = event(t, np.array(q), np.array(v))
     if not (np.size(value) == 1 and np.isfinite(value).all()):
@@ -52,7 +52,7 @@ class _WithMotion(Protocol):
 
 
 def of_unknowns(problem: _WithMotion, event: Event) -> Callable[..., float]:
-    """`event(t, q, v)` as a function of `(t, y)` or `(t, y, yd)`, with its attributes: for solvers that find zeros themselves."""
+    """`event(t, q, v)` as a function of `(t, y)` or `(t, y, yd)`, with its attributes, for solvers with root finding of their own."""
     def native(t: float, y: Vector, yd: Vector | None = None) -> float:
         return evaluated(event, t, *problem.motion(t, y))
 
@@ -62,7 +62,7 @@ def of_unknowns(problem: _WithMotion, event: Event) -> Callable[..., float]:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A step in which event number `event` passes zero, with its values at both ends."""
+    """A step in which event number `event` changes sign, with its values at both ends."""
 
     event: int
     piece: Piece
@@ -77,9 +77,9 @@ class Found:
     Attributes
     ----------
     times : list of ndarray
-        Per event, in the direction of integration, none behind the end.
+        Per event, in the direction of integration, up to the end.
     end : float or None
-        Where a terminal event has ended the run.
+        Time of the terminal event that ended the run.
     state : tuple or None
         `(q, v, a, lam)` there.
     """
@@ -90,9 +90,9 @@ class Found:
 
 
 class Watch(StepWatch):
-    """Told every step of a run, it keeps what events and dense output need, and ends the run once a terminal event has been passed.
+    """Detects events in the accepted steps of a run, stores the steps for dense output, and ends the run after a terminal event.
 
-    Events are looked at where steps end. In a step in which one passes zero, its time is that of the zero on the interpolant.
+    Events are evaluated at the ends of the steps. Where one changes sign, its time is the zero on the interpolant of that step.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ class Watch(StepWatch):
         `direction` (-1, 0, 1) of SciPy.
     start : State
     keep : bool
-        Keep all steps, not only those with an event.
+        Store all steps, not only those with an event.
 
     Attributes
     ----------
     pieces : list of Piece
-        The steps, if they are kept.
+        The steps, if they are stored.
     """
 
     def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False) -> None:
@@ -134,18 +134,18 @@ class Watch(StepWatch):
         return min(self._left) <= 0
 
     def __call__(self, t: float, q: Vector, v: Vector) -> bool:
-        """As `after`, for methods that show states only: between these there are cubics."""
+        """As `after`, for methods without an interpolant: cubic Hermite interpolation between the states."""
         if t == self._last[0]:
             return False
         before, self._last = self._last, (t, q, v, *accelerations(self._system, t, q, v)[:2])
         return self.after(hermite_step(self._system, before, self._last))
 
     def found(self) -> Found:
-        """`Found`: what has been seen of the events."""
+        """`Found`: the zeros that were located."""
         zeros: list[list[tuple[float, Piece]]] = [[] for _ in self._events]
         for crossing in self._crossings:
             zeros[crossing.event].append((self._zero(crossing), crossing.piece))
-        ends = [times[n - 1] for n, times in zip(map(terminal, self._events), zeros) if n != NEVER and len(times) >= n]
+        ends = [times[n - 1] for n, times in zip(map(terminal, self._events), zeros) if n != NOT_TERMINAL and len(times) >= n]
         times = [np.array([t for t, _ in row], dtype=float) for row in zeros]
         if not ends:
             return Found(times)
@@ -156,7 +156,7 @@ class Watch(StepWatch):
         if crossing.after == 0.0:
             return crossing.piece.t
         piece, event = crossing.piece, self._events[crossing.event]
-        ends = {piece.t0: crossing.before, piece.t: crossing.after}  # as they were when their signs were compared
+        ends = {piece.t0: crossing.before, piece.t: crossing.after}  # the values whose signs were compared
 
         def value(t: float) -> float:
             return ends[t] if t in ends else evaluated(event, t, *piece(t)[:2])
@@ -169,8 +169,8 @@ class Watch(StepWatch):
 
 
 def terminal(event: Event) -> int:
-    """After how many occurrences the event ends the run, `NEVER` if it does not."""
-    return int(getattr(event, "terminal", None) or NEVER)
+    """Number of occurrences after which the event ends the run, `NOT_TERMINAL` if it does not."""
+    return int(getattr(event, "terminal", None) or NOT_TERMINAL)
 
 
 def passed(event: Event, before: float, after: float) -> bool:

@@ -1,4 +1,4 @@
-"""The end of a run with redundant constraints: multipliers of minimal norm, and whether the equations have stayed redundant."""
+"""Minimum-norm multipliers of a run with redundant constraints, and a check that the redundant equations have remained redundant."""
 
 from dataclasses import replace
 
@@ -11,27 +11,27 @@ from ..typing import Vector
 from .status import Status
 from .trajectory import Trajectory
 
-INDEPENDENT = 1e-4  # `|Phi_q^T N|` relative to the longest row of `Phi_q`, from which on equations are not redundant any more
+RANK_TOL = 1e-4  # of `|Phi_q^T N|` relative to the largest row norm of `Phi_q`: beyond it equations are no longer redundant
 
 
 def with_minimal_norm(system: System, trajectory: Trajectory) -> Trajectory:
-    """The trajectory with multipliers of minimal norm; it ends with `SINGULAR` where the rank of `Phi_q` grows.
+    """The trajectory with minimum-norm multipliers, truncated with status `SINGULAR` where the rank of `Phi_q` increases.
 
-    Redundant equations are found once, at the start. If they become independent on the way, methods do not keep them; states from there
-    on are dropped. Nothing is done where nothing is redundant.
+    Redundant equations are identified once, at the start. If they become independent later, the methods do not enforce them, and the
+    states from there on are discarded. Without redundant equations the trajectory is returned as it is.
     """
     if not len(system.dependent):
         return trajectory
     t, q, lam = (np.array(x, order="C") for x in (trajectory.t, trajectory.q, trajectory.lam))
-    rest = ev.minimise(t, q, lam, system.model, system.workspace())
-    for k in np.flatnonzero(rest > INDEPENDENT).tolist():
+    residual = ev.minimise(t, q, lam, system.model, system.workspace())
+    for k in np.flatnonzero(residual > RANK_TOL).tolist():
         if _independent(system, t[k], q[k]):
-            return _ended(system, replace(trajectory, lam=lam), k)
+            return _truncated(system, replace(trajectory, lam=lam), k)
     return replace(trajectory, lam=lam)
 
 
 def minimal_norm(system: System, t: float, q: Vector, lam: Vector) -> Vector:
-    """Of all multipliers that mean the same forces as `lam` at `q` those of minimal norm; `lam` itself where nothing is redundant."""
+    """The multipliers of minimal norm with the same constraint forces `Phi_q^T lam`; `lam` itself without redundant equations."""
     if not len(system.dependent):
         return lam
     rows = np.array(lam)[None]
@@ -40,15 +40,15 @@ def minimal_norm(system: System, t: float, q: Vector, lam: Vector) -> Vector:
 
 
 def _independent(system: System, t: float, q: Vector) -> bool:
-    """Whether the equations are independent not only because the positions are off the constraints."""
+    """Whether the equations are independent at the nearest positions on the constraints, too."""
     try:
         q = positions(system, t, q)
-    except AssemblyError:  # no positions nearby satisfy what was taken for redundant
+    except AssemblyError:  # no positions nearby satisfy the equations taken for redundant
         return True
-    return ev.minimise(np.array([t]), q[None], np.zeros((1, system.nc)), system.model, system.workspace())[0] > INDEPENDENT
+    return ev.minimise(np.array([t]), q[None], np.zeros((1, system.nc)), system.model, system.workspace())[0] > RANK_TOL
 
 
-def _ended(system: System, trajectory: Trajectory, k: int) -> Trajectory:
+def _truncated(system: System, trajectory: Trajectory, k: int) -> Trajectory:
     equations = ", ".join(system.labels[row] for row in system.dependent)
     message = (f"the constraints gain rank before t = {trajectory.t[k]:.9g}: equations that follow from others at the start ({equations}) "
                "do not any more; start at a position of full rank")

@@ -29,7 +29,7 @@ class Solution:
     success : bool
     status : Status
     message : str
-        When and why the run ended.
+        Why and when the run ended.
     statistics : Statistics
     nfev, njev, nlu : int or None
         As in SciPy: evaluations (those for Jacobians not counted), Jacobians, factorisations.

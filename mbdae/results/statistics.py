@@ -1,11 +1,11 @@
-"""What a run cost."""
+"""Work counters of a run."""
 
 from dataclasses import asdict, dataclass
 
 
 @dataclass
 class Statistics:
-    """What happened in a run. `None` means that the backend does not report it; it is never a guess.
+    """Work counters of a run. `None` means that the solver does not report the counter; values are never estimated.
 
     Attributes
     ----------
@@ -19,9 +19,9 @@ class Statistics:
         Evaluations spent on difference quotients. The complex step evaluates the residual for complex numbers, which is not counted.
     jacobians, partitioned_updates, factorisations, solves, newton_iterations : int
     restarts : int
-        How often the run was started anew, or its independent coordinates were exchanged.
+        Restarts of the solver, or changes of the local parametrisation.
     seconds : float
-        Wall time of the integration, without compilation of the problem and without the consistent start.
+        Wall time of the integration, without compilation and without the computation of consistent initial values.
     """
 
     steps: int | None = None

@@ -1,4 +1,4 @@
-"""How a run ended."""
+"""Status codes of runs."""
 
 from enum import IntEnum
 

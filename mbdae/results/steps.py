@@ -1,4 +1,4 @@
-"""The steps of a run, each with the motion inside it by the method's own interpolant: what dense output and events need."""
+"""Accepted steps with the interpolant of the method, for dense output and events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TimedState: TypeAlias = tuple[float, Vector, Vector, Vector, Vector]  # t, q, v, a, lam
 
-DEGREE = 8  # of the polynomials that take the place of an interpolant: solvers in use have at most that
+DEGREE = 8  # of the polynomials that represent an interpolant: the largest degree among the solvers in use
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Step:
     Attributes
     ----------
     t0, t : float
-        Its beginning and its end.
+        Start and end.
     motion : callable
-        `motion() -> (q, v)` at `t`, as the method puts them out.
+        `motion() -> (q, v)` at `t`, the output of the method.
     end : ndarray, shape (k,)
-        The values at `t` that are interpolated: unknowns of a solver, or all of the state.
+        The interpolated quantities at `t`: the unknowns of a solver, or the whole state.
     sample : callable
-        `sample(times) -> (m, k)`: these values at times within the step, as the method interpolates them. Valid until the method goes on.
+        `sample(times) -> (m, k)`: the interpolant of the method at times within the step. Valid until the next step.
     complete : callable
         `complete(t, values) -> (q, v, a, lam)`.
     degree : int
-        Of polynomials in time that reproduce the interpolant.
+        Degree of the polynomial in time that reproduces the interpolant.
     """
 
     t0: float
@@ -53,9 +53,9 @@ class Step:
     degree: int = DEGREE
 
     def piece(self) -> Piece:
-        """What remains of the step when the method has gone on."""
-        shares, _ = _nodes(self.degree)
-        inner = self.sample(self.t0 + shares[1:] * (self.t - self.t0))
+        """The polynomial that stores the step."""
+        nodes, _ = _nodes(self.degree)
+        inner = self.sample(self.t0 + nodes[1:] * (self.t - self.t0))
         return Piece(self.t0, self.t, np.vstack([self.end, inner]), self.complete)
 
 
@@ -70,37 +70,37 @@ class Piece:
 
     def __call__(self, t: float) -> FullState:
         """`(q, v, a, lam)` at a time within the step."""
-        shares, weights = _nodes(len(self.values) - 1)
-        distance = (t - self.t0) / (self.t - self.t0) - shares
-        if not distance.all():
+        nodes, weights = _nodes(len(self.values) - 1)
+        distance = (t - self.t0) / (self.t - self.t0) - nodes
+        if not distance.all():  # at a node
             return self.complete(t, self.values[int(np.argmin(np.abs(distance)))])
         w = weights / distance
         return self.complete(t, w @ self.values / w.sum())
 
 
 class StepWatch(ABC):
-    """A form of `until` that is told every step: `after(step) -> bool`, true to end the run; see `mbdae.driver.method`."""
+    """An `until` that receives every accepted step: `after(step) -> bool`, true to end the run; see `mbdae.driver.method`."""
 
     @abstractmethod
     def after(self, step: Step) -> bool:
-        """Whether the run is to end after this `Step`."""
+        """Whether the run ends after this `Step`."""
 
     def __call__(self, t: float, q: Vector, v: Vector) -> bool:
-        """What methods call that have no steps to show."""
+        """Called by methods that pass states instead of steps."""
         raise TypeError(f"{type(self).__name__} needs steps, see mbdae.driver.method: the method must call until.after(step)")
 
 
 class StepwiseOutput:
-    """States between the steps of a run, by the interpolant of the method.
+    """Dense output of a run: states by the interpolant of the method.
 
     Parameters
     ----------
     system : System
     start : State
     pieces : sequence of Piece
-        One after the other, at least one.
+        In order, at least one.
     end : float, optional
-        Where it ends, if not with the last piece.
+        End of the output, by default the end of the last piece.
     """
 
     def __init__(self, system: System, start: State, pieces: Sequence[Piece], end: float | None = None) -> None:
@@ -132,14 +132,14 @@ class StepwiseOutput:
 
 
 def hermite_step(system: System, before: TimedState, after: TimedState) -> Step:
-    """The step between two stored states `(t, q, v, a, lam)` of a method whose interpolant is that of `between_states`."""
+    """The step between two states `(t, q, v, a, lam)` of a method with the interpolant of `between_states`."""
     end = np.concatenate(after[1:])
     return Step(before[0], after[0], lambda: (after[1].copy(), after[2].copy()), end,
                 lambda times: between_states(system, before, after, times), split_state(system), 3)
 
 
 def between_states(system: System, before: TimedState, after: TimedState, times: Vector) -> Matrix:
-    """Rows `(q, v, a, lam)` between two states: cubics in `q` and `v` through values and rates, `a` the rate of `v`, `lam` linear."""
+    """Rows `(q, v, a, lam)` between two states: cubic Hermite interpolation of `q` and `v`, `a` its derivative of `v`, `lam` linear."""
     (t0, q0, v0, a0, lam0), (t1, q1, v1, a1, lam1) = before, after
     h, theta = t1 - t0, ((times - t0) / (t1 - t0))[:, None]
     q = _cubic(theta, h, q0, q1, system.qdot(q0, v0, t0), system.qdot(q1, v1, t1))
@@ -149,7 +149,7 @@ def between_states(system: System, before: TimedState, after: TimedState, times:
 
 
 def split_state(system: System) -> Callable[[float, Vector], FullState]:
-    """`complete` of a `Step` that interpolates all of the state."""
+    """`complete` of a `Step` that interpolates the whole state."""
     ends = np.cumsum([system.nq, system.nv, system.nv])
 
     def split(t: float, values: Vector) -> FullState:
@@ -166,8 +166,8 @@ def _cubic(theta: Matrix, h: float, x0: Vector, x1: Vector, rate0: Vector, rate1
 
 @cache
 def _nodes(degree: int) -> tuple[Vector, Vector]:
-    """Shares of a step, its end first and its beginning left out, and their barycentric weights."""
-    shares = 0.5 + 0.5 * np.cos(2.0 * np.pi * np.arange(degree + 1) / (2 * degree + 1))
-    difference = 4.0 * (shares[:, None] - shares[None, :])
+    """Interpolation nodes in units of the step, from its end towards its start, which is excluded, and their barycentric weights."""
+    nodes = 0.5 + 0.5 * np.cos(2.0 * np.pi * np.arange(degree + 1) / (2 * degree + 1))
+    difference = 4.0 * (nodes[:, None] - nodes[None, :])
     np.fill_diagonal(difference, 1.0)
-    return shares, 1.0 / difference.prod(axis=1)
+    return nodes, 1.0 / difference.prod(axis=1)

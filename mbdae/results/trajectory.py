@@ -1,4 +1,4 @@
-"""What every method returns to `solve`: the states it has stored, how it ended, what it cost."""
+"""The result of a method: stored states, status and work counters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Trajectory:
     message: str
 
     def thinned(self, every: int) -> Trajectory:
-        """Every `every`-th of these states, and the last one."""
+        """Every `every`-th state, and the last one."""
         n = len(self.t)
         keep = np.unique(np.append(np.arange(0, n, every), n - 1)) if n else np.arange(0)
         return replace(self, t=self.t[keep], q=self.q[keep], v=self.v[keep], a=self.a[keep], lam=self.lam[keep])
@@ -40,9 +40,8 @@ class Trajectory:
 class DenseOutput:
     """States between the stored times of a trajectory or solution.
 
-    Cubic Hermite interpolation of `q` and `v` (order 4 on the stored values), linear interpolation of `lam`.
-
-    The accuracy is that of the method only if every step has been stored.
+    Cubic Hermite interpolation of `q` and `v`, of order 4 in the distance of the stored times; linear interpolation of `lam`. The accuracy
+    is that of the method only if every step has been stored.
     """
 
     def __init__(self, system: System, trajectory: Trajectory | Solution) -> None:
