@@ -15,7 +15,7 @@ from mbdae.driver.availability import Availability, installed
 from mbdae.driver.support import FORMS, Settings
 from mbdae.problems import FORMULATIONS
 from mbdae.registry import FAMILIES, Family, MethodSpec, find
-from mbdae.studies.matrix import ALLOWED, SPANS, Target, matrix, solvers, support, support_page
+from mbdae.studies.matrix import MAX_ERROR, SPANS, Target, matrix, solvers, support, support_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "solvers.md"
 SOLVERS = solvers()
@@ -51,7 +51,7 @@ def assert_column(target, spec):
             assert "has no degree of freedom" in cell.message
         elif form in declared(spec):
             assert cell.outcome == "ok", cell
-            assert cell.error < ALLOWED
+            assert cell.error < MAX_ERROR
         else:
             assert cell.outcome == "refused", cell
             assert f"cannot take the form {form!r}: " in cell.message
@@ -82,7 +82,7 @@ def test_the_references_are_those_of_the_library(targets):
     """DOP853 against what the library knows, or against IDA on the GGL form."""
     for name in ("double-pendulum", "andrews"):
         cell = targets(name).run(find("Ida"), "ggl", rtol=1e-9)
-        assert cell.error < ALLOWED
+        assert cell.error < MAX_ERROR
 
 
 def test_a_cell_tells_what_happened(targets):

@@ -38,13 +38,13 @@ def problem():
 
 
 @pytest.fixture(scope="module")
-def yardstick(problem):
+def reference_values(problem):
     return Motion(reference(problem.system, problem.system.start, output_times(SPAN)))
 
 
 @pytest.fixture(scope="module")
-def study(problem, yardstick):
-    return jacobian_study(problem, Ida(), SPAN, rtol=RTOL, atol=ATOL, yardstick=yardstick, repeats=1)
+def study(problem, reference_values):
+    return jacobian_study(problem, Ida(), SPAN, rtol=RTOL, atol=ATOL, reference_values=reference_values, repeats=1)
 
 
 def by_name(study):
@@ -118,17 +118,17 @@ def test_errors_are_some_tolerances(study):
     assert all(0.01 < r.error_end <= r.error_late < 300.0 for r in study.rows)
 
 
-def test_errors_against_a_motion(problem, yardstick):
+def test_errors_against_a_motion(problem, reference_values):
     times = output_times(SPAN)
     exact = reference(problem.system, problem.system.start, times)
     solution = SimpleNamespace(system=problem.system, t=times, q=exact.q.copy(), v=exact.v.copy())
-    assert yardstick.errors(solution, RTOL, ATOL) == (0.0, 0.0)
+    assert reference_values.errors(solution, RTOL, ATOL) == (0.0, 0.0)
     solution.q[350, 2] += 3e-5
-    assert yardstick.errors(solution, RTOL, ATOL) == pytest.approx((0.0, 3e-5 / (ATOL + RTOL * np.abs(exact.q).max())))
+    assert reference_values.errors(solution, RTOL, ATOL) == pytest.approx((0.0, 3e-5 / (ATOL + RTOL * np.abs(exact.q).max())))
     solution.v[-1, 1] -= 7e-4
-    assert yardstick.errors(solution, RTOL, ATOL) == pytest.approx([7e-4 / (ATOL + RTOL * np.abs(exact.v).max())] * 2)
+    assert reference_values.errors(solution, RTOL, ATOL) == pytest.approx([7e-4 / (ATOL + RTOL * np.abs(exact.v).max())] * 2)
     with pytest.raises(ValueError, match="401 points of time, the runs have 2"):
-        yardstick.errors(SimpleNamespace(system=problem.system, t=times[:2]), RTOL, ATOL)
+        reference_values.errors(SimpleNamespace(system=problem.system, t=times[:2]), RTOL, ATOL)
 
 
 def test_errors_against_the_library():

@@ -17,11 +17,11 @@ from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
 from ..studies.work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
 from ..system.system import System
-from .console import complain, output, progress_bar
+from .console import output, print_error, progress_bar
 from .options import Commands, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
 from .tables import add_numbers, fitting, new_table_of_runs
 
-LONGEST = 2.0  # seconds of motion or, if that is slow, of a film of it, if nothing else is said
+MAX_SECONDS = 2.0  # of motion, or of its animation, if that is shorter, by default
 POINTS = 101
 
 _DESCRIPTION = """\
@@ -35,7 +35,7 @@ methods:
   Ida:gear Ida:ggl Ida:index1 ...     error control, over --rtol; atol = rtol/100
   Cvode:BDF SolveIvp:DOP853 SolveIvp:Radau ...        see 'mbdae list'
   RosenbrockNystrom SdirkFirstOrder:tangent ...       on state-space form
-  Cvode:Adams:partition SolveIvp:LSODA:partition ...  others on the same form
+  Cvode:Adams:partition SolveIvp:LSODA:partition ...  other solvers on this form
 
 examples:
   mbdae compare slider-crank
@@ -46,8 +46,8 @@ examples:
   mbdae compare stiff-double-pendulum --t-end 0.5 --methods \\
                 RosenbrockNystrom,SolveIvp:Radau:partition,Cvode:Adams:partition
 
-The exit code is 0 if at least one run succeeded, 1 if none did, 2 if something
-is wrong with the request.
+The exit code is 0 if at least one run succeeded, 1 if none did, 2 for invalid
+arguments.
 """
 
 
@@ -55,11 +55,11 @@ def add_parser(commands: Commands) -> None:
     """The parser of `compare`."""
     p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
                             parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--methods", metavar="M,M,...", type=methods, help="by default a selection that suits the mechanism")
+    p.add_argument("--methods", metavar="M,M,...", type=methods, help="the default depends on the mechanism")
     p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
     p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
     p.add_argument("--repeats", metavar="N", type=natural, default=3, help="runs of which the median time is taken (default 3)")
-    p.add_argument("--limit", metavar="S", type=positive, default=30.0, help="seconds after which a run is given up (default 30)")
+    p.add_argument("--limit", metavar="S", type=positive, default=30.0, help="time limit of a run in seconds (default 30)")
     p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")
     p.add_argument("--no-figure", action="store_true", help="write the tables only")
     p.set_defaults(run=run)
@@ -68,15 +68,15 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
-    t_end = arguments.t_end or min(entry.t_end, LONGEST * max(1.0, entry.film))
+    t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
     folder = output_folder(arguments.output or f"results/{entry.name}")
-    contest = _series(arguments, entry.usual_comparison)
+    series = _series(arguments, entry.usual_comparison)
     with progress_bar() as bar:
-        check_steps(system, t_end, [float(h) for s in contest if s.control == "h" for h in s.settings if isinstance(h, float)])
+        check_steps(system, t_end, [float(h) for s in series if s.control == "h" for h in s.settings if isinstance(h, float)])
         state = assemble(system)
         bar(0, 1, "reference")
         exact = reference(system, state, np.linspace(0.0, t_end, POINTS))
-        rows = work_precision(system, contest, (0.0, t_end), state=state, exact=exact, repeats=arguments.repeats, limit=arguments.limit,
+        rows = work_precision(system, series, (0.0, t_end), state=state, exact=exact, repeats=arguments.repeats, limit=arguments.limit,
                               progress=bar)
     _show(entry, system, t_end, exact, rows)
     settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "repeats": arguments.repeats, "limit": arguments.limit,
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     _write(folder, entry, t_end, rows, settings, not arguments.no_figure)
     if any(r.success for r in rows):
         return 0
-    complain("no run succeeded")
+    print_error("no run succeeded")
     return 1
 
 
@@ -96,12 +96,12 @@ def _series(arguments: argparse.Namespace, usual: Comparison) -> list[Series]:
 
 def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) -> Series:
     if spec.control == "h":
-        spec.make(h=steps[0])  # refuses what is not installed, before anything runs
+        spec.make(h=steps[0])  # raises before anything runs if the package is missing
         return Series(spec.label, lambda h: spec.make(h=h), steps)
     return Series(spec.label, spec.make(), tuple((r, r / 100.0) for r in rtol), spec.formulation)
 
 
-# what is printed ---------------------------------------------------------------------------------------------------------------
+# output ---------------------------------------------------------------------------------------------------------------
 
 _COLUMNS = (
     ("err q", "error_q"), ("err v", "error_v"), ("err lam", "error_lam"), ("Phi", "residual_position"), ("Phi'", "residual_velocity"),
@@ -121,13 +121,13 @@ def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, 
         if not r.success:
             console.print(f"[red]{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}[/red]", soft_wrap=True)
     notes = [f"err: root mean square over {len(exact.t)} times of the largest component, SI units; reference: {exact.source}",
-             "Phi, Phi', Phi'': largest open constraint on position, velocity, acceleration level, in the output at the method's steps"]
+             "Phi, Phi', Phi'': largest constraint violation on position, velocity, acceleration level, at the steps of the method"]
     if any(r.energy_drift is not None for r in rows):
-        notes.append("energy: largest change of the total energy, in units of the largest kinetic energy")
-    notes += ["evals: of the residual or right-hand side, those for Jacobians not counted",
-              "time: of the integration, median of the repeats; without the projection of ODE states and multipliers found afterwards"]
+        notes.append("energy: largest change of the total energy, relative to the largest kinetic energy")
+    notes += ["evals: evaluations of the residual or right-hand side, without those for Jacobians",
+              "time: of the integration, median of the repeats; without postprocessing (projection of ODE states, multipliers)"]
     if freedom(system, assemble(system)) == 0:
-        notes.append("the drivers alone fix all positions: whatever satisfies or projects onto Phi = 0 is exact in q up to rounding")
+        notes.append("the drivers prescribe all positions: methods that satisfy Phi = 0 are exact in q up to rounding")
     for note in notes:
         console.print(f"[dim]{note}[/dim]", soft_wrap=True)
 
@@ -153,7 +153,7 @@ def _table(rows: list[WorkPrecisionRow], columns: Sequence[tuple[str, str]]) -> 
 
 
 def number(x: float | None) -> str:
-    """A counter as it is, another number with two digits, `-` for what is not known."""
+    """An integer as it is, another number with two digits, `-` for `None`."""
     if x is None:
         return "-"
     if isinstance(x, int):
@@ -165,7 +165,7 @@ def number(x: float | None) -> str:
 
 
 def short(x: float) -> str:
-    """A number the user has chosen: `1e-3`, `1.6e-5`."""
+    """A step or tolerance: `1e-3`, `1.6e-5`."""
     return number(x).replace(".0e", "e")
 
 

@@ -1,4 +1,4 @@
-"""`mbdae confirm`: reference values of the library against two routes."""
+"""`mbdae confirm`: verification of the reference values by two independent methods."""
 
 import argparse
 from pathlib import Path
@@ -12,21 +12,21 @@ from .options import Commands, output_file
 from .tables import new_table
 
 _DESCRIPTION = """\
-Compare the reference values of the library with what two routes find: a Runge-Kutta
-method on the underlying ODE, and a method for DAEs that keeps the constraints.
+Compare the reference values of the library with two numerical solutions: by a
+Runge-Kutta method on the underlying ODE, and by a method for DAEs.
 """
 _EPILOG = """\
 examples:
   mbdae confirm andrews car-axis
   mbdae confirm --output docs/references.md      all of them (some minutes)
 
-The exit code is 1 if neither route comes through somewhere.
+The exit code is 1 if both methods fail for one of the tables.
 """
 
 
 def add_parser(commands: Commands) -> None:
     """The parser of `confirm`."""
-    p = commands.add_parser("confirm", help="reference values against two routes", description=_DESCRIPTION, epilog=_EPILOG,
+    p = commands.add_parser("confirm", help="verification of the reference values", description=_DESCRIPTION, epilog=_EPILOG,
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("mechanisms", metavar="MECHANISM", nargs="*", help="names, see 'mbdae list'; by default all")
     p.add_argument("--output", metavar="FILE", help="write the report as .md")
@@ -52,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(found: list[Confirmation]) -> Table:
     table = new_table()
-    for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "route"):
+    for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "method"):
         table.add_column(name, justify="right" if name in ("instants", "to t [s]", "digits", "found") else "left", no_wrap=name != "values")
     for c in found:
-        told = "".join(f" {k}={v}" for k, v in c.parameters.items())
+        given = "".join(f" {k}={v}" for k, v in c.parameters.items())
         value = f"[red]{c.message[:40]}[/red]" if c.found is None else f"{c.found:.1f}"
-        table.add_row(c.mechanism + told, c.label, c.kind, f"{c.instants}/{c.listed}", f"{c.last:g}", str(c.digits), value, c.route)
+        table.add_row(c.mechanism + given, c.label, c.kind, f"{c.instants}/{c.listed}", f"{c.last:g}", str(c.digits), value, c.route)
     return table

@@ -1,4 +1,4 @@
-"""Where the commands print: results on standard output, progress and complaints on standard error."""
+"""Output of the commands: results on standard output, progress and error messages on standard error."""
 
 import os
 import sys
@@ -21,13 +21,13 @@ def output() -> Console:
     return Console(width=width, highlight=False, soft_wrap=False)
 
 
-def complain(message: object) -> None:
+def print_error(message: object) -> None:
     """One line on standard error."""
     print("mbdae: " + " ".join(str(message).split()), file=sys.stderr)
 
 
 class _Compiler(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Knows whether numba is compiling."""
+    """Tracks whether numba is compiling."""
 
     def __init__(self, begins: Callable[[], object]) -> None:
         self.depth, self.begins = 0, begins
@@ -42,7 +42,7 @@ class _Compiler(event.Listener):  # type: ignore[misc]  # numba has no types
 
 
 class _Activity(ProgressColumn):
-    """What is going on; compilation comes first."""
+    """Current activity; compilation has priority."""
 
     def __init__(self, compiler: _Compiler) -> None:
         super().__init__()
@@ -56,13 +56,13 @@ class _Activity(ProgressColumn):
 class Bar:
     """A progress bar on standard error, called with `(done, total, text)`.
 
-    On something else than a terminal it prints one line if anything has to be compiled, since that may take a minute, and nothing else.
+    If standard error is not a terminal, it only prints one line at the first compilation, which may take a minute.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self.console = Console(file=stream, highlight=False)
         self.compiler = _Compiler(self._compiling)
-        self.told = False
+        self.announced = False
         columns = [_Activity(self.compiler), BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()]
         self.progress = Progress(*columns, console=self.console, transient=True)
         self.task = self.progress.add_task("preparing", total=1.0)
@@ -71,28 +71,28 @@ class Bar:
         self.progress.update(self.task, completed=done, total=total, description=text)
 
     def _compiling(self) -> None:
-        if not self.told and not self.console.is_terminal:
+        if not self.announced and not self.console.is_terminal:
             self.console.print(f"{COMPILING} ...")
-        self.told = True
+        self.announced = True
 
 
 @contextmanager
 def progress_bar() -> Iterator[Bar]:
-    """A `Bar` that is shown while something runs.
+    """A `Bar` that is shown inside the context.
 
-    SUNDIALS prints its own error messages past Python on standard error. What they say is in the message of the solution, so standard
-    error of the process is closed to them meanwhile.
+    SUNDIALS prints its error messages directly to standard error. The message of the solution contains them, so this output is
+    suppressed.
     """
-    with _muted() as stream:
+    with _without_c_output() as stream:
         bar = Bar(stream)
-        # elsewhere a progress bar that is disabled still leaves an empty line, before rich 14.3
+        # elsewhere a disabled progress bar would print an empty line, before rich 14.3
         with event.install_listener("numba:compile", bar.compiler), bar.progress if bar.console.is_terminal else nullcontext():
             yield bar
 
 
 @contextmanager
-def _muted() -> Iterator[TextIO]:
-    """Standard error for Python alone: C code writes to nowhere."""
+def _without_c_output() -> Iterator[TextIO]:
+    """Standard error for Python only: output of C code is discarded."""
     try:
         own = sys.stderr.fileno() == 2
     except (OSError, ValueError, AttributeError):
@@ -101,13 +101,13 @@ def _muted() -> Iterator[TextIO]:
         yield sys.stderr
         return
     sys.stderr.flush()
-    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     stream = os.fdopen(os.dup(saved), "w", encoding=sys.stderr.encoding, errors="replace")
-    os.dup2(nowhere, 2)
+    os.dup2(null, 2)
     try:
         yield stream
     finally:
         stream.close()
         os.dup2(saved, 2)
         os.close(saved)
-        os.close(nowhere)
+        os.close(null)

@@ -1,4 +1,4 @@
-"""`mbdae doctor`: every foreign solver with its version and state, and the commands that install its package."""
+"""`mbdae doctor`: external solvers with their versions and states, and the commands that install their packages."""
 
 import argparse
 import platform
@@ -21,7 +21,7 @@ The exit code is 0 even if solvers are missing: each of them is optional.
 
 def add_parser(commands: Commands) -> None:
     """The parser of `doctor`."""
-    p = commands.add_parser("doctor", help="which solvers are installed, and how to get the others", description="Examine this machine.",
+    p = commands.add_parser("doctor", help="installed solvers, and how to install the others", description="List all solvers.",
                             epilog=_EPILOG, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.set_defaults(run=run)
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _found() -> list[tuple[Family, Availability]]:
-    """Every foreign family that there is an adapter for, with the availability of its package."""
+    """Every family of external solvers, with the availability of its package."""
     return [(family, available) for family in FAMILIES if (available := family.availability()) is not None]
 
 
@@ -63,11 +63,11 @@ def _commands() -> Table:
 
 
 def _state(family: Family, variant: str | None, available: Availability) -> tuple[str, str]:
-    """Whether a solver can be used, and why not."""
+    """State of a solver, and the reason why it cannot be used."""
     if available.fault:
         return "[red]broken[/red]", escape(available.fault)
     if not available.installed:
         return "[yellow]missing[/yellow]", ""
     if not family.forms(variant):
-        return "[yellow]takes nothing[/yellow]", next(iter(family.method_class(**family.chosen(variant)).support.values()))
+        return "[yellow]no form[/yellow]", next(iter(family.method_class(**family.chosen(variant)).support.values()))
     return "[green]ready[/green]", ""

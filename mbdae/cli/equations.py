@@ -1,4 +1,4 @@
-"""`mbdae equations`: where the equations of the papers are in the code."""
+"""`mbdae equations`: index of the equations of the papers in the code."""
 
 import argparse
 from pathlib import Path
@@ -17,7 +17,7 @@ examples:
 
 def add_parser(commands: Commands) -> None:
     """The parser of `equations`."""
-    p = commands.add_parser("equations", help="where the equations of the papers are in the code",
+    p = commands.add_parser("equations", help="index of the equations of the papers in the code",
                             description="Find the lines that cite an equation of one of the papers.", epilog=_EPILOG, allow_abbrev=False,
                             formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("equations", metavar="EQUATION", nargs="*", help="a number, alone or after the paper: Fang, Arnold, Wei, Bustos, Negrut")

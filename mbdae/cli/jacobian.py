@@ -36,27 +36,27 @@ from ..studies.table import metadata, write_csv, write_json
 from ..system.assembly import State
 from ..system.system import System
 from .compare import milliseconds, number
-from .console import complain, output, progress_bar
+from .console import output, print_error, progress_bar
 from .options import Commands, Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
 from .tables import add_numbers, fitting, new_table_of_runs
 
 METHOD = "Ida:ggl"
 
 _DESCRIPTION = """\
-Run one solver on one mechanism with several strategies for its Jacobian: how often
-the Jacobian is evaluated or updated, what it costs, and how exact the motion is.
-With --output the table goes to jacobian.csv and .json, with figures of the pattern,
-the groups of columns, and the instants of evaluation.
+Run one solver on one mechanism with several strategies for its Jacobian: numbers of
+evaluations and updates, cost, and accuracy of the motion.
+With --output the table is written to jacobian.csv and .json, with figures of the
+pattern, the groups of columns, and the times of evaluation.
 """
 _EPILOG = """\
 strategies: source[:update], by default those that apply
   dense        difference quotients, one column at a time
-  grouped      the same by groups of columns, known entries left out
-  estimated    by groups in a pattern that is estimated and grows
+  grouped      difference quotients by groups of columns, known entries excluded
+  estimated    difference quotients by groups in an estimated pattern
   exact        complex step
   difference   the solver's own difference quotients
-  :partitioned        what depends on the state is kept while only the step changes
-  :extended           and corrected for the excitations of the mechanism
+  :partitioned        F_y is reused while only the step size changes
+  :extended           F_y is also corrected for the excitations of the mechanism
 
 examples:
   mbdae jacobian andrews
@@ -82,17 +82,17 @@ def strategies(text: str) -> tuple[str, ...]:
 
 def add_parser(commands: Commands) -> None:
     """The parser of `jacobian`."""
-    p = commands.add_parser("jacobian", help="strategies for Jacobians side by side", description=_DESCRIPTION, epilog=_EPILOG,
+    p = commands.add_parser("jacobian", help="comparison of strategies for Jacobians", description=_DESCRIPTION, epilog=_EPILOG,
                             parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--method", metavar="M", type=method, default=find(METHOD),
-                   help=f"solver that takes a Jacobian, in GGL form if it can and nothing else is said (default {METHOD})")
+                   help=f"solver that takes a Jacobian, in GGL form if possible and not specified otherwise (default {METHOD})")
     p.add_argument("--form", choices=("residual", "explicit"), help="of GGL: with the mass matrix, or multiplied by its inverse "
                    "(default residual)")
     p.add_argument("--strategies", metavar="A,B", type=strategies, help="see below")
     p.add_argument("--rtol", metavar="R", type=positive, default=RTOL, help=f"relative tolerance (default {RTOL:g})")
     p.add_argument("--atol", metavar="A", type=positive, help=f"absolute tolerance (default {ATOL / RTOL:g} of the relative one)")
     p.add_argument("--repeat", metavar="N", type=natural, default=3, help="runs of which the median time is taken (default 3)")
-    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="seconds after which a run is given up (default 60)")
+    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (default 60)")
     p.add_argument("--output", metavar="DIR", help="folder for table and figures")
     p.add_argument("--no-figure", action="store_true", help="write the table only")
     p.set_defaults(run=run)
@@ -109,9 +109,10 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bar() as bar:
         state = assemble(system)
         bar(0, 1, "reference")
-        yardstick, source = _yardstick(entry, parameters, system, state, t_end)
+        reference_values, source = _reference_values(entry, parameters, system, state, t_end)
         study = jacobian_study(problem, solver, (0.0, t_end), arguments.strategies or strategies_for(system, solver), **tolerances,
-                               state=state, yardstick=yardstick, repeats=arguments.repeat, limit=arguments.limit, progress=bar)
+                               state=state, reference_values=reference_values, repeats=arguments.repeat, limit=arguments.limit,
+                               progress=bar)
     title = f"{entry.title}, {_form(problem)}"
     settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": arguments.method.name, **tolerances,
                 "repeat": arguments.repeat, "limit": arguments.limit, "reference": source, "points": POINTS}
@@ -120,22 +121,22 @@ def run(arguments: argparse.Namespace) -> int:
         _write(folder, study, settings, None if arguments.no_figure else (problem, entry, title, t_end))
     failed = [r.strategy for r in study.rows if not r.success]
     if failed:
-        complain(f"failed: {', '.join(failed)}")
+        print_error(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-# what is asked for ---------------------------------------------------------------------------------------------------------------------
+# method and form ------------------------------------------------------------------------------------------------------------------------
 
 
 def _solver(spec: MethodSpec) -> Any:
     if not takes_strategies(spec.family.method_class):
         others = ", ".join(f.name for f in FAMILIES if takes_strategies(f.method_class))
-        raise Refusal(f"{spec.label} has no choice of Jacobians; these have: {others}")
+        raise Refusal(f"{spec.label} has no choice of Jacobians; methods that have: {others}")
     return spec.make()
 
 
 def _problem(system: System, spec: MethodSpec, solver: Any, form: str | None) -> Problem:
-    """The form that the method names, or GGL if it takes that, or what suits it best."""
+    """The form in the name of the method, or GGL if the method takes it, or the preferred one."""
     name = spec.formulation or ("ggl" if "ggl" in solver.formulations else solver.formulations[0])
     if name not in solver.formulations:
         raise Refusal(f"{solver.label} cannot take the form {name!r}: {solver.support[name]}; it takes {', '.join(solver.formulations)}")
@@ -146,8 +147,9 @@ def _problem(system: System, spec: MethodSpec, solver: Any, form: str | None) ->
     return FORMULATIONS[name](system)
 
 
-def _yardstick(entry: Entry, parameters: Parameters, system: System, state: State, t_end: float) -> tuple[EndValues | Motion | None, str]:
-    """What errors are measured with, and where it comes from."""
+def _reference_values(entry: Entry, parameters: Parameters, system: System, state: State,
+                      t_end: float) -> tuple[EndValues | Motion | None, str]:
+    """Reference values for the errors, and their source."""
     try:
         found: EndValues | Motion = EndValues(entry, parameters, t_end)
     except LookupError:
@@ -162,7 +164,7 @@ def _form(problem: Problem) -> str:
     return problem.title + (f", {problem.form} form" if hasattr(problem, "form") else "")
 
 
-# what is printed -----------------------------------------------------------------------------------------------------------------------
+# output ---------------------------------------------------------------------------------------------------------------------------------
 
 _COLUMNS = (("#fc", "evaluations"), ("#fcw", "evaluations_corrector"), ("#Je", "jacobians"), ("#updates", "updates"),
             ("growths", "growths"), ("steps", "steps"))
@@ -188,11 +190,11 @@ def _bound(facts: JacobianFacts) -> str:
 
 
 def _notes(study: JacobianStudy, source: str) -> list[str]:
-    notes = ["cpu: processor time of a run, median of the repeats; percent: of the first row",
-             "#fc, #fcw: evaluations of the residual, all and without those for Jacobians; #Je: Jacobians evaluated",
-             f"error: at the end, in tolerances; reference: {source}"]
+    notes = ["cpu: processor time of a run, median of the repeats; percent: relative to the first row",
+             "#fc, #fcw: evaluations of the residual with and without those for Jacobians; #Je: evaluations of Jacobians",
+             f"error: at the end, in multiples of the tolerance; reference: {source}"]
     if any(r.error_late is not None for r in study.rows):
-        notes.append("late: the largest error in the last quarter of the time span")
+        notes.append("late: largest error in the last quarter of the time span")
     return notes
 
 
@@ -215,7 +217,7 @@ def _digits(x: float | None) -> str:
 
 
 def _write(folder: Path, study: JacobianStudy, settings: Mapping[str, object], drawn: tuple[Problem, Entry, str, float] | None) -> None:
-    """Table and, with `drawn`, the figures."""
+    """The table and, with `drawn`, the figures."""
     paths = [folder / "jacobian.csv", folder / "jacobian.json"]
     write_csv(paths[0], study.rows)
     write_json(paths[1], metadata(**settings) | {"facts": asdict(study.facts), "rows": study.rows, "logs": study.logs})

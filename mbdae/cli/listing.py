@@ -20,16 +20,16 @@ from .tables import new_table
 _EPILOG = """\
 examples:
   mbdae list
-  mbdae list --long     with summaries, parameters, and what applies to which mechanism
+  mbdae list --long     with summaries, parameters, and applicable forms and methods
 """
 _NUMBERS = ("bodies", "nq", "nv", "nc", "redundant", "dof", "unknowns")
 
 
 def add_parser(commands: Commands) -> None:
     """The parser of `list`."""
-    p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", description="Show what there is.", epilog=_EPILOG,
+    p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", description="List all names.", epilog=_EPILOG,
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--long", action="store_true", help="with summaries, parameters, and the forms and methods that apply")
+    p.add_argument("--long", action="store_true", help="with summaries, parameters, and applicable forms and methods")
     p.set_defaults(run=run)
 
 
@@ -62,7 +62,7 @@ def _mechanisms(rows: Mapping[str, Sequence[int | None]], *columns: str) -> Tabl
     return table
 
 
-# what applies to which mechanism ---------------------------------------------------------------------------------------------------
+# applicable forms and methods -------------------------------------------------------------------------------------------------------
 
 
 def _long(console: Console) -> None:
@@ -93,7 +93,7 @@ def _details(console: Console, forms: Mapping[str, list[Form]], methods: list[Ap
 
 
 def _forms(found: list[Form]) -> list[str]:
-    """The forms that can be used with their numbers of unknowns, and the others by reason."""
+    """The applicable forms with their numbers of unknowns, and the others by reason."""
     usable = [f for f in found if not f.reason]
     sizes: dict[int | None, list[str]] = {}
     for f in usable:
@@ -109,7 +109,7 @@ def _forms(found: list[Form]) -> list[str]:
 
 
 def _suitable(methods: list[Applicability], stiff: bool, found: list[Form]) -> str:
-    """Which of the methods apply to a mechanism, by its forms and whether its forces are stiff; the others by reason."""
+    """The methods applicable to a mechanism, by its forms and the stiffness of its forces; the others by reason."""
     usable = {f.name for f in found if not f.reason}
     reasons: dict[str, list[str]] = {}
     for m in methods:
@@ -122,8 +122,8 @@ def _suitable(methods: list[Applicability], stiff: bool, found: list[Form]) -> s
 
 
 def _applicability(methods: list[Applicability]) -> Table:
-    """Methods that take the same forms, with the reasons why they do not take the others."""
-    table = _new("which method takes which form, the best first", "methods", "forms", "stiff", "state", "refused")
+    """Methods by the forms that they take, with the reasons why they do not take the others."""
+    table = _new("forms taken by the methods, preferred first", "methods", "forms", "stiff", "state", "refused")
     groups: dict[tuple[tuple[str, ...], bool, bool, tuple[tuple[str, str], ...]], list[Applicability]] = {}
     for m in methods:
         reasons = tuple((", ".join(forms), reason) for reason, forms in m.refused.items())
@@ -137,7 +137,7 @@ def _applicability(methods: list[Applicability]) -> Table:
     return table
 
 
-# what there is ---------------------------------------------------------------------------------------------------------------------
+# all names --------------------------------------------------------------------------------------------------------------------------
 
 
 def _formulations() -> Table:
@@ -159,7 +159,7 @@ def _methods() -> Table:
 
 
 def state(available: Availability) -> str:
-    """Version of a package, or what is wrong with it."""
+    """Version of a package, and its fault."""
     if available.version is None:
         return f"missing: {available.remedy}"
     return f"{available.version}, broken: {available.fault}" if available.fault else available.version

@@ -8,7 +8,7 @@ from typing import NoReturn
 from .. import __version__
 from ..studies.reference import ReferenceFailed
 from . import animate, compare, confirm, doctor, equations, jacobian, listing, matrix, pages, show, solve, stability
-from .console import complain
+from .console import print_error
 from .options import Refusal
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
@@ -19,19 +19,19 @@ examples:
   mbdae show andrews                  all that is known of a mechanism
   mbdae compare slider-crank          integrators and solvers side by side: accuracy against cost
   mbdae solve chain --output run.npz  one run to a file
-  mbdae animate four-link             a film
+  mbdae animate four-link             an animation
   mbdae jacobian andrews              strategies for Jacobians: evaluations, updates, cost
-  mbdae stability stiff-pendulum      natural frequencies, and the steps they allow
-  mbdae confirm andrews               reference values against two routes
+  mbdae stability stiff-pendulum      natural frequencies and largest stable steps
+  mbdae confirm andrews               verification of reference values
   mbdae matrix                        every solver in every formulation
-  mbdae doctor                        solvers on this machine, and how to get the others
+  mbdae doctor                        installed solvers, and how to install the others
 
-'mbdae COMMAND --help' tells more.
+'mbdae COMMAND --help' describes each of them.
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that refuses in one line."""
+    """A parser with error messages of one line."""
 
     def error(self, message: str) -> NoReturn:
         raise Refusal(f"{message} (see '{self.prog} --help')")
@@ -42,7 +42,7 @@ def parser() -> Parser:
     top = Parser(prog="mbdae", description="Constrained mechanisms for ODE and DAE solvers.", epilog=_EPILOG, allow_abbrev=False,
                  formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
-    top.add_argument("--traceback", action="store_true", help="show where an error comes from")
+    top.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for module in (compare, solve, animate, listing, show, confirm, jacobian, stability, matrix, pages, equations, doctor):
         module.add_parser(commands)
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 for success, 1 for a numerical failure, 2 for a request that is refused, 130 if interrupted.
+        0 for success, 1 for a numerical failure, 2 for invalid input, 130 if interrupted.
     """
     argv = sys.argv[1:] if argv is None else argv
     try:
@@ -70,9 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (ReferenceFailed, ArithmeticError) as e:
-        return _told(e, FAILED, argv)
+        return _reported(e, FAILED, argv)
     except (ValueError, OSError) as e:
-        return _told(e, REFUSED, argv)
+        return _reported(e, REFUSED, argv)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -85,11 +85,11 @@ def _run(argv: Sequence[str]) -> int:
     return code
 
 
-def _told(error: Exception, code: int, argv: Sequence[str]) -> int:
+def _reported(error: Exception, code: int, argv: Sequence[str]) -> int:
     if "--traceback" in argv:
         raise error
     is_file = isinstance(error, OSError) and error.filename is not None
-    complain(f"cannot write {error.filename}: {error.strerror}" if isinstance(error, OSError) and is_file else error)
+    print_error(f"cannot write {error.filename}: {error.strerror}" if isinstance(error, OSError) and is_file else error)
     return code
 
 

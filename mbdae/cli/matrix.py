@@ -7,27 +7,27 @@ from rich.table import Table
 
 from ..driver.support import FORMS
 from ..registry import MethodSpec, find
-from ..studies.matrix import ALLOWED, SPANS, Cell, matrix, solvers, support, support_page
+from ..studies.matrix import MAX_ERROR, SPANS, Cell, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
-from .console import complain, output, progress_bar
+from .console import output, print_error, progress_bar
 from .options import Commands, Refusal, output_file, positive
 from .tables import add_numbers, new_table
 
 _DESCRIPTION = f"""\
 Run every installed solver in every formulation on {len(SPANS)} mechanisms and print the
-error at the end in tolerances. A cell that is declared to be supported must end
-with an error below {ALLOWED:g} tolerances; every other one must be refused by name.
-So must state-space forms of a mechanism whose motion is prescribed entirely.
+final error in multiples of the tolerance. A supported combination must have an error
+below {MAX_ERROR:g} tolerances; every other one must raise an error that names the reason,
+as must state-space forms of a mechanism whose motion is prescribed.
 """
 _EPILOG = """\
 examples:
   mbdae matrix
   mbdae matrix --mechanisms andrews --methods Ida,Odes:ida,Assimulo:IDA
   mbdae matrix --mechanisms double-pendulum --methods RosenbrockNystrom,Cvode
-  mbdae matrix --settings                     how each solver is run, without running it
+  mbdae matrix --settings                     settings of all solvers, without a run
   mbdae matrix --settings --output docs/solvers.md
 
-The exit code is 0 if every supported cell passes, 1 otherwise.
+The exit code is 0 if every supported combination passes, 1 otherwise.
 """
 _MARKS = {"failed": "[red]failed[/red]", "refused": "[dim]-[/dim]"}
 
@@ -61,7 +61,7 @@ def _methods(text: str) -> list[MethodSpec]:
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
         if not spec.family.forms():
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} works on the system itself: it has no formulations to choose from")
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} works on the system itself and has no choice of formulations")
         same = [s for s in solvers(installed=False) if s.family is spec.family]
         chosen += same if ":" not in part else [s for s in same if s.variant == spec.variant]
     return list(dict.fromkeys(chosen))
@@ -84,11 +84,12 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(_table(name, [c for c in cells if c.mechanism == name]))
     bad = [c for c in cells if c.outcome in ("failed", "inaccurate")]
     counts = ", ".join(f"{sum(c.outcome == o for c in cells)} {o}" for o in ("ok", "refused", "inaccurate", "failed"))
-    console.print(f"{len(cells)} cells: {counts}; numbers are errors in tolerances (rtol = {arguments.rtol:g}), '-' is refused by name")
+    console.print(f"{len(cells)} cells: {counts}; numbers are errors in tolerances (rtol = {arguments.rtol:g}), '-' is refused")
     if path:
         _write(path, cells, arguments)
     for c in bad:
-        complain(f"{c.mechanism}, {c.method}:{c.formulation}: {c.outcome}: {c.message if c.error is None else f'{c.error:.3g} tolerances'}")
+        reason = c.message if c.error is None else f"{c.error:.3g} tolerances"
+        print_error(f"{c.mechanism}, {c.method}:{c.formulation}: {c.outcome}: {reason}")
     return 1 if bad else 0
 
 

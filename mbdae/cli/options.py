@@ -1,4 +1,4 @@
-"""What the commands have in common: checked options, mechanisms with parameters, files to write to."""
+"""Common parts of the commands: validated options, mechanisms with parameters, output files."""
 
 import argparse
 import ast
@@ -18,12 +18,12 @@ from ..typing import Vector
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # what `add_subparsers` returns
 
-MOST_BYTES = 4e9
+MAX_BYTES = 4e9
 ENDINGS_OF_FILES = (".json", ".yaml", ".yml")
 
 
 class Refusal(ValueError):
-    """A request that cannot be met; its message is all the user gets to see."""
+    """Invalid input; only its message is shown."""
 
 
 def positive(text: str) -> float:
@@ -79,7 +79,7 @@ def _parts(text: str) -> list[str]:
 
 
 def parser_of_mechanism() -> argparse.ArgumentParser:
-    """Options that name a mechanism, to be inherited by the parsers of commands."""
+    """Options that select a mechanism, a parent of the parsers of commands."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
     common.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
@@ -89,7 +89,7 @@ def parser_of_mechanism() -> argparse.ArgumentParser:
 
 
 def build(name: str, assignments: Sequence[tuple[str, str]]) -> tuple[Entry, Parameters, System]:
-    """Entry, parameters and system of a mechanism of the library, or of one that a file describes."""
+    """Entry, parameters and system of a mechanism of the library or of a file."""
     if Path(name).suffix.lower() in ENDINGS_OF_FILES:
         if assignments:
             raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
@@ -111,7 +111,7 @@ def parameters_of(entry: Entry, assignments: Sequence[tuple[str, str]]) -> dict[
 
 
 def entry_of_file(path: str) -> Entry:
-    """What the commands must know of a mechanism, for one that a file describes.
+    """An entry for a mechanism in a file.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _in_plane(body: Any) -> bool:
 
 
 def _centres(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
-    """Places of the bodies and the energy."""
+    """Positions of the bodies and the energy."""
     found: Observables = {}
     for body in system.mechanism.bodies:
         place = q[system.coordinates(body.name)[0]][:2 if isinstance(body, PlanarBody) else 3]
@@ -140,7 +140,7 @@ def _centres(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vec
 
 
 def _value(text: str, default: Parameter, key: str) -> Parameter:
-    """The text as a value of the kind of the default."""
+    """The text as a value of the type of the default."""
     if isinstance(default, str):
         return text
     try:
@@ -178,8 +178,8 @@ def output_file(path: str | Path, endings: Sequence[str]) -> Path:
 
 
 def check_steps(system: System, t_end: float, steps: Iterable[float]) -> None:
-    """Refuse steps so small that their states would not fit into memory."""
+    """Raise `Refusal` for steps so small that the states would not fit into memory."""
     for h in steps:
         n, size = t_end / h, 8.0 * (system.nq + 2 * system.nv + system.nc + 1)
-        if n * size > MOST_BYTES:
+        if n * size > MAX_BYTES:
             raise Refusal(f"h = {h:g} makes {n:.3g} steps, whose states need {n * size / 1e9:.3g} GB; take larger steps or a shorter time")

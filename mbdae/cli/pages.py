@@ -17,7 +17,7 @@ examples:
 
 def add_parser(commands: Commands) -> None:
     """The parser of `pages`."""
-    p = commands.add_parser("pages", help="a page and a picture for every mechanism", description="Write what is known of mechanisms as "
+    p = commands.add_parser("pages", help="a page and a picture for every mechanism", description="Write the properties of mechanisms as "
                             "Markdown, with an index, and their pictures.", epilog=_EPILOG, allow_abbrev=False,
                             formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("names", metavar="NAME", nargs="*", help="mechanisms, see 'mbdae list'; by default all")
@@ -28,7 +28,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    names = [library.entry(name).name for name in arguments.names]  # refuses unknown ones before anything is written
+    names = [library.entry(name).name for name in arguments.names]  # raises for unknown names before anything is written
     folder = output_folder(arguments.output)
     with progress_bar() as bar:
         written = write_pages(folder, names, not arguments.no_pictures, bar)

@@ -1,4 +1,4 @@
-"""What scripts that repeat a paper share: the command line, printed tables, several scripts one after the other."""
+"""Common parts of the scripts that reproduce a paper: command line, printed tables, running several scripts."""
 
 import argparse
 import importlib
@@ -13,18 +13,18 @@ from rich.table import Table
 from rich.text import Text
 
 _INDENT = 2
-_WIDEST = 10_000  # columns that a line may have: enough for every table, so that none is wrapped or cut
+_MAX_WIDTH = 10_000  # columns of a line, so that no table is wrapped or cut
 
 
 def output_folder(description: str | None, default: str | Path) -> Path:
-    """The folder named on the command line by `--output`, made if it is not there; the command ends with a message if it cannot be made.
+    """The folder given by `--output`, created if necessary; the script ends with an error message if that fails.
 
     Parameters
     ----------
     description : str
-        What `--help` tells, usually the docstring of the script.
+        Text of `--help`, usually the docstring of the script.
     default : str or Path
-        The folder if none is named.
+        The folder without `--output`.
 
     Returns
     -------
@@ -41,16 +41,16 @@ def output_folder(description: str | None, default: str | Path) -> Path:
 
 
 def show(rows: Sequence[Sequence[object]], head: Sequence[str]) -> None:
-    """Print a table: columns of numbers to the right, others to the left, no line wrapped or cut.
+    """Print a table: columns of numbers right-aligned, others left-aligned, no line wrapped or cut.
 
-    A column is one of numbers if the first word of any of its cells is a number, say `4.1 (published 4)`.
+    A column is numeric if the first word of any of its cells is a number, such as `4.1 (published 4)`.
 
     Parameters
     ----------
     rows : sequence of sequences
-        Texts and integers; `None` is shown as a dash.
+        Strings and integers; `None` is shown as a dash.
     head : sequence of str
-        Above the columns.
+        Titles of the columns.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def show(rows: Sequence[Sequence[object]], head: Sequence[str]) -> None:
         numbers = any(_begins_with_number(row[k]) for row in cells)
         table.add_column(Text(title), justify="right" if numbers else "left", no_wrap=True)
     for row in cells:
-        table.add_row(*map(Text, row))  # as texts, for `[s]` is a style in rich's markup
+        table.add_row(*map(Text, row))  # as Text, since `[s]` would be rich markup
     _print(Padding.indent(table, _INDENT))
 
 
@@ -83,11 +83,11 @@ def _begins_with_number(text: str) -> bool:
 
 
 def _print(content: RenderableType) -> None:
-    Console(width=_WIDEST, highlight=False, markup=False, emoji=False).print(content)
+    Console(width=_MAX_WIDTH, highlight=False, markup=False, emoji=False).print(content)
 
 
 def scripts_of(folder: str | Path) -> tuple[str, ...]:
-    """Names of the scripts in a folder, sorted: its modules but `all`, and those that are shared, `common...` and `_...`.
+    """Sorted names of the scripts in a folder: its modules except `all`, `common...` and `_...`.
 
     Parameters
     ----------
@@ -102,10 +102,10 @@ def scripts_of(folder: str | Path) -> tuple[str, ...]:
 
 
 def run_all(names: Sequence[str], output: Path, settings: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-    """Run scripts one after the other, each below its name; then print a summary, one line per script with the seconds it took.
+    """Run scripts in sequence, then print a summary with one line and the run time of each.
 
-    A script is a module that can be imported by its name, with a function `main(output, **settings)` that returns its line of the summary.
-    What a script raises goes through.
+    A script is an importable module with a function `main(output, **settings)` that returns its line of the summary. Its exceptions
+    propagate.
 
     Parameters
     ----------
@@ -113,14 +113,15 @@ def run_all(names: Sequence[str], output: Path, settings: Mapping[str, Mapping[s
     output : Path
         Folder for the files of all scripts.
     settings : dict, optional
-        By name of the script, keyword arguments for its `main`.
+        Keyword arguments for `main` by name of the script.
 
     Raises
     ------
     ValueError
-        If there are settings for a script that is not among `names`.
+        If there are settings for a script that is not in `names`.
     """
-    settings, told = settings or {}, []
+    settings = settings or {}
+    summary: list[tuple[str, str, str]] = []
     for name in settings:
         if name not in names:
             raise ValueError(f"settings are given for {name!r}, which is not among the scripts to run: {', '.join(names)}")
@@ -128,8 +129,8 @@ def run_all(names: Sequence[str], output: Path, settings: Mapping[str, Mapping[s
         _print(f"\n{name}")
         begin = time.perf_counter()
         line = importlib.import_module(name).main(output, **settings.get(name, {}))
-        told.append((name, f"{time.perf_counter() - begin:.0f} s", line))
+        summary.append((name, f"{time.perf_counter() - begin:.0f} s", line))
     _print(f"\nFiles are in {output}.\n")
     width = max(map(len, names), default=0)
-    for name, seconds, line in told:
+    for name, seconds, line in summary:
         _print(f"  {name:<{width}}{seconds:>8}  {line}")

@@ -1,4 +1,4 @@
-"""`mbdae show`: all that is known of one mechanism, in the terminal."""
+"""`mbdae show`: the page of one mechanism in the terminal."""
 
 import argparse
 
@@ -17,13 +17,13 @@ examples:
   mbdae show andrews
   mbdae show chain --set links=8
 
-The same for every mechanism, with pictures, is found in docs/mechanisms.
+docs/mechanisms has the same for every mechanism, with pictures.
 """
 
 
 def add_parser(commands: Commands) -> None:
     """The parser of `show`."""
-    p = commands.add_parser("show", help="all that is known of a mechanism", description="Sizes, topology, parameters, outputs, references "
+    p = commands.add_parser("show", help="properties of a mechanism", description="Sizes, topology, parameters, outputs, references "
                             "and description of a mechanism.", epilog=_EPILOG, allow_abbrev=False,
                             formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list'")
@@ -57,7 +57,7 @@ def _rendered(block: Block) -> RenderableType:
     grid = new_table()
     for name in block.columns:
         number = name in block.numbers
-        width = max(len(word) for word in name.split()) if number else None  # no word over numbers is broken
+        width = max(len(word) for word in name.split()) if number else None  # titles over numbers are not broken within words
         grid.add_column(Text(name), justify="right" if number else "left", overflow="fold", min_width=width)
     for row in block.rows:
         grid.add_row(*(Text(str(cell)) for cell in row))

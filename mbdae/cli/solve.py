@@ -24,17 +24,17 @@ from ..system.assembly import AssemblyError
 from ..system.system import System
 from ..typing import Matrix, Vector
 from .compare import milliseconds, number
-from .console import Bar, complain, output, progress_bar
+from .console import Bar, output, print_error, progress_bar
 from .options import Commands, Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
 
 ENDINGS = (".npz", ".csv", ".json")
 PICTURES = (".png", ".pdf", ".svg")
-MOST_POINTS = 10_000  # of a method with fixed step, if no number of points is given
+MAX_POINTS = 10_000  # stored by a method with fixed step without --points
 
 _EPILOG = """\
 The file holds time, positions, velocities, accelerations, multipliers, energy,
-constraint residuals and the natural outputs of the mechanism. Beside a .csv
-file a .json file tells versions, machine and parameters.
+constraint residuals and the natural outputs of the mechanism. With a .csv file
+a .json file is written that contains versions, machine and parameters.
 
 examples:
   mbdae solve slider-crank --output run.npz --plot run.png
@@ -58,9 +58,9 @@ def add_parser(commands: Commands) -> None:
 
 
 def add_method_options(p: argparse.ArgumentParser) -> None:
-    """Options that choose a method and how exact it is."""
+    """Options for the method and its accuracy."""
     p.add_argument("--method", metavar="M", type=method, help="e.g. HalfImplicit, Ida:ggl, Cvode:Adams:partition; see 'mbdae list'")
-    p.add_argument("--formulation", metavar="F", help="equations given to the solver; by default those that suit it best")
+    p.add_argument("--formulation", metavar="F", help="formulation of the equations; default: the preferred one of the solver")
     p.add_argument("--h", metavar="H", type=positive, help="step of a method with fixed step [s]")
     p.add_argument("--rtol", metavar="R", type=positive, help="relative tolerance of a method with error control (default 1e-6)")
     p.add_argument("--atol", metavar="A", type=positive, help="absolute tolerance (default rtol/100)")
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refusal("--points must be at least 2")
     times = None if arguments.points is None else np.linspace(0.0, t_end, arguments.points)
     with progress_bar() as bar:
-        solution, used = moved(entry, system, arguments, t_end, times, bar)
+        solution, used = simulated(entry, system, arguments, t_end, times, bar)
         bar(1.0, 1.0, "writing")
         outputs = observe(entry, solution)
         settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": solution.method,
@@ -88,26 +88,26 @@ def run(arguments: argparse.Namespace) -> int:
     _report(solution, written)
     if solution.success:
         return 0
-    complain(f"{solution.method} failed: {solution.message}")
+    print_error(f"{solution.method} failed: {solution.message}")
     return 1
 
 
 class Diverged(ArithmeticError):
-    """The states of a run are too far off to be evaluated."""
+    """The states of a run have diverged and cannot be evaluated."""
 
 
-def moved(entry: Entry, system: System, arguments: argparse.Namespace, t_end: float, times: Vector | None,
+def simulated(entry: Entry, system: System, arguments: argparse.Namespace, t_end: float, times: Vector | None,
           bar: Bar) -> tuple[Solution, dict[str, float]]:
-    """The solution that the options ask for, and the step or the tolerances used."""
+    """The solution for the options, and the step or the tolerances used."""
     spec, every = arguments.method or default_method(entry), 1
     method, tolerances = _configured(spec, entry, arguments)
     if spec.control == "h":
         check_steps(system, t_end, [method.h])
-        every = math.ceil(t_end / method.h / MOST_POINTS)
+        every = math.ceil(t_end / method.h / MAX_POINTS)
     bar(0.0, t_end, "preparing")
     state = assemble(system)
     if arguments.formulation and spec.formulation not in (None, arguments.formulation):
-        raise Refusal(f"--method asks for the form {spec.formulation}, --formulation for {arguments.formulation}")
+        raise Refusal(f"--method has the form {spec.formulation}, --formulation the form {arguments.formulation}")
     formulation = arguments.formulation or spec.formulation
     try:
         solution = solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, every=every, **tolerances,
@@ -118,7 +118,7 @@ def moved(entry: Entry, system: System, arguments: argparse.Namespace, t_end: fl
 
 
 def default_method(entry: Entry) -> MethodSpec:
-    """What runs a mechanism if nothing is said: the half-implicit method, a stiff solver where forces are stiff."""
+    """The default method: half-implicit, or IDA on the GGL form for stiff forces."""
     return find("Ida:ggl" if entry.stiff else "HalfImplicit")
 
 
@@ -141,7 +141,7 @@ def _report(solution: Solution, paths: Sequence[Path]) -> None:
     if len(solution.t):
         levels = ", ".join(f"{n} {number(x)}" for n, x in zip(("Phi", "Phi'", "Phi''"), constraint_residuals(solution)))
         drift = energy_drift(solution)
-        console.print(f"open constraints: {levels}" + ("" if drift is None else f"; energy drift {number(drift)}"))
+        console.print(f"constraint violations: {levels}" + ("" if drift is None else f"; energy drift {number(drift)}"))
     console.print(f"written: {', '.join(str(p) for p in paths)}", soft_wrap=True)
 
 
@@ -155,7 +155,7 @@ _COORDINATES = {
 
 
 def _write(path: Path, solution: Solution, outputs: dict[str, Vector], settings: Mapping[str, object]) -> list[Path]:
-    """Write the file, and one more beside a table; the paths."""
+    """Write the file, and the metadata of a table to a second one; returns the paths."""
     arrays = {"t": solution.t, "q": solution.q, "v": solution.v, "a": solution.a, "lam": solution.lam, "energy": solution.energy,
               "constraint_residuals": solution.constraint_residuals}
     about = metadata(**settings) | {"status": solution.status.name, "message": solution.message, "statistics": solution.statistics,
@@ -186,7 +186,7 @@ def _write_csv(path: Path, solution: Solution, arrays: Mapping[str, Matrix], out
 
 
 def columns(system: System) -> dict[str, list[str]]:
-    """Names of the components of `q`, `v`, `a`, `lam`: coordinates of the bodies, numbers without bodies, and the constraint equations."""
+    """Names of the components of `q`, `v`, `a`, `lam`: of bodies and constraint equations, or indices for a system of functions."""
     lam = {"lam": [f"lam[{label}]" for label in system.labels]}
     if system.mechanism is None:
         return {x: [f"{x}[{k}]" for k in range(n)] for x, n in (("q", system.nq), ("v", system.nv), ("a", system.nv))} | lam

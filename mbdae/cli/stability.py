@@ -1,4 +1,4 @@
-"""`mbdae stability`: natural frequencies along a run, and the steps that they allow."""
+"""`mbdae stability`: natural frequencies along a run, and the largest stable steps."""
 
 import argparse
 from pathlib import Path
@@ -8,18 +8,18 @@ from rich.text import Text
 
 from ..integrators.structural.formula import RULES, newmark
 from ..pictures.figures import save
-from ..studies.stability import allowed_steps, largest_frequencies, plot_frequencies
+from ..studies.stability import largest_frequencies, plot_frequencies, stable_steps
 from ..typing import Vector
-from .console import complain, output, progress_bar
+from .console import output, print_error, progress_bar
 from .options import Commands, Refusal, build, natural, output_file, parser_of_mechanism
-from .solve import PICTURES, add_method_options, moved
+from .solve import PICTURES, add_method_options, simulated
 from .tables import new_table
 
 POINTS = 501
 
 _DESCRIPTION = """\
-Run one method on a mechanism, find the largest natural frequency at each time, and
-the steps at which Newmark's methods are stable in independent coordinates.
+Run one method on a mechanism and print the largest natural frequency along the run,
+and the largest stable steps of Newmark's methods in independent coordinates.
 """
 _EPILOG = """\
 examples:
@@ -30,10 +30,10 @@ examples:
 
 def add_parser(commands: Commands) -> None:
     """The parser of `stability`."""
-    p = commands.add_parser("stability", help="natural frequencies, and the steps they allow", description=_DESCRIPTION, epilog=_EPILOG,
+    p = commands.add_parser("stability", help="natural frequencies and largest stable steps", description=_DESCRIPTION, epilog=_EPILOG,
                             parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_method_options(p)
-    p.add_argument("--points", metavar="N", type=natural, default=POINTS, help=f"times, evenly spread (default {POINTS})")
+    p.add_argument("--points", metavar="N", type=natural, default=POINTS, help=f"number of equidistant times (default {POINTS})")
     p.add_argument("--plot", metavar="FILE", help=f"figure, ends in {', '.join(PICTURES)}")
     p.set_defaults(run=run)
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refusal("--points must be at least 2")
     t_end = arguments.t_end or entry.t_end
     with progress_bar() as bar:
-        solution, _ = moved(entry, system, arguments, t_end, np.linspace(0.0, t_end, arguments.points), bar)
+        solution, _ = simulated(entry, system, arguments, t_end, np.linspace(0.0, t_end, arguments.points), bar)
         bar(1.0, 1.0, "frequencies")
         t, omega = largest_frequencies(system, solution)
         if picture and len(t):
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         _report(t, omega, picture)
     if solution.success:
         return 0
-    complain(f"{solution.method} failed: {solution.message}")
+    print_error(f"{solution.method} failed: {solution.message}")
     return 1
 
 
@@ -68,7 +68,7 @@ def _report(t: Vector, omega: Vector, picture: Path | None) -> None:
         table.add_column(Text(name), justify="left" if name == "Newmark's method" else "right")
     for name, rule in RULES.items():
         limit = newmark(*rule).limit()
-        steps = allowed_steps(omega, limit)
+        steps = stable_steps(omega, limit)
         table.add_row(name, *(_any(x) for x in (limit, steps[0], steps.min())))
     console.print(table)
     if picture:

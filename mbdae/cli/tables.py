@@ -1,4 +1,4 @@
-"""Tables as all commands print them."""
+"""Tables of the commands."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -9,12 +9,12 @@ from rich.table import Table
 
 
 def new_table(title: str | None = None) -> Table:
-    """A table without frame for words and numbers."""
+    """A table without frame."""
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
 
 
 def new_table_of_runs(name: str) -> Table:
-    """A table with one run in each row, called `name` in the first column: many columns of numbers, hence narrow ones."""
+    """A narrow table with one run per row; `name` is the title of the first column."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
     table.add_column(name, no_wrap=True)
     return table
@@ -28,7 +28,7 @@ def add_numbers(table: Table, names: Iterable[str]) -> None:
 
 def fitting(console: Console, make: Callable[[Sequence[tuple[str, str]]], Table], columns: Sequence[tuple[str, str]],
             dispensable: Sequence[str]) -> Table:
-    """`make(columns)` without the least important columns where the terminal is narrow.
+    """`make(columns)` without the least important columns if the terminal is too narrow.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def fitting(console: Console, make: Callable[[Sequence[tuple[str, str]]], Table]
     columns : sequence of (str, str)
         Title and field.
     dispensable : sequence of str
-        Fields that may be left out, the least important first.
+        Fields that may be omitted, the least important first.
     """
     table = make(columns)
     for field in dispensable:

@@ -1,4 +1,4 @@
-"""What a description may contain: types, their fields and the kinds of values, all taken from the dataclasses of the model layer."""
+"""Schema of mechanism files: types, fields and kinds of values, derived from the dataclasses of the model."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ SECTIONS = {"bodies": (bodies,), "joints": (joints, primitives), "drivers": (dri
 NUMBER, TEXT, SWITCH, MOTION = "number", "text", "true or false", "motion"
 VECTOR, MATRIX, TEXTS, MOTIONS = "list of numbers", "list of numbers or of rows", "list of texts", "list of motions"
 RATES = "list of numbers or null"
-FUNCTION = "function"  # of Python, so not for a file
+FUNCTION = "function"  # a Python function, which a file cannot contain
 
 _KINDS = {float: NUMBER, str: TEXT, bool: SWITCH, motions.Motion: MOTION, tuple: VECTOR}
 _LISTS = {"inertia": MATRIX, "orientation": MATRIX, "normal": TEXTS, "force": MOTIONS, "torque": MOTIONS, "velocity": RATES,
@@ -51,7 +51,7 @@ class DescriptionError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """A field of a type as a file may hold it; `default` is `dataclasses.MISSING` where it must be given."""
+    """A field of a type in a file; `default` is `dataclasses.MISSING` for a required field."""
 
     name: str
     kind: str
@@ -64,7 +64,7 @@ class Field:
 
 @cache
 def types_of(section: str) -> dict[str, type]:
-    """Types that may stand in a section, by name."""
+    """Types allowed in a section, by name."""
     return {name: cls for module in SECTIONS[section] for name, cls in _elements(module) if not _needs_function(cls)}
 
 
@@ -81,7 +81,7 @@ def _elements(module: ModuleType) -> list[tuple[str, type]]:
 
 @cache
 def undescribable() -> dict[str, str]:
-    """Types that a file cannot hold, by name, each with its field that must be a function."""
+    """Types that a file cannot contain, by name, each with the required field that is a function."""
     found = [cls for modules in SECTIONS.values() for module in modules for _, cls in _elements(module)]
     return {cls.__name__: field for cls in (*found, *typing.get_args(motions.Motion)) if (field := _needs_function(cls))}
 
@@ -107,7 +107,7 @@ def _kind(field: dataclasses.Field[Any]) -> str:
 
 @cache
 def top_fields() -> dict[str, Field]:
-    """Fields of the file itself beside `format` and `version`: those of a mechanism."""
+    """Fields at the top level of a file besides `format` and `version`: those of a mechanism."""
     given = {f.name: f.default for f in dataclasses.fields(Mechanism) if f.init}
     kinds = {"name": TEXT, "gravity": VECTOR}
     return {name: Field(name, kinds.get(name, "section"), given[name]) for name in sorted(given, key=lambda name: name in SECTIONS)}

@@ -1,4 +1,4 @@
-"""From a file to a `Mechanism`: every value is checked for its kind, the dataclasses check the rest."""
+"""From a file to a `Mechanism`: the kind of every value is validated here, the rest by the dataclasses."""
 
 import math
 import operator
@@ -40,7 +40,7 @@ from .syntax import Data
 E = TypeVar("E")
 
 MAX_BYTES = 16 * 2**20
-MOST_NAMES = 12  # listed in a message
+MAX_NAMES = 12  # listed in a message
 _HEAD = ("format", "version")
 _MOTION_EXAMPLE = "a number or a motion such as {type: Polynomial, coefficients: [0, 1]}"
 
@@ -95,7 +95,7 @@ def _content(path: Path, max_bytes: int) -> bytes:
 def _mechanism(tree: Data) -> Mechanism:
     fields = top_fields()
     if not isinstance(tree, syntax.Object):
-        raise DescriptionError(f"the file must hold an object with the keys {', '.join([*_HEAD, *fields])}, got {_seen(tree)}")
+        raise DescriptionError(f"the file must hold an object with the keys {', '.join([*_HEAD, *fields])}, got {_described(tree)}")
     _check_head(tree)
     given = _given(tree, fields, "", _HEAD, "a mechanism")
     parts = {key: _section(value, key) if key in SECTIONS else _value(value, fields[key].kind, key, "3 numbers")
@@ -108,22 +108,22 @@ def _mechanism(tree: Data) -> Mechanism:
 
 def _check_head(tree: syntax.Object) -> None:
     if tree.get("format") != FORMAT:
-        got = _seen(tree["format"]) if "format" in tree else "nothing"
+        got = _described(tree["format"]) if "format" in tree else "nothing"
         raise DescriptionError(f"must be {FORMAT}, got {got}; this key marks a file as the description of a mechanism", "format")
     version = tree.get("version")
     if isinstance(version, bool) or version != VERSION:
-        got = _seen(version) if "version" in tree else "nothing"
+        got = _described(version) if "version" in tree else "nothing"
         raise DescriptionError(f"must be {VERSION}, the version that this release reads, got {got}", "version")
 
 
 def _section(value: Data, section: str) -> list[Any]:
     if not isinstance(value, list):
-        raise DescriptionError(f"must be a list of objects, got {_seen(value)}", section)
+        raise DescriptionError(f"must be a list of objects, got {_described(value)}", section)
     return [_typed(item, types_of(section), f"{section}[{k}]", _elsewhere) for k, item in enumerate(value)]
 
 
 def _elsewhere(name: str) -> str:
-    """What else an unknown type may be."""
+    """Suffix of the message about an unknown type."""
     home = next((section for section in SECTIONS if name in types_of(section)), None)
     if home:
         return f"; it belongs to the {home}"
@@ -136,7 +136,7 @@ def _elsewhere(name: str) -> str:
 def _typed(value: Data, known: Mapping[str, type], place: str, hint: Callable[[str], str]) -> Any:
     """A dataclass from an object with a `type` and the fields of it."""
     if not isinstance(value, syntax.Object):
-        raise DescriptionError(f"must be an object with a type and its fields, got {_seen(value)}", place)
+        raise DescriptionError(f"must be an object with a type and its fields, got {_described(value)}", place)
     if "type" not in value:
         raise DescriptionError(f"field 'type' is missing; known types are {', '.join(known)}", place)
     name = _value(value["type"], TEXT, f"{place}.type")
@@ -155,9 +155,9 @@ def _typed(value: Data, known: Mapping[str, type], place: str, hint: Callable[[s
 
 
 def _given(value: syntax.Object, fields: Mapping[str, Field], place: str, others: Sequence[str], owner: str) -> dict[str, Data]:
-    """The fields that an object gives; what has no value unless given may be null, and so may a section."""
-    if value.twice is not None:
-        raise DescriptionError(f"{_short(value.twice)} appears twice; keep one of them", place)
+    """The given fields of an object; optional fields without a default, and sections, may be null."""
+    if value.duplicate is not None:
+        raise DescriptionError(f"{_short(value.duplicate)} appears twice; keep one of them", place)
     for key in value:
         if key not in fields and key not in others:
             raise DescriptionError(f"unknown field {_short(key)}{guess(key, fields)}; {owner} has {', '.join([*others, *fields])}", place)
@@ -169,7 +169,7 @@ def _given(value: syntax.Object, fields: Mapping[str, Field], place: str, others
 
 
 def _made(cls: type[E], given: Mapping[str, Any], place: Callable[[str], str]) -> E:
-    """A dataclass; what it refuses is refused with its place in the file."""
+    """A dataclass; its `ValueError` becomes a `DescriptionError` with the place in the file."""
     try:
         with np.errstate(all="ignore"):
             return cls(**given)
@@ -180,28 +180,28 @@ def _made(cls: type[E], given: Mapping[str, Any], place: Callable[[str], str]) -
 
 
 def _check_finite(made: Sequence[float], place: str) -> None:
-    """What a dataclass has made of finite numbers, by normalising them, may have overflowed."""
+    """Normalisation of finite numbers in a dataclass may overflow."""
     if not all(map(math.isfinite, made)):
         raise DescriptionError("some numbers are too large to compute with", place)
 
 
 def _field_of(message: str, given: Mapping[str, object], place: str) -> str:
-    """Place of the field that a message of a dataclass such as `particle 'ball': mass must be positive` speaks of."""
+    """Place of the field named in a message of a dataclass such as `particle 'ball': mass must be positive`."""
     about = message.partition(f"{given['name']!r}: " if "name" in given else ": ")[2]
     found = re.match(r"(\w+)(\[\d\])?\b", about)
     return f"{place}.{found[0]}".lstrip(".") if found and found[1] in given else place
 
 
 def _place_of(message: str, parts: Mapping[str, Any]) -> str:
-    """Place of the element that a message of the mechanism such as `Rod 'strut': both ends are on 'a'` speaks of, or of its own field."""
+    """Place of the element or field named in a message of the mechanism such as `Rod 'strut': both ends are on 'a'`."""
     elements = [(f"{section}[{k}]", e) for section in SECTIONS for k, e in enumerate(parts.get(section, ()))]
     exact = next(((place, e) for place, e in elements if message.startswith(f"{type(e).__name__} {e.name!r}: ")), None)
     if exact:
         return _field_of(message, vars(exact[1]), exact[0])
-    return next((place for place, e in elements if _speaks_of_a_part(message, e.name)), _field_of(message, parts, ""))
+    return next((place for place, e in elements if _names_a_part(message, e.name)), _field_of(message, parts, ""))
 
 
-def _speaks_of_a_part(message: str, name: str) -> bool:
+def _names_a_part(message: str, name: str) -> bool:
     """Whether a message is about a primitive constraint of the joint, called `joint` or `joint.part`."""
     quoted = re.escape(repr(name)[:-1])
     return re.match(rf"\w+ {quoted}(\.\w+)?['\"]: ", message) is not None
@@ -220,30 +220,30 @@ def _value(value: Data, kind: str, place: str, wanted: str = "") -> Any:
         return _motion(value, place)
     if kind == SWITCH:
         if not isinstance(value, bool):
-            raise DescriptionError(f"must be true or false, got {_seen(value)}", place)
+            raise DescriptionError(f"must be true or false, got {_described(value)}", place)
         return value
     if kind not in (VECTOR, MATRIX, TEXTS, MOTIONS, RATES):
         raise DescriptionError("is a Python function, which a file cannot hold; add it after loading", place)
     if not isinstance(value, list):
-        raise DescriptionError(f"must be a list of {wanted}, got {_seen(value)}", place)
+        raise DescriptionError(f"must be a list of {wanted}, got {_described(value)}", place)
     one = {TEXTS: _text, MOTIONS: _motion, RATES: _rate}.get(kind, _number)
     if kind == MATRIX:
         if len(value) not in (3, 4):
-            raise DescriptionError(f"must be a list of {wanted}, got {_seen(value)}", place)
+            raise DescriptionError(f"must be a list of {wanted}, got {_described(value)}", place)
         one = _row if any(isinstance(row, list) for row in value) else _number
     return tuple(one(item, f"{place}[{k}]") for k, item in enumerate(value))
 
 
 def _row(value: Data, place: str) -> tuple[float, ...]:
     if not isinstance(value, list) or len(value) != 3:
-        raise DescriptionError(f"must be a row of 3 numbers, got {_seen(value)}", place)
+        raise DescriptionError(f"must be a row of 3 numbers, got {_described(value)}", place)
     return tuple(_number(x, f"{place}[{k}]") for k, x in enumerate(value))
 
 
 def _number(value: Data, place: str) -> float:
     if not isinstance(value, float):
         hint = "; write it without quotes" if isinstance(value, str) and isinstance(syntax.plain(value), float) else ""
-        raise DescriptionError(f"must be a number, got {_seen(value)}{hint}", place)
+        raise DescriptionError(f"must be a number, got {_described(value)}{hint}", place)
     if not math.isfinite(value):
         raise DescriptionError(f"must be a finite number, got {value}", place)
     return value
@@ -256,7 +256,7 @@ def _rate(value: Data, place: str) -> float | None:
 def _text(value: Data, place: str) -> str:
     if not isinstance(value, str):
         hint = "" if isinstance(value, list | dict) else "; put it in quotes"
-        raise DescriptionError(f"must be a text, got {_seen(value)}{hint}", place)
+        raise DescriptionError(f"must be a text, got {_described(value)}{hint}", place)
     if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
         raise DescriptionError("must be a text, but half a surrogate pair stands for no character; write the character itself", place)
     return value
@@ -266,7 +266,7 @@ def _motion(value: Data, place: str) -> Any:
     if isinstance(value, syntax.Object):
         return _typed(value, motion_types(), place, _elsewhere)
     if not isinstance(value, float):
-        raise DescriptionError(f"must be {_MOTION_EXAMPLE}, got {_seen(value)}", place)
+        raise DescriptionError(f"must be {_MOTION_EXAMPLE}, got {_described(value)}", place)
     return _number(value, place)
 
 
@@ -294,10 +294,10 @@ def _check_references(parts: Mapping[str, Any]) -> None:
                     raise DescriptionError(reason, f"{section}[{k}].{field}")
 
 
-# --- words ------------------------------------------------------------------------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _seen(value: Data) -> str:
+def _described(value: Data) -> str:
     """A value in a message."""
     if isinstance(value, list):
         return f"a list of {len(value)}" if value else "an empty list"
@@ -315,5 +315,5 @@ def _short(text: str) -> str:
 
 
 def _list(names: Collection[str]) -> str:
-    more = ", ..." if len(names) > MOST_NAMES else ""
-    return f"; there are {', '.join(list(names)[:MOST_NAMES])}{more}" if names else "; there is none"
+    more = ", ..." if len(names) > MAX_NAMES else ""
+    return f"; there are {', '.join(list(names)[:MAX_NAMES])}{more}" if names else "; there is none"

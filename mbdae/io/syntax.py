@@ -1,6 +1,6 @@
-"""From text to plain objects, lists, numbers, texts, true, false and nothing; JSON by the standard library, YAML by the parser of PyYAML.
+"""From text to plain objects, lists, numbers, strings, booleans and null; JSON by the standard library, YAML by the parser of PyYAML.
 
-YAML is read by the core rules of YAML 1.2, and without its tags, anchors and aliases. Nothing is constructed but plain data.
+YAML follows the core schema of YAML 1.2, without tags, anchors and aliases. Only plain data are constructed.
 """
 
 import json
@@ -24,13 +24,13 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Object(dict[str, Data]):
-    """An object of the file; `twice` is a key that appears more than once."""
+    """An object of the file; `duplicate` is a key that appears more than once."""
 
     def __init__(self, pairs: list[tuple[str, Data]]) -> None:
         super().__init__(pairs)
-        self.twice: str | None = None
+        self.duplicate: str | None = None
         if len(self) < len(pairs):
-            self.twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
+            self.duplicate = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
 
 
 def as_path(caller: str, path: object) -> Path:

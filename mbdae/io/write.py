@@ -1,4 +1,4 @@
-"""From a `Mechanism` to a file: fields that have their default are left out, numbers are written to the last bit."""
+"""From a `Mechanism` to a file: fields with default values are omitted, numbers are written with full precision."""
 
 import json
 import re
@@ -93,7 +93,7 @@ def _typed(element: Any, known: Mapping[str, type], place: str, owner: str) -> d
 
 
 def _is(value: object, default: object) -> bool:
-    """Whether a value is its default, to the last bit: 0.0 is not -0.0."""
+    """Whether a value equals its default, bit by bit: 0.0 is not -0.0."""
     return repr(value) == repr(default)
 
 
@@ -119,7 +119,7 @@ def _value(value: Any, kind: str, place: str, owner: str) -> Any:
 
 
 def _tensor(entries: list[float]) -> list[float] | list[list[float]]:
-    """Three principal moments where they say everything, otherwise three rows."""
+    """Three principal moments for a diagonal tensor, otherwise three rows."""
     rows = [entries[0:3], entries[3:6], entries[6:9]]
     diagonal = [rows[k][k] for k in range(3)]
     return diagonal if _is(rows, np.diag(diagonal).tolist()) else rows
@@ -180,8 +180,8 @@ def _json_spread(value: Any, pad: str) -> str:
 
 # --- YAML -------------------------------------------------------------------------------------------------------------------------------
 
-_PLAIN = re.compile(r"[^\W\d](?:[\w .+/-]*[\w.+/-])?")  # texts that need no quotes,
-_TAKEN = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)  # unless some reader takes them for something else
+_PLAIN = re.compile(r"[^\W\d](?:[\w .+/-]*[\w.+/-])?")  # strings that need no quotes,
+_TAKEN = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)  # except those that some YAML reader takes for another type
 
 
 def _yaml(tree: Mapping[str, Any]) -> str:

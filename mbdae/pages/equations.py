@@ -1,4 +1,4 @@
-"""Where the equations of the five papers are in the code: an index of citations such as `[Fang, eqs. (4)-(12)]`."""
+"""Index of the equations of the five papers in the code, from citations such as `[Fang, eqs. (4)-(12)]`."""
 
 import bisect
 import re
@@ -23,9 +23,9 @@ class Paper:
     ----------
     title : str
     series : dict
-        What stands before the point of a number, or `""`, and the last number.
+        Chapter, the part of a number before the point, or `""`, and the last number.
     absent : dict
-        Reason -> numbers, as `((first, last), ...)`, of what is known not to be implemented.
+        Reason -> ranges `((first, last), ...)` of equations that are not implemented.
     """
 
     title: str
@@ -62,7 +62,7 @@ def citations() -> list[Citation]:
     Raises
     ------
     ValueError
-        If a number is cited that the paper does not have, or without any source.
+        If a cited number does not exist in the paper, or the source is missing.
     """
     found = set()
     for file in _files():
@@ -71,7 +71,7 @@ def citations() -> list[Citation]:
 
 
 def _files() -> list[Path]:
-    """The files of the package, of a checkout also those of its adapters, which lie beside it there."""
+    """The files of the package and, in a checkout, those of the adapters in their folder of their own."""
     beside = _PACKAGE.parent / "adapters"
     return [f for folder in (_PACKAGE, beside) if folder.is_dir() for f in sorted(folder.rglob("*.py")) if f != Path(__file__)]
 
@@ -111,7 +111,7 @@ def _key(equation: str) -> tuple[str, int]:
 
 
 def missing(paper: str, equation: str) -> str:
-    """What there is to say of an equation that no line cites."""
+    """Entry of the index for an equation that no line cites."""
     every = numbers(paper)
     for reason, ranges in PAPERS[paper].absent.items():
         if any(every.index(first) <= every.index(equation) <= every.index(last) for first, last in ranges):
@@ -120,7 +120,7 @@ def missing(paper: str, equation: str) -> str:
 
 
 def where(equation: str) -> list[tuple[str, str, list[Citation]]]:
-    """`(paper, number, citations)` of the equations that are called so: `"3.66"`, `"Fang 12"`.
+    """`(paper, number, citations)` of all equations of that number: `"3.66"`, `"Fang 12"`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What can be said of a mechanism of the library without moving it: sizes, topology, forms, and the methods that take them."""
+"""Properties of a library mechanism without simulation: sizes, topology, forms of the equations, and applicable methods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from ..system.callbacks import interpreted
 from ..system.system import System
 from ..typing import Vector
 
-CONSISTENT = 1e-8  # residual of a consistent start, relative to the largest force or velocity
+RESIDUAL_TOL = 1e-8  # of consistent initial values, relative to the largest force or velocity
 GROUND = "ground"
 
 
 def examined(entry: Entry, parameters: Parameters | None = None) -> System:
-    """The equations of an entry, for a look at them: nothing is compiled, and user functions are called from Python.
+    """The system of an entry for inspection: nothing is compiled, and user functions are called from Python.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def _built(entry: Entry, parameters: Parameters) -> Mechanism | System:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Numbers that describe a system.
+    """Sizes of a system.
 
     Attributes
     ----------
@@ -55,15 +55,15 @@ class Sizes:
         `None` for equations without bodies.
     nq, nv, nc : int
     redundant : tuple of str
-        Constraint equations that follow from the others.
+        Redundant constraint equations.
     freedom : int
-        `nv` less the rank of the constraints.
+        Degrees of freedom, `nv - rank(Phi_q)`.
     index3, ggl : int
         Unknowns of these forms.
     state_space : int or None
-        Unknowns of the state-space forms; `None` if the motion is prescribed, so that there are none.
+        Unknowns of the state-space forms; `None` if the motion is prescribed.
     nonzeros, groups : int
-        Entries of the Jacobian of the GGL form, and groups of columns that are differentiated together.
+        Structural nonzeros of the Jacobian of the GGL form, and groups of columns for difference quotients.
     constant_mass : bool
     """
 
@@ -82,7 +82,7 @@ class Sizes:
 
 
 def first_counts(entry: Entry) -> tuple[int | None, int, int, int]:
-    """`(bodies, nq, nv, nc)` of an entry; of a mechanism without its equations, for which kernels might have to be compiled first."""
+    """`(bodies, nq, nv, nc)` of an entry, of a `Mechanism` without building its system, which may need a compilation."""
     with interpreted():
         built = _built(entry, {})
     if isinstance(built, System):
@@ -92,7 +92,7 @@ def first_counts(entry: Entry) -> tuple[int | None, int, int, int]:
 
 
 def counts(system: System) -> tuple[int | None, int, int, int, tuple[str, ...], int]:
-    """`(bodies, nq, nv, nc, redundant, freedom)`, the last but one by name; `None` bodies for equations without bodies."""
+    """`(bodies, nq, nv, nc, redundant, freedom)`: redundant equations by name; bodies are `None` for a system of functions."""
     redundant = tuple(system.labels[k] for k in system.dependent)
     bodies = None if system.mechanism is None else len(system.mechanism.bodies)
     return bodies, system.nq, system.nv, system.nc, redundant, system.nv - system.nc + len(redundant)
@@ -110,7 +110,7 @@ def sizes(system: System) -> Sizes:
 
 
 def elements(mechanism: Mechanism) -> list[tuple[str, str, str]]:
-    """Joints, drivers and forces as `(name, type, what they act on)`."""
+    """Joints, drivers and forces as `(name, type, bodies)`."""
     return [(e.name, type(e).__name__, _ends(e)) for e in (*mechanism.constraints, *mechanism.forces)]
 
 
@@ -123,9 +123,9 @@ def _ends(element: Any) -> str:
 
 
 def loops(mechanism: Mechanism) -> int:
-    """Number of independent loops: joints less bodies where everything hangs together with the ground.
+    """Number of independent loops: the cyclomatic number of the graph of bodies and joints.
 
-    Constraint equations that are given one by one between two bodies count as one joint, or as parts of the joint that is there.
+    Primitive constraints between two bodies count as one joint, or as part of the joint between them.
     """
     whole = [(e.i, e.j) for e in mechanism.joints if isinstance(e, (_Joint, _PlanarJoint))]
     joined = {frozenset(pair) for pair in whole}
@@ -157,7 +157,7 @@ class Form:
     name, title : str
     unknowns : int or None
     reason : str
-        Why it cannot be used; empty if it can.
+        Why it does not apply; empty if it does.
     """
 
     name: str
@@ -167,7 +167,7 @@ class Form:
 
 
 def forms(system: System) -> list[Form]:
-    """All forms of the equations: whether the problem can be made, and whether its start satisfies its equations."""
+    """All forms of the equations: whether the problem exists, and whether its initial values are consistent."""
     return [_form(system, name, cls) for name, cls in FORMULATIONS.items()]
 
 
@@ -175,12 +175,12 @@ def _form(system: System, name: str, cls: type[Problem]) -> Form:
     try:
         problem = cls(system)
         y, yd = problem.y0, problem.yd0
-        open_ = float(np.abs(problem.residual(0.0, y, yd)).max())
+        residual = float(np.abs(problem.residual(0.0, y, yd)).max())
         size = max(1.0, *(float(np.abs(x).max()) for x in (y, yd)), float(np.abs(system.force(0.0, *_motion(system))).max()))
     except (ValueError, ArithmeticError) as error:
         return Form(name, cls.title, reason=" ".join(str(error).split()))
-    if not open_ <= CONSISTENT * size:
-        return Form(name, cls.title, problem.n, f"its equations are open by {open_:.1e} at the start")
+    if not residual <= RESIDUAL_TOL * size:
+        return Form(name, cls.title, problem.n, f"its initial values are inconsistent, residual {residual:.1e}")
     return Form(name, cls.title, problem.n)
 
 
@@ -190,19 +190,19 @@ def _motion(system: System) -> tuple[Vector, Vector, Vector]:
 
 @dataclass(frozen=True)
 class Applicability:
-    """What one integrator or solver can do for a mechanism.
+    """The forms that one integrator or solver takes.
 
     Attributes
     ----------
     name : str
     forms : tuple of str
-        Forms that it takes, the best first; empty for integrators that work on the system itself.
+        Forms that it takes, preferred first; empty for integrators that work on the system itself.
     refused : dict of str to tuple of str
         Reason -> forms.
     missing : str
-        What is wrong with its package; empty if it is ready.
+        State of a package that is missing or broken; empty if it is ready.
     unsuitable : str
-        Why it is no choice for stiff forces; empty if it is one.
+        Why it is not suitable for stiff forces; empty if it is.
     """
 
     name: str
@@ -221,7 +221,7 @@ def _applicable(spec: MethodSpec) -> Applicability:
     available = spec.family.availability()
     state = "" if available is None or available.installed else available.fault or f"missing: {available.remedy}"
     if not spec.family.forms():
-        return Applicability(spec.name, (), {}, state, _hindrance(spec))
+        return Applicability(spec.name, (), {}, state, _unsuitable_for_stiff(spec))
     method = spec.family.method_class(**spec.family.chosen(spec.variant))
     refused: dict[str, list[str]] = {}
     for form, how in method.support.items():
@@ -232,15 +232,15 @@ def _applicable(spec: MethodSpec) -> Applicability:
     return Applicability(spec.name, taken, reasons, state, "explicit" if is_explicit(spec, method.support) else "")
 
 
-def _hindrance(spec: MethodSpec) -> str:
-    """Why a method that works on the system itself is no choice for stiff forces; empty if it is one."""
+def _unsuitable_for_stiff(spec: MethodSpec) -> str:
+    """Why a method that works on the system itself is not suitable for stiff forces; empty if it is."""
     if not issubclass(spec.family.method_class, Structural):
         return "fixed step"
     return "" if np.isinf(spec.make().formula.limit()) else "conditionally stable"
 
 
 def is_explicit(spec: MethodSpec, support: Mapping[str, Settings | str]) -> bool:
-    """Whether a solver needs no Jacobian: its settings have none, or name other variants of its family that use one."""
+    """Whether a solver is explicit: its settings have no Jacobian, or assign it to other variants of its family."""
     how = support["ode"]
     if not isinstance(how, Settings):
         return False

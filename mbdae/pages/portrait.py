@@ -1,4 +1,4 @@
-"""The picture of a mechanism of the library: its positions at some instants of a stretch of the usual time span that shows its motion."""
+"""The picture of a library mechanism: its positions at a few times within a part of the usual time span."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 
 RTOL, ATOL = 1e-5, 1e-7
 POINTS = 241
-SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of the usual time span, tried one after the other
-CROWDS = ((5, 1.3, 5), (8, 1.1, 4), (math.inf, 0.7, 3))  # up to so many bodies: way to be seen in sizes of the mechanism, instants
-SMALL, VISIBLE = 0.04, 0.12  # displacements in sizes of the mechanism: magnified below the first, to at most the second
-DOTS = 110  # per inch
+SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of the usual time span, tried in this order
+PATHS = ((5, 1.3, 5), (8, 1.1, 4), (math.inf, 0.7, 3))  # up to this number of bodies: length of path in sizes of the mechanism, times
+SMALL, VISIBLE = 0.04, 0.12  # displacements in sizes of the mechanism: below the first magnified, to at most the second
+RESOLUTION = 110  # dots per inch
 COLOURS = 128
 
 
 class NoPicture(RuntimeError):
-    """A mechanism could not be moved."""
+    """The simulation of a mechanism failed."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a motion, and the stored points that show it.
+    """A part of a motion, and the stored points drawn.
 
     Attributes
     ----------
     solution : Solution
-        From the start on.
+        From the initial time on.
     chosen : ndarray of int
-        Stored points that lie equally far apart along the way of the fastest point.
+        Indices of stored points, equidistant along the path of the fastest point.
     magnify : float
-        How many times larger displacements must be shown to be seen.
+        Factor on the displacements that makes them visible.
     """
 
     solution: Solution
@@ -75,18 +75,18 @@ def portrait(entry: Entry, parameters: Parameters | None = None) -> Figure:
 
 
 def stretch(entry: Entry, system: System) -> Stretch:
-    """As much of the usual motion as is needed to see it: a way of the fastest point of about the size of the mechanism."""
+    """The initial part of the usual motion in which the path of the fastest point is about as long as the mechanism."""
     for share in SHARES:
-        solution = _moved(entry, system, share * entry.t_end)
-        points, size = _seen(solution, entry.view)
+        solution = _simulated(entry, system, share * entry.t_end)
+        points, size = _points_in_view(solution, entry.view)
         steps = np.linalg.norm(np.diff(points, axis=0), axis=2) / size
-        ways = np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
-        way = ways[:, ways[-1].argmax()]
-        enough, instants = next((far, n) for most, far, n in CROWDS if _bodies(solution) <= most)
-        if way[-1] >= enough:
+        lengths = np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+        path = lengths[:, lengths[-1].argmax()]
+        wanted, instants = next((length, n) for most, length, n in PATHS if _bodies(solution) <= most)
+        if path[-1] >= wanted:
             break
-    n = min(max(int(np.searchsorted(way, enough)) + 1, 2), len(way))
-    chosen = np.searchsorted(way[:n], np.linspace(0.0, way[n - 1], instants)).clip(0, n - 1)
+    n = min(max(int(np.searchsorted(path, wanted)) + 1, 2), len(path))
+    chosen = np.searchsorted(path[:n], np.linspace(0.0, path[n - 1], instants)).clip(0, n - 1)
     farthest = float(np.linalg.norm(points[:n] - points[0], axis=2).max()) / size
     for name in ("t", "q", "v", "a", "lam"):
         setattr(solution, name, getattr(solution, name)[:n])
@@ -103,18 +103,18 @@ def _round_down(x: float) -> float:
     return power * next(k for k in (5, 2, 1) if k * power <= x)
 
 
-def _moved(entry: Entry, system: System, t_end: float) -> Solution:
-    """The motion until `t_end`, by an explicit method, or by implicit ones where forces are stiff."""
+def _simulated(entry: Entry, system: System, t_end: float) -> Solution:
+    """The motion until `t_end`, by an explicit method, or by implicit ones for stiff forces."""
     times = np.linspace(0.0, t_end, POINTS)
     for name in ("Radau", "LSODA") if entry.stiff else ("DOP853", "Radau"):
         last: Solution = solve(system, SolveIvp(name), (0.0, t_end), formulation="ode", rtol=RTOL, atol=ATOL, t_eval=times)
         if last.success:
             return last
-    raise NoPicture(f"{entry.name} cannot be moved to t = {t_end:g}: {last.message}")
+    raise NoPicture(f"{entry.name}: no solution up to t = {t_end:g}: {last.message}")
 
 
-def _seen(solution: Solution, view: str) -> tuple[Matrix, float]:
-    """All points as they are seen at all instants, shape (times, points, 2 or 3), and the size of the mechanism."""
+def _points_in_view(solution: Solution, view: str) -> tuple[Matrix, float]:
+    """All points in the view at all times, shape (times, points, 2 or 3), and the size of the mechanism."""
     geometry = followed(geometry_of(solution.system), solution.t, solution.q)
     seen = [geometry.at(t, q).points for t, q in zip(solution.t, solution.q)]
     points = np.array([p if view == "3d" else project(p, view).T for p in seen])
@@ -122,7 +122,7 @@ def _seen(solution: Solution, view: str) -> tuple[Matrix, float]:
 
 
 def save_small(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG with few colours.
+    """Write a figure as PNG with a palette of few colours.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def save_small(figure: Figure, path: str | Path) -> None:
 
     buffer = BytesIO()
     with style():
-        figure.savefig(buffer, format="png", dpi=DOTS, bbox_inches="tight", pad_inches=0.06)
+        figure.savefig(buffer, format="png", dpi=RESOLUTION, bbox_inches="tight", pad_inches=0.06)
     buffer.seek(0)
     with Image.open(buffer) as image:
         small = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)

@@ -1,4 +1,4 @@
-"""Moving pictures of a solution: GIF or MP4."""
+"""Animations of a solution: GIF or MP4."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ RESOLUTION = 100  # dots per inch
 
 def animate(solution: Solution, path: str | Path, *, view: str = "xy", fps: int = 25, speed: float = 1.0, trail: float = 1.0,
             title: str | None = None, progress: Callable[[int, int], object] | None = None) -> int:
-    """Write a film of a solution, with frames that are uniform in time.
+    """Write an animation of a solution, with frames at equal intervals of time.
 
-    States between the stored points come from dense output: cubics in `q`.
+    States between the stored points are taken from `solution.sol`, or else from cubic Hermite interpolation.
 
     Parameters
     ----------
     solution : Solution
-        Of at least two points, of a system that can be drawn.
+        With at least two points, of a system that can be drawn.
     path : str or Path
         Ends in `.gif` (written by Pillow) or `.mp4` (written by ffmpeg).
     view : str
         Two of the letters x, y, z, the horizontal axis first; or `"3d"`.
     fps : int
-        Frames per second; GIF knows hundredths of a second only, and viewers slow down above 50.
+        Frames per second; GIF stores hundredths of a second, and viewers slow down above 50.
     speed : float
-        Seconds of motion per second of film.
+        Seconds of motion per second of the animation.
     trail : float
-        Seconds of motion for which the centres of mass leave a trace.
+        Seconds of motion shown as traces of the centres of mass.
     title : str, optional
         By default the name of the system.
     progress : callable, optional
@@ -57,7 +57,7 @@ def animate(solution: Solution, path: str | Path, *, view: str = "xy", fps: int 
     Raises
     ------
     ValueError
-        If the ending, the view, `fps` or `speed` is not possible, ffmpeg is missing, or there is nothing to show.
+        If the suffix, the view, `fps` or `speed` is invalid, ffmpeg is missing, or the solution has fewer than two points.
     """
     path, view = Path(path), checked_view(view)
     _check(solution, path, fps, speed)
@@ -65,13 +65,13 @@ def animate(solution: Solution, path: str | Path, *, view: str = "xy", fps: int 
     n = max(2, round(abs(last - first) / speed * fps) + 1)
     times = np.linspace(first, last, n)
     if path.suffix.lower() == ".mp4":
-        ffmpeg()  # refuses before anything is drawn
-    film = _Film(solution, times, view, trail, title)
+        ffmpeg()  # raises before anything is drawn
+    frames = _Animation(solution, times, view, trail, title)
     with style():
         writer = _writer(path, fps)
-        with writer.saving(film.figure, str(path), dpi=RESOLUTION):
+        with writer.saving(frames.figure, str(path), dpi=RESOLUTION):
             for k in range(n):
-                film.show(k)
+                frames.show(k)
                 writer.grab_frame()
                 if progress is not None:
                     progress(k + 1, n)
@@ -89,7 +89,7 @@ def _check(solution: Solution, path: Path, fps: int, speed: float) -> None:
 
 
 def _writer(path: Path, fps: int) -> AbstractMovieWriter:
-    """To be called inside `style()`, which puts Matplotlib's settings back afterwards."""
+    """To be called inside `style()`, which restores Matplotlib's settings afterwards."""
     import matplotlib
     from matplotlib import animation
 
@@ -118,8 +118,8 @@ def ffmpeg() -> str:
     return found
 
 
-class _Film:
-    """The figure of a film and its artists."""
+class _Animation:
+    """The figure of an animation and its artists."""
 
     def __init__(self, solution: Solution, times: Vector, view: str, trail: float, title: str | None) -> None:
         self.times, self.view = times, view
@@ -152,12 +152,12 @@ class _Film:
 
 
 def _clock(times: Vector) -> str:
-    """Format of the clock, with as many decimals as it takes to tell one frame from the next."""
+    """Format of the clock, with as many decimals as distinguish successive frames."""
     decimals = max(0, math.ceil(-math.log10(abs(times[1] - times[0])) - 1e-9))
     return f"{len(f'{max(abs(times[0]), abs(times[-1])):.{decimals}f}')}.{decimals}f"
 
 
 def _even(size: tuple[float, float]) -> tuple[float, float]:
-    """Inches that make an even number of dots, as video encoders want."""
+    """Inches that make an even number of dots, as video encoders require."""
     width, height = (2 * round(x * RESOLUTION / 2) / RESOLUTION for x in size)
     return width, height

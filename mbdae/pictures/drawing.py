@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 DARK = "#333333"
 TEETH = 8  # of the zigzag of a spring
 ELEVATION, AZIMUTH = 22.0, -58.0  # of the viewer in space [degrees]
-CHARACTER = 0.078  # width in a title [inches]
+CHARACTER_WIDTH = 0.078  # of a title [inches]
 
 
 class Drawing:
     """A mechanism on axes, moved by `show(t, q)`.
 
-    Bodies are lines from their centre of mass to the points at which joints, drivers and springs are attached; these points are circles,
-    points of the ground triangles; rods are thin dark lines, springs zigzags. A body without such points is a square, a particle a disc.
+    Bodies are lines from their centre of mass to the attachment points of joints, drivers and springs, which are circles; points of the
+    ground are triangles, rods thin dark lines, springs zigzags. A body without attachment points is a square, a particle a disc.
 
     Parameters
     ----------
     system : System
-        Made from a `Mechanism`, or from functions with a `picture`.
+        Of a `Mechanism`, or of functions with a `picture`.
     axes : matplotlib Axes
         With `projection="3d"` for the view `"3d"`.
     view : str
@@ -68,7 +68,7 @@ class Drawing:
         return self.axes.plot(*([[]] * (3 if self.view == "3d" else 2)), **properties)[0]
 
     def show(self, t: float, q: Vector) -> None:
-        """Move everything to the positions `q` at the time `t`."""
+        """Draw the positions `q` at the time `t`."""
         p = self.geometry.at(t, q)
         for line, points in zip(self._bodies, p.bodies):
             self._put(line, points)
@@ -85,7 +85,7 @@ class Drawing:
 
 
 def put(line: Any, points: ArrayLike, view: str) -> None:
-    """Give a line new points, shape (n, 3)."""
+    """Set the points of a line, shape (n, 3)."""
     if view == "3d":
         line.set_data_3d(*np.asarray(points).T)
     else:
@@ -98,14 +98,14 @@ def project(points: ArrayLike, view: str) -> Matrix:
 
 
 def checked_view(view: str) -> str:
-    """The view, if it is one."""
+    """The view, if it is valid."""
     if view != "3d" and not (len(view) == 2 and set(view) <= set("xyz") and view[0] != view[1]):
         raise ValueError(f"view must be two of the axes x, y, z, e.g. 'xz', or '3d', got {view!r}")
     return view
 
 
 def geometry_of(system: System) -> Shape:
-    """What draws a system."""
+    """The geometry of a system."""
     if system.geometry is None:
         raise ValueError(f"{system.name} is a system of user functions without a picture; give System.from_functions a `picture`")
     return system.geometry
@@ -117,14 +117,14 @@ def body_colour(k: int) -> str:
 
 
 def _point_like(line: Matrix, particle: bool) -> dict[str, Any]:
-    """A body that is nothing but its centre gets a square, a particle a disc."""
+    """Markers of bodies without attachment points: a square, for a particle a disc."""
     if len(line) > 1:
         return {}
     return {"marker": "o", "markersize": 7.5, "markeredgewidth": 0.0} if particle else {"marker": "s", "markersize": 9.0}
 
 
 def _zigzag(ends: Sequence[Vector] | Matrix, width: float, viewer: Vector) -> Matrix:
-    """A zigzag between two points, with straight ends, in a plane across the direction `viewer`."""
+    """A zigzag between two points, with straight ends, in a plane perpendicular to the direction `viewer`."""
     a, b = ends
     axis = b - a
     normal = np.cross(axis, viewer)
@@ -146,7 +146,7 @@ def _towards_viewer(view: str, up: str = "z") -> Vector:
 
 
 def scene(geometry: Shape, times: Vector, positions: Matrix, view: str) -> tuple[Matrix, float]:
-    """Limits of the axes, shape (2 or 3, 2), that hold the mechanism in all positions with a margin; and the size of the scene."""
+    """Limits of the axes, shape (2 or 3, 2), that contain all positions with a margin; and the size of the scene."""
     points = np.concatenate([geometry.at(t, q).points for t, q in zip(times, positions)])
     shown = points.T if view == "3d" else project(points, view)
     lo, hi = shown.min(axis=1), shown.max(axis=1)
@@ -157,7 +157,7 @@ def scene(geometry: Shape, times: Vector, positions: Matrix, view: str) -> tuple
 
 
 def prepared_axes(figure: Figure, limits: Matrix, view: str, up: str = "z", before: str = "") -> Any:
-    """Equal axes with the given limits and labels, each with `before` before its name; in space the axis `up` is vertical."""
+    """Axes of equal scale with the given limits and labels with the prefix `before`; in space the axis `up` is vertical."""
     label = {f"{c}label": f"{before}{name}  [m]" for c, name in zip("xyz", "xyz" if view == "3d" else view)}
     if view == "3d":
         figure.set_layout_engine("none")
@@ -175,7 +175,7 @@ def prepared_axes(figure: Figure, limits: Matrix, view: str, up: str = "z", befo
 
 
 def size_of_figure(limits: Matrix, view: str, longest: float = 5.6) -> tuple[float, float]:
-    """Width and height in inches that suit the scene."""
+    """Width and height of the figure in inches."""
     if view == "3d":
         return longest, 0.92 * longest
     width, height = limits[:, 1] - limits[:, 0]
@@ -185,9 +185,9 @@ def size_of_figure(limits: Matrix, view: str, longest: float = 5.6) -> tuple[flo
 
 def plot_positions(solution: Solution, view: str = "xy", instants: int | Sequence[int] | Integers = 6, title: str | None = None,
                    magnify: float = 1.0) -> Figure:
-    """A mechanism at several instants in one picture, the later the darker, with the paths of the centres of mass.
+    """A mechanism at several times in one figure, later ones darker, with the paths of the centres of mass.
 
-    What flies very far away is shown from its middle.
+    A mechanism that travels very far is drawn relative to its centre.
 
     Parameters
     ----------
@@ -195,10 +195,10 @@ def plot_positions(solution: Solution, view: str = "xy", instants: int | Sequenc
     view : str
         Two of the letters x, y, z, or `"3d"`.
     instants : int or sequence of int
-        Number of stored points shown, evenly spread; or which ones.
+        Number of stored points shown, equidistant, or their indices.
     title : str, optional
     magnify : float
-        Displacements from the first point are shown so many times larger.
+        Factor on the displacements from the first point.
 
     Returns
     -------
@@ -225,8 +225,8 @@ def plot_positions(solution: Solution, view: str = "xy", instants: int | Sequenc
 
 
 def _broken(title: str, width: float) -> str:
-    """A title in as many lines as a figure of so many inches needs, broken between its parts where that will do."""
-    most, lines = max(16, int(width / CHARACTER)), [""]
+    """A title wrapped to the width of a figure in inches, preferably between its parts."""
+    most, lines = max(16, int(width / CHARACTER_WIDTH)), [""]
     for part in title.split(",  "):
         joined = f"{lines[-1]},  {part}".removeprefix(",  ")
         lines = [*lines[:-1], joined] if len(joined) <= most or not lines[-1] else [*lines, part]

@@ -1,4 +1,4 @@
-"""What all figures share: colours that colour-blind readers can tell apart, markers, sizes, type."""
+"""Common style of all figures: colours distinguishable to colour-blind readers, markers, sizes, fonts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito, without the yellow that is lost on white
+# Okabe and Ito, without the yellow
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C564B")
-MARKERS = {"o": 5.6, "s": 5.2, "^": 6.4, "D": 4.8, "v": 6.4, "P": 6.6, "X": 6.4, "*": 8.4}  # with sizes that look alike
+MARKERS = {"o": 5.6, "s": 5.2, "^": 6.4, "D": 4.8, "v": 6.4, "P": 6.6, "X": 6.4, "*": 8.4}  # with sizes of equal appearance
 GREY = "#6E6E6E"
 RESOLUTION = 200
 
@@ -46,7 +46,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Matplotlib's settings for everything drawn inside."""
+    """A context with the Matplotlib settings of all figures."""
     import matplotlib
 
     with matplotlib.rc_context(_STYLE):
@@ -54,7 +54,7 @@ def style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of `width` x `height` inches that belongs to no window."""
+    """An empty figure of `width` x `height` inches without a window."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=RESOLUTION, layout="constrained")
@@ -67,12 +67,12 @@ def look(k: int) -> dict[str, Any]:
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure; the ending of the path decides the format.
+    """Write a figure; the suffix of the path determines the format.
 
     Raises
     ------
     ValueError
-        If Matplotlib does not know the ending.
+        If Matplotlib does not know the suffix.
     """
     ending, known = Path(path).suffix.lstrip(".").lower(), figure.canvas.get_supported_filetypes()
     if ending not in known:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_PANELS = 12
-_FLAT = 1e-9  # relative spread of what counts as constant, and size of what counts as zero
+MAX_PANELS = 12
+_FLAT = 1e-9  # relative variation below which values are constant, and magnitude below which they are zero
 
 
 def observe(entry: Entry, solution: Solution) -> dict[str, Vector]:
@@ -37,7 +37,7 @@ def observe(entry: Entry, solution: Solution) -> dict[str, Vector]:
 
 
 def plot_outputs(t: Vector, outputs: Mapping[str, Vector], title: str | None = None) -> Figure:
-    """One panel per output over time; of more than twelve the first twelve that are not single multipliers.
+    """One panel per output over time, at most twelve: of more, the first that are not multipliers.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def plot_outputs(t: Vector, outputs: Mapping[str, Vector], title: str | None = N
             axis.plot(t, outputs[name], color=COLOURS[0], linewidth=1.2)
             axis.set_ylabel(name, fontsize=8)
             axis.margins(x=0.0)
-            _calm(axis, outputs[name])
+            _set_limits(axis, outputs[name])
         for axis in list(axes.flat)[len(names):]:
             axis.set_visible(False)
         for k in range(columns):
@@ -74,12 +74,12 @@ def plot_outputs(t: Vector, outputs: Mapping[str, Vector], title: str | None = N
 
 def _chosen(names: list[str]) -> list[str]:
     plain = [n for n in names if not n.startswith("lam[")]
-    return (names if len(names) <= MOST_PANELS else plain or names)[:MOST_PANELS]
+    return (names if len(names) <= MAX_PANELS else plain or names)[:MAX_PANELS]
 
 
-def _calm(axis: Axes, values: Vector) -> None:
-    """A constant is drawn as a line in the middle, not as magnified rounding errors."""
+def _set_limits(axis: Axes, values: Vector) -> None:
+    """Limits that show a constant as a line in the middle instead of magnified rounding errors."""
     middle, spread = float(np.mean(values)), float(np.ptp(values)) if len(values) else 0.0
     if spread <= _FLAT * max(abs(middle), _FLAT):
-        half = 0.1 * abs(middle) if abs(middle) > _FLAT else 1.0  # what is zero but for rounding has no scale of its own
+        half = 0.1 * abs(middle) if abs(middle) > _FLAT else 1.0  # values that are zero up to rounding have no scale
         axis.set_ylim(middle - half, middle + half)

@@ -1,4 +1,4 @@
-"""Geometry as it is seen: from the middle of what flies far away, or with small displacements magnified."""
+"""Transformed geometry: relative to the centre of a mechanism that travels far, or with magnified displacements."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,21 +11,21 @@ from ..typing import Matrix, Vector
 
 
 class Shape(Protocol):
-    """What draws a system."""
+    """Geometry of a system."""
 
     def at(self, t: float, q: Vector) -> Picture:
         """The picture at the positions `q`."""
 
 
-FAR_AWAY = 12.0  # sizes of the mechanism that its middle travels, beyond which it is shown from its middle
-LOOKS = 24  # instants at which this is looked at
+MAX_TRAVEL = 12.0  # of the centre in sizes of the mechanism, beyond which the mechanism is drawn relative to it
+SAMPLES = 24  # times at which the travel is measured
 
 _PARTS = ("centres", "joints", "ground")
 _LINES = ("bodies", "rods", "springs")
 
 
 class Followed:
-    """A geometry seen from the middle of its centres of mass, in axes that do not turn.
+    """A geometry relative to the mean of its centres of mass, in axes of fixed direction.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Followed:
 
 
 class Magnified:
-    """A geometry whose displacements from a first picture are shown larger than they are.
+    """A geometry with magnified displacements from a first picture.
 
     Parameters
     ----------
@@ -72,23 +72,23 @@ class Magnified:
 
 
 def prefix(geometry: Shape) -> str:
-    """What stands before the names of coordinates."""
+    """Prefix of the names of coordinates."""
     return getattr(geometry, "prefix", "")
 
 
 def followed(geometry: Shape, times: Vector, positions: Matrix) -> Shape:
-    """The geometry itself, or seen from its middle if that travels so far that nothing could be recognised."""
-    some = np.unique(np.linspace(0, len(times) - 1, LOOKS).round().astype(int))
+    """The geometry itself, or relative to its centre if that travels too far."""
+    some = np.unique(np.linspace(0, len(times) - 1, SAMPLES).round().astype(int))
     pictures = [geometry.at(times[k], positions[k]) for k in some]
     if any(len(p.ground) for p in pictures) or not len(pictures[0].centres):
         return geometry
     middles = np.array([p.centres.mean(axis=0) for p in pictures])
     size = max(float(np.ptp(p.points, axis=0).max()) for p in pictures)
-    return Followed(geometry) if np.ptp(middles, axis=0).max() > FAR_AWAY * size > 0.0 else geometry
+    return Followed(geometry) if np.ptp(middles, axis=0).max() > MAX_TRAVEL * size > 0.0 else geometry
 
 
 def _mapped(picture: Picture, function: Callable[[Any, str, int | None], Any]) -> Picture:
-    """A picture whose points are changed by `function(points, name of the part, number in it or None)`."""
+    """The picture with its points mapped by `function(points, name of the part, index or None)`."""
     parts: dict[str, Any] = {name: function(getattr(picture, name), name, None) for name in _PARTS}
     lines: dict[str, Any] = {name: [function(x, name, k) for k, x in enumerate(getattr(picture, name))] for name in _LINES}
     return replace(picture, **parts, **lines)

@@ -1,4 +1,4 @@
-"""Studies: reference motions, errors, work against precision, observed order, energy, stability, strategies for Jacobians, pictures.
+"""Studies: reference solutions, errors, work-precision diagrams, observed order, energy, stability, strategies for Jacobians.
 
 Each study returns a plain table, a list of frozen dataclass rows, and has a function that draws it. Nothing is printed or shown.
 

@@ -1,9 +1,8 @@
-"""How far the reference values of the library are confirmed, by two routes that share little but the equations.
+"""Verification of the reference values of the library by two independent numerical solutions.
 
-One route integrates the underlying ODE with an explicit (or, where forces are stiff, an implicit) Runge-Kutta method and projects its
-states onto the constraints as it goes. The other gives the constraints themselves to a collocation method for DAEs, in Gear's form, or
-where that fails to a multistep method.
-Where a mechanism is known in two sets of coordinates, both are taken.
+The first is that of the underlying ODE by an explicit Runge-Kutta method (an implicit one for stiff forces), with projections onto the
+constraints. The second is that of Gear's form by a collocation method for DAEs, or by a multistep method if that fails.
+A mechanism with two sets of coordinates is verified in both.
 """
 
 from collections.abc import Sequence
@@ -22,15 +21,15 @@ from ..system.assembly import AssemblyError, State
 from ..system.system import System
 from ..typing import Progress, TimeProgress
 
-SEGMENTS = 50  # of the usual time span, after each of which the first route is projected
-MOST_DIGITS = 16.0
-LONGEST = 2.0  # usual time spans up to which references are compared
-MOST_STEPS = 20_000  # of an explicit method between two projections: at a singular position it would never end
+SEGMENTS = 50  # of the usual time span, with a projection after each of them
+MAX_DIGITS = 16.0
+MAX_TIME_SPANS = 2.0  # usual time spans up to which references are compared
+MAX_STEPS = 20_000  # of an explicit method between two projections: at a singular position its steps become arbitrarily small
 
 
 @dataclass(frozen=True)
 class Route:
-    """A method, a form, and tolerances; `atol` is relative to the size of the coordinates."""
+    """A method, a form, and tolerances; `atol` is relative to the largest coordinate."""
 
     title: str
     method: SolveIvp | SolveDae | Ida
@@ -40,7 +39,7 @@ class Route:
     project: bool
 
 
-EXPLICIT = Route("DOP853, underlying ODE", SolveIvp("DOP853", max_steps=MOST_STEPS), "ode", 1e-12, 1e-14, True)
+EXPLICIT = Route("DOP853, underlying ODE", SolveIvp("DOP853", max_steps=MAX_STEPS), "ode", 1e-12, 1e-14, True)
 IMPLICIT = Route("Radau, underlying ODE", SolveIvp("Radau"), "ode", 1e-11, 1e-13, True)
 COLLOCATION = Route("Radau IIA of order 13, Gear", SolveDae("Radau7"), "gear", 1e-11, 1e-13, False)
 MULTISTEP = Route("IDA, Gear", Ida(), "gear", 1e-11, 1e-13, False)
@@ -49,7 +48,7 @@ VELOCITIES = Route("IDA, index 2", Ida(), "index2", 1e-10, 1e-12, False)
 
 @dataclass(frozen=True)
 class Confirmation:
-    """One table of references, and the digits to which a route reproduces it.
+    """One table of reference values, and the number of digits to which one method reproduces it.
 
     Attributes
     ----------
@@ -57,14 +56,13 @@ class Confirmation:
     parameters : dict
     label, kind : str
     digits : int
-        That the library says may be relied upon.
+        Reliable digits according to the library.
     instants : int
-        How many were compared, of `listed`; fewer than there are up to `t_max` if the route failed on the way.
+        Number of times compared, of `listed`; fewer than those up to `t_max` if the method failed before.
     last : float
-        The last of them [s].
+        The last time compared [s].
     found : float or None
-        Digits of the worst value at any of the instants, relative to the largest value of the quantity in the table; `None` if none was
-        reached.
+        Digits of the least accurate value, relative to the largest value of the quantity in the table; `None` if no time was reached.
     route, message : str
     """
 
@@ -83,7 +81,7 @@ class Confirmation:
 
 def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None,
             progress: TimeProgress | None = None) -> list[Confirmation]:
-    """Compare the references of a mechanism with what two routes find; of several ways for the second the first that comes through.
+    """Compare the references of a mechanism with two numerical solutions; the second is by the first method that succeeds.
 
     Parameters and result as for `compare`.
     """
@@ -97,7 +95,7 @@ def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None,
 
 def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | None = None,
             progress: TimeProgress | None = None) -> list[Confirmation]:
-    """Compare the references of a mechanism with what a route finds.
+    """Compare the references of a mechanism with the solution by one method.
 
     Parameters
     ----------
@@ -105,7 +103,7 @@ def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | N
     parameters : dict
     route : Route
     t_max : float, optional
-        Last instant compared [s], by default twice the usual time span.
+        Last time compared [s], by default twice the usual time span.
     progress : callable, optional
         `progress(t)`.
 
@@ -115,7 +113,7 @@ def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | N
         One per table of references.
     """
     wanted = entry.references_for(parameters)
-    t_max = LONGEST * entry.t_end if t_max is None else t_max
+    t_max = MAX_TIME_SPANS * entry.t_end if t_max is None else t_max
     times = sorted({r.t for r in wanted if r.t <= t_max * (1.0 + 1e-12)})
     system = library.system(entry.name, **parameters)
     states, message = _states(system, times, route, entry.t_end / SEGMENTS, progress)
@@ -127,7 +125,7 @@ def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | N
 
 def _states(system: System, times: list[float], route: Route, longest: float,
             progress: TimeProgress | None) -> tuple[dict[float, State], str]:
-    """States at the times that a route reaches, and what it says if it fails."""
+    """States at the times reached, and the message if the method fails."""
     size = float(np.clip(np.abs(system.start.q).max(), 1e-2, 1e8))
     options = {"formulation": route.formulation, "rtol": route.rtol, "atol": route.atol * size}
     found, state = {0.0: system.start}, system.start
@@ -160,7 +158,7 @@ def _compared(entry: Entry, parameters: Parameters, system: System, rows: list[R
         x = states[r.t]
         out = entry.observe(system, r.t, x.q, x.v, x.a, x.lam)
         worst = max([worst, *(abs(out[n] - v) / (scale[n] or 1.0) for n, v in r.values.items())])
-    digits = min(MOST_DIGITS, -np.log10(max(worst, 10.0**-MOST_DIGITS))) if any(r.t > 0.0 or complete for r in met) else None
+    digits = min(MAX_DIGITS, -np.log10(max(worst, 10.0**-MAX_DIGITS))) if any(r.t > 0.0 or complete for r in met) else None
     return Confirmation(entry.name, dict(parameters), rows[0].label, rows[0].kind, rows[0].digits, len(met), len(rows),
                         max((r.t for r in met), default=0.0), digits, title, "" if complete else message)
 
@@ -190,31 +188,31 @@ def confirm_all(names: Sequence[str], progress: Progress | None = None) -> list[
 
 def confirmation_page(found: list[Confirmation]) -> str:
     """The report on all references as Markdown."""
-    lines = [_HEAD, "| mechanism | parameters | values | kind | instants | to t [s] | digits | confirmed by | by |",
+    lines = [_HEAD, "| mechanism | parameters | values | kind | instants | to t [s] | digits | first method | second method |",
              "|---|---|---|---|---|---|---|---|---|"]
     tables: dict[tuple[Any, ...], list[Confirmation]] = {}
     for c in found:
         tables.setdefault((c.mechanism, tuple(c.parameters.items()), c.label, c.kind, c.listed), []).append(c)
     for (name, given, label, kind, _), (first, *others) in tables.items():
-        by = [_told(c, first) for c in (first, *others)]
-        told = ", ".join(f"{k}={v}" for k, v in given)
+        by = [_cell(c, first) for c in (first, *others)]
+        values = ", ".join(f"{k}={v}" for k, v in given)
         instants = f"{first.instants} of {first.listed} | {first.last:g}"
-        lines.append(f"| [{name}](mechanisms/{name}.md) | {told} | {label} | {kind} | {instants} | {first.digits} | {' | '.join(by)} |")
+        lines.append(f"| [{name}](mechanisms/{name}.md) | {values} | {label} | {kind} | {instants} | {first.digits} | {' | '.join(by)} |")
     return "\n".join(lines) + "\n"
 
 
-def _told(c: Confirmation, first: Confirmation) -> str:
-    """Route and digits, and how far a route came if not as far as the first one."""
+def _cell(c: Confirmation, first: Confirmation) -> str:
+    """Method and digits, and the last time if the method has failed."""
     digits = "-" if c.found is None else f"{c.found:.1f}"
     return f"{c.route}: {digits}" + ("" if c.last == first.last and not c.message else f" (fails after {c.last:g} s)")
 
 
-_HEAD = """# Reference values and how far they are confirmed
+_HEAD = """# Verification of the reference values
 
-Each line is one table of reference values of the library. *digits* is what the library says may be relied upon; behind each route
-stand the digits to which it reproduces the worst value of the table, relative to the largest value of that quantity. Two routes in double
-precision confirm ten to twelve digits at best, fewer where the motion is chaotic or long, or where a multiplier is meant; the values
-themselves were made in higher precision, or are exact. Values at more than twice the usual time span are not compared here.
+Each line is one table of reference values of the library. *digits* is the number of reliable digits according to the library; the columns
+of the two methods contain the digits to which they reproduce the least accurate value of the table, relative to the largest value of that
+quantity. Solutions in double precision reach ten to twelve digits at best, fewer for chaotic or long motions and for multipliers; the
+values themselves were computed in higher precision, or are exact. Values at more than twice the usual time span are not compared.
 
-Made by `mbdae confirm --output docs/references.md`.
+Generated by `mbdae confirm --output docs/references.md`.
 """

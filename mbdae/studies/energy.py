@@ -1,4 +1,4 @@
-"""Total energy over time: what a method loses, gains, or keeps."""
+"""Total energy over time: dissipation and drift of methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EnergyCurve:
-    """Total energy [J] of one run at the times `t` [s]; a run that fails ends early, for the reason in `message`."""
+    """Total energy [J] of one run at the times `t` [s]; a run that fails ends early, with the reason in `message`."""
 
     method: str
     control: str

@@ -1,4 +1,4 @@
-"""How far a solution is from a reference, from its constraints, and from the conservation of energy."""
+"""Errors of a solution relative to a reference, constraint residuals, and energy drift."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from ..system.system import System
 from ..typing import Integers, Matrix
 from .kinematics import ReferenceSolution
 
-MOST_POINTS = 200  # points at which residuals and energies of a long solution are looked at
+MAX_POINTS = 200  # of a long solution at which residuals and energies are evaluated
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of a solution in SI units; `None` where there is nothing to compare.
+    """Errors of a solution in SI units; `None` for an empty block.
 
     At each time the error of a block is its largest component in absolute value. `q`, `v`, `lam` are the root mean squares of these over
-    all times but the first, `q_max`, `v_max`, `lam_max` the largest. The first time is the start, which is given and not computed.
+    all times except the first, `q_max`, `v_max`, `lam_max` the maxima. The first time is that of the given initial values.
     """
 
     q: float | None
@@ -33,9 +33,9 @@ class Errors:
 def errors(solution: Solution, reference: ReferenceSolution) -> Errors:
     """Errors of positions, velocities and multipliers.
 
-    Positions are compared by `q (-) q_ref` of the system, so that rotations differ by the angle between them [rad] and a quaternion and
-    its opposite are the same. Where constraints are redundant the multipliers are not unique; then the reactions `Phi_q^T lam` are
-    compared in their place.
+    The error of positions is `q (-) q_ref` of the system: that of rotations is the angle between them [rad], and a quaternion and its
+    opposite are equal. With redundant constraints the multipliers are not unique, and the constraint forces `Phi_q^T lam` are compared
+    instead.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _multipliers(solution: Solution, reference: ReferenceSolution) -> Matrix:
 
 
 def _size(e: Matrix) -> tuple[float, float] | tuple[None, None]:
-    """Root mean square over the times of the largest component, and the largest of all."""
+    """Root mean square and maximum over the times of the largest component."""
     if e.size == 0:
         return None, None
     worst = np.abs(e[1:] if len(e) > 1 else e).max(axis=1)
@@ -79,14 +79,14 @@ def _size(e: Matrix) -> tuple[float, float] | tuple[None, None]:
 
 
 def constraint_residuals(solution: Solution) -> tuple[float, ...]:
-    """The largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` after the start, at no more than about 200 points of a solution."""
+    """The largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` after the initial time, at no more than 200 points of a solution."""
     at = _sample(len(solution.t))
     levels = np.array([solution._residuals(k) for k in (at[1:] if len(at) > 1 else at)])
     return tuple(float(x) for x in levels.max(axis=0))
 
 
 def energy_drift(solution: Solution) -> float | None:
-    """Largest change of the total energy since the start, in units of the largest kinetic energy; `None` if it need not be conserved."""
+    """Largest change of the total energy relative to the largest kinetic energy; `None` if the energy is not conserved."""
     if not conserves_energy(solution.system):
         return None
     at = _sample(len(solution.t))
@@ -98,10 +98,10 @@ def energy_drift(solution: Solution) -> float | None:
 
 
 def conserves_energy(system: System) -> bool:
-    """Whether the total energy of the system should stay what it is.
+    """Whether the total energy of the system is conserved.
 
-    It should if no constraint depends on time and no force but gravity and linear springs acts. Of a system of user functions nothing is
-    known, and the answer is no.
+    It is if no constraint depends on time and the only forces are gravity and linear springs. False for systems of user functions, about
+    which nothing is known.
     """
     mechanism = system.mechanism
     if mechanism is None:
@@ -117,5 +117,5 @@ def _is_conservative(force: object) -> bool:
 
 
 def _sample(n: int) -> Integers:
-    """Indices of the first, the last, and evenly spread points between them."""
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
+    """Indices of the first, the last, and equidistant points between them."""
+    return np.unique(np.linspace(0, n - 1, min(n, MAX_POINTS)).round().astype(int))

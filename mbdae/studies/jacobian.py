@@ -1,4 +1,4 @@
-"""Strategies for Jacobians side by side on one problem and one solver: evaluations, updates, computing time, errors [Arnold, section 4]."""
+"""Comparison of strategies for Jacobians on one problem and solver: evaluations, updates, computing time, errors [Arnold, section 4]."""
 
 import time
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from ..typing import ArrayLike, Progress, TimeProgress, Vector
 from .kinematics import ReferenceSolution
 
 POINTS = 401  # output times of the first run of each strategy
-LATE = 0.75  # share of the time span after which an error is late
-SAME_TIME = 1e-12
+LATE_SHARE = 0.75  # of the time span, after which an error is late
+TIME_TOL = 1e-12
 RTOL, ATOL = 1e-4, 1e-6  # of [Arnold, section 4.2.1]
 
 
 @dataclass(frozen=True)
 class JacobianRow:
-    """One strategy. Counters are `None` where the solver cannot tell them; a strategy that fails has no time and no errors.
+    """One strategy. Counters are `None` if the solver does not report them; a strategy that fails has no time and no errors.
 
     Attributes
     ----------
@@ -37,22 +37,22 @@ class JacobianRow:
     cpu : float
         Processor time of a run, the median of the repeats [s].
     percent : float
-        Of the time of the first row.
+        Relative to the first row.
     evaluations : int
-        All of the residual (#fc in the tables of [Arnold]).
+        All evaluations of the residual (#fc in the tables of [Arnold]).
     evaluations_corrector : int
-        Those that were not spent on Jacobians (#fcw).
+        Evaluations without those for Jacobians (#fcw).
     jacobians : int
         Evaluations of `F_y` (#Je).
     updates : int
-        Cheap ones.
+        Updates without evaluation of `F_y`.
     growths : int
         Extensions of an estimated pattern.
     mixed : int
         Mixed second derivatives of "extended".
     steps : int
     error_end, error_late : float
-        In tolerances, at the end and the largest in the last quarter of the time span; see `EndValues` and `Motion`.
+        In multiples of the tolerance, at the end and maximum over the last quarter of the time span; see `EndValues` and `Motion`.
     status, message : str
     """
 
@@ -79,7 +79,7 @@ class JacobianRow:
 
 @dataclass(frozen=True)
 class JacobianFacts:
-    """What is known of a Jacobian before anything runs.
+    """Structure of a Jacobian.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class JacobianFacts:
     known : int
         Entries of `F_y` that need no differences.
     groups : int
-        Of the columns that are differenced.
+        Number of column groups for difference quotients.
     lower_bound : int or None
-        Fewer groups than this cannot be.
+        Lower bound on the number of groups.
     dense, grouped : int
-        Evaluations of the residual for one Jacobian, that at the state itself included.
+        Evaluations of the residual for one Jacobian, including that at the unperturbed state.
     """
 
     system: str
@@ -119,9 +119,9 @@ class JacobianStudy:
     facts : JacobianFacts
     rows : list of JacobianRow
     logs : dict of str to tuple of (float, str)
-        By strategy, time and kind ("jacobian", "growth", "update") of what was done. A growth is an evaluation of all columns.
+        By strategy, time and kind ("jacobian", "growth", "update") of the operations. A growth is an evaluation of all columns.
     motion : Solution or None
-        Of the first strategy that came through, at evenly spread times.
+        Of the first successful strategy, at equidistant times.
     """
 
     facts: JacobianFacts
@@ -131,8 +131,8 @@ class JacobianStudy:
 
 
 def strategies_for(system: System, method: object = None) -> tuple[str, ...]:
-    """Names of the strategies that are compared if nothing is said: "extended" for a system with excitations only, and "difference" for
-    methods that have difference quotients of their own.
+    """Names of the strategies compared by default: "extended" only for systems with excitations, "difference" for methods with
+    difference quotients of their own.
     """
     own = ("difference",) if getattr(method, "own_differences", True) else ()
     extended = () if system.excitation is None else ("dense:extended", "estimated:extended")
@@ -148,13 +148,13 @@ def jacobian_facts(problem: Problem) -> JacobianFacts:
                          int(grouped.count) + 1)
 
 
-# what errors are measured with ---------------------------------------------------------------------------------------------------------
+# reference values ----------------------------------------------------------------------------------------------------------------------
 
 
 class EndValues:
-    """Errors against values of the library at the end of the time span.
+    """Errors relative to reference values of the library at the end of the time span.
 
-    An error is `|x - x_ref| / (atol + rtol s)`, the largest of all values; `s` is the largest size of that value in the table.
+    The error is the maximum of `|x - x_ref| / (atol + rtol s)` over the quantities; `s` is the largest value of the quantity in the table.
 
     Parameters
     ----------
@@ -165,12 +165,12 @@ class EndValues:
     Raises
     ------
     LookupError
-        If the library has no values at that time.
+        If the library has no reference values at that time.
     """
 
     def __init__(self, entry: Entry, parameters: Parameters, t_end: float) -> None:
         table = entry.references_for(parameters)
-        here = [r for r in table if abs(r.t - t_end) <= SAME_TIME * max(1.0, t_end)]
+        here = [r for r in table if abs(r.t - t_end) <= TIME_TOL * max(1.0, t_end)]
         if not here:
             raise LookupError(f"{entry.name}: no reference values at t = {t_end:g}")
         self._entry, self._reference = entry, max(here, key=lambda r: r.digits)
@@ -184,10 +184,10 @@ class EndValues:
 
 
 class Motion:
-    """Errors against a motion.
+    """Errors relative to a reference solution.
 
-    An error is `max |q - q_ref| / (atol + rtol s)` or that of `v`, the larger one, with `s` the largest component of the motion's `q` or
-    `v` at any time. Rotations differ by the angle between them.
+    The error is the larger one of `max |q - q_ref| / (atol + rtol s)` for `q` and for `v`, with `s` the largest component of the reference
+    at any time. The error of a rotation is the angle.
 
     Parameters
     ----------
@@ -202,16 +202,16 @@ class Motion:
         """`(error_end, error_late)`"""
         exact, system = self._exact, solution.system
         if len(exact.t) != len(solution.t):
-            raise ValueError(f"Motion: the motion has {len(exact.t)} points of time, the runs have {len(solution.t)}")
+            raise ValueError(f"Motion: the reference has {len(exact.t)} times, the runs have {len(solution.t)}")
         q = np.array([system.difference(x, y) for x, y in zip(solution.q, exact.q)])
         q, v = (np.abs(d).max(axis=1) / (atol + rtol * np.abs(x).max()) for d, x in ((q, exact.q), (solution.v - exact.v, exact.v)))
         e = np.maximum(q, v)
-        late = solution.t >= solution.t[0] + LATE * (solution.t[-1] - solution.t[0])
+        late = solution.t >= solution.t[0] + LATE_SHARE * (solution.t[-1] - solution.t[0])
         return float(e[-1]), float(e[late].max())
 
 
 def output_times(t_span: Sequence[float]) -> Vector:
-    """The output times of the first runs."""
+    """Output times of the first runs."""
     first, last = t_span
     return np.linspace(first, last, POINTS)
 
@@ -220,7 +220,7 @@ def output_times(t_span: Sequence[float]) -> Vector:
 
 
 class Recorded:
-    """A strategy whose evaluator of the last run is kept in `evaluator`, with its counters and its log."""
+    """A strategy that stores the evaluator of the last run, with its counters and log, in `evaluator`."""
 
     def __init__(self, strategy: Strategy, name: str) -> None:
         self._strategy, self._name, self.label, self.evaluator = strategy, name, strategy.label, None
@@ -234,12 +234,12 @@ class Recorded:
 
 
 def jacobian_study(problem: Problem, method: Any, t_span: Sequence[float], strategies: Sequence[str | Strategy] | None = None, *,
-                   rtol: float = RTOL, atol: float = ATOL, state: State | None = None, yardstick: EndValues | Motion | None = None,
+                   rtol: float = RTOL, atol: float = ATOL, state: State | None = None, reference_values: EndValues | Motion | None = None,
                    repeats: int = 3, limit: float | None = None, progress: Progress | None = None) -> JacobianStudy:
     """Run one solver on one problem with several strategies for its Jacobian.
 
-    Each strategy runs once with output for the errors, which compiles what must be compiled, and then `repeats` times with output at the
-    end only, in turn with the others, so that whatever disturbs the machine meets all of them.
+    Each strategy runs once with output for the errors, including compilation, and then `repeats` times with output at the end only,
+    alternating with the others, so that disturbances of the machine affect all of them.
 
     Parameters
     ----------
@@ -252,18 +252,18 @@ def jacobian_study(problem: Problem, method: Any, t_span: Sequence[float], strat
     rtol, atol : float
     state : State, optional
         Consistent start; by default the assembled one.
-    yardstick : EndValues or Motion, optional
-        Without it there are no errors.
+    reference_values : EndValues or Motion, optional
+        Without them no errors are computed.
     repeats : int
     limit : float, optional
-        Seconds after which a run is given up; its row has the status `TIME_LIMIT`.
+        Time limit of a run in seconds; beyond it the status of the row is `TIME_LIMIT`.
     progress : callable, optional
         `progress(done, total, text)`.
 
     Returns
     -------
     JacobianStudy
-        A strategy that fails has a row with its status. Exceptions of user functions are let through.
+        A strategy that fails has a row with its status. Exceptions of user functions propagate.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def jacobian_study(problem: Problem, method: Any, t_span: Sequence[float], strat
         for i, trial in enumerate(trials):
             if progress is not None:
                 progress(k * len(trials) + i, (repeats + 1) * len(trials), trial.name if k else f"{trial.name}: first run")
-            trial.go(run, first=k == 0, yardstick=yardstick)
+            trial.go(run, first=k == 0, reference_values=reference_values)
     rows = [t.row() for t in trials]
     rows = [replace(r, percent=_percent(r.cpu, rows[0].cpu)) for r in rows]
     logs = {t.name: tuple(t.evaluator.log) for t in trials if t.evaluator}
@@ -289,8 +289,8 @@ def _percent(cpu: float | None, first: float | None) -> float | None:
     return 100.0 * cpu / first if cpu is not None and first else None
 
 
-class _Overtime(Exception):
-    """A run has taken too long."""
+class _TimeLimitExceeded(Exception):
+    """The time limit was exceeded."""
 
 
 class _Runner:
@@ -307,19 +307,19 @@ class _Runner:
         return solution, time.process_time() - begin
 
     def _watch(self) -> TimeProgress:
-        begin = None  # until the first step: compiling does not count
+        begin = None  # until the first step: compilation does not count
 
         def watch(t: float) -> None:
             nonlocal begin
             begin = time.perf_counter() if begin is None else begin
             if self.limit is not None and time.perf_counter() - begin > self.limit:
-                raise _Overtime(f"given up after {self.limit:g} s at t = {t:.9g}")
+                raise _TimeLimitExceeded(f"time limit of {self.limit:g} s exceeded at t = {t:.9g}")
 
         return watch
 
 
 class _Trial:
-    """A strategy and what its runs have shown."""
+    """A strategy with the results of its runs."""
 
     def __init__(self, strategy: str | Strategy, problem: Problem, method: Any) -> None:
         owner = type(method).__name__
@@ -339,35 +339,35 @@ class _Trial:
 
     @property
     def evaluator(self) -> Any:
-        """With counters and log; `None` for the solver's own differences."""
+        """The evaluator with counters and log; `None` for the solver's own differences."""
         return self._recorded and self._recorded.evaluator
 
-    def go(self, run: _Runner, first: bool, yardstick: EndValues | Motion | None) -> None:
+    def go(self, run: _Runner, first: bool, reference_values: EndValues | Motion | None) -> None:
         """One run, unless an earlier one has failed."""
         if self.failure is not None:
             return
         try:
             solution, cpu = run(self._method, output_times(run.t_span) if first else run.t_span[1:])
-        except _Overtime as e:
+        except _TimeLimitExceeded as e:
             self.failure = "TIME_LIMIT", str(e)
             return
-        except (AssemblyError, FloatingPointError) as e:  # the states are too far off to be evaluated
+        except (AssemblyError, FloatingPointError) as e:  # the run has diverged
             self.failure = "NOT_FINITE", str(e)
             return
         self.statistics = solution.statistics
         if not solution.success:
             self.failure = solution.status.name, solution.message
         elif first:
-            self._keep(solution, run, yardstick)
+            self._keep(solution, run, reference_values)
         else:
             self.cpu.append(cpu)
 
-    def _keep(self, solution: Solution, run: _Runner, yardstick: EndValues | Motion | None) -> None:
+    def _keep(self, solution: Solution, run: _Runner, reference_values: EndValues | Motion | None) -> None:
         if self._recorded and not (self.evaluator and self.evaluator.log):
-            raise ValueError(f"{self._solver} never asks for a Jacobian, so there is nothing to compare; take an implicit method")
+            raise ValueError(f"{self._solver} evaluates no Jacobian, so there is nothing to compare; take an implicit method")
         self.motion = solution
-        if yardstick is not None:
-            self.errors = yardstick.errors(solution, **run.tolerances)
+        if reference_values is not None:
+            self.errors = reference_values.errors(solution, **run.tolerances)
 
     def row(self) -> JacobianRow:
         """Without the percentage."""

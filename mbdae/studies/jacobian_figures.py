@@ -1,4 +1,4 @@
-"""Figures of Jacobians: what is known and what is differenced, groups of columns, and when Jacobians were evaluated [Arnold, figs. 3-7]."""
+"""Figures of Jacobians: pattern with known entries, groups of columns, and times of evaluation [Arnold, figs. 3-7]."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Log: TypeAlias = Sequence[tuple[float, str]]  # time, kind
 DARK = "#222222"
 KNOWN, DIFFERENCED = "#9CC9E8", COLOURS[1]
 SYMBOLS = {"lam": r"$\lambda$", "mu": r"$\mu$", "q": "$q$", "v": "$v$", "w": "$w$", "z": "$z$"}
-GAPS = 120  # unknowns up to which entries are drawn apart from each other
-NARROW = 0.055  # share of an axis below which a block has no room for its name along it
-FEW_LINES, THINNEST = 60, 0.35  # vertical lines in a panel that may be drawn at full width, and the width of very many
-EXCITED = 1e-9  # relative change of an excitation that is one
-SMALL = 1e-6  # of the largest change of an output: what is none
+MAX_SEPARATE = 120  # unknowns up to which entries are drawn with gaps
+MIN_SHARE = 0.055  # of an axis, below which the label of a block has one line
+MAX_FULL_WIDTH, MIN_WIDTH = 60, 0.35  # number of vertical lines of full width in a panel, and the smallest width
+EXCITATION_TOL = 1e-9  # relative change above which an excitation varies
+OUTPUT_TOL = 1e-6  # change relative to the largest one above which an output varies
 
 
 def plot_pattern(problem: Problem, title: str | None = None) -> Figure:
-    """The structural pattern of a Jacobian with its blocks, and which of its entries need no differences.
+    """The structural pattern of a Jacobian with its blocks; known entries are marked.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def plot_pattern(problem: Problem, title: str | None = None) -> Figure:
 
 
 def plot_groups(problem: Problem, grouping: Any = None, title: str | None = None) -> Figure:
-    """Groups of columns: the entries that are differenced, in place and put together by group, and the columns of each group.
+    """Groups of columns: the differenced entries in the Jacobian and in the compressed matrix, and the columns of each group.
 
-    Colours tell the first, second, ... column of a group; in the compressed matrix no two of them meet in a row.
+    Colours distinguish the first, second, ... column of a group; columns of a group have no common row.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def plot_groups(problem: Problem, grouping: Any = None, title: str | None = None
         _frame(short, problem, unknowns=False)
         _members(members, groups, rank, count)
         _labels_of_groups(place, short, members, problem, count)
-        _explain(figure.add_subplot(grid[1, 1]), problem, grouping, rank)
+        _draw_facts(figure.add_subplot(grid[1, 1]), problem, grouping, rank)
         _headline(figure, title)
     return figure
 
 
 def _rank(groups: Integers) -> Integers:
-    """Of each column in its group, from 0; -1 outside of all groups."""
+    """Index of each column within its group; -1 outside all groups."""
     rank = np.full(len(groups), -1)
     for g in range(groups.max(initial=-1) + 1):
         mine = np.flatnonzero(groups == g)
@@ -140,7 +140,7 @@ def _labels_of_groups(place: Axes, short: Axes, members: Axes, problem: Problem,
     for numbered in (short.xaxis, members.yaxis):
         at = _round_numbers(count)
         numbered.set_ticks(at - 1, labels=[str(k) for k in at])
-    for axis, text in ((place, "(a) entries that are differenced"), (short, "(b) put together"), (members, "(c) columns of each group")):
+    for axis, text in ((place, "(a) entries that are differenced"), (short, "(b) compressed"), (members, "(c) columns of each group")):
         axis.set_title(text, loc="left", color=DARK, fontsize=9)
 
 
@@ -152,7 +152,7 @@ def _round_numbers(count: int) -> Integers:
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
-def _explain(axis: Axes, problem: Problem, grouping: Any, rank: Integers) -> None:
+def _draw_facts(axis: Axes, problem: Problem, grouping: Any, rank: Integers) -> None:
     axis.set_axis_off()
     largest, bound = int(rank.max(initial=-1)) + 1, getattr(grouping, "lower_bound", None)
     lines = [f"{problem.n} columns, {(rank >= 0).sum()} differenced",
@@ -171,15 +171,15 @@ def _explain(axis: Axes, problem: Problem, grouping: Any, rank: Integers) -> Non
 
 
 def plot_timeline(study: JacobianStudy, curve: Curve, strategies: Sequence[str] | None = None, title: str | None = None) -> Figure:
-    """When `F_y` was evaluated and when it was updated, one panel per strategy.
+    """Times of evaluations and updates of `F_y`, one panel per strategy.
 
     Parameters
     ----------
     study : JacobianStudy
     curve : (ndarray, ndarray, str)
-        Times, values and label of what moves, see `excitation_curve`.
+        Times, values and label of a curve, see `excitation_curve`.
     strategies : sequence of str, optional
-        By default all that take differences.
+        By default all with difference quotients.
     title : str, optional
 
     Returns
@@ -196,7 +196,7 @@ def plot_timeline(study: JacobianStudy, curve: Curve, strategies: Sequence[str] 
             _instants(axis, study.logs[name])
             axis.set(xlim=(t[0], t[-1]))
             axis.grid(False)
-            axis.set_title(_told(name, study.logs[name]), loc="left", fontsize=8.5, color=DARK, pad=3)
+            axis.set_title(_panel_title(name, study.logs[name]), loc="left", fontsize=8.5, color=DARK, pad=3)
         axes[-1].set_xlabel("time  [s]")
         figure.supylabel(label, fontsize=9)
         seen = {kind for name in names for _, kind in study.logs[name]}
@@ -207,23 +207,23 @@ def plot_timeline(study: JacobianStudy, curve: Curve, strategies: Sequence[str] 
 
 
 _LINES: dict[str, tuple[dict[str, Any], str]] = {
-    "update": ({"color": COLOURS[0], "linestyle": (0, (4, 2)), "linewidth": 0.8}, "cheap update"),
+    "update": ({"color": COLOURS[0], "linestyle": (0, (4, 2)), "linewidth": 0.8}, "update"),
     "growth": ({"color": "#000000", "linestyle": "-", "linewidth": 1.0}, "all columns evaluated, for missing entries"),
     "jacobian": ({"color": COLOURS[1], "linestyle": (0, (1, 1.2)), "linewidth": 1.3}, "Jacobian evaluated"),
 }
-LOWER = 0.8  # height of the lines of updates, beside those of evaluations at the same time
+UPDATE_HEIGHT = 0.8  # of the lines of updates relative to those of evaluations
 
 
 def _instants(axis: Axes, log: Log) -> None:
-    """Vertical lines, thinner where there are many."""
-    thin = min(1.0, (FEW_LINES / max(len(log), 1)) ** 0.5)
+    """Vertical lines, thinner if there are many."""
+    thin = min(1.0, (MAX_FULL_WIDTH / max(len(log), 1)) ** 0.5)
     for what, (look, _) in _LINES.items():
         at = [t for t, kind in log if kind == what]
-        properties: dict[str, Any] = look | {"linewidth": max(THINNEST, thin * look["linewidth"])}
-        axis.vlines(at, 0.0, LOWER if what == "update" else 1.0, transform=axis.get_xaxis_transform(), zorder=2, **properties)
+        properties: dict[str, Any] = look | {"linewidth": max(MIN_WIDTH, thin * look["linewidth"])}
+        axis.vlines(at, 0.0, UPDATE_HEIGHT if what == "update" else 1.0, transform=axis.get_xaxis_transform(), zorder=2, **properties)
 
 
-def _told(name: str, log: Log) -> str:
+def _panel_title(name: str, log: Log) -> str:
     kinds = [kind for _, kind in log]
     evaluated, updated, looks = len(kinds) - kinds.count("update"), kinds.count("update"), kinds.count("growth")
     parts = [f"{evaluated} evaluations" + (f" ({looks} of all columns again)" if looks else "")]
@@ -231,11 +231,11 @@ def _told(name: str, log: Log) -> str:
 
 
 def excitation_curve(system: System, times: Vector) -> Curve | None:
-    """`(times, values, label)` of the first excitation that changes; `None` if there is none."""
+    """`(times, values, label)` of the first excitation that varies; `None` if there is none."""
     if system.excitation is None:
         return None
     u = np.array([system.excitation(t) for t in times])
-    moving = np.flatnonzero(np.ptp(u, axis=0) > EXCITED * np.maximum(1.0, np.abs(u).max(axis=0)))
+    moving = np.flatnonzero(np.ptp(u, axis=0) > EXCITATION_TOL * np.maximum(1.0, np.abs(u).max(axis=0)))
     if not len(moving):
         return None
     k = moving[0]
@@ -243,9 +243,9 @@ def excitation_curve(system: System, times: Vector) -> Curve | None:
 
 
 def output_curve(times: Vector, outputs: Mapping[str, Vector]) -> Curve:
-    """`(times, values, label)` of the first natural output that goes to and fro, or else changes."""
+    """`(times, values, label)` of the first natural output that is not monotonic, or else varies."""
     swings = {n: np.ptp(x) for n, x in outputs.items()}
-    moving = [n for n, swing in swings.items() if swing > SMALL * max(swings.values())] or list(outputs)
+    moving = [n for n, swing in swings.items() if swing > OUTPUT_TOL * max(swings.values())] or list(outputs)
     name = next((n for n in moving if np.diff(outputs[n]).min() * np.diff(outputs[n]).max() < 0.0), moving[0])
     return times, outputs[name], name
 
@@ -260,13 +260,13 @@ def _entries(problem: Problem) -> tuple[Integers, Integers]:
 
 
 def _cells(axis: Axes, rows: Integers, columns: Integers, colour: str, n: int) -> None:
-    """A square for each entry; those of large patterns touch each other."""
+    """A square for each entry; without gaps in large patterns."""
     from matplotlib.collections import PolyCollection
 
-    half = 0.42 if n <= GAPS else 0.5
+    half = 0.42 if n <= MAX_SEPARATE else 0.5
     corners = half * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
     squares: Any = np.column_stack([columns, rows])[:, None, :] + corners
-    axis.add_collection(PolyCollection(squares, facecolors=colour, edgecolors=colour, linewidths=0.0 if n <= GAPS else 0.15))
+    axis.add_collection(PolyCollection(squares, facecolors=colour, edgecolors=colour, linewidths=0.0 if n <= MAX_SEPARATE else 0.15))
 
 
 def _frame(axis: Axes, problem: Problem, unknowns: bool = True) -> None:
@@ -279,7 +279,7 @@ def _frame(axis: Axes, problem: Problem, unknowns: bool = True) -> None:
         for s in _parts(problem.blocks).values():
             axis.axvline(s.stop - 0.5, color=GREY, linewidth=0.6)
         axis.xaxis.set_ticks_position("top")
-        _block_ticks(axis.xaxis, problem.blocks, problem.n, NARROW)
+        _block_ticks(axis.xaxis, problem.blocks, problem.n, MIN_SHARE)
         _block_ticks(axis.yaxis, problem.equations, problem.m, 0.0)
         axis.set_aspect("equal")
     else:

@@ -1,4 +1,4 @@
-"""Kinematic analysis: the motion of a mechanism whose drivers leave it no freedom, without integrating anything."""
+"""Kinematic analysis: the motion of a mechanism without degrees of freedom, from the constraint equations alone."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,15 @@ from ..typing import ArrayLike, Matrix, Vector
 
 @dataclass(frozen=True)
 class ReferenceSolution:
-    """A motion to measure others against, one row per time.
+    """A reference solution, one row per time.
 
     Attributes
     ----------
     t, q, v, a, lam : ndarray, shape (n,), (n, nq), (n, nv), (n, nv), (n, nc)
     source : str
-        How it was found.
+        Method of computation.
     redundant : bool
-        Whether some constraint equations follow from others, so that the multipliers are not unique.
+        Whether constraint equations are redundant, so that the multipliers are not unique.
     """
 
     t: Vector
@@ -34,7 +34,7 @@ class ReferenceSolution:
 
 
 def freedom(system: System, state: State) -> int:
-    """Degrees of freedom `nv - rank(Phi_q)` in a state; redundant constraints count once."""
+    """Degrees of freedom `nv - rank(Phi_q)` in a state."""
     if system.nc == 0:
         return system.nv
     return system.nv - int(np.linalg.matrix_rank(system.phi_q(state.t, state.q).toarray()))
@@ -43,16 +43,16 @@ def freedom(system: System, state: State) -> int:
 def kinematic_reference(system: System, times: ArrayLike, state: State | None = None) -> ReferenceSolution:
     """Positions from `Phi(t, q) = 0`, velocities from `Phi_q v = nu`, accelerations and multipliers from the equations of motion.
 
-    Positions follow the drivers from one time to the next, see `mbdae.system.continuation`, so that the mechanism stays on its branch.
+    Positions are continued from one time to the next, see `mbdae.system.continuation`, so that the mechanism stays on its branch.
 
     Parameters
     ----------
     system : System
-        Of rank `nv` everywhere on the way: every degree of freedom is driven.
+        With `Phi_q` of rank `nv` at all times: every degree of freedom is driven.
     times : array_like
-        In order, forward or backward.
+        Increasing or decreasing.
     state : State, optional
-        Consistent state that names the branch; by default the assembled one at the first time.
+        Consistent state on the branch; by default the assembled one at the first time.
 
     Returns
     -------
@@ -61,9 +61,9 @@ def kinematic_reference(system: System, times: ArrayLike, state: State | None = 
     Raises
     ------
     ValueError
-        If the mechanism has a freedom left.
+        If the mechanism has a degree of freedom.
     AssemblyError
-        If the mechanism cannot follow its drivers; the message says when.
+        If the mechanism cannot follow its drivers; the message contains the time.
     """
     times = np.atleast_1d(np.asarray(times, dtype=float))
     state = assemble(system, times[0]) if state is None else state

@@ -1,4 +1,4 @@
-"""Formulations x solvers: which cells work, with which settings, and why the others are refused."""
+"""Formulations and solvers: supported combinations with their settings, and the reasons for the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ from ..typing import Progress
 from .solver_notes import ASSIMULO, RADAU13
 
 SPANS = {"single-pendulum": 1.0, "double-pendulum": 1.0, "slider-crank": 1.0, "four-link": 1.0, "andrews": 0.03}  # [s]
-ALLOWED = 100.0  # error in tolerances that a supported cell may have
+MAX_ERROR = 100.0  # of a supported combination, in multiples of the tolerance
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Cell:
     ----------
     mechanism, method, formulation : str
     outcome : {"ok", "inaccurate", "failed", "refused"}
-        Refused before the run started; failed during it; inaccurate if the error is beyond a hundred tolerances.
+        Refused before the run; failed during it; inaccurate if the error exceeds a hundred tolerances.
     error : float or None
         `max |q - q_ref| / (rtol max(1, |q_ref|))` at the end.
     steps, residuals : int or None
@@ -60,7 +60,7 @@ def solvers(installed: bool = True) -> list[MethodSpec]:
 
 
 class Target:
-    """A mechanism with its consistent start and the positions that a run must end with.
+    """A mechanism with consistent initial values and reference positions at the end.
 
     The reference is DOP853 on the underlying ODE with `rtol = 1e-12`.
     """
@@ -86,7 +86,7 @@ class Target:
         if not s.success:
             return Cell(*names, "failed", None, *cost, s.message)
         error = float(np.abs(s.q[-1] - self.q).max() / (rtol * max(1.0, np.abs(self.q).max())))
-        return Cell(*names, "ok" if error < ALLOWED else "inaccurate", error, *cost, s.message)
+        return Cell(*names, "ok" if error < MAX_ERROR else "inaccurate", error, *cost, s.message)
 
 
 def matrix(mechanisms: Sequence[str] = tuple(SPANS), specs: Sequence[MethodSpec] | None = None, rtol: float = 1e-6,

@@ -1,4 +1,4 @@
-"""Observed order of a one-step method: errors over steps and the slopes fitted to them."""
+"""Observed order of a one-step method: errors over step sizes with fitted slopes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNITS = {"q": "[m, rad]", "v": "[m/s, rad/s]", "lam": "[N, N m]"}
 
 @dataclass(frozen=True)
 class OrderRow:
-    """Errors of one step size, as in `Errors`; `None` if the run failed, for the reason in `message`."""
+    """Errors of one step size, as in `Errors`; `None` if the run failed, with the reason in `message`."""
 
     method: str
     h: float
@@ -49,7 +49,7 @@ def order_study(system: System, method: Callable[[float], Method], steps: Sequen
     ----------
     system : System
     method : callable
-        `method(h)` makes the method, e.g. `HalfImplicit`.
+        `method(h)` returns the method, e.g. `HalfImplicit`.
     steps : sequence of float
         Step sizes [s].
     t_span : (float, float)
@@ -95,7 +95,7 @@ def _slope(pairs: Sequence[tuple[float, float | None]]) -> float | None:
 
 
 def plot_order(rows: Sequence[OrderRow], title: str | None = None) -> Figure:
-    """Errors over the step, one panel per block, one curve per method, with the fitted slope beside each curve.
+    """Errors over the step size, one panel per block, one curve per method, with fitted slopes.
 
     Parameters
     ----------
@@ -131,12 +131,12 @@ def _draw(axis: Axes, rows: Sequence[OrderRow], block: str) -> None:
             curves.append((pairs, look(k)["color"]))
     curves.sort(key=lambda c: c[0][len(c[0]) // 2][1])
     for k, (pairs, colour) in enumerate(curves):
-        _tell_slope(axis, pairs, colour, above=k > 0)
+        _annotate_slope(axis, pairs, colour, above=k > 0)
     if curves:
         _guide(axis, curves[0][0])
 
 
-def _tell_slope(axis: Axes, pairs: Pairs, colour: str, above: bool) -> None:
+def _annotate_slope(axis: Axes, pairs: Pairs, colour: str, above: bool) -> None:
     """The fitted slope at the middle of a curve."""
     slope = _slope(pairs)
     if slope is None:

@@ -1,4 +1,4 @@
-"""Reference motions: as exact as double precision reasonably allows, by a route that none of the compared methods takes."""
+"""Reference solutions to nearly double precision, by methods other than the compared ones."""
 
 import numpy as np
 
@@ -12,26 +12,25 @@ from .kinematics import ReferenceSolution, freedom, kinematic_reference
 
 RTOL, ATOL = 1e-12, 1e-13
 STIFF_RTOL, STIFF_ATOL = 1e-11, 1e-12
-PILOT_SHARE, PILOT_STEPS = 0.1, 2000  # an explicit method that needs more steps than this on a tenth of the way meets a stiff system
-MOST_STEPS = 40_000
+PILOT_SHARE, PILOT_STEPS = 0.1, 2000  # a system is stiff if an explicit method needs more steps on this share of the time span
+MAX_STEPS = 40_000
 
 
 class ReferenceFailed(RuntimeError):
-    """No reference motion could be computed."""
+    """No reference solution could be computed."""
 
 
 def reference(system: System, state: State, times: ArrayLike, *, progress: TimeProgress | None = None) -> ReferenceSolution:
-    """A reference motion at given times.
+    """A reference solution at given times.
 
-    Without any freedom left it comes from kinematic analysis. Otherwise the underlying ODE is integrated with DOP853 at `rtol = 1e-12`,
-    `atol = 1e-13`; if that takes so many steps that the system must be stiff, with the implicit Radau method at `rtol = 1e-11`,
-    `atol = 1e-12`. The integrated states are projected onto the constraints.
+    Without degrees of freedom: kinematic analysis. Otherwise: DOP853 on the underlying ODE with `rtol = 1e-12`, `atol = 1e-13`, or, for
+    stiff systems, the implicit Radau method with `rtol = 1e-11`, `atol = 1e-12`. The states are projected onto the constraints.
 
     Parameters
     ----------
     system : System
     state : State
-        Consistent start.
+        Consistent initial state.
     times : array_like
         Times, from `state.t` on, in the direction of integration.
     progress : callable, optional
@@ -51,11 +50,11 @@ def reference(system: System, state: State, times: ArrayLike, *, progress: TimeP
         return kinematic_reference(system, times, state)
     last = None
     if not _is_stiff(system, state, times):
-        last = _integrated(system, state, times, SolveIvp("DOP853", max_steps=MOST_STEPS), RTOL, ATOL, progress)
+        last = _integrated(system, state, times, SolveIvp("DOP853", max_steps=MAX_STEPS), RTOL, ATOL, progress)
     if last is None or not last.success:
         last = _integrated(system, state, times, SolveIvp("Radau"), STIFF_RTOL, STIFF_ATOL, progress)
     if not last.success:
-        raise ReferenceFailed(f"{system.name}: no reference motion, {last.method}: {last.message}")
+        raise ReferenceFailed(f"{system.name}: no reference solution, {last.method}: {last.message}")
     source = f"{last.method} on the underlying ODE, rtol = {RTOL if 'DOP853' in last.method else STIFF_RTOL:g}"
     redundant = bool(accelerations(system, state.t, state.q, state.v)[2])
     return ReferenceSolution(last.t, last.q, last.v, last.a, last.lam, source, redundant)

@@ -1,4 +1,4 @@
-"""Natural frequencies of a mechanism in motion, and the steps that they allow [Bustos, sections 4 and 5]."""
+"""Natural frequencies of a mechanism in motion, and the largest stable steps [Bustos, sections 4 and 5]."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SYMMETRIC = 1e-9  # relative difference between a reduced stiffness matrix and its transpose that is rounding
-ROUNDING = 1e-14  # of eigenvalues, relative to the largest
+SYMMETRY_TOL = 1e-9  # relative difference between the reduced stiffness matrix and its transpose
+EIGENVALUE_TOL = 1e-14  # relative to the largest eigenvalue
 
 
 def natural_frequencies(system: System, t: float, q: ArrayLike, v: ArrayLike, lam: ArrayLike | None = None) -> Vector | ComplexVector:
@@ -42,30 +42,30 @@ def natural_frequencies(system: System, t: float, q: ArrayLike, v: ArrayLike, la
     system : System
     t : float
     q, v : array_like, shape (nq,), (nv,)
-        A state on the constraints; what is off by the errors of a method is put right.
+        A state on the constraints, onto which it is projected.
     lam : array_like, shape (nc,), optional
         Guess of the multipliers, where forces depend on them.
 
     Returns
     -------
     ndarray, shape (n,)
-        [rad/s], the largest modulus first; below 1e-7 of the largest it is zero. Real where all are vibrations. Complex otherwise, as from
-        `numpy.linalg.eigvals`: `omega = i s` stands for growth with `exp(s t)`, and flutter has both parts.
+        [rad/s], the largest modulus first; zero below 1e-7 of the largest. Real if all modes are vibrations, complex otherwise, as from
+        `numpy.linalg.eigvals`: `omega = i s` means growth with `exp(s t)`; flutter has a real and an imaginary part.
 
     Raises
     ------
     ValueError
-        If a shape is wrong, something is not finite, or the motion is prescribed.
+        If a shape is wrong, a value is not finite, or the motion is prescribed.
     ChartError
         At a singular position.
 
     Notes
     -----
-    `K` and `C` are the derivatives of `M a + Phi_q^T lam - Q` by displacement and velocity, and `X_p`, `X_p1` what velocities and
-    accelerations of least norm must follow a displacement [Bustos, eqs. (40), (47)]. All of it is the derivative of the accelerations along
-    the constraints, which `mbdae.charts` has to rounding. In equilibrium at rest the result does not depend on coordinates. In motion terms
-    quadratic in the velocities do: here displacements are measured in metres and radians, rotations about axes of the body. Without `C_R`
-    growth need not be real: a fast top stands upright.
+    `K` and `C` are the derivatives of `M a + Phi_q^T lam - Q` with respect to displacement and velocity, `X_p` and `X_p1` the changes of
+    velocities and accelerations of minimal norm that a displacement requires [Bustos, eqs. (40), (47)]. The matrix is computed as the
+    derivative of the accelerations along the constraints, which `mbdae.charts` evaluates to rounding. At equilibrium at rest the result
+    does not depend on the coordinates. In motion it contains terms quadratic in the velocities that do: here displacements are measured in
+    metres and radians, rotations about axes of the body. A mode that grows without `C_R` may be stable with it: a fast top stands upright.
     """
     return _Reduced(system).at(t, q, v, lam).frequencies()
 
@@ -81,7 +81,7 @@ def eigenvalues(system: System, t: float, q: ArrayLike, v: ArrayLike, lam: Array
     Returns
     -------
     ndarray of complex, shape (2 n,)
-        [1/s], the largest modulus first. At rest in equilibrium a positive real part means that it is unstable.
+        [1/s], the largest modulus first. An equilibrium at rest with a positive real part is unstable.
 
     Raises
     ------
@@ -95,8 +95,7 @@ def eigenvalues(system: System, t: float, q: ArrayLike, v: ArrayLike, lam: Array
 def stability_limit(system: System, t: float, q: ArrayLike, v: ArrayLike, method: object) -> float:
     """The largest stable step [s] at a state, `method.formula.limit() / omega_max` [Bustos, eq. (11)].
 
-    It holds for methods that integrate in independent coordinates or in null-space coordinates, and not for structural methods with the
-    constraints beside the equations of motion.
+    It holds for methods in independent coordinates or in null-space coordinates, not for structural methods with multipliers.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def stability_limit(system: System, t: float, q: ArrayLike, v: ArrayLike, method
     Returns
     -------
     float
-        Infinity if the formula has no limit or nothing vibrates.
+        Infinity if the formula has no limit or there is no vibration.
 
     Raises
     ------
@@ -116,7 +115,7 @@ def stability_limit(system: System, t: float, q: ArrayLike, v: ArrayLike, method
         As for `natural_frequencies`, or if the method has no formula.
     """
     limit = _formula(method).limit()
-    return float(allowed_steps(fastest(natural_frequencies(system, t, q, v)), limit))
+    return float(stable_steps(largest_frequency(natural_frequencies(system, t, q, v)), limit))
 
 
 def largest_frequencies(system: System, solution: Solution) -> tuple[Vector, Vector]:
@@ -126,14 +125,14 @@ def largest_frequencies(system: System, solution: Solution) -> tuple[Vector, Vec
     ----------
     system : System
     solution : Solution
-        Of an accurate method; what is off the constraints is put right.
+        Of an accurate method; its states are projected onto the constraints.
 
     Returns
     -------
     t : ndarray, shape (m,)
         The times of the solution [s].
     omega : ndarray, shape (m,)
-        [rad/s], of what vibrates; zero where nothing does.
+        [rad/s], zero without vibrations.
 
     Raises
     ------
@@ -141,19 +140,19 @@ def largest_frequencies(system: System, solution: Solution) -> tuple[Vector, Vec
         As for `natural_frequencies`.
     """
     reduced, x = _Reduced(system), solution
-    omega = [fastest(reduced.at(*state).frequencies()) for state in zip(x.t, x.q, x.v, x.lam)]
+    omega = [largest_frequency(reduced.at(*state).frequencies()) for state in zip(x.t, x.q, x.v, x.lam)]
     return np.array(x.t), np.array(omega)
 
 
 def plot_frequencies(t: ArrayLike, omega: ArrayLike, methods: Mapping[str, object] | None = None, title: str | None = None) -> Figure:
-    """The largest natural frequency over time, and the steps that it allows.
+    """The largest natural frequency over time, and the largest stable steps.
 
     Parameters
     ----------
     t, omega : array_like, shape (m,)
         From `largest_frequencies`.
     methods : dict of str to (object with `formula`, or Formula), optional
-        One curve of allowed steps each, with its name; by default Newmark's methods of `RULES`. Those without a limit have no curve.
+        One curve of stable steps each; by default Newmark's methods of `RULES`. Methods without a limit have no curve.
     title : str, optional
 
     Returns
@@ -183,21 +182,21 @@ def plot_frequencies(t: ArrayLike, omega: ArrayLike, methods: Mapping[str, objec
 
 
 def _draw_steps(axis: Axes, t: ArrayLike, omega: ArrayLike, limits: Mapping[str, float]) -> None:
-    """The allowed steps over time; the legend names the smallest of each, stable throughout."""
+    """The largest stable steps over time; the legend contains the minimum of each."""
     vibrating = bool(limits) and np.any(np.asarray(omega) > 0.0)
     axis.set(xlabel="time  [s]", ylabel="largest stable step $h$  [s]", yscale="log" if vibrating else "linear")
     for k, (name, limit) in enumerate(limits.items() if vibrating else ()):
-        steps = allowed_steps(omega, limit)
+        steps = stable_steps(omega, limit)
         axis.plot(t, np.where(np.isfinite(steps), steps, np.nan), color=COLOURS[k], label=f"{name}: {steps.min():.3g} s")
 
 
-def fastest(frequencies: Vector | ComplexVector) -> float:
-    """The largest of natural frequencies [rad/s], growth not counted."""
+def largest_frequency(frequencies: Vector | ComplexVector) -> float:
+    """The largest natural frequency [rad/s], without growing modes."""
     return float(np.max(frequencies.real))
 
 
-def allowed_steps(omega: ArrayLike, limit: float) -> Vector:
-    """`limit / omega`, infinity where nothing vibrates or there is no limit."""
+def stable_steps(omega: ArrayLike, limit: float) -> Vector:
+    """`limit / omega`, infinity without vibration or limit."""
     omega = np.asarray(omega, dtype=float)
     return np.divide(limit, omega, out=np.full(omega.shape, np.inf), where=omega > 0.0)
 
@@ -205,23 +204,23 @@ def allowed_steps(omega: ArrayLike, limit: float) -> Vector:
 def _formula(method: object) -> Formula:
     formula = getattr(method, "formula", method)
     if not isinstance(formula, Formula):
-        told = getattr(method, "label", type(method).__name__)
-        raise ValueError(f"{told} has no formula with a stability limit: give a structural method such as NullSpaceNewmark, or its Formula")
+        label = getattr(method, "label", type(method).__name__)
+        raise ValueError(f"{label} has no stability limit: give a structural method such as NullSpaceNewmark, or its Formula")
     return formula
 
 
 class _Reduced:
-    """The equations in null-space coordinates at one state after another; the chart is exchanged when it has become ill-conditioned.
+    """Linearised equations in null-space coordinates; the local parametrisation is switched when it becomes ill-conditioned.
 
-    With the basis `N` of the chart and its pseudoinverse `N^+` a displacement `N beta` makes velocities change by `V beta + N z'`, where
-    `z' = -N^+ V beta` leaves the part of least norm, `X_p`. So `J1 = N^+ (A1 - A2 N^+ V)` is the derivative of `beta''`, similar to
-    `-M_R^-1 K_R` whatever the chart.
+    With the basis `N` of the chart and its pseudoinverse `N^+`, a displacement `N beta` changes the velocities by `V beta + N z'`, with
+    minimal norm `X_p` for `z' = -N^+ V beta`. Hence `J1 = N^+ (A1 - A2 N^+ V)` is the derivative of `beta''`, similar to `-M_R^-1 K_R` for
+    every chart.
     """
 
     def __init__(self, system: System) -> None:
         if system.freedom == 0:
-            raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed, and nothing in it can vibrate; "
-                             "remove a driver to let it move")
+            raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed; "
+                             "remove a driver")
         n, nv, nc = system.freedom, system.nv, system.nc
         self.system, self.chart, self.centred = system, Chart(system, "tangent"), False
         self.jacobians = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
@@ -250,11 +249,11 @@ class _Reduced:
         _, _, L = bases(self.chart.n, self.system.model, self.chart.store)
         L = np.tril(L)
         K = -np.linalg.solve(L, self._stiffness()) @ L  # similar, and symmetric where K_R is: L L^T = M_R^-1
-        if np.abs(K - K.T).max() <= SYMMETRIC * np.abs(K).max():
+        if np.abs(K - K.T).max() <= SYMMETRY_TOL * np.abs(K).max():
             squares = np.linalg.eigvalsh(0.5 * (K + K.T))
         else:
             squares = np.linalg.eigvals(K)
-        omega = np.sqrt(_cleaned(squares))
+        omega = np.sqrt(_without_rounding(squares))
         omega = omega[np.argsort(-np.abs(omega), kind="stable")]
         return omega if omega.imag.any() else omega.real
 
@@ -273,9 +272,9 @@ class _Reduced:
         return inverse @ (A1 - A2 @ (inverse @ V))
 
 
-def _cleaned(squares: Vector | ComplexVector) -> ComplexVector:
-    """Complex numbers without the parts that are rounding, which would make a zero a small growth."""
-    noise = ROUNDING * np.abs(squares).max()
+def _without_rounding(squares: Vector | ComplexVector) -> ComplexVector:
+    """Eigenvalues with real and imaginary parts below rounding set to zero, which would turn a zero into a slow growth."""
+    noise = EIGENVALUE_TOL * np.abs(squares).max()
     real, imag = (np.where(np.abs(part) > noise, part, 0.0) for part in (squares.real, squares.imag))
     return real + 1j * imag
 

@@ -1,4 +1,4 @@
-"""Tables of studies as files, with what one must know to repeat them."""
+"""Tables of studies as files, with the metadata needed to repeat them."""
 
 import csv
 import json
@@ -38,7 +38,7 @@ def _version(name: str) -> str | None:
 
 
 def _processor() -> str:
-    """Name of the processor as the system tells it."""
+    """Name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -76,7 +76,7 @@ def write_json(path: str | Path, content: object) -> None:
 
 
 def plain(x: Any) -> Any:
-    """`x` in what JSON knows: dictionaries, lists, text, numbers; `None` for numbers that are not finite."""
+    """`x` as JSON data: dictionaries, lists, strings, numbers; `None` for numbers that are not finite."""
     if is_dataclass(x) and not isinstance(x, type):
         x = asdict(x)
     if isinstance(x, dict):

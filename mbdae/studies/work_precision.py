@@ -1,4 +1,4 @@
-"""Work against precision: several methods on one system, over several steps or tolerances, against one reference."""
+"""Work-precision diagrams: several methods on one system, over steps or tolerances, with one reference solution."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 Setting: TypeAlias = float | Sequence[float]  # a step; rtol, or (rtol, atol)
 
-REPEAT_SECONDS = 1.0  # a setting is not repeated beyond this
-WARM_UP_SHARE = 1e-3  # of the time span: long enough that everything is called once
-NOTICE_SECONDS = 0.1
+REPEAT_SECONDS = 1.0  # of all repeats of one setting
+WARM_UP_SHARE = 1e-3  # of the time span
+REPORT_SECONDS = 0.1  # between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Series:
     ----------
     label : str
     method : callable or method object
-        A function of the step that makes a method (`HalfImplicit` itself, for one), or a method with error control.
+        A function of the step that returns a method, such as `HalfImplicit` itself, or a method with error control.
     settings : tuple
         Steps in the first case; in the second tolerances, each a pair `(rtol, atol)` or `rtol` alone with `atol = rtol/100`.
     formulation : str, optional
-        By default the one that suits the method best.
+        By default the preferred one of the method.
     """
 
     label: str
@@ -58,7 +58,7 @@ class Series:
 
     @property
     def control(self) -> Literal["h", "rtol"]:
-        """What a setting is: `"h"` or `"rtol"`."""
+        """Meaning of a setting: `"h"` or `"rtol"`."""
         return "h" if callable(self.method) else "rtol"
 
     def at(self, setting: Setting) -> tuple[Method, float, float]:
@@ -72,9 +72,9 @@ class Series:
 class WorkPrecisionRow:
     """One run. Errors as in `Errors`, residuals as in `constraint_residuals`, counters as in `Statistics`; `None` where not known.
 
-    `setting` is the step [s] if `control` is `"h"`, the relative tolerance if it is `"rtol"`. `seconds` is the median of the repeats, of
-    runs that store their own steps and nothing else, as the method counts it: adapters do not count what they do to the output afterwards,
-    the projection of the states of the underlying ODE and the multipliers found from `q` and `v`.
+    `setting` is the step [s] if `control` is `"h"`, the relative tolerance if it is `"rtol"`. `seconds` is the median of the repeats of
+    runs that only store their steps, as measured by the method: adapters exclude the postprocessing of the output, that is the projection
+    of the states of the underlying ODE and the multipliers computed from `q` and `v`.
     """
 
     method: str
@@ -103,7 +103,7 @@ class WorkPrecisionRow:
 
     @property
     def success(self) -> bool:
-        """Whether the run reached its end and has errors to show."""
+        """Whether the run reached its end."""
         return self.status == "SUCCESS"
 
 
@@ -112,9 +112,8 @@ def work_precision(system: System, series: Sequence[Series], t_span: Sequence[fl
                    progress: Progress | None = None) -> list[WorkPrecisionRow]:
     """Run every setting of every series and measure error and work.
 
-    Before the first setting of a series a short run that is not timed makes sure that everything is compiled. Each setting is then run up
-    to `repeats` times with nothing stored but the steps of the method (residuals and energy are taken from these), and once more with
-    output at the times of the reference.
+    A short run before each series excludes compilation from the timing. Each setting is then run up to `repeats` times with output at the
+    steps of the method only, from which residuals and energy are computed, and once more with output at the times of the reference.
 
     Parameters
     ----------
@@ -122,81 +121,81 @@ def work_precision(system: System, series: Sequence[Series], t_span: Sequence[fl
     series : sequence of Series
     t_span : (float, float)
     state : State, optional
-        Consistent start; by default the assembled one.
+        Consistent initial state; by default the assembled one.
     exact : ReferenceSolution, optional
-        By default `reference(system, state, times)` at `points` times, evenly spread.
+        By default `reference(system, state, times)` at `points` equidistant times.
     points, repeats : int
     limit : float, optional
-        Seconds after which a run is given up; its row has the status `TIME_LIMIT`.
+        Time limit of a run in seconds; beyond it the status of the row is `TIME_LIMIT`.
     progress : callable, optional
-        `progress(done, total, text)`, with `done` of `total` runs, parts of runs included.
+        `progress(done, total, text)`, with `done` of `total` runs, including fractions of runs.
 
     Returns
     -------
     list of WorkPrecisionRow
-        A run that fails is a row with its status and message. Exceptions of user functions are let through.
+        A run that fails is a row with its status and message. Exceptions of user functions propagate.
     """
     t0, t_end = (float(t) for t in t_span)
     state = assemble(system, t0) if state is None else state
     if exact is None:
         exact = reference(system, state, np.linspace(t0, t_end, points))
-    run = _Runs(system, state, t_end, exact, repeats, limit, _Notice(progress, sum(len(s.settings) for s in series), t0, t_end))
+    run = _Runs(system, state, t_end, exact, repeats, limit, _Progress(progress, sum(len(s.settings) for s in series), t0, t_end))
     return [row for s in series for row in run.series(s)]
 
 
-class _TimeLimit(Exception):
-    """A run has taken too long."""
+class _TimeLimitExceeded(Exception):
+    """The time limit was exceeded."""
 
 
-class _Notice:
-    """What is reported while runs go on."""
+class _Progress:
+    """Progress reports during runs."""
 
     def __init__(self, progress: Progress | None, total: int, t0: float, t_end: float) -> None:
         self.progress, self.total, self.t0, self.t_end = progress, total, t0, t_end
         self.done, self.text, self.share = 0, "", (0.0, 1.0)
 
-    def tell(self, part: float = 0.0) -> None:
+    def report(self, part: float = 0.0) -> None:
         if self.progress is not None:
             self.progress(self.done + part, self.total, self.text)
 
     def watch(self, limit: float | None) -> TimeProgress:
-        """A function for `solve(progress=...)` that reports now and then and ends what takes too long."""
+        """A function for `solve(progress=...)` that reports progress and enforces the time limit."""
         begin = last = time.perf_counter()
 
         def watch(t: float) -> None:
             nonlocal last
             now = time.perf_counter()
             if limit is not None and now - begin > limit:
-                raise _TimeLimit(f"given up after {limit:g} s at t = {t:.9g}")
-            if now - last > NOTICE_SECONDS:
+                raise _TimeLimitExceeded(f"time limit of {limit:g} s exceeded at t = {t:.9g}")
+            if now - last > REPORT_SECONDS:
                 last = now
                 start, length = self.share
-                self.tell(start + length * (t - self.t0) / (self.t_end - self.t0))
+                self.report(start + length * (t - self.t0) / (self.t_end - self.t0))
 
         return watch
 
 
 class _Runs:
     def __init__(self, system: System, state: State, t_end: float, exact: ReferenceSolution, repeats: int, limit: float | None,
-                 notice: _Notice) -> None:
+                 reporter: _Progress) -> None:
         self.system, self.state, self.t_end, self.exact = system, state, t_end, exact
-        self.repeats, self.limit, self.notice = repeats, limit, notice
+        self.repeats, self.limit, self.reporter = repeats, limit, reporter
 
     def series(self, s: Series) -> list[WorkPrecisionRow]:
         """The rows of one series."""
-        notice, rows = self.notice, []
+        reporter, rows = self.reporter, []
         method, _, _ = s.at(s.settings[0])
         name = s.formulation or (method.formulations[0] if method.formulations else "index3")
         target = FORMULATIONS[name](self.system) if method.formulations else self.system
-        notice.text = f"{s.label}: warming up"
-        notice.tell()
+        reporter.text = f"{s.label}: warming up"
+        reporter.report()
         self._warm_up(s, target)
         for setting in s.settings:
-            notice.text = f"{s.label}: {s.control} = {first_of(setting):g}"
-            notice.tell()
+            reporter.text = f"{s.label}: {s.control} = {first_of(setting):g}"
+            reporter.report()
             rows.append(self._row(s, setting, name, target))
-            notice.done += 1
-        notice.tell()
+            reporter.done += 1
+        reporter.report()
         return rows
 
     def _solve(self, s: Series, setting: Setting, target: Problem | System, t_end: float, t_eval: Vector | None = None,
@@ -205,7 +204,7 @@ class _Runs:
         return solve(target, method, (self.state.t, t_end), state=self.state, rtol=rtol, atol=atol, t_eval=t_eval, progress=progress)
 
     def _warm_up(self, s: Series, target: Problem | System) -> None:
-        """A run too short to matter. It calls all there is to call; what goes wrong here will go wrong again and be told then."""
+        """A short run that calls every function; its errors occur again in the timed run and are reported there."""
         with suppress(FloatingPointError, AssemblyError):
             self._solve(s, s.settings[0], target, self.state.t + WARM_UP_SHARE * (self.t_end - self.state.t))
 
@@ -215,9 +214,9 @@ class _Runs:
                  "setting": first_of(setting) if s.control == "h" else float(rtol), "atol": None if s.control == "h" else float(atol)}
         try:
             return WorkPrecisionRow(**known, **self._measured(s, setting, target))
-        except _TimeLimit as e:
+        except _TimeLimitExceeded as e:
             return WorkPrecisionRow(**known, status="TIME_LIMIT", message=str(e))
-        except (AssemblyError, FloatingPointError) as e:  # the states are too far off to be evaluated
+        except (AssemblyError, FloatingPointError) as e:  # the run has diverged
             return WorkPrecisionRow(**known, status="NOT_FINITE", message=str(e))
 
     def _measured(self, s: Series, setting: Setting, target: Problem | System) -> dict[str, Any]:
@@ -227,7 +226,7 @@ class _Runs:
             return found
         found |= dict(zip(("residual_position", "residual_velocity", "residual_acceleration"), constraint_residuals(solution)))
         found["energy_drift"] = energy_drift(solution)
-        again = self._solve(s, setting, target, self.t_end, self.exact.t, self.notice.watch(self.limit))
+        again = self._solve(s, setting, target, self.t_end, self.exact.t, self.reporter.watch(self.limit))
         e = errors(again, self.exact)
         return found | {"error_q": e.q, "error_v": e.v, "error_lam": e.lam, "error_q_max": e.q_max, "error_v_max": e.v_max,
                         "error_lam_max": e.lam_max}
@@ -237,12 +236,12 @@ class _Runs:
         spent: list[float] = []
         begin = time.perf_counter()
         for k in range(self.repeats):
-            self.notice.share = (k / (self.repeats + 1), 1.0 / (self.repeats + 1))
-            solution = self._solve(s, setting, target, self.t_end, progress=self.notice.watch(self.limit))
+            self.reporter.share = (k / (self.repeats + 1), 1.0 / (self.repeats + 1))
+            solution = self._solve(s, setting, target, self.t_end, progress=self.reporter.watch(self.limit))
             spent += [] if solution.statistics.seconds is None else [solution.statistics.seconds]
             if not solution.success or time.perf_counter() - begin > REPEAT_SECONDS:
                 break
-        self.notice.share = (self.repeats / (self.repeats + 1), 1.0 / (self.repeats + 1))
+        self.reporter.share = (self.repeats / (self.repeats + 1), 1.0 / (self.repeats + 1))
         return solution, median(spent) if spent else None
 
 
@@ -270,7 +269,7 @@ _PANELS = (("error_q", "error of $q$  [m, rad]"), ("error_v", "error of $v$  [m/
 def plot_work_precision(rows: Sequence[WorkPrecisionRow], title: str | None = None) -> Figure:
     """Errors of positions, velocities and multipliers against computing time.
 
-    Methods with a fixed step are drawn with full lines, those with error control with broken ones. Failed runs are left out.
+    Solid lines: methods with fixed step; dashed lines: methods with error control. Failed runs are omitted.
 
     Parameters
     ----------

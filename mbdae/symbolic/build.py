@@ -29,9 +29,9 @@ def from_sympy(method: LagrangesMethod | KanesMethod | None = None, *, q: Entrie
                picture: Callable[[float, Vector], Picture] | None = None, name: str = "symbolic system") -> System:
     """A system `M a + Phi_q^T lam = Q`, `Phi(t, q) = 0` from SymPy expressions.
 
-    All derivatives are taken symbolically, and everything is compiled: no Python is called between the time steps. `Abs`, `sign`, `Max`,
-    `Min`, `Heaviside` and `Piecewise` are differentiated piece by piece. What numba cannot do, e.g. Bessel functions, is left to SciPy,
-    and a warning in the log says so. Building again with other values of the parameters compiles again, but derives nothing.
+    All derivatives are symbolic, and all functions are compiled: no Python is called between the time steps. `Abs`, `sign`, `Max`,
+    `Min`, `Heaviside` and `Piecewise` are differentiated piecewise. Functions that numba does not support, e.g. Bessel functions, are
+    evaluated by SciPy, with a warning in the log. New values of the parameters need a new compilation, but no new derivatives.
 
     Parameters
     ----------
@@ -47,18 +47,18 @@ def from_sympy(method: LagrangesMethod | KanesMethod | None = None, *, q: Entrie
     force : Matrix or sequence
         `Q(t, q, v)`, shape (nv,); the derivative of a dynamicsymbol is its velocity.
     phi : Matrix or sequence, optional
-        `Phi(t, q)`; behind the holonomic constraints of a `LagrangesMethod`.
+        `Phi(t, q)`; appended to the holonomic constraints of a `LagrangesMethod`.
     parameters : dict, optional
-        A number for every other symbol, and for every function of time that is constant.
+        A value for every other symbol, and for every function of time that is constant.
     v : sequence, optional
-        Velocities by names of their own: `qdot = v`, or as in `kinematics`.
+        Symbols of the velocities: `qdot = v`, or as in `kinematics`.
     kinematics : Matrix or sequence, optional
-        `qdot = T(q) v`, linear in `v`; Python is called at every evaluation then.
+        `qdot = T(q) v`, linear in `v`; then Python is called in every evaluation.
     time : Symbol, optional
-        By default what the dynamicsymbols depend on, or `Symbol("t")`.
+        By default the argument of the dynamicsymbols, or `Symbol("t")`.
     energy, potential : expression, optional
-        The total energy, or the potential alone: then `1/2 v . M v` is added. By default that of a `LagrangesMethod` is the generalised
-        energy `sum qdot dL/dqdot - L` where `L` does not contain the time.
+        The total energy, or the potential, to which `1/2 v . M v` is added. Default for a `LagrangesMethod`: the generalised energy
+        `sum qdot dL/dqdot - L`, if `L` does not depend on time explicitly.
     q0, v0, labels, picture, name
         As for `System.from_functions`.
 

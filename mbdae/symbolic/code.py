@@ -23,15 +23,15 @@ Function: TypeAlias = Callable[..., Numbers]
 
 _ARGUMENTS = {"mass": "t, q", "force": "t, q, v", "phi": "t, q", "phi_q": "t, q", "nu": "t, q", "gamma": "t, q, v",
               "kinematics": "t, q, v", "energy": "t, q, v"}
-_KEPT = 64  # systems, and sets of values
-_LARGEST_POWER = 64  # by products
+_CACHE_SIZE = 64  # systems, and sets of values
+_MAX_POWER = 64  # computed by multiplications
 _KNOWN = {f: f"numpy.{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "exp", "log")}
 _KNOWN |= {f"a{f}": f"numpy.arc{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 _KNOWN |= {"Abs": "_abs", "tanh": "_tanh", "atan2": "_atan2", "sign": "_sign"}
 
 
 class Code(NamedTuple):
-    """One function of a system: its symbols `t, q[, v]`, what it returns, and its source text, or why there is none."""
+    """One function of a system: its symbols `t, q[, v]`, its expressions, and its source code, or the reason why there is none."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -41,7 +41,7 @@ class Code(NamedTuple):
     why: str = ""
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def code_of(nq: int, nv: int, mass: Row, force: Row, phi: Row, rates: Row | None, energy: Any) -> tuple[Code, ...]:
     """Code of all functions; the expressions are in the symbols of `names.Names`, matrices row by row."""
     import sympy as sp
@@ -74,7 +74,7 @@ def _code(name: str, arguments: tuple[Any, ...], shape: tuple[int, ...], express
     branches: dict[Any, Any] = {}
 
     def without_branches(e: Any) -> Any:
-        """Symbols for all `Piecewise`: these are evaluated whole, for often one branch alone is defined."""
+        """Symbols for all `Piecewise`: they are evaluated as a whole, since often only one branch is defined."""
         if isinstance(e, sp.Piecewise):
             return branches.setdefault(e, sp.Symbol(f"w{len(branches)}", real=True))
         return e.func(*map(without_branches, e.args)) if e.has(sp.Piecewise) else e
@@ -118,7 +118,7 @@ def _printer() -> Any:
 
         def _print_Pow(self, e: Any) -> str:
             base, exponent, size = self._print(e.base), e.exp, abs(e.exp)
-            if not (2 * exponent).is_Integer or size > _LARGEST_POWER:
+            if not (2 * exponent).is_Integer or size > _MAX_POWER:
                 return f"_pow({base}, {self._print(exponent)})"
             if not exponent.is_Integer:
                 base, size = f"numpy.sqrt({base})", 2 * size
@@ -158,9 +158,9 @@ def _printer() -> Any:
     return Printer()
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def functions_of(code: tuple[Code, ...], values: tuple[float, ...]) -> tuple[dict[str, Function], dict[str, str]]:
-    """The functions for these values of the parameters, and why some of them could not be compiled."""
+    """The functions for these parameter values, and by name the reasons why some of them could not be compiled."""
     space = {"numpy": np, "math": math, **HELPERS, **{f"p{k}": x for k, x in enumerate(values)}}
     functions, left_out = {}, {}
     for c in code:
@@ -200,7 +200,7 @@ def _by_scipy(c: Code, values: tuple[float, ...]) -> Function:
     def evaluate(*args: Any) -> Numbers:
         try:
             return np.array(function(*args)).reshape(c.shape)
-        except NameError as error:  # SymPy has printed a name that SciPy does not know
+        except NameError as error:  # SymPy has printed a function that SciPy does not have
             raise _no_value(c, error) from None
 
     return evaluate

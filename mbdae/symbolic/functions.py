@@ -1,6 +1,6 @@
-"""What printed code calls beside NumPy. All take real and complex numbers; imaginary parts are derivatives, as the complex step needs.
+"""Functions of generated code besides NumPy's, for real and complex arguments: imaginary parts are derivatives (complex step).
 
-NumPy's complex functions are left out where they are inexact there or overflow, and where they are not differentiated piece by piece.
+They replace NumPy's complex functions that are inexact for small imaginary parts, overflow, or are not differentiated piecewise.
 """
 
 import numpy as np

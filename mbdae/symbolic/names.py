@@ -1,4 +1,4 @@
-"""What a user of `from_sympy` wrote: checked, and put into the symbols of the code."""
+"""Input of `from_sympy`: validation, and translation into the symbols of the generated code."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ def require(condition: object, message: str) -> None:
 
 
 def entries_of(value: Any, what: str, rows: int | None = None, columns: int = 1) -> list[Any]:
-    """The expressions in a matrix, an array or a sequence, row by row; a vector may stand or lie."""
+    """The expressions in a matrix, an array or a sequence, row by row; a vector may be a row or a column."""
     require(_is_sequence(value), f"{what} must be a matrix or a sequence, got {value!r}")
     table = value.tolist() if hasattr(value, "tolist") else list(value)
     table = [list(row) if _is_sequence(row) else [row] for row in table]
@@ -31,7 +31,7 @@ def entries_of(value: Any, what: str, rows: int | None = None, columns: int = 1)
 
 
 def expression_of(value: object, what: str) -> Any:
-    """A finite and real SymPy expression; text is not read as one."""
+    """A finite and real SymPy expression; strings are not parsed."""
     import sympy as sp
 
     try:
@@ -56,7 +56,7 @@ def short(e: object) -> str:
 
 
 class Names:
-    """Symbols of the user, and those of the code: `q[0]`, `v[0]`, `t`, and `p0`, `p1`, ... for the parameters.
+    """Symbols of the user and of the generated code: `q[0]`, `v[0]`, `t`, and `p0`, `p1`, ... for the parameters.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Names:
     Q, V, t
         Those of the code.
     values : tuple of float
-        Of the parameters.
+        Values of the parameters.
     """
 
     def __init__(self, q: Any, v: Any, time: Any, parameters: Mapping[Any, float] | None) -> None:
@@ -118,7 +118,7 @@ class Names:
         return x
 
     def rates(self, kinematics: Sequence[Any] | None) -> tuple[Any, ...] | None:
-        """`T(q) v` in symbols of the code, `None` if it is `v`; from here on, derivatives of the coordinates are known."""
+        """`T(q) v` in symbols of the code, `None` if it is `v`; also registers the derivatives of the coordinates."""
         rates = self.V if kinematics is None else self.translated("kinematics", kinematics, "qv")
         for k, r in enumerate(rates):
             linear = r.xreplace(dict.fromkeys(self.V, self._sp.S.Zero)) == 0 and not any(r.diff(x).has(*self.V) for x in self.V)
@@ -127,7 +127,7 @@ class Names:
         return None if rates == self.V else tuple(rates)
 
     def translated(self, what: str, entries: Sequence[Any], allowed: str) -> list[Any]:
-        """Expressions in symbols of the code, with no others of t, q, v than the `allowed`."""
+        """Expressions in symbols of the code, which may depend on the `allowed` ones of t, q, v only."""
         sp, known, found = self._sp, set(self._rules), []
         forbidden = {"t": ("the time", [self.t]), "v": ("velocities", self.V)}
         for original in entries:
@@ -143,7 +143,7 @@ class Names:
         return found
 
     def check_values(self, unused: bool) -> None:
-        """Every symbol must have a value, and every value a symbol if `unused`."""
+        """Every symbol must have a value and, if `unused`, every value a symbol."""
         missing = sorted(self._occurring - {self.t, *self.Q, *self.V, *self.P}, key=str)
         idle = [x for x, p in zip(self._parameters, self.P) if p not in self._occurring]
         listed = ", ".join(f"{x}{_hint(x, idle)}" for x in missing)
@@ -154,7 +154,7 @@ class Names:
 
 
 def _hint(x: object, others: Sequence[object]) -> str:
-    """What may have been meant instead of `x`."""
+    """Suffix of an error message: the symbol that was probably meant."""
     if str(x) in map(str, others):
         return f" (there is one, for another symbol {x}: its assumptions differ)"
     close = closest(str(x), map(str, others))
@@ -162,7 +162,7 @@ def _hint(x: object, others: Sequence[object]) -> str:
 
 
 def check_symmetry(M: Sequence[Any], names: Names, written: Sequence[Any]) -> None:
-    """Entries of the mass matrix that differ are compared at three points; `written` is what the user wrote."""
+    """Symbolically different entries of the mass matrix are compared at three points; `written` are the expressions of the user."""
     n = len(names.V)
     doubtful = [(i, j) for i in range(n) for j in range(i) if M[i * n + j] != M[j * n + i]]
     rng = np.random.default_rng(0)
