@@ -4,8 +4,8 @@ Schiehlen (ed.): Multibody Systems Handbook (1990); Test Set for IVP Solvers, Ba
 start, solution at 0.03 s); benchmark A03 of the IFToMM Technical Committee for Multibody Dynamics (0.05 s, coordinates of F, balance of
 energy). A torque of 0.033 N m on the crank K1, from rest, no gravity. The motion is fast: the crank has passed 2.5 turns after 0.03 s.
 
-Revolute joints: one each at O, B (ground), F, G, H; two at A on the ground, which carries K5 and K7; three at E, where K2, K3, K4, K6 meet.
-That is 20 equations for 21 coordinates. The spring acts between D on K3 and C on the ground.
+Revolute joints: one each at O, B (ground), F, G, H; two at A on the ground, for K5 and K7; three at E, which joins K2, K3, K4, K6. These
+are 20 equations for 21 coordinates. The spring acts between D on K3 and C on the ground.
 
     body        from    angle of its x-axis         points in its frame, which begins at the point "from"
     K1 crank    O       beta                        F (rr, 0)
@@ -16,17 +16,17 @@ That is 20 equations for 21 coordinates. The spring acts between D on K3 and C o
     K6 rod      H       Omega + epsilon             E (zf, 0)
     K7 arm      A       epsilon                     H (0, -u)
 
-So the seven classical angles are `beta, gamma, delta, epsilon` of K1, K3, K5, K7, and what K2, K4, K6 are turned against K1, K5, K7. The
+The seven classical angles are `beta, gamma, delta, epsilon` of K1, K3, K5, K7, and the angles of K2, K4, K6 relative to K1, K5, K7. The
 multipliers of the joints at E, in the order K3, K4, K6, are those of the classical form with its loops cut at E (see `andrews_classical`).
 Of K1, K3, K5, K7, which turn about fixed points, only the distance of the centre of mass matters; its direction is the customary one and
-shows in pictures only.
+affects pictures only.
 
 Of the data as published:
 
-- The list of the test set at 0.03 s has 16 digits per value. It is off by up to 3e-10 in the angles, 5e-8 in the velocities, 1.3e-6 in
+- The list of the test set at 0.03 s has 16 digits per value. Its errors are up to 3e-10 in the angles, 5e-8 in the velocities, 1.3e-6 in
   accelerations and multipliers.
-- The IFToMM start `beta = -0.0620` is the rounded one of the test set. Taken as exact and closed anew, it moves F(0.05 s) in the third
-  digit; hence the parameter `start`.
+- The IFToMM start `beta = -0.0620` is the rounded one of the test set. Taken as exact, with the other angles recomputed, it changes F(0.05
+  s) in the third digit; hence the parameter `start`.
 """
 
 import math

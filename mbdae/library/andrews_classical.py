@@ -1,8 +1,8 @@
 """Andrews' squeezing mechanism in its classical form: seven angles, three loops cut at E, six constraint equations.
 
 Test Set for IVP Solvers, Bari: Andrews' squeezing mechanism; Hairer, Wanner: Solving Ordinary Differential Equations II, section VII.7.
-In `andrews` the same mechanism stands as seven bodies in Cartesian coordinates. Here it is written equation by equation: a second
-route to the same motion, and a pattern for systems of one's own functions, compiled. With `q = (beta, theta, gamma, phi,
+`andrews` has the same mechanism as seven bodies in Cartesian coordinates. Here its equations are written out: an independent model of the
+same motion, and an example of a system of compiled user functions. With `q = (beta, theta, gamma, phi,
 delta, Omega, epsilon)` the equations are `M(q) a + Phi_q^T lam = Q(q, v)`, `Phi(q) = 0`. All functions also take complex arguments.
 """
 

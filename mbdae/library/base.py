@@ -1,4 +1,4 @@
-"""What an entry of the library consists of."""
+"""Entries of the library."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,21 +19,21 @@ Kind: TypeAlias = Literal["published", "closed form", "recomputed"]
 
 @dataclass(frozen=True)
 class Reference:
-    """Values that a correct simulation must reproduce.
+    """Reference values at one time.
 
     Attributes
     ----------
     label : str
     kind : {"published", "closed form", "recomputed"}
     source : str
-        Where the values come from.
+        Origin of the values.
     t : float
     values : dict of str to float
         Observable -> value.
     digits : int
-        Significant digits of the worst value that may be relied upon.
+        Reliable significant digits of the least accurate value.
     parameters : dict
-        Parameters of the mechanism the values belong to, where they differ from the defaults.
+        Parameters of the mechanism that differ from the defaults.
     """
 
     label: str
@@ -58,7 +58,7 @@ def whole_number(owner: str, parameter: str, value: Any, least: int, most: int) 
     Raises
     ------
     ValueError
-        If it is none from `least` to `most`.
+        If it is not an integer from `least` to `most`.
     """
     try:
         n = operator.index(value)
@@ -70,27 +70,27 @@ def whole_number(owner: str, parameter: str, value: Any, least: int, most: int) 
 
 
 def one_of(owner: str, parameter: str, value: object, known: Sequence[object]) -> None:
-    """Refuse a value that is not among those known."""
+    """Raise `ValueError` for a value that is not in `known`."""
     if value not in known:
         possible = " or ".join(repr(k) for k in known)
         raise ValueError(f"{owner}: {parameter} must be {possible}, got {value!r}{guess(value, map(str, known))}")
 
 
 def check_coordinates(owner: str, value: str) -> None:
-    """Refuse coordinates that a mechanism does not have."""
+    """Raise `ValueError` for unknown coordinates."""
     one_of(owner, "coordinates", value, ("cartesian", "classical"))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `mbdae compare` runs on a mechanism if nothing else is said.
+    """Methods and settings that `mbdae compare` runs on a mechanism by default.
 
     Attributes
     ----------
     methods : tuple of str
-        By name, see `mbdae.registry`.
+        Names, see `mbdae.registry`.
     steps : tuple of float
-        Of the methods with fixed step [s]; empty for ten times, once, and a tenth of the usual step of the mechanism.
+        Steps of the methods with fixed step [s]; if empty, 10, 1 and 0.1 times the usual step of the mechanism.
     rtol : tuple of float
         Relative tolerances of the methods with error control.
     """
@@ -112,29 +112,29 @@ class Entry:
     ----------
     name, title : str
     summary : str
-        One or two sentences: what it is and why it is interesting.
+        One or two sentences.
     source : str
     build : callable
-        `build(**parameters) -> Mechanism`, or a `System` for coordinates in which it is no mechanism of bodies and joints.
+        `build(**parameters) -> Mechanism`, or a `System` if the coordinates are not those of bodies and joints.
     parameters : dict
         The parameters of `build` with their defaults.
     t_end : float
         Interval `0 ... t_end` of the usual simulation [s].
     step : float
-        A step of the one-step integrators that suits it [s].
+        Usual step of the one-step integrators [s].
     observe : callable
         `observe(system, t, q, v, a, lam) -> dict`: the natural outputs by name.
     references : tuple of Reference
     view : str
         The two global axes that a plot in the plane shows, e.g. `"yz"`; or `"3d"`.
     hardness : str
-        How hard it is for a solver, and why.
+        Difficulty for solvers.
     variants : tuple of dict
-        Further sets of parameters that are of interest by themselves, beside the defaults.
+        Further sets of parameters of interest.
     stiff : bool
-        Whether forces are so stiff that methods with fixed steps are no choice.
+        Whether the forces are too stiff for methods with fixed steps.
     film : float
-        Seconds of motion per second of film.
+        Seconds of motion per second of an animation.
     comparison : Comparison, optional
         By default `NON_STIFF` or `STIFF`.
     """
@@ -158,12 +158,12 @@ class Entry:
 
     @property
     def usual_comparison(self) -> Comparison:
-        """The comparison of this mechanism, with steps."""
+        """The comparison of this mechanism, default values and steps included."""
         chosen = self.comparison or (STIFF if self.stiff else NON_STIFF)
         return replace(chosen, steps=chosen.steps or (10.0 * self.step, self.step, self.step / 10.0))
 
     def checked(self, parameters: Parameters) -> dict[str, Parameter]:
-        """All parameters, the given ones and the defaults of the others.
+        """The given parameters completed by the defaults.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Entry:
         return {**self.parameters, **parameters}
 
     def references_for(self, parameters: Parameters) -> tuple[Reference, ...]:
-        """The references that hold for a set of parameters, whatever the coordinates."""
+        """The references for a set of parameters, in any coordinates."""
 
         def essential(given: Parameters) -> dict[str, Parameter]:
             return {k: v for k, v in self.checked(given).items() if k != "coordinates"}

@@ -7,8 +7,8 @@ and 1 kg with a square section of 0.1 m; P0 and P5 are on the ground, the sixth 
     position     (0,0,0)    (1,0,0)    (1,-1,0)    (1,-1,1)    (0,-1,1)    (0,0,1)
     axis         y          z          x           y           z           x
 
-Six joints of five equations each against 30 coordinates leave no freedom by count, but in every position one equation follows from the
-others. So the multipliers are not unique; here they are those of minimal norm. The loop is one of the linkages of Bricard (1897) with
+Six joints with five equations each and 30 coordinates leave no degree of freedom by count, but one equation is redundant in every
+position. The multipliers are not unique; here they are those of minimal norm. The loop is one of the linkages of Bricard (1897) with
 threefold symmetry: P0, P2, P4 turn by the same angle `alpha` and P1, P3, P5 by the same angle `beta`, where
 
     (1 + sin alpha) (1 + sin beta) = 1.
@@ -113,12 +113,13 @@ _REFERENCES = table("displacement of P3", "recomputed", _SOURCE, 15, "u_x u_y u_
 ENTRY = Entry(
     name="bricard",
     title="Bricard's mechanism (IFToMM A04)",
-    summary="A spatial loop of five rods and six revolute joints that moves although, by count, it could not: one equation is redundant.",
+    summary="A spatial loop of five rods and six revolute joints that moves although by count it has no degree of freedom: one equation is "
+            "redundant.",
     source="M. Gonzalez, D. Dopico, U. Lugris, J. Cuadrado: A benchmarking system for MBS simulation software, "
            "Multibody System Dynamics 16 (2006); problem A04",
     build=build,
     parameters={},
-    hardness="The redundant equation: whatever factorises the full matrix of Newton's method meets a singular one, and the multipliers are "
+    hardness="The redundant equation: the full iteration matrix of Newton's method is singular, and the multipliers are "
              "not unique. Otherwise easy, for the motion is smooth: DOP853 on the underlying ODE takes 3300 evaluations at rtol = 1e-10.",
     t_end=10.0,
     step=1e-3,

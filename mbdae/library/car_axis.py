@@ -1,16 +1,16 @@
 """Car axis on a bumpy road: two ends of an axis on stiff springs, the right wheel on a road that goes up and down; index 3, driven in time.
 
 Test Set for IVP Solvers, Bari, problem "car axis" (data, start, solution at t = 3), nondimensional. The left wheel rolls on a flat road at
-the origin, the right one at `(xb, yb)` with `yb = r sin(w t)`, `xb = sqrt(L^2 - yb^2)`. The axis of length L connects two points of mass
-`k = M eps^2/2`, each held above its wheel by a spring of stiffness 1 and length 1/2; the left one is led along the line across that of the
-wheels.
+the origin, the right one at `(xb, yb)` with `yb = r sin(w t)`, `xb = sqrt(L^2 - yb^2)`. The axis of length L connects two points of mass `k
+= M eps^2/2`, each held above its wheel by a spring of stiffness 1 and length 1/2; the left one is guided on the line perpendicular to that
+of the wheels.
 
     body     mass    coordinates      held by
     axle     1       (x, y, angle)    hinge at the origin, driver: angle = arcsin(r sin(w t)/L); its tip is the right wheel
     left     k       (x, y, z)        plane z = 0; in the axle's frame x = 0; spring from the origin
     right    k       (x, y, z)        plane z = 0; axis of length L from "left"; spring from the tip of the axle
 
-The mass of the axle is of no importance, as its motion is given. The multipliers of the last two equations are those of the test set
+The mass of the axle does not matter, since its motion is prescribed. The multipliers of the last two equations are those of the test set
 (`l1`, `l2` of `_observe`) with the other sign. In the four coordinates of the test set: `car_axis_classical`.
 
 Of the solutions published at t = 3, the list in Fortran has 12 digits in the positions, 9 in the rates and 7 in the multipliers; the later

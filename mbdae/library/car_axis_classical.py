@@ -1,6 +1,6 @@
 """Car axis in the coordinates of the test set: its two ends in the plane, two constraint equations that depend on time.
 
-The data are those of `car_axis`; there, the same mechanism stands as bodies and joints. With `q = (xl, yl, xr, yr)`, the wheel on the
+The data are those of `car_axis`; there the same mechanism consists of bodies and joints. With `q = (xl, yl, xr, yr)`, the wheel on the
 road at `(xb, yb)`, `yb = r sin(w t)`, `xb = sqrt(L^2 - yb^2)`, and the lengths `Ll, Lr` of the springs:
 
     k xl'' = (L0 - Ll) xl/Ll - lam1 xb - 2 lam2 (xl - xr)           xl xb + yl yb = 0

@@ -5,16 +5,16 @@ down along -z on spherical joints, gravity 9.81 (0.07169162, 0.68473815, 0.72525
 
 The published start cannot be reproduced: the rates were drawn at random without a seed, and they turn the bars about a transverse axis,
 which the joints do not allow while the centres of mass are at rest; the paper speaks of turns about the longitudinal axes. Here the bars
-spin about their own axes with 6, -4, 8, -2 rad/s in turn. That is consistent, and as nothing acts about these axes the spins stay
-what they are.
+spin about their own axes with 6, -4, 8, -2 rad/s in turn. This is consistent, and without torques about these axes the spins are
+constant.
 
     joints      bars                                      start                                     degrees of freedom
     spherical   in space                                  hanging along -z, spinning as above       3 N
     revolute    in space, axes y, z, y, ... of the bars   hanging along -z at rest, same gravity    N
     planar      in the x-y plane, gravity along -y        horizontal along x, at rest               N
 
-The joints of an open chain are independent of each other in every position. The other families, `tree`, `ring` and `ladder`, take their
-bars and joints from here.
+The constraints of an open chain are independent in every position. The other families, `tree`, `ring` and `ladder`, use the same bars and
+joints.
 """
 
 from collections.abc import Sequence

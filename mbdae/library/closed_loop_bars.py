@@ -102,7 +102,7 @@ ENTRY = Entry(
     build=build,
     parameters={},
     hardness="Slow and not stiff, but the loads have kinks at 0.5 s and 1 s, where methods of high order lose theirs: DOP853 at tolerances "
-             "of 1e-12 reaches 11 digits across the kinks, 13 if it is stopped and started anew there.",
+             "of 1e-12 reaches 11 digits across the kinks, 13 with restarts there.",
     t_end=10.0,
     step=1e-3,
     observe=_observe,

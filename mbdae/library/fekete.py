@@ -1,10 +1,10 @@
-"""Fekete points: N points on the unit sphere repel each other, damped, until they are spread as evenly as can be.
+"""Fekete points: damped motion of N points on the unit sphere that repel each other, towards an equilibrium of minimal energy.
 
 Test Set for IVP Solvers, Bari, problem "Fekete" (N = 20; data and start). With positions `p_i` and velocities `v_i`
 
     p_i'' = -alpha v_i - 2 lam_i p_i + sum_j (p_i - p_j)/|p_i - p_j|^2,   |p_i|^2 = 1,   alpha = 1/2.
 
-The points are particles of unit mass on rods of unit length; one user force holds repulsion and damping. The form published, stabilised
+The points are particles of unit mass on rods of unit length; repulsion and damping are one user force. The form published, stabilised
 with 8 N unknowns and of index 2, is `mbdae.GGL`; its multipliers are those of the test set (`lambda1`, `lambda2`, ... of `_observe`, and
 `mu1`, ...) with the other sign.
 

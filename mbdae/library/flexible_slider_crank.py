@@ -3,21 +3,21 @@
 Simeon: Modelling a flexible slider crank mechanism by a mixed system of DAEs and PDEs, Math. Modelling of Systems 2 (1996) 1-18; Test Set
 for IVP Solvers, Bari: slider crank. Seven coordinates: the angles phi1 of the crank and phi2 of the rod's frame, which begins at the crank
 pin and points at the slider; the slider at x3; and the deformation of the rod, `q1 sin(pi x/L2) + q2 sin(2 pi x/L2)` across, and along it
-the displacements q3 of its middle and q4 of its end. The equations stand in `flexible_slider_crank_equations`; pictures show the deflection
+the displacements q3 of its middle and q4 of its end. Equations: `flexible_slider_crank_equations`; pictures show the deflection
 across ten times too large.
 
 Of the data as published:
 
-- Three constraints, the last one rheonomic, imposed on the velocities: 24 unknowns of index 2. Here every form is served.
+- Three constraints, the last one rheonomic, imposed on the velocities: 24 unknowns of index 2. Here all forms are available.
 - The forces are exactly those of Lagrange for the published mass matrix, with or without the cubic potential of the stiffening.
 - The block of Mq that belongs to q3 and q4 is (8 1; 1 2) without the factor 1/15 of a quadratic element: the rod is fifteen times too heavy
   along its axis, though not as a rigid body. The rounded pi is a part of the definition. Both are kept.
-- The start "smooth" is given with nine digits, and open by 2e-10 in the positions, by 1e-8 in the velocities. Here x3, phi2', x3' follow
-  from the other values by the constraints. Its accelerations q1", q2" and multipliers lambda1, lambda3, about 1e-4 and below, are but
-  what the gap leaves of zero; they are not listed. It is smooth only without damping and stiffening.
+- The initial values "smooth" have nine digits and constraint violations of 2e-10 in the positions, 1e-8 in the velocities. Here x3, phi2',
+  x3' follow from the other values by the constraints. Its accelerations q1", q2" and multipliers lambda1, lambda3, about 1e-4 and below,
+  are only due to these violations, instead of zero; they are not listed. It is smooth only without damping and stiffening.
 - The published solution at 0.1 s belongs to that start. It is right to 9 digits in phi2 and x3, to 6 in q1 and q2, 5 in q3 and q4, 3 in
-  their rates, 2 in q2" and q3"; q4" is off by one per cent and not listed. The way in which the gap at the start is closed moves q1 and
-  q2 by 1e-7, q3 and q4 by 2e-6 of their size.
+  their rates, 2 in q2" and q3"; q4" is off by one per cent and not listed. The choice of the projection of the initial values changes q1
+  and q2 by 1e-7, q3 and q4 by 2e-6 of their size.
 """
 
 import math

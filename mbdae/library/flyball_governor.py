@@ -16,9 +16,9 @@ of 0.5 m is that at the start. With the angle `psi` of the shaft and the length 
     T = J(alpha) psi'^2/2 + I alpha'^2 + 3 s'^2/2,    V = 3 g s - 2 g b sin alpha + 8e5 (l - 0.5)^2,
     l^2 = cos^2 alpha/4 + (1 - s - sin(alpha)/2)^2,
 
-the angular momentum J psi' stays what it is, and two equations for alpha and s are left. A ball and its rod are one body.
+the angular momentum J psi' is constant, and two equations for alpha and s remain. A ball and its rod are one body.
 
-Other versions are about: one with k and c times 0.005 and 0.16 of the start rate, one with a prescribed rate of the shaft.
+There are other versions: one with k and c times 0.005 and 0.16 of the start rate, one with a prescribed rate of the shaft.
 """
 
 import math
@@ -48,7 +48,7 @@ CENTRE = (0.5 * BAR + BALL) * LENGTH / ROD  # of a rod with its ball, from the h
 def inertias(thin: bool = False) -> tuple[tuple[float, float, float], ...]:
     """Moments of inertia of shaft, slider and rod, each about its centre of mass.
 
-    Thin bars have none about their axis, but a body needs some. They borrow it from the slider, which turns with them: `axial` about the
+    Thin bars have none about their axis, but a body needs some. It is taken from the slider, which turns with them: `axial` about the
     axis of a rod and as much more about the third axis make `axial` about that of the shaft, at all angles. So the motion is not changed.
     """
     width, axial, cube = (0.0 if thin else WIDTH), BAR * WIDTH**2 / 6.0, SLIDER * CUBE**2 / 6.0
@@ -149,7 +149,7 @@ _REFERENCES = (*table("bricks", "recomputed", _SOURCE, 15, "s alpha shaft_angle 
 ENTRY = Entry(
     name="flyball-governor",
     title="Stiff flyball governor (IFToMM A05)",
-    summary="Two balls on hinged rods lift a slider on a turning shaft through spring-dampers so stiff that explicit methods crawl.",
+    summary="Two balls on hinged rods lift a slider on a turning shaft through spring-dampers too stiff for explicit methods.",
     source="M. Gonzalez, D. Dopico, U. Lugris, J. Cuadrado: A benchmarking system for MBS simulation software, "
            "Multibody System Dynamics 16 (2006); problem A05",
     build=build,

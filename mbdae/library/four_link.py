@@ -7,13 +7,14 @@ angle `u` follows from `|C - B| = 12.2`. The masses enter the multipliers and th
 
 Of the data as published:
 
-- The printed start is not consistent: the orientation of link 3 opens its hinge by 8.7e-3 m and the spherical joint by 4.7e-3 m, and the
-  rotor stands still while its driver asks for pi rad/s. Here assembly closes the joints, and the rotor's rate is left to it.
+- The printed start is not consistent: the orientation of link 3 violates the constraints of its hinge by 8.7e-3 m and of the spherical
+  joint by 4.7e-3 m, and the rotor is at rest although its driver prescribes pi rad/s. Here the initial values are projected, the rate
+  included.
 - The paper states a density of 1500 kg/m^3; the script computes with the masses of Haug's book and keeps the others as comments
   (`masses`). It writes 0.1 for the axial moment of inertia of link 2 beside the inverse of 0.01; 0.01 is used here.
 - The axis of the universal joint, (0, -0.662, 0.75), is rounded and not of unit length; here it is normalised, which scales the
   multiplier of that one equation by 1.0004.
-- The published driver has dead points, as in the slider-crank; here `sin(theta - pi t) = 0` serves throughout.
+- The published driver has dead points, as in the slider-crank; here `sin(theta - pi t) = 0` is used at all times.
 """
 
 import math
@@ -130,7 +131,7 @@ ENTRY = Entry(
     build=build,
     parameters={"masses": "code"},
     variants=({"masses": "density"},),
-    hardness="Kinematically driven; the published start is open by 9 mm and must be closed first. Nothing is stiff.",
+    hardness="Kinematically driven; the published initial values violate the constraints by 9 mm and must be projected. Not stiff.",
     t_end=8.0,
     step=1e-3,
     observe=_observe,

@@ -4,7 +4,7 @@ Bruels, Cardona, Arnold: Mechanism and Machine Theory 48 (2012) 121-137, and man
 point on the body's y-axis, moments of inertia (0.234375, 0.46875, 0.234375) kg m^2 about the centre of mass, gravity 9.81 along -z; start
 with the body axes along the global ones and with 150 rad/s about the y-axis, -4.61538 rad/s about the z-axis.
 
-The moments about the fixed point are 15.234375, 0.46875, 15.234375, so the rate about the y-axis stays what it is; energy and the angular
+The moments about the fixed point are 15.234375, 0.46875, 15.234375, so the rate about the y-axis is constant; energy and the angular
 momentum about the vertical are conserved as well. The quaternion is followed from its start (1, 0, 0, 0) without a change of sign.
 """
 

@@ -13,7 +13,7 @@ tyre model, equilibrium and motions of the public Robotran model `ovankerm/IAVSD
 78 coordinates, 64 constraints, 14 degrees of freedom: ten, and four spins. Points and closed form of the suspension: `iltis_suspension`;
 forces: `iltis_forces`. All body axes are parallel to those of the chassis in the nominal position.
 
-What is massless in the source, and how it is modelled here:
+Massless parts of the source, and how they are modelled here:
 
 - Leaf spring link and carrier are eliminated exactly: the joints of the carrier lie on the steering axis, and so are points of the hub.
 - The hub carries half the mass and transverse inertia of its wheel, and 1e-3 of the spin inertia, as inertias must be positive. Both
@@ -26,9 +26,9 @@ of 0.2 m x 5 m that begins at x = 0.97 ("bump"), over the same with a hole for t
 the rack moving to the left by 2 mm ("ramp-steer"). Tyres then exert a force normal to the road below the wheel centre, and a lateral force
 and an aligning torque by the Calspan formula, at the foot of the spoke; there is no longitudinal slip force, nor is there in the source.
 
-What differs from the source:
+Differences from the source:
 
-- There the wheels turn in their hubs at a prescribed constant rate, and the hubs take the reaction: `wheels="driven"`. Here they turn
+- There the wheels turn in their hubs at a prescribed constant rate, with reactions on the hubs: `wheels="driven"`. Here they turn
   freely by default, which changes the pitch by 1.4 per cent after half a second of the bump.
 - There the rack moves at 4 mm/s from the first instant to 0.5 s, so that velocities jump twice. Here the corners of the ramp are rounded
   over 0.1 s each, which delays the motion by 0.05 s.
@@ -88,7 +88,7 @@ def build(manoeuvre: str = "bump", speed: float = 10.0, wheels: str = "free") ->
     speed : float
         Initial speed of all manoeuvres but "rest" [m/s], 1 to 40.
     wheels : {"free", "driven"}
-        Whether the wheels turn freely, or at their initial rate for ever.
+        Whether the wheels turn freely or with their initial rate.
     """
     if not isinstance(manoeuvre, str) or manoeuvre not in MANOEUVRES:
         raise ValueError(f"iltis: manoeuvre must be one of {', '.join(repr(m) for m in MANOEUVRES)}, got {manoeuvre!r}")

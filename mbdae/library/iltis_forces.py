@@ -1,6 +1,6 @@
 """Forces of the Iltis: shock absorbers, leaf springs, tyres on a road. Compiled; for real and for complex states.
 
-A comparison looks at the real part only, so that derivatives can be taken by the complex step.
+Comparisons use the real part only, so that the complex step gives the derivatives.
 """
 
 from collections.abc import Callable

@@ -123,8 +123,8 @@ _FOUR = table("four loops", "recomputed", _SOURCE, 10,
 ENTRY = Entry(
     name="ladder",
     title="Ladder of four-bar loops",
-    summary="Planar four-bar loops standing on one another collapse under gravity: as many closed loops and degrees of freedom as one "
-            "wants, and no singular position.",
+    summary="Planar four-bar loops standing on one another collapse under gravity: any number of closed loops and degrees of freedom, "
+            "and no singular position.",
     source="none; made for studies of size and sparsity",
     build=build,
     parameters={"loops": 4},

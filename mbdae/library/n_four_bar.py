@@ -6,17 +6,16 @@ their tops with the velocity (1, 0). All bars stay parallel, so with the angle `
 
     ((N+1)/3 + N) theta'' = ((N+1)/2 + N) 9.81 sin theta,    theta(0) = 0,    theta'(0) = 1.
 
-Whenever the bars lie down, along the couplers, the constraints lose N ranks: for that instant there are N + 1 degrees of freedom, and each
-window could go on as an antiparallelogram. That happens twice a turn, first at 0.714 s. In positions that violate the constraints by
-some `eps` the two branches do not cross but turn away from each other, within a distance of the order of `sqrt(eps)`: a method that
-resolves this turn takes the wrong branch or stops there, one with longer steps does not notice.
+When the bars are parallel to the couplers, the rank of `Phi_q` drops by N: in these singular positions there are N + 1 instantaneous
+degrees of freedom, and each window could continue as an antiparallelogram. They are passed twice a turn, first at 0.714 s. With a
+constraint violation `eps` the two branches do not intersect but turn away from each other at a distance of the order of `sqrt(eps)`: a
+method that resolves this turn takes the wrong branch or stops, one with longer steps passes.
 
-With `coordinates="planar"` the links are bodies in the plane. With `coordinates="spatial"`, as the benchmark wants it of codes for
-mechanisms in space, they are rigid bodies, all joints revolute ones about z: of their 15 N + 5 equations 3 N follow from the others, for
-each window need not be closed once more along z nor about x and y. Motion and energy are the same. A body in space must have a moment of
-inertia about its axis, though the motion never asks for it: that of a bar with a square section of 0.1 m. Nor does it count its turns:
-those in `angle` follow from the time, as a turn takes `4 K(-4 w^2)` with the complete elliptic integral `K(m)` if
-`theta'' = w^2 sin theta`.
+With `coordinates="planar"` the links are planar bodies. With `coordinates="spatial"`, as the benchmark requires of codes for mechanisms in
+space, they are rigid bodies with revolute joints about z: 3 N of their 15 N + 5 equations are redundant, three for each loop. Motion and
+energy are the same. The moment of inertia of a spatial body about its axis, which does not affect the motion, is that of a bar with a
+square section of 0.1 m. The number of full turns in `angle` follows from the time, as a turn takes `4 K(-4 w^2)` with the complete elliptic
+integral `K(m)` if `theta'' = w^2 sin theta`.
 
 Of the data as published: the data file that circulates with the benchmark is for N = 40, although its page shows N = 2. It follows
 the solution for N = 40 to 1.3e-6 up to 10 s; N = 2 is 0.08 away after 1 s, N = 39 and N = 41 are 1e-3 away after 9 s.

@@ -43,7 +43,7 @@ def build(links: int = 12, frequency: str = "0.05 Hz", coordinates: str = "carte
     links : int
         Number of rods, 1 to 1024.
     frequency : {"0.05 Hz", "0.05 rad/s"}
-        What the suspension moves with.
+        Of the suspension.
     coordinates : {"cartesian", "classical"}
         Particles on rods, or angles.
     """

@@ -1,4 +1,4 @@
-"""A ready problem in one line."""
+"""`problem`: a library mechanism in a form for solvers."""
 
 from ..model.mechanism import Mechanism
 from ..problems import FORMULATIONS, form_called
@@ -9,12 +9,12 @@ from .catalogue import names, system
 
 
 def problem(target: str | Mechanism | System, formulation: str = "ggl", **parameters: Parameter) -> Problem:
-    """A mechanism in the form a solver wants, with its consistent start.
+    """A mechanism in one form of its equations, with consistent initial values.
 
     Parameters
     ----------
     target : str, Mechanism or System
-        Name of a mechanism of the library, or one's own.
+        Name of a mechanism of the library, or a mechanism or system.
     formulation : str
         `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode" "partition"
         "tangent"`.

@@ -16,11 +16,11 @@ A spring of 1 m has the rate `400 m` where m is the mass of all it holds, and is
 Masses are 1 to 5 kg, radii of gyration (of the coordinates, along the principal axes) 0.1 to 0.4 m, the principal axes any, joints 0.3 to
 0.7 m from the centres of mass, the orientations of the bodies any. Start at rest, gravity 9.81 along -z.
 
-The joints of a tree are independent of each other in every position, and the start is made from the ground upwards, so that it
-is consistent to rounding.
+The constraints of a tree are independent in every position, and the initial values are computed from the ground upwards, so that they
+are consistent to rounding.
 
 The numbers come from SplitMix64 (Steele, Lea, Flood: OOPSLA 2014), 53 bits each; directions by rejection from the cube, with no function
-but the square root. So a seed means the same mechanism everywhere and for ever, but for the last bits of its numbers.
+but the square root. So a seed defines the same mechanism on all machines, up to the last bits of its numbers.
 """
 
 from collections.abc import Callable

@@ -15,8 +15,8 @@ The bar in the direction beta from the centre turns with `1 + cos 2 beta` rad/s 
 Momentum, angular momentum and energy are constant.
 
 The equations that close a ring are independent unless all bars are parallel. With an odd number of bars that cannot be. An even ring can
-fold flat, but from six bars on it hardly meets these positions by itself; a rhombus in the plane cannot avoid them (hung up like this, it
-folds after 0.84 s), and therefore there are at least five bars.
+fold flat, but with six bars or more it hardly ever does; a rhombus in the plane always does (with this support after 0.84 s), and
+therefore there are at least five bars.
 """
 
 import math

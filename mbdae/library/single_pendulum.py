@@ -4,7 +4,7 @@ Benchmark A01 of the IFToMM library of computational benchmark problems; gravity
 The particle has three coordinates; one constraint keeps it in the x-y plane, one keeps its distance. The tension of the rod is `2 L`
 times the multiplier of the distance, and by conservation of energy `-3 m g y / L`.
 
-The benchmark's data file has six digits and is right in all of them; the values with more digits were computed afresh.
+The benchmark's data file has six digits and is right in all of them; values with more digits were recomputed.
 """
 
 import numpy as np
@@ -63,12 +63,12 @@ _PUBLISHED = table("data file of the benchmark", "published", "IFToMM benchmark 
 ENTRY = Entry(
     name="single-pendulum",
     title="Simple pendulum (IFToMM A01)",
-    summary="A point mass on a massless rod, released from the horizontal: the smallest constrained mechanism there is.",
+    summary="A point mass on a massless rod, released from the horizontal: the smallest constrained mechanism.",
     source="M. Gonzalez, D. Dopico, U. Lugris, J. Cuadrado: A benchmarking system for MBS simulation software, "
            "Multibody System Dynamics 16 (2006); problem A01",
     build=build,
     parameters={},
-    hardness="None for a few seconds. Over thousands of seconds it tells phase errors and the drift of energy apart.",
+    hardness="None for a few seconds. Over thousands of seconds phase errors and energy drift become visible.",
     t_end=10.0,
     step=1e-3,
     observe=_observe,

@@ -9,9 +9,10 @@ Of the data as published:
 
 - One of the two scripts gives the crank 1.2 kg; 0.12 kg of the paper is right.
 - The rod's small moment of inertia is the one about its y-axis although the rod lies along x; kept as published.
-- The start is printed with nine digits: positions are open by 7e-7, velocities by 6e-6. Assembly closes them.
+- The initial values have nine digits, with constraint violations of 7e-7 in the positions and 6e-6 in the velocities; here they are
+  projected.
 - The published driver `cos` has dead points twice a turn, and the scripts change to a companion equation near them. Here the equation
-  `sin(theta - 2 pi t) = 0` serves throughout; its multiplier is the torque of the drive on the crank about the global x-axis. The crank
+  `sin(theta - 2 pi t) = 0` is used at all times; its multiplier is the torque of the drive on the crank about the global x-axis. The crank
   turns about -x, so the drive does work where that torque is negative.
 
 Friction follows the paper: force `mu |N| sign(v)` against the motion of the slider, none below 1e-5 m/s. `N` is the multiplier of a

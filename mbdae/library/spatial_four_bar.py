@@ -2,11 +2,11 @@
 
 A textbook crank-rocker whose bodies live in space: ground 1 m from A (0, 0, 0) to D (1, 0, 0), crank AB 0.3 m, coupler BC 0.9 m, rocker
 DC 0.7 m, all axes along z. Uniform bars of square section 0.05 m x 0.05 m, density 7800 kg/m^3; gravity 9.81 along -y; the crank starts
-upright at 4 rad/s, counter-clockwise, and goes on turning. The choice of the data is ours.
+upright at 4 rad/s, counter-clockwise, and keeps turning. The data were chosen here.
 
-Each joint has five equations, 20 against 18 coordinates. Three of them follow from the others: the loop need not be closed once more
-along z, nor about x and y. So there is one degree of freedom, and the multipliers, of minimal norm, are not unique; those of the forces in
-the plane are. With the angle `theta` of the crank, its moment of inertia m reduced and the potential V,
+Each joint has five equations, 20 for 18 velocity coordinates. Three of them are redundant, those of the loop along z and about x and y.
+There is one degree of freedom; the multipliers, of minimal norm, are not unique, except for those of the forces in
+the plane. With the angle `theta` of the crank, its moment of inertia m reduced and the potential V,
 
     m(theta) theta'^2/2 + V(theta) = E,    t = integral of sqrt(m / (2 (E - V))) d theta.
 

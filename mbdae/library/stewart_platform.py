@@ -13,7 +13,8 @@ are at A (lower bodies), at D (upper bodies), and in the middle of the anchors (
 the angle of A about z, then by an angle `a` about x (the axis of the universal joint on the ground, which points to the middle), then by
 `b` about y (its axis on the leg). At the start, at rest, the platform is level at z = 5 and the legs are 8 m long.
 
-In the source the actuators push the upper bodies from outside; here the lower bodies take the reactions, at A, where they do no work.
+In the source the forces of the actuators on the upper bodies have no reactions; here the reactions act on the lower bodies at A, where they
+do no work.
 With 1831.2 N in each leg the start is an equilibrium.
 
 In the free fall the platform stays level. With `s^2 = 39 + z^2`, `sin b = -6/s`, `tan a = -+sqrt(3)/z` energy gives its height:
@@ -21,7 +22,7 @@ In the free fall the platform stays level. With `s^2 = 39 + z^2`, `sin b = -6/s`
     1/2 m(z) z'^2 + 700 g z = 3500 g,    m(z) = 700 + 1200 (a_z^2 (1 + sin(b)^2) + b_z^2)
     a_z^2 = 3/(3 + z^2)^2,    b_z = 6 z/(s^2 sqrt(3 + z^2))
 
-Nothing becomes singular: after 1.1 s the platform would pass through the plane of the base, and fall on.
+There is no singular position: after 1.1 s the platform passes through the plane of the base and falls on.
 
 Angles: the platform is turned by `alpha` about x, then `beta` about y, then `gamma` about z; `omega` is body-fixed.
 """

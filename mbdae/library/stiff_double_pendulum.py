@@ -102,7 +102,7 @@ _RATES = table("rate of body 1", "published", f"{_THESIS}, tables 22 and 23", 5,
 ENTRY = Entry(
     name="stiff-double-pendulum",
     title="Stiff planar double pendulum",
-    summary="Two bars with spring-dampers in their hinges, one of them so stiff that explicit methods crawl.",
+    summary="Two bars with spring-dampers in their hinges, one of them too stiff for explicit methods.",
     source="Negrut: On the implicit integration of differential-algebraic equations of multibody dynamics, PhD thesis, Iowa (1998)",
     build=build,
     parameters={},
@@ -115,6 +115,6 @@ ENTRY = Entry(
     # eigenvalues near -1e5 1/s: explicit forces need steps below 2e-5 s
     comparison=Comparison(("HalfImplicit", "Ida:gear", "Ida:ggl", "Cvode:BDF", "SolveIvp:Radau", "SdirkFirstOrder", "RosenbrockNystrom"),
                           (1.6e-5, 8e-6)),
-    hardness="The second spring makes one eigenvalue near -1e5 1/s while the bars swing in a second: explicit methods crawl, and methods "
-             "without damping at infinity ring. Friendly to every stiff solver.",
+    hardness="The second spring makes one eigenvalue near -1e5 1/s while the bars swing in a second: explicit methods need very "
+             "small steps, and methods without damping at infinity oscillate. No difficulty for stiff solvers.",
 )

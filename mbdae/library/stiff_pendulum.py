@@ -6,8 +6,8 @@ Fernandez de Bustos, Uriarte, Urkullu, Garcia-Marina (2021), section 3: a point 
     theta'' + 9.8 sin theta = T sin(0.1 t)
 
 The period of the torque would allow steps of some 6 s; the natural frequency sqrt(9.8) = 3.1305 rad/s limits conditionally stable methods
-(central differences 0.639 s, Fox-Goodwin 0.782 s), and the constraints of the form in (x, y, theta) bring more trouble, seen in the force
-of the pin at first.
+(central differences 0.639 s, Fox-Goodwin 0.782 s), and the constraints of the form in (x, y, theta) cause further instabilities, first
+visible in the force of the pin.
 
 A point mass has no moment of inertia, so the paper's mass matrix in (x, y, theta) is singular. Here, with `coordinates="cartesian"`, the
 pendulum is a uniform bar of 1.5 m and 4/3 kg: it has the same equation of motion and the same energy, and the force of its pin differs by
@@ -129,15 +129,15 @@ _RECOMPUTED = table("motion", "recomputed", "extrapolation in 113-bit arithmetic
 ENTRY = Entry(
     name="stiff-pendulum",
     title="Stiff pendulum",
-    summary="A slow torque on a pendulum that could swing fast: the steps that accuracy would allow are far beyond what stability does.",
+    summary="A slow torque on a pendulum that could swing fast: accuracy alone would allow steps far beyond the stability limit.",
     source="Fernandez de Bustos, Uriarte, Urkullu, Garcia-Marina (2021), on a null-space based integrator for index-3 equations, section 3",
     build=build,
     parameters={"torque": 0.1, "coordinates": "cartesian"},
     variants=({"coordinates": "classical"}, {"torque": 9.0}, {"torque": 9.0, "coordinates": "classical"}),
     hardness="Easy at small steps. The free swings are hardly excited, and steps as large as the torque alone would allow are stable only "
-             "in methods without a limit; with constraints the force of the pin tells first. At default tolerances all methods resolve "
-             "every swing: IDA takes 1900 to 4700 evaluations for 100 s, DOP853 3900. With 9 N m the pendulum moves up to 1.2 rad; 9.8 N m "
-             "would turn it over.",
+             "in methods without a limit; with constraints the instability appears first in the force of the pin. At default tolerances "
+             "all methods resolve every swing: IDA takes 1900 to 4700 evaluations for 100 s, DOP853 3900. With 9 N m the pendulum moves "
+             "up to 1.2 rad; 9.8 N m would turn it over.",
     t_end=100.0,
     step=1e-2,
     observe=_observe,

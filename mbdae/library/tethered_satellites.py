@@ -87,9 +87,9 @@ ENTRY = Entry(
     build=build,
     parameters={},
     hardness="The motion is smooth, but 1 km of tether is the difference of coordinates of 7000 km: rounding of these (1e-9 m) alone "
-             "leaves the constraints open by 2e-6 m^2, and a relative tolerance of positions means 7000 times as much in the tethers. "
-             "Tolerances below that cannot be met: IDA fails in GGL with an absolute one of 1e-11, in index 3 with the default of 1e-8; "
-             "the half-implicit method wants 1e-8 for Newton's method.",
+             "violates the constraints by 2e-6 m^2, and a relative tolerance of positions is 7000 times as large for the tethers. "
+             "Tolerances below that are not attainable: IDA fails in GGL with an absolute one of 1e-11, in index 3 with the default of "
+             "1e-8; the half-implicit method needs 1e-8 for Newton's method.",
     t_end=10000.0,
     step=1.0,
     observe=_observe,

@@ -11,7 +11,7 @@ the tree in the plane: at rest.
     revolute    n
     planar      n
 
-The joints of a tree are independent of each other in every position. Bars and joints are numbered depth first, so that the reduced
+The constraints of a tree are independent in every position. Bars and joints are numbered depth first, so that the reduced
 matrix `Phi_q M^-1 Phi_q^T` has a small envelope: with 1023 bars in the plane a row has 11 entries in the mean, while level by level,
 as one draws it, it would have 137.
 """

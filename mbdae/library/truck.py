@@ -22,7 +22,8 @@ Of the data as published:
 - Its pneumatic element takes the constant fN = -84925 N of the linear one for its force at the nominal length of 0.16 m, twice what it has
   to carry. Here that is `fN + 0.16 k = -41549 N`: the equilibrium and the stiffness there (2.7108e5 for 2.711e5 N/m) are then those of the
   linear element.
-- Its start off the equilibrium, `start="course"`, opens the revolute joint by 0.36 m and is for the unconstrained truck only.
+- Its initial values away from the equilibrium, `start="course"`, violate the revolute joint by 0.36 m and are for the unconstrained truck
+  only.
 """
 
 from functools import cache
@@ -112,7 +113,7 @@ def _element(name: str, pneumatic: bool) -> TSDA:
 
 @njit
 def _rear(l: float, l_dot: float, t: float) -> float:
-    """What the road takes off the force of the rear tyre."""
+    """Change of the force of the rear tyre by the road."""
     u, d_u = road(t, T_REAR)
     return -_K_REAR * u - _D_REAR * d_u
 

@@ -4,19 +4,19 @@ Simeon, Fuehrer, Rentrop: Introduction to differential-algebraic equations in ve
 Set for IVP Solvers, Bari: wheelset. It runs at 30 m/s, held by springs to a chassis that moves steadily. Coordinates, seen from there: x
 lateral, y vertical, z along the track, theta (yaw), phi (roll), and chi, what the wheelset has spun more than omega t; `beta = chi'` is an
 unknown of the published form. Two constraints keep the wheels on the rails; the creep forces in the contacts depend on the normal forces,
-that is on the multipliers. The equations stand in `wheelset_equations`.
+that is on the multipliers. Equations: `wheelset_equations`.
 
 Of the data as published:
 
 - 17 unknowns of index 2, the constraints imposed on the velocities, and four algebraic equations for the places psi, xi of the contacts.
-  Here these four are solved in closed form within every evaluation, and every form is served.
+  Here these four are solved in closed form within every evaluation, and all forms are available.
 - The published rows of theta and beta have a mass matrix that is not symmetric, (LI2 cos(phi), 0; LI1 sin(phi), LI1), with the constraint
   forces (Q4, 0). The second row times sin(phi), added to the first, makes it (LI2 cos(phi) + LI1 sin(phi)^2, LI1 sin(phi); LI1 sin(phi),
   LI1) and leaves these forces as they are: so the published model is exactly `M a + Phi_q^T lam = Q`.
 - It is not quite Lagrange's: the row of theta is the moment about an axis across the axle, where the constraint force would be
   Q4/cos(phi). With phi below 0.003 that is a change by 5e-6 of that force.
-- The printed start leaves gaps of half a nanometre between wheels and rails, and the published form keeps them for ever. So do the
-  constraints here; without them the motion at 10 s differs in the fifth digit.
+- The published initial values have gaps of half a nanometre between wheels and rails, which the published form preserves. The constraints
+  here contain these gaps; without them the motion at 10 s differs in the fifth digit.
 - The published multipliers are those here divided by 1e4, left and right; they are listed as lambda1, lambda2.
 - The published solution at 10 s is right to 5 digits in y, to 6 in most others.
 """

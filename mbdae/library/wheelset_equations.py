@@ -177,7 +177,7 @@ def normal_force(q, lam, side):
 
 @_compiled
 def saturation(x):
-    """`tanh(x)`, for complex steps too: compiled, the hyperbolic functions of complex numbers overflow where it has long been one."""
+    """`tanh(x)`, for complex steps too: compiled, the hyperbolic functions of complex numbers overflow for large arguments."""
     real = np.tanh(x.real)
     return real + (x - x.real) * (1.0 - real**2)
 
