@@ -107,7 +107,7 @@ class _Signals(threading.local):
             self.waiting = False
             try:
                 if raised is not None and raised is not error:
-                    raise raised  # lost on the way
+                    raise raised  # lost inside a solver
                 if arguments is not None and (error is None or error is not raised):
                     handler(*arguments)
             finally:

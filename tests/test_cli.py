@@ -85,7 +85,7 @@ def test_list_long_tells_what_applies_to_which_mechanism(capsys):
     assert "HalfImplicit, FullyImplicit, ProjectedGauss:PVA, ProjectedGauss:none, " in block
     assert "ProjectedGauss:4 (fixed step, but" in block
     assert "DOP853" in blocks["stiff-double-pendulum"]
-    table = " ".join(told.split("which method takes which form")[1].split())
+    table = " ".join(told.split("forms taken by the methods")[1].split())
     assert "needs as many equations as unknowns" in table and "no: explicit" in table and "ready" in table
 
 
@@ -288,7 +288,7 @@ def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
     ("solve chain --output {tmp}/a.npz --points 1", "--points must be at least 2"),
     ("solve chain --output {tmp}/a.npz --method HalfImplicit --rtol 1e-3", "give --h, not --rtol"),
     ("solve chain --output {tmp}/a.npz --method Cvode --h 1e-3", "give --rtol and --atol, not --h"),
-    ("solve chain --output {tmp}/a.npz --method Ida:ggl --formulation gear", "--method asks for the form ggl"),
+    ("solve chain --output {tmp}/a.npz --method Ida:ggl --formulation gear", "--method has the form ggl"),
     ("solve chain --output {tmp}/a.npz --method Cvode --formulation ggl", "cannot take the form 'ggl'"),
     ("solve chain --output {tmp}/a.npz --formulation foo", "unknown formulation 'foo'"),
     ("solve {tmp}/none.yaml --output {tmp}/a.npz", "none.yaml: No such file or directory"),

@@ -27,7 +27,8 @@ _NUMBERS = ("bodies", "nq", "nv", "nc", "redundant", "dof", "unknowns")
 
 def add_parser(commands: Commands) -> None:
     """The parser of `list`."""
-    p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", description="List all names.", epilog=_EPILOG,
+    p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", epilog=_EPILOG,
+                            description="List mechanisms, methods, formulations, solvers.",
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--long", action="store_true", help="with summaries, parameters, and applicable forms and methods")
     p.set_defaults(run=run)

@@ -15,7 +15,7 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 _EPILOG = """\
 examples:
-  mbdae list                          what there is
+  mbdae list                          mechanisms, methods, formulations, solvers
   mbdae show andrews                  all that is known of a mechanism
   mbdae compare slider-crank          integrators and solvers side by side: accuracy against cost
   mbdae solve chain --output run.npz  one run to a file

@@ -87,7 +87,7 @@ def entry(name: str) -> Entry:
     Raises
     ------
     ValueError
-        If there is none; the message lists those there are.
+        If there is none; the message lists all names.
     """
     if not isinstance(name, str) or name not in _BY_NAME:
         raise ValueError(f"there is no mechanism {name!r} in the library{guess(name, _BY_NAME)}; there are {', '.join(_BY_NAME)}")
@@ -110,7 +110,7 @@ def mechanism(name: str, **parameters: Parameter) -> Mechanism:
 
 
 def system(name: str, **parameters: Parameter) -> System:
-    """The equations of the mechanism called `name`, in whatever coordinates.
+    """The equations of the mechanism called `name`, in any coordinates.
 
     Raises
     ------
