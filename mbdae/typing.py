@@ -10,7 +10,6 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 ComplexVector: TypeAlias = npt.NDArray[np.complex128]
 Matrix: TypeAlias = npt.NDArray[np.float64]  # two axes or more
 Integers: TypeAlias = npt.NDArray[np.int64]
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Numbers: TypeAlias = npt.NDArray[Any]  # real or complex, for functions that the complex step differentiates
 ArrayLike: TypeAlias = npt.ArrayLike
