@@ -50,6 +50,9 @@ class _Signals(threading.local):
     _raised: BaseException | None = None
     _others = -1  # wakeup file descriptor that was set before
 
+    def __init__(self) -> None:  # in each thread
+        self._handler: Callable[[int, FrameType | None], object] = signal.default_int_handler
+
     def check(self) -> None:
         """Handle a pending signal; the exception of its handler is raised by every call until it has left the run."""
         if self.waiting:

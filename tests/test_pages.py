@@ -148,7 +148,7 @@ def test_explicit_methods_and_fixed_steps_are_no_choice_for_stiff_forces():
 
 
 def test_long_topologies_are_summed_up():
-    n = pages.MOST_ROWS + 1
+    n = pages.MAX_ROWS + 1
     bodies = [mbdae.Particle(f"p{k}", 1.0, (1.0 + k, 0, 0)) for k in range(n)]
     rods = [mbdae.Rod(f"rod {k}", "ground", f"p{k}", length=1.0 + k) for k in range(n)]
     text = pages.page(entry_of(mbdae.Mechanism("many", bodies, rods)))

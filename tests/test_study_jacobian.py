@@ -127,7 +127,7 @@ def test_errors_against_a_motion(problem, reference_values):
     assert reference_values.errors(solution, RTOL, ATOL) == pytest.approx((0.0, 3e-5 / (ATOL + RTOL * np.abs(exact.q).max())))
     solution.v[-1, 1] -= 7e-4
     assert reference_values.errors(solution, RTOL, ATOL) == pytest.approx([7e-4 / (ATOL + RTOL * np.abs(exact.v).max())] * 2)
-    with pytest.raises(ValueError, match="401 points of time, the runs have 2"):
+    with pytest.raises(ValueError, match="401 times, the runs have 2"):
         reference_values.errors(SimpleNamespace(system=problem.system, t=times[:2]), RTOL, ATOL)
 
 
@@ -306,7 +306,7 @@ def test_command_fails_if_a_strategy_does(capsys):
 
 
 @pytest.mark.parametrize("argv, words", [
-    ("andrews --method HalfImplicit", "HalfImplicit has no choice of Jacobians; these have: Bdf, Ida, "),
+    ("andrews --method HalfImplicit", "HalfImplicit has no choice of Jacobians; methods that have: Bdf, Ida, "),
     ("andrews --strategies grouped,foo", "'foo' is no strategy; there are exact, dense, grouped, estimated"),
     ("andrews --strategies grouped:extended --t-end 0.001", "has no excitations"),
     ("andrews --method Ida:gear --form explicit", "write Ida:ggl"),
