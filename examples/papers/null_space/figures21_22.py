@@ -18,7 +18,7 @@ import numpy as np
 from mbdae.cli.scripts import output_folder, show
 from mbdae.pictures.figures import COLOURS, GREY, look, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.stability import allowed_steps, largest_frequencies
+from mbdae.studies.stability import stable_steps, largest_frequencies
 
 T_END = 10.0
 STEPS = {3e-3: "stable", 3.3e-3: "unstable", 5e-3: "unstable"}  # as the limit says; the paper's 5e-3 s is stable with its own data
@@ -79,7 +79,7 @@ def draw_frequencies(t, omega, path):
         left.plot(t, omega, color=COLOURS[0])
         left.set(ylabel="largest natural frequency  [rad/s]")
         common.letter(left, "(a) reduced system")
-        right.plot(t, 1e3 * allowed_steps(omega, LIMIT), color=COLOURS[0], label="limit")
+        right.plot(t, 1e3 * stable_steps(omega, LIMIT), color=COLOURS[0], label="limit")
         for h, colour in ((5e-4, COLOURS[2]), (5e-3, COLOURS[1])):
             right.axhline(1e3 * h, color=colour, linestyle=(0, (4, 2)), linewidth=1.1, label=f"{1e3 * h:g} ms, a step of the paper")
         right.set(ylabel="step of Fox-Goodwin  [ms]", ylim=(0.0, 5.6))

@@ -18,7 +18,7 @@ from mbdae import library
 from mbdae.cli.scripts import output_folder, show
 from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies import observe, write_csv
-from mbdae.studies.stability import allowed_steps, largest_frequencies
+from mbdae.studies.stability import stable_steps, largest_frequencies
 
 T_END = 0.05
 SMALL, LARGE = 2e-6, {26: 5e-4, 27: 6e-4}
@@ -117,7 +117,7 @@ def report(table, omega):
     limit = common.null_space(1.0).formula.limit()
     for name, published, values in (("without constraints", f"{PUBLISHED['frequency']}", omega[2]), ("reduced system", "-", omega[1])):
         print(f"  largest frequency, {name}: {values.max():.3f} rad/s (published {published}), "
-              f"Fox-Goodwin up to {allowed_steps(values.max(), limit):.3e} s")
+              f"Fox-Goodwin up to {stable_steps(values.max(), limit):.3e} s")
 
 
 def draw_pin(s, exact, title, path):
