@@ -18,7 +18,7 @@ import numpy as np
 from mbdae.cli.scripts import output_folder, show
 from mbdae.pictures.figures import COLOURS, GREY, look, new_figure, save, style
 from mbdae.studies import write_csv
-from mbdae.studies.stability import stable_steps, largest_frequencies
+from mbdae.studies.stability import largest_frequencies, stable_steps
 
 T_END = 10.0
 STEPS = {3e-3: "stable", 3.3e-3: "unstable", 5e-3: "unstable"}  # as the limit says; the paper's 5e-3 s is stable with its own data

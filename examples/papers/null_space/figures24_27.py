@@ -18,7 +18,7 @@ from mbdae import library
 from mbdae.cli.scripts import output_folder, show
 from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
 from mbdae.studies import observe, write_csv
-from mbdae.studies.stability import stable_steps, largest_frequencies
+from mbdae.studies.stability import largest_frequencies, stable_steps
 
 T_END = 0.05
 SMALL, LARGE = 2e-6, {26: 5e-4, 27: 6e-4}
