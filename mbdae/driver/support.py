@@ -42,6 +42,12 @@ class Settings:
     linear_solver: str = "dense"
 
 
+def index3_support():
+    """Support of an integrator that discretises the index-3 equations in its own way."""
+    own = "it discretises the index-3 equations in its own way"
+    return dict.fromkeys(FORMS, own) | {"index3": Settings(scaling="powers of h", linear_solver="reduced matrix, envelope")}
+
+
 def explicit_support(**settings):
     """Support of a solver of `yd = f(t, y)`."""
     return {form: EXPLICIT_ONLY for form in FORMS} | {form: Settings(**settings) for form in EXPLICIT}
