@@ -9,7 +9,7 @@ from mbdae.charts import choice
 from mbdae.charts.chart import Chart
 from mbdae.charts.condition import MAX_GROWTH, condition
 from mbdae.charts.configuration import prepare
-from mbdae.charts.fault import ChartError
+from mbdae.results.diagnosis import ChartError
 from mbdae.system.assembly import accelerations
 from mbdae.system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
 

@@ -7,8 +7,8 @@ from scipy.integrate import solve_ivp
 import mbdae
 from mbdae import JacobianStrategy, StateSpace, Status, library
 from mbdae.adapters.scipy import SolveIvp
-from mbdae.charts.fault import ChartError
 from mbdae.problems import FORMULATIONS, TangentStateSpace
+from mbdae.results.diagnosis import ChartError
 
 from .chart_cases import CASES, PARAMETRISATIONS, ROUGH, case, fourth_order
 from .forms import open_levels

@@ -4,13 +4,13 @@ from contextlib import suppress
 
 import numpy as np
 
+from ..results.diagnosis import ChartError, explain
 from ..system.assembly import State
 from ..system.codes import GOOD
 from ..system.motion import refine
 from . import choice
 from .condition import MAX_GROWTH, condition
 from .configuration import prepare
-from .fault import ChartError, explain
 from .motion import evaluate
 from .store import new_store
 

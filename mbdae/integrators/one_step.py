@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..charts.fault import jam_ahead
 from ..compilation.compiled import compiled
 from ..driver.arguments import is_finite, is_integer
 from ..interrupts import signals
+from ..results.diagnosis import jam_ahead
 from ..results.statistics import Statistics
 from ..results.status import Status
 from ..results.steps import StepWatch, hermite_step

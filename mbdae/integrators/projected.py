@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ..charts.fault import near_singular, singular_ahead
+from ..results.diagnosis import near_singular, singular_ahead
 from ..results.statistics import Statistics
 from ..results.status import Status
 from ..results.steps import Step, StepWatch, split_state

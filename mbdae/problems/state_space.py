@@ -8,11 +8,11 @@ import numpy as np
 from ..charts import derivative
 from ..charts.chart import Chart
 from ..charts.configuration import prepare
-from ..charts.fault import ChartError, explain
 from ..charts.motion import evaluate
 from ..charts.store import bases
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
+from ..results.diagnosis import ChartError, explain
 from ..system.assembly import AssemblyError, accelerations, on_constraints
 from ..system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE
 from ..system.motion import refine

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..charts.fault import explain
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
+from ..results.diagnosis import explain
 from ..system import dynamics, kernels, kkt
 from ..system import layout as lay
 from ..system.assembly import on_constraints

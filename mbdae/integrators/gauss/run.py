@@ -5,8 +5,8 @@ import time
 import numpy as np
 from numba.core import config
 
-from ...charts.fault import near_singular, singular_ahead
 from ...interrupts import signals
+from ...results.diagnosis import near_singular, singular_ahead
 from ...results.statistics import Statistics
 from ...results.status import Status
 from ...results.steps import Step, StepWatch, split_state

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import types
 
-from ...charts.fault import explain as explain_chart
 from ...compilation.compiled import by_address, compiled
+from ...results.diagnosis import explain as explain_chart
 from ...results.status import Status
 from ...system import kernels, kkt, motion
 from ...system import layout as lay

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...charts.fault import ChartError, explain, near_singular
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import bases, new_store
 from ...driver.arguments import check_max_step, check_max_steps, check_step
 from ...driver.support import FORMS, Settings, supported
 from ...interrupts import signals
+from ...results.diagnosis import ChartError, explain, near_singular
 from ...results.statistics import Statistics
 from ...results.status import Status
 from ...results.steps import Step, StepWatch, split_state

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...charts.chart import Chart
 from ...charts.condition import MAX_GROWTH
-from ...charts.fault import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import new_store
 from ...driver.arguments import check_step, is_finite, is_integer
 from ...interrupts import signals
+from ...results.diagnosis import ChartError, explain, jam_ahead, near_singular, singular_ahead
 from ...results.statistics import Statistics
 from ...results.status import Status
 from ...results.steps import StepWatch, hermite_step

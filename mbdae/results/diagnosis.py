@@ -1,13 +1,13 @@
-"""What is wrong where a chart cannot be evaluated, in words."""
+"""Why the equations cannot be evaluated at a state, in words: lost rank, no positions, jammed joints, chart no longer valid."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..results.status import Status
 from ..system import layout as lay
 from ..system.codes import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
 from ..system.evaluate import accelerations
 from ..system.jamming import jammed
+from .status import Status
 
 MOST_ROWS = 400  # of constraints that are looked through for what is wrong
 SOON = 1e-6  # time, relative, before which steps shrink to nothing where a joint is about to jam
