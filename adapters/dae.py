@@ -87,7 +87,8 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     callbacks.use(jacobian)
     rtol, atol = tightened(SUPPORT[method], problem, rtol, atol)
-    options = {"fun": _residual(callbacks), "rtol": rtol, "atol": problem.tolerances(rtol, atol, how.loose), "first_step": FIRST_STEP}
+    atol = problem.tolerances(rtol, atol, how.excluded_atol)
+    options = {"fun": _residual(callbacks), "rtol": rtol, "atol": atol, "first_step": FIRST_STEP}
     if jacobian != "difference":
         options["jac"] = callbacks.jacobian_parts(_matrix(problem))
     elif problem.n > DENSE_LIMIT:

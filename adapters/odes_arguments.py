@@ -111,7 +111,7 @@ def lsodi_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
     how = _settings("lsodi_arguments", "lsodi", problem)
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     return {"eqsres": _residual(callbacks), "adda_func": _without_matrix(callbacks), "method": "bdf", "rtol": rtol,
-            "atol": problem.tolerances(rtol, atol, how.loose), "first_step": problem.first_step, "max_steps": MANY_STEPS}
+            "atol": problem.tolerances(rtol, atol, how.excluded_atol), "first_step": problem.first_step, "max_steps": MANY_STEPS}
 
 
 def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", multistep="BDF", events=None, callbacks=None):
@@ -208,7 +208,7 @@ def _settings(owner, solver, problem, jacobian="exact", linsolver="dense"):
 def _blocks(problem, how, rtol, atol, band):
     """Tolerances, mask and band in the order of the solver."""
     order = slice(None) if band is None else band.order
-    options = {"atol": problem.tolerances(rtol, atol, how.loose)[order]}
+    options = {"atol": problem.tolerances(rtol, atol, how.excluded_atol)[order]}
     if band is not None:
         options |= {"lband": band.lower, "uband": band.upper}
     if how.mask:

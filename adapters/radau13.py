@@ -30,7 +30,7 @@ _ORDERS = (None, 5, 9, 13)
 # order than these: errors there are some hundred times those at the ends, which smaller tolerances hold down. In index 3 they do not help
 # the velocities, whose errors count h times, as much as they cost.
 POSITION_LEVEL = 1e-1  # factor on the tolerances in index 3
-SUPPORT = {"mass": Settings(loose=1e-6, tighten=1e-2, scaling="errors of index 2 by h, of index 3 by h^2"),
+SUPPORT = {"mass": Settings(excluded_atol=1e-6, tighten=1e-2, scaling="errors of index 2 by h, of index 3 by h^2"),
            **{form: _LEVELS for form in ("index3", "ggl", "gear", "index2", "index1")}, "overdetermined": SQUARE_ONLY,
            **{form: f"it is driven with a mass matrix; SciPy's Radau does {form!r}" for form in EXPLICIT}}
 
@@ -76,7 +76,7 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
     callbacks.use(jacobian)
     how = SUPPORT["mass"]
     factor = POSITION_LEVEL if problem.level == 3 else how.tighten
-    atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.loose)
+    atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.excluded_atol)
     # one vector of tolerances demands the other
     options = {"rhs_fn": _lasting(callbacks, _rhs(callbacks)), "reltol": np.full(problem.n, rtol * factor), "abstol": atol,
                "mass_matrix": problem.mass.toarray(), "h0": problem.first_step, "max_steps": MANY_STEPS, "initial_order": order or 5}
