@@ -18,10 +18,10 @@ def march(t0, h, begin, n, every, is_last, state, target, keeps_initial, stages,
     """Steps number `begin` to `n` from the time `t0`, fewer if `flag` is set; `state = (q, v, a, lam)` is the last one.
 
     Those whose number is a multiple of `every` are stored in `out`, and the last one if `is_last`. `previous` are accelerations and
-    multipliers in the stages of the step before. `projection` is `(project, settings)`. Returns `(code, done, stored,
+    multipliers in the stages of the step before. `projection` is `(settings, project)`. Returns `(code, done, stored,
     target)`: what is wrong if it is not `GOOD`, the steps that are complete, the rows in `out`, the energy that the next step is to have.
     """
-    project, settings = projection
+    settings, project = projection
     levels = settings.levels
     model, work = tools[0], tools[1]
     q, v, a, lam = np.empty_like(state[0]), np.empty_like(state[1]), np.empty_like(state[2]), np.empty_like(state[3])
