@@ -129,7 +129,7 @@ class _Projection:
         if not any(p.levels):
             return found, self.target
         target = self.target if target is None else target
-        code, reached = project(p.levels, float(t), *found, target, p.own, p.metrics, p.model, p.work, p.room)
+        code, reached = project(float(t), *found, target, p.projection, p.model, p.work)
         self.system.callbacks.check()
         if code != GOOD:
             raise _Failure(*p.explain(code, t, found[0]))

@@ -131,9 +131,9 @@ class Support:
     reason : str
         Of a refusal.
     mask, exclude : str
-        Unknowns that the solver is told to be algebraic, and those that its error test leaves out.
-    loose : str
-        Blocks with an absolute tolerance of their own.
+        Unknowns that are declared as algebraic to the solver, and those that its own option excludes from the error test.
+    excluded_atol : str
+        Blocks excluded from the error test by an absolute tolerance of their own, and this tolerance.
     tighten, scaling, jacobian, linear_solver : str
     """
 
@@ -144,7 +144,7 @@ class Support:
     reason: str = ""
     mask: str = ""
     exclude: str = ""
-    loose: str = ""
+    excluded_atol: str = ""
     tighten: str = ""
     scaling: str = ""
     jacobian: str = ""
@@ -163,10 +163,10 @@ def _support(spec, form):
         return Support(*names, False, how)
     problem = FORMULATIONS[form]
     algebraic = ", ".join(problem.algebraic_blocks)
-    tolerance = problem.loose_tolerance if how.loose is None else how.loose
+    tolerance = problem.excluded_atol if how.excluded_atol is None else how.excluded_atol
     tolerance = tolerance if isinstance(tolerance, str) else f"{tolerance:g}"
-    loose = f"{', '.join(problem.loose_blocks)}: {tolerance}" if getattr(problem, "loose_blocks", ()) else ""
-    return Support(*names, True, "", algebraic if how.mask else "", algebraic if how.exclude else "", loose,
+    excluded = f"{', '.join(problem.excluded_blocks)}: {tolerance}" if problem.excluded_blocks else ""
+    return Support(*names, True, "", algebraic if how.mask else "", algebraic if how.exclude else "", excluded,
                    "" if how.tighten == 1.0 else f"{how.tighten:g}", how.scaling, how.jacobian, how.linear_solver)
 
 
@@ -189,12 +189,13 @@ _PAGE_HEAD = """\
 Which solver takes which form of the equations, the settings it is then run with, and why the others are refused. This page is written by
 `mbdae matrix --settings --output docs/solvers.md` from the tables that the adapters themselves use.
 
-*mask*: unknowns that the solver is told to be algebraic. *exclude*: unknowns that its error test leaves out. *loose*: blocks
-with an absolute tolerance of their own. *tighten*: factor on the tolerances. *scaling*: what the solver does about the index.
+*mask*: unknowns that are declared as algebraic to the solver. *exclude*: unknowns that its own option excludes from the error test.
+*excluded atol*: blocks that an absolute tolerance of their own excludes from the error test. *tighten*: factor on the tolerances.
+*scaling*: how the solver accounts for the index.
 
-The state-space forms, partitioned and tangent plane, hold as far as their chart reaches: `mbdae.solve` starts a solver anew in another
-chart where the old one has become ill-conditioned (`Statistics.restarts`), while the integrators of mbdae exchange charts themselves. A
-mechanism whose motion is prescribed entirely has no such form.
+The state-space forms, coordinate partitioning and tangent plane, are valid locally. `mbdae.solve` switches the local parametrisation when
+it becomes ill-conditioned and reinitialises the solver (`Statistics.restarts`); the integrators of mbdae switch it themselves. Mechanisms
+without a degree of freedom have no such form.
 
 ## Overview
 """

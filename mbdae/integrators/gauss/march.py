@@ -18,10 +18,11 @@ def march(t0, h, begin, n, every, is_last, state, target, keeps_initial, stages,
     """Steps number `begin` to `n` from the time `t0`, fewer if `flag` is set; `state = (q, v, a, lam)` is the last one.
 
     Those whose number is a multiple of `every` are stored in `out`, and the last one if `is_last`. `previous` are accelerations and
-    multipliers in the stages of the step before. `projection` is `(levels, project, own, metrics, room)`. Returns `(code, done, stored,
+    multipliers in the stages of the step before. `projection` is `(settings, project)`. Returns `(code, done, stored,
     target)`: what is wrong if it is not `GOOD`, the steps that are complete, the rows in `out`, the energy that the next step is to have.
     """
-    levels, project, own, metrics, room = projection
+    settings, project = projection
+    levels = settings.levels
     model, work = tools[0], tools[1]
     q, v, a, lam = np.empty_like(state[0]), np.empty_like(state[1]), np.empty_like(state[2]), np.empty_like(state[3])
     first, stored, none = (np.empty_like(stages[2]), np.empty_like(stages[3])), 0, np.zeros_like(state[1])
@@ -39,8 +40,8 @@ def march(t0, h, begin, n, every, is_last, state, target, keeps_initial, stages,
             if header(model)[lay.KIND] == lay.MULTIBODY and not header(model)[lay.IDENTITY_MAP]:
                 kernels.retract(q, none, model, q)  # removes the rounding of the norms
             status = GOOD if np.isfinite(largest(q) + largest(v)) else NOT_FINITE
-        if status == GOOD and (levels[0] or levels[1] or levels[2]):
-            status, reached = project(levels, end, q, v, a, lam, target, own, metrics, model, work, room)
+        if status == GOOD and (levels.positions or levels.velocities or levels.accelerations):
+            status, reached = project(end, q, v, a, lam, target, settings, model, work)
         if status != GOOD:
             return status, k - begin, stored, target
         put(q, state[0])

@@ -58,7 +58,7 @@ class Run:
         # the matrix of all stages is large and mostly not needed: pages that nothing is written to cost nothing
         matrix, pivots = np.zeros((size, size)), np.zeros(size, dtype=np.int64)
         self.tools = p.model, p.work, s.workspace(complex), PREPARE, EVALUATE, ABSENT, matrix, pivots
-        self.projection = p.levels, PROJECT, p.own, p.metrics, p.room
+        self.projection = p.projection, PROJECT
 
     # the run -------------------------------------------------------------------------------------------------------------
 
