@@ -11,7 +11,7 @@ from ..system import layout as lay
 from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import corrections, next_step, oriented
 from ..system.layout import header, part
-from ..system.vectors import largest
+from ..system.vectors import largest, put
 from .control import loop
 from .control.loop import shortened
 from .control.newton import newton_test
@@ -53,7 +53,7 @@ def _step(t, h, following, run):
     counts.factorisations += 1
     counts.jacobians += 1
     kkt.minimise(model, work, lam)
-    lam0[:] = lam
+    put(lam, lam0)
     if following is not None:
         next_step(following)
         followed = False
@@ -65,7 +65,7 @@ def _step(t, h, following, run):
         kernels.phi_q(t + h, q1, model, work, G)
         kernels.mass(t + h, q1, model, work)
         if k > REFORM and rate > SLOW:  # across a singular position the matrix of the start serves no more
-            part(model, work, lay.W_G)[:] = G
+            put(G, part(model, work, lay.W_G))
             kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
             counts.factorisations += 1
             counts.jacobians += 1
@@ -136,7 +136,7 @@ def _attempt(t, h, end, run):
     status = _step(t, h, run.following, run)
     if run.following is not None and status != GOOD:
         put_state(run.start, run.end)
-        run.end.lam[:] = run.scratch.lam0
+        put(run.scratch.lam0, run.end.lam)
         if balance(t, run.end, run) == GOOD:
             status = _step(t, h, run.following, run)
     if status == GOOD and shortened(h, run.clock):

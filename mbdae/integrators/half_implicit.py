@@ -11,12 +11,12 @@ from ..system import layout as lay
 from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented
 from ..system.layout import header, part
-from ..system.vectors import largest
+from ..system.vectors import largest, put
 from .control import loop
 from .control.loop import shortened, step_from
 from .control.newton import newton_test
 from .control.records import put_state
-from .one_step import COUPLED_ROUNDING, FixedStep, OneStepStepper, accept, at_rounding, balance, between, retry
+from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
 
 BALANCE = 1e-6  # of the equations of motion, relative to accelerations, where forces depend on the multipliers
 EXPLODED = 1e4  # a correction that has grown by this factor will not shrink again
@@ -48,7 +48,7 @@ def _solve(t, h, state, following, run):
     s = run.scratch
     b, d, e, r, q1, lam0 = s.b, s.d, s.e, s.r, s.q1, s.lam0
     model, work, counts = run.model, run.work, run.counts
-    lam0[:] = lam
+    put(lam, lam0)
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
     # equations of motion at t with the guess of the multipliers: they ask for the accelerations b
     kernels.place(q, model, work)
@@ -59,7 +59,7 @@ def _solve(t, h, state, following, run):
     counts.factorisations += 1
     counts.jacobians += 1
     kernels.force(t, q, v, lam, model, work, d)
-    b[:] = 0.0
+    sparse.fill(b, 0.0)
     sparse.add_transposed(G, lam, model, b)
     for k in range(a.shape[0]):
         b[k] = d[k] - b[k]
@@ -97,7 +97,7 @@ def _solve(t, h, state, following, run):
             counts.jacobians += 1
         if following is not None and followed:
             _respond(t + h, frozen, q1, d, e, r, phi, following, model, work)
-        d[:] = 0.0
+        sparse.fill(d, 0.0)
         sparse.add_transposed(G, r, model, d)
         sparse.mass_solve(L, d, model, d)
         before, size = size, 0.0
@@ -122,7 +122,8 @@ def _solve(t, h, state, following, run):
             return GOOD
         smallest = min(smallest, size)
         if frozen and k > 0 and not (size <= EXPLODED * smallest and 2 * (k + 1) < run.newton.max_iter):
-            a[:], lam[:] = b, lam0  # anew from the guess
+            put(b, a)  # anew from the guess
+            put(lam0, lam)
             frozen, size = False, np.inf
         elif not np.isfinite(size):
             return NOT_FINITE
@@ -134,7 +135,7 @@ def _solve_or_balance(t, h, state, run):
     """`_solve`, where friction makes it fail once more from the multipliers of the equations of motion."""
     status = _solve(t, h, state, run.following, run)
     if run.following is not None and status != GOOD:
-        state.lam[:] = run.scratch.lam0
+        put(run.scratch.lam0, state.lam)
         if balance(t, state, run) == GOOD:
             return _solve(t, h, state, run.following, run)
     return status
@@ -143,7 +144,7 @@ def _solve_or_balance(t, h, state, run):
 @compiled
 def _required(lam, b, forces, G, L, model):
     """`b = M^-1 (Q - G^T lam)`."""
-    b[:] = 0.0
+    sparse.fill(b, 0.0)
     sparse.add_transposed(G, lam, model, b)
     for k in range(b.shape[0]):
         b[k] = forces[k] - b[k]
@@ -177,7 +178,7 @@ def _follow(t, q, v, lam, rate, b, d, forces, following, model, work):
 def _respond(t, frozen, q1, d, e, r, phi, following, model, work):
     """What the forces add, as they follow the correction `r` of the multipliers, joins `e`; `r` for that."""
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
-    d[:] = 0.0
+    sparse.fill(d, 0.0)
     add_response(r, following.coupling, d)
     sparse.mass_solve(L, d, model, d)
     for k in range(d.shape[0]):
@@ -204,7 +205,7 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
     B = np.empty((r.shape[0], r.shape[0]))
     for k in range(r.shape[0]):
         e[k] = 1.0
-        d[:] = 0.0
+        sparse.fill(d, 0.0)
         sparse.add_transposed(G, e, model, d)
         sparse.mass_solve(L, d, model, d)
         sparse.times(G1, d, model, column)
@@ -225,7 +226,8 @@ def _attempt(t, h, end, run):
         if status != GOOD:
             return status, 0.0
     else:
-        new.a[:], new.lam[:] = start.a, start.lam
+        put(start.a, new.a)
+        put(start.lam, new.lam)
     # v1 = v + h a, q1 = q (+) h v1, eqs. (3), (4)
     v0, v1, a = start.v, new.v, new.a
     for k in range(d.shape[0]):

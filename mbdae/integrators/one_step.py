@@ -14,7 +14,7 @@ from ..results.status import Status
 from ..system import evaluate
 from ..system.codes import DIVERGED, GOOD
 from ..system.coupling import Following, new_following
-from ..system.vectors import largest
+from ..system.vectors import largest, put
 from .control.driver import Driver
 from .control.hermite import hermite
 from .control.newton import NewtonRule
@@ -55,7 +55,9 @@ def balance(t, state, run):
     An iteration may fail because friction, which depends on the multipliers, has changed its sign or has brought them to a branch that
     ends: `dynamics` finds the branch that is connected with the motion without friction.
     """
-    state.a[:], state.lam[:], code, _ = evaluate.accelerations(t, state.q, state.v, state.lam, run.model, run.work)
+    a, lam, code, _ = evaluate.accelerations(t, state.q, state.v, state.lam, run.model, run.work)
+    put(a, state.a)
+    put(lam, state.lam)
     return code
 
 

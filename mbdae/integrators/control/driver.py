@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from ...interrupts import signals
+from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
 from ...results.statistics import Statistics
 from ...results.status import Status
 from ...results.steps import StepWatch
 from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
-from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
 from ..resolution import step_below_rounding
 from .loop import ARRIVED, ASKING, FAILED
-from .records import COUNTERS, Output, State
+from .records import COUNTERS, new_output
 from .stepper import Stepper
 
 CHUNK_SECONDS = 0.2  # between two looks at the user
@@ -39,7 +39,6 @@ class Driver:
         never = np.copysign(np.inf, stepper.t_end - s.t)  # no times of output are not the same as output at every step
         self.times = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
         self.columns = tuple(np.shape(x) for x in (0.0, s.q, s.v, s.a, s.lam))
-        self.inside = State(**{name: np.empty(shape) for name, shape in zip("q v a lam".split(), self.columns[1:])})
         self.rows: list[tuple] = []
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, "the end of the time span was reached"
 
@@ -101,7 +100,7 @@ class Driver:
     def _march(self, most: int) -> int:
         """At most so many steps, and their output; why they have ended."""
         room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
-        output, begin = self._output(self.times, room), time.perf_counter()
+        output, begin = new_output(self.stepper.begins, room, self.times, self.every), time.perf_counter()
         code = self.stepper.march(self.stepper.run, output, most, signals.flag)
         self.stepper.system.callbacks.check()
         if most > 0:
@@ -109,10 +108,6 @@ class Driver:
         if output.stored:
             self.rows.append(tuple(x[:output.stored].copy() for x in (output.t, output.q, output.v, output.a, output.lam)))
         return code
-
-    def _output(self, times: np.ndarray, room: int) -> Output:
-        t, q, v, a, lam = (np.empty((room, *shape)) for shape in self.columns)
-        return Output(times=times, every=self.every, stored=0, t=t, q=q, v=v, a=a, lam=lam, inside=self.inside)
 
     def _ends(self, before: Any) -> bool:
         """Whether the run is to end after this step."""

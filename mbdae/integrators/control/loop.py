@@ -4,7 +4,8 @@ A family of methods supplies four compiled functions. `run` is its `Structure` o
 `run.rule`, `run.start` and `run.end` of it.
 
     attempt(t, h, end, run) -> (status, error)
-        One step from `run.start` at `t` to `run.end` at `end = t + h`. `error` is relative to the tolerances, 0 where steps are of fixed length.
+        One step from `run.start` at `t` to `run.end` at `end = t + h`. `error` is relative to the tolerances, 0 where steps are of
+        fixed length.
     retry(status, run) -> factor
         After a rejected attempt: the factor on the length of the next one, 1 if another attempt of this length makes sense (with new
         derivatives, say), 0 if no shorter one does either. After the error test it is the controller's factor that counts.
@@ -42,7 +43,7 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
         # output at given times belongs to the step: where it fails, a shorter one will tell what is there
         if status == GOOD and output.times.shape[0] > 0:
             status = _store_times(between, t, h, end, run, output)
-        if status == NEEDS_CHART or status == NEEDS_MATRIX:
+        if status in (NEEDS_CHART, NEEDS_MATRIX):
             clock.fault = status
             return ASKING
         factor = step_factor(run.rule, error, h, 0.0 if clock.rejected else clock.past_error, clock.past_step)

@@ -61,9 +61,9 @@ class Verdict(NamedTuple):
 def newton_test(rule, k, size, before, eta, noisy):
     """`Verdict` on correction number `k = 0, 1, ...` of size `size`, after one of size `before`.
 
-    With the contraction rate `theta` the error that is left is `eta size`, `eta = theta/(1 - theta)`. For the first correction the `eta` that
-    is given stands for it: that of the step before, or infinity. `noisy` corrections are as small as rounding; they end the iteration if
-    they do not contract any more.
+    With the contraction rate `theta` the error that is left is `eta size`, `eta = theta/(1 - theta)`. For the first correction the `eta`
+    that is given stands for it: that of the step before, or infinity. `noisy` corrections are as small as rounding; they end the iteration
+    if they do not contract any more.
     """
     if not np.isfinite(size):
         return Verdict(NOT_FINITE, 0.0, eta)

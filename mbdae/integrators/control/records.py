@@ -6,6 +6,7 @@ import numpy as np
 
 from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
+from ...system.vectors import put
 
 
 class Clock(Structure):
@@ -78,7 +79,18 @@ def new_state(kind: type[Structure], start: Any, **other: int) -> Any:
     return kind(**{name: np.zeros(other[name]) if name in other else np.array(getattr(start, name), dtype=float) for name in names})
 
 
+def new_output(start: Any, room: int, times: np.ndarray | None = None, every: int = 1) -> Output:
+    """Room for so many states like a start, at these times of output or at every `every`-th step."""
+    names = State.__annotations__
+    rows = {name: np.empty((room, len(getattr(start, name)))) for name in names}
+    inside = State(**{name: np.empty(len(getattr(start, name))) for name in names})
+    return Output(times=np.zeros(0) if times is None else times, every=every, stored=0, t=np.empty(room), inside=inside, **rows)
+
+
 @compiled
 def put_state(state, out):
     """`out = state`."""
-    out.q[:], out.v[:], out.a[:], out.lam[:] = state.q, state.v, state.a, state.lam
+    put(state.q, out.q)
+    put(state.v, out.v)
+    put(state.a, out.a)
+    put(state.lam, out.lam)

@@ -4,12 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
+
+from ...compilation.structure import Structure
+from ...results.diagnosis import explain
 from ...results.status import Status
 from ...results.steps import Step, hermite_step
 from ...system.assembly import State as Start
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, SINGULAR_MATRIX, STALLED
-from ...results.diagnosis import explain
-from .records import COUNTERS, Counts, new_clock
+from .records import COUNTERS, Counts, new_clock, new_output
 from .step_size import ELEMENTARY
 
 FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "Newton's method does not converge"),
@@ -92,3 +95,10 @@ class Stepper(ABC):
     def step(self, before: Any) -> Step:
         """The last accepted step, before which `snapshot` was this."""
         return hermite_step(self.system, before, self.row())
+
+    def sampled(self, run: Structure, times: np.ndarray, t0: float) -> tuple[np.ndarray, int]:
+        """Rows `(q, v, a, lam)` at times within the last step, which has begun at `t0`, and `GOOD` or what is wrong."""
+        output = new_output(self.begins, len(times))
+        code = self.sample(np.asarray(times, dtype=float), t0, self.clock.past_step, run, output)
+        self.system.callbacks.check()
+        return np.hstack([output.q, output.v, output.a, output.lam])[:output.stored], code

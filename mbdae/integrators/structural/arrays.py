@@ -8,10 +8,12 @@ from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
 from ...system import layout as lay
 from ...system.coupling import Following, new_following
+from ...system.vectors import put
 from ..control.newton import NewtonRule
-from ..control.records import Clock, Counts
+from ..control.records import Clock, Counts, put_state
 from ..control.step_size import Rule
 from .matrix import ChartArrays, Matrix
+
 
 class Memory(Structure):
     """What a step leaves to the next one."""
@@ -116,6 +118,7 @@ def friction_for(system: Any) -> Friction | None:
 
 
 @compiled
-def put(state, out):
+def put_all(state, out):
     """`out = state`."""
-    out.q[:], out.v[:], out.a[:], out.w[:], out.lam[:] = state.q, state.v, state.a, state.w, state.lam
+    put_state(state, out)
+    put(state.w, out.w)

@@ -7,11 +7,11 @@ from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.codes import BAD_DERIVATIVES, CHART_LOST, ERROR_TEST, GOOD, NEEDS_CHART, NOT_FINITE
 from ...system.layout import part
-from ...system.vectors import largest
+from ...system.vectors import largest, put
 from ..control import loop
 from ..control.hermite import hermite
 from ..control.loop import shortened
-from .arrays import put
+from .arrays import put_all
 from .consistent import make_consistent, restore
 from .matrix import STIFF, UNUSED, forecast, form, refresh, smoothed
 from .nearest import correct
@@ -74,7 +74,7 @@ def _prepare(h, run):
         is_first = run.counts.steps == 0 and run.clock.fixed > 0
         if is_first and (alpha_m != 0.0 or alpha_f != 0.0):  # Newmark's method has no choice
             smoothed(by_velocity, run.back, matrix, start.a)
-            start.w[:] = start.a
+            put(start.a, start.w)
     lag = memory.alpha_time_lag
     if lag != 0.0 and abs(h - lag) > SAME * abs(h):
         # the auxiliary accelerations lag behind by a share of the step, also by one of another length
@@ -97,7 +97,7 @@ def _guess(h, run):
         forecast(h, run.coefficients, start, matrix, a1)
     for k in range(a.shape[0]):
         a1[k] += a[k]
-    end.lam[:] = start.lam
+    put(start.lam, end.lam)
 
 
 @compiled
@@ -131,9 +131,9 @@ def accept(h, factor, run):
     """The end of the step is the start of the next, which gets new derivatives where these pay: they cost about `freedom` iterations."""
     memory, start, stiff = run.memory, run.start, run.matrix.state
     rejected = run.clock.rejected > 0
-    run.back[:] = start.a
+    put(start.a, run.back)
     memory.back_step = h
-    put(run.end, start)
+    put_all(run.end, start)
     freedom = start.v.shape[0] - start.lam.shape[0]
     memory.jacobian_age += 1
     worth = memory.rate > SLOW and MIN_JACOBIAN_AGE * (memory.iterations - FEW) > freedom

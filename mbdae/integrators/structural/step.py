@@ -32,7 +32,7 @@ from ...system.coupling import corrections, next_step
 from ...system.drift import subtract_drift_term
 from ...system.dynamics import accelerations
 from ...system.layout import header, part
-from ...system.vectors import largest
+from ...system.vectors import largest, put
 from ..control.newton import ITERATE, NewtonRule, newton_test
 from ..one_step import ROUNDING, at_rounding
 from .matrix import STIFF, filtered, form, refresh
@@ -214,12 +214,12 @@ def _nearest_position(t, first, q0, q, scratch, model, work):
     """The increment with `Phi(t, q0 (+) d) = 0` that is nearest to the ideal one, by the gradients of the iteration before."""
     d, ideal, defect, G, nearness = scratch.d, scratch.ideal, scratch.defect, part(model, work, lay.W_G), scratch.nearness
     if first:
-        d[:] = ideal
+        put(ideal, d)
     else:
         for k in range(d.shape[0]):
             d[k] = ideal[k] - d[k]
         sparse.times(G, d, model, defect)
-        d[:] = ideal
+        put(ideal, d)
         correct(defect, G, model, nearness, d)
     before = np.inf
     for _ in range(MAX_PROJECTION_ITER):
