@@ -18,7 +18,7 @@ from ...system import layout as lay
 from ...system.codes import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
 from ...system.layout import BLOCK_T, header, part
 from ...system.system import System
-from ...system.vectors import largest
+from ...system.vectors import largest, put
 
 MAX_ITER = 30  # of Newton's method for positions
 EPS = 2.3e-16
@@ -101,13 +101,6 @@ def identity_metric(system: System) -> Vector:
             at = head[which] + block["at"]
             metric[at:at + unit.size] = unit
     return metric
-
-
-@compiled
-def put(x, out):
-    """`out = x`, without the checks of slices, which are slow to compile."""
-    for k in range(x.shape[0]):
-        out[k] = x[k]
 
 
 @compiled

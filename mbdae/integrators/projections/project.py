@@ -12,7 +12,7 @@ from ...results.diagnosis import explain as explain_state
 from ...results.status import Status
 from ...system import kernels, kkt, motion
 from ...system import layout as lay
-from ...system.codes import GOOD, NO_FRICTION, NO_POSITION, NOT_FINITE
+from ...system.codes import GOOD, NO_ENERGY, NO_FRICTION, NO_POSITION, NO_VALUE, NOT_CONSERVED, NOT_FINITE
 from ...system.sparse import fill
 from ...system.system import System
 from ...system.vectors import largest
@@ -41,7 +41,6 @@ PROJECTIONS = {"": ("", NOTHING), "P": ("P", NOTHING), "V": ("V", NOTHING), "PV"
                "PVAE-n": ("PVAE", PREVIOUS), "PVAE-0": ("PVAE", INITIAL)}
 NORMS = "mass", "identity"
 
-NO_ENERGY, NOT_CONSERVED, NO_VALUE = 20, 21, 22  # beside the codes of `mbdae.system.codes`
 MAX_ITER = 30  # of the projection onto the energy
 ROUNDING = 2.3e-16  # of an energy, relative to its kinetic and potential parts
 REUSE_TOL = 1e-6  # relative error of the energy below which the gradient is reused
@@ -254,7 +253,7 @@ class Projector:
             return Status.PROJECTION_FAILED, "the energy projection has no solution"
         if code == NOT_CONSERVED:
             power = f"dH/dt = {self.projection.energy.out[0]:.3g} at t = {t:.9g}"
-            return Status.PROJECTION_FAILED, f"the energy is not conserved, {power} (project with 'PVA', or give the conserved quantity),"
+            return Status.PROJECTION_FAILED, f"the energy is not conserved, {power} (project with 'PVA', or give the conserved quantity)"
         if code == NO_VALUE:
             return Status.NOT_FINITE, f"the energy, not the equations, is not finite at t = {t:.9g}"
         if code == NO_POSITION:
