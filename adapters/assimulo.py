@@ -8,28 +8,33 @@ import contextlib
 import sys
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 from scipy.interpolate import CubicHermiteSpline
 
 from mbdae.driver.arguments import check_max_steps
-from mbdae.driver.availability import from_extra
+from mbdae.driver.availability import Availability, from_extra
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
+from mbdae.driver.support import Settings
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.problems import GGL
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
+from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
+from mbdae.system.assembly import State
 
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of, is_old
+from .contract import At, Progress, Tolerance, Until, Vector
 from .terminal import FortranOutput, WithoutWarnings, alone
 
 __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]
 
 
-def availability():
+def availability() -> Availability:
     """State of the package."""
     return from_extra("Assimulo", "assimulo.solvers", "assimulo", distributions=("assimulo-testing", "Assimulo"))
 
@@ -69,31 +74,32 @@ class Assimulo:
     package = "Assimulo"
     availability = staticmethod(availability)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_options("Assimulo", self.solver, self.jacobian, self.max_order, self.first_step, self.max_step)
         check_max_steps("Assimulo", self.max_steps)
 
     @property
-    def support(self):
+    def support(self) -> dict[str, Settings | str]:
         """Each form with its `Settings`, or the reason why it is refused."""
         return facts_of(self.solver).support
 
     @property
-    def formulations(self):
+    def formulations(self) -> tuple[str, ...]:
         """Names of the forms that the solver takes, the best first."""
         return facts_of(self.solver).formulations
 
     @property
-    def one_step(self):
+    def one_step(self) -> bool:
         """See `mbdae.driver.method`."""
         return self.solver in ("Radau5DAE", "Radau5ODE", "RodasODE", "Dopri5", "RungeKutta34")
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name for tables and legends."""
         return labelled(f"Assimulo {self.solver}", self.jacobian if facts_of(self.solver).jacobian == "exact" else "exact")
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         problem = _suited(problem, self.solver)
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1)
@@ -106,7 +112,7 @@ class Assimulo:
         self._carry_out(solver, solver.problem.listener, run)
         return run.trajectory(self._statistics(solver, run, watch.seconds))
 
-    def _solver(self, problem, state, callbacks, rtol, atol):
+    def _solver(self, problem: Any, state: State, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
         import assimulo.solvers
 
         make = overdetermined_problem if problem.m != problem.n else implicit_problem if problem.implicit else explicit_problem
@@ -116,8 +122,8 @@ class Assimulo:
         solver.report_continuously = True
         return solver
 
-    def _carry_out(self, solver, listener, run):
-        def integrate():
+    def _carry_out(self, solver: Any, listener: "_Listener", run: Run) -> None:
+        def integrate() -> None:
             error = self._simulate(solver, listener, run)
             if error is not None:
                 raise error  # not while another is being handled: it would change the one of a user
@@ -127,7 +133,7 @@ class Assimulo:
                 warnings.filterwarnings("ignore", message=r"Please (use|import) `csc_matrix`")
             run.carry_out(integrate)
 
-    def _simulate(self, solver, listener, run):
+    def _simulate(self, solver: Any, listener: "_Listener", run: Run) -> BaseException | None:
         """Run the solver; returns the exception that has ended it, if any."""
         native, callbacks, output, failure = solver.problem, run.callbacks, self._output(), None
         native.suppress_errors = getattr(output, "suppress_errors", native.suppress_errors)
@@ -141,13 +147,13 @@ class Assimulo:
         kept, callbacks.error = callbacks.error, None  # our own, or what lies behind that of the solver
         return listener.explain(kept or _failure(self.solver, failure, getattr(output, "text", ""), callbacks))
 
-    def _output(self):
+    def _output(self) -> Any:
         """What takes care of what the solver prints."""
         if facts_of(self.solver).fortran:
             return FortranOutput("assimulo.lib.radau5")  # any of them: they share one run-time library
         return contextlib.nullcontext() if sys.stdout is None else contextlib.redirect_stdout(WithoutWarnings(sys.stdout))
 
-    def _statistics(self, solver, run, seconds):
+    def _statistics(self, solver: Any, run: Run, seconds: float) -> Statistics:
         """What Assimulo counts is there only if the solver has returned; by item access it would tell zero for what it does not count."""
         counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
         facts = facts_of(self.solver)
@@ -158,7 +164,7 @@ class Assimulo:
                           residuals=residuals, residuals_jacobian=for_jacobians, jacobians=jacobians, factorisations=counts.get("nlus"),
                           newton_iterations=counts.get("nniters"), seconds=seconds)
 
-    def _evaluations(self, calls, counts, no_differences, n):
+    def _evaluations(self, calls: int, counts: dict[str, int], no_differences: bool, n: int) -> tuple[int | None, int | None]:
         """Evaluations without those for Jacobians, and these; our own count is the sum."""
         if no_differences and self.solver != "RodasODE":  # which differentiates by time itself
             return calls, 0
@@ -170,7 +176,7 @@ class Assimulo:
         return residuals, calls - residuals
 
 
-def _suited(problem, solver):
+def _suited(problem: Any, solver: str) -> Any:
     """The problem in the variant that the solver can take."""
     if solver == "ODASSL" and problem.formulation == "overdetermined":
         return WithInvariants(problem)
@@ -183,13 +189,13 @@ def _suited(problem, solver):
 class _Listener:
     """Passes the steps of the solver to the run, on the clock of the problem."""
 
-    def __init__(self, run, start, interpolates):
+    def __init__(self, run: Run, start: tuple[Vector, Vector], interpolates: bool) -> None:
         self.run, self.callbacks, self.interpolates = run, run.callbacks, interpolates
         self.s, (self.y, self.yd) = 0.0, start
         self.span = abs(run.callbacks.clock(run.t_end))
         self.bad = 0  # values that were not finite until the last step that moved
 
-    def __call__(self, s, y, yd, solver):
+    def __call__(self, s: float, y: Vector, yd: Vector | None, solver: Any) -> None:
         c, yd = self.callbacks, self.callbacks.rate(yd)
         before = self.s, self.y, self.yd
         self.s, self.y, self.yd = s, y, yd
@@ -199,22 +205,23 @@ class _Listener:
         at = self._interpolant(solver, before[0]) if self.interpolates else self._hermite(*before)
         self.run.accept(t, y, yd, at)
 
-    def explain(self, error):
+    def explain(self, error: BaseException) -> BaseException:
         """Solvers that shorten their steps before values that are not finite speak of the steps only."""
-        lies_before = isinstance(error, SolverFailure) and error.status not in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
-        if lies_before and self.callbacks.bad > self.bad:
+        if not isinstance(error, SolverFailure) or error.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS):
+            return error
+        if self.callbacks.bad > self.bad:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({error.reason})")
         return error
 
-    def _interpolant(self, solver, before):
-        def at(t):
+    def _interpolant(self, solver: Any, before: float) -> At:
+        def at(t: float) -> tuple[Vector, Vector | None]:
             s = self._within(t, before)
             return solver.interpolate(s), None if self.yd is None else self.callbacks.rate(solver.interpolate(s, 1))
 
         return at
 
-    def _hermite(self, before, y, yd):
-        def at(t):
+    def _hermite(self, before: float, y: Vector, yd: Vector) -> At:
+        def at(t: float) -> tuple[Vector, Vector | None]:
             rates = self.callbacks.rate(yd), self.callbacks.rate(self.yd)
             spline = CubicHermiteSpline([before, self.s], [y, self.y], rates)
             s = self._within(t, before)
@@ -222,7 +229,7 @@ class _Listener:
 
         return at
 
-    def _within(self, t, before):
+    def _within(self, t: float, before: float) -> float:
         return min(max(self.callbacks.clock(t), before), self.s)  # solvers refuse times that rounding has put outside
 
 
@@ -230,7 +237,7 @@ _NEWTON = "convergence test", "corrector", "consecutive failures", "idid -7", "i
 _SMALL = "step size", "stepsize", "error test", "idid -6", "lsodar failed with flag -4"
 
 
-def _failure(solver, error, printed, callbacks):
+def _failure(solver: str, error: Exception, printed: str, callbacks: SolverCallbacks) -> SolverFailure:
     """What the solver raised, with what it has printed, as a `SolverFailure`."""
     text = str(error).strip("'")
     if isinstance(error, KeyError):  # GLIMDA has flags that Assimulo does not know

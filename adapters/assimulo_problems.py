@@ -1,6 +1,8 @@
 """Mechanisms as problems of Assimulo."""
 
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -9,13 +11,16 @@ from mbdae.problems import Overdetermined, UnderlyingODE
 from mbdae.results.events import evaluated
 from mbdae.results.status import Status
 from mbdae.system import layout as lay
+from mbdae.system.assembly import State
 from mbdae.system.start import start_at
 
 from . import storage
 from .assimulo_support import SOLVERS
+from .contract import Event, Indices, Vector
 
 
-def implicit_problem(problem, t0=0.0, state=None, events=None, callbacks=None):
+def implicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
+                     callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Implicit_Problem`.
 
     Parameters
@@ -54,7 +59,8 @@ def implicit_problem(problem, t0=0.0, state=None, events=None, callbacks=None):
     return native
 
 
-def explicit_problem(problem, t0=0.0, state=None, events=None, callbacks=None):
+def explicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
+                     callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Explicit_Problem` with `rhs` and `jac`.
 
     Parameters
@@ -73,7 +79,7 @@ def explicit_problem(problem, t0=0.0, state=None, events=None, callbacks=None):
     return native
 
 
-def overdetermined_problem(problem, t0=0.0, state=None, callbacks=None):
+def overdetermined_problem(problem: Any, t0: float = 0.0, state: State | None = None, callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Overdetermined_Problem` for ODASSL, with `y = (q, v)`: see `WithInvariants`.
 
     Parameters
@@ -107,14 +113,14 @@ class WithInvariants(UnderlyingODE):
     title = "overdetermined, multipliers eliminated"
     implicit = True
 
-    def __init__(self, problem):
+    def __init__(self, problem: Overdetermined) -> None:
         super().__init__(problem.system, project=False)
         self._ode, self._whole = super().kernel, problem
         self._y, self._yd, self._F = np.zeros(problem.n), np.zeros(problem.n), np.empty(problem.m)
         self._y[problem.blocks["lam"]] = problem.system.multiplier_guess()  # unused but where a force must be a number
         self.m = self.n + 2 * (problem.system.nc - len(problem.system.dependent))
 
-    def kernel(self, t, y, yd, out, *arguments):
+    def kernel(self, t: float, y: Vector, yd: Vector, out: Vector, *arguments: Any) -> bool:
         """See `Problem.kernel`."""
         n, whole = self.n, self._whole
         good = self._ode(t, y, out[:n], *arguments)
@@ -124,86 +130,101 @@ class WithInvariants(UnderlyingODE):
         out[n:] = self._F[self._invariants()]
         return good
 
-    def _invariants(self):
+    def _invariants(self) -> Indices:
         """Numbers of the constraint equations that `_ode` has kept: the matrix must have full rank."""
         independent = np.delete(np.arange(self.system.nc), lay.records_of(self.model, lay.DEPENDENT, lay.DEPENDENT_T)["row"])
         return np.concatenate([self._whole.equations[name].start + independent for name in ("position", "velocity")])
 
-    def compile(self, t, y, yd):
+    def compile(self, t: float, y: Vector, yd: Vector) -> None:
         self.kernel(t, y, yd, np.empty(self.m), *self.arguments)
 
 
+class _Result(NamedTuple):
+    """The last result of a solver."""
+
+    t: float
+    y: Vector
+    yd: Vector | None
+
+
 class Guarded:
-    """What the problems made here have in common: nothing that a callback meets is lost, and the results are copies.
+    """Base of the problems made here: no exception of a callback is lost, and the results are copies.
 
     Attributes
     ----------
     callbacks : SolverCallbacks
     listener : callable or None
-        `listener(t, y, yd, solver)` gets the results instead of the solver's lists.
+        `listener(t, y, yd, solver)` receives the results instead of the lists of the solver.
     stoppable : bool
-        Whether the solver stops after a step if it is asked to. Exceptions must not pass through such a one: RungeKutta34 and, before
-        3.9, CVode swallow them, others put their own in their place, IDA prints them, and Fortran writes to standard error. It gets
-        harmless values instead, is stopped, and then the exception is raised. It is raised through the others.
-    frank : bool
-        Whether the solver sees what is not finite: relative to states that have become huge, an error may pass the test of Dopri5.
-    strict : bool
-        Whether the first values that are not finite end the run: RungeKutta34 never repeats a step.
+        Whether the solver can be stopped after a step. Exceptions must not be raised through these solvers: RungeKutta34 and, before 3.9,
+        CVode suppress them, others replace them, IDA prints them, and Fortran writes to standard error. Instead the callback returns finite
+        values, the solver is stopped, and then the exception is raised. It is raised through the others.
+    invalidates : bool
+        Whether the solver gets NaN where the equations are not finite: relative to huge states an error may pass the test of Dopri5.
+    ends_at_nan : bool
+        Whether the first values that are not finite end the run: RungeKutta34 does not repeat steps.
     suppress_errors : callable
         Called before an exception is raised through a solver.
     offset : ndarray or None
-        What the unknowns of the solver are larger by than those of the problem.
+        Shift of the unknowns of the solver relative to those of the problem.
     """
 
-    callbacks = listener = offset = _last = None
-    stoppable, frank, strict = False, False, False
-    events, t_events = (), ()
+    callbacks: SolverCallbacks
+    listener: Callable[..., None] | None = None
+    offset: Vector | None = None
+    stoppable, invalidates, ends_at_nan = False, False, False
+    events: tuple[Event, ...] = ()
+    t_events: Sequence[list[float]] = ()
+    _last: _Result | None = None
+    if TYPE_CHECKING:  # attributes of the classes of Assimulo
+        y0: Vector
+        rhs: Callable[..., Any]
 
     @property
-    def source(self):
+    def source(self) -> Any:
         """The problem behind this one."""
         return self.callbacks.problem
 
-    def suppress_errors(self):
+    def suppress_errors(self) -> None:
         """Nothing to do in a script."""
 
-    def initialize(self, solver):
+    def initialize(self, solver: Any) -> None:
         """Called when a simulation begins."""
         name = type(solver).__name__
         self.callbacks.error = None
         self.stoppable = name in SOLVERS and SOLVERS[name].stops and solver.problem_info["step_events"]
-        self.frank, self.strict = name == "Dopri5", name == "RungeKutta34"
+        self.invalidates, self.ends_at_nan = name == "Dopri5", name == "RungeKutta34"
         offset = solver.y0 - self.y0
         self.offset = offset if offset.any() else None
 
-    def finalize(self, solver):
+    def finalize(self, solver: Any) -> None:
         """Nothing to do; Assimulo's own would log."""
 
-    def handle_result(self, solver, t, y, yd=None):
+    def handle_result(self, solver: Any, t: float, y: Vector, yd: Vector | None = None) -> None:
         """Store a result, or hand it on. The array that Assimulo passes first is later overwritten by ODASSL, hence the copies."""
         y, yd = y.copy(), None if yd is None else yd.copy()
         if self.callbacks.error is None:
             try:
                 self._accept(solver, t, y if self.offset is None else y - self.offset, yd)
-                self._last = t, y, yd
+                self._last = _Result(t, y, yd)
             except BaseException as error:
                 self.callbacks.error = error
         if not self.stoppable:
             self.raise_kept(solver)
 
-    def _accept(self, solver, t, y, yd):
+    def _accept(self, solver: Any, t: float, y: Vector, yd: Vector | None) -> None:
         if not np.isfinite(y).all():  # IDA has returned NaN as a success
             raise SolverFailure(Status.NOT_FINITE, f"the solver returned values that are not finite at t = {self.callbacks.time(t):.9g}")
         if self.listener is not None:
             self.listener(t, y, yd, solver)
         elif len(solver.t_sol) != 1 or solver.t_sol[0] != t:  # several solvers report the start twice
-            super().handle_result(solver, t, y, *(() if yd is None else (yd,)))
+            super().handle_result(solver, t, y, *(() if yd is None else (yd,)))  # type: ignore[misc]  # of Assimulo, see `_kind`
 
-    def step_events(self, solver):
+    def step_events(self, solver: Any) -> bool:
         """Whether the solver must stop, because there is an exception for `handle_event` to raise."""
         return self.callbacks.error is not None
 
-    def handle_event(self, solver, event_info):
+    def handle_event(self, solver: Any, event_info: Any) -> None:
         """Raise what has been kept; note the events that were found, and end the simulation after a terminal one."""
         from assimulo.exception import TerminateSimulation
 
@@ -221,7 +242,7 @@ class Guarded:
         if any(getattr(self.events[k], "terminal", False) for k in found):
             raise TerminateSimulation
 
-    def raise_kept(self, solver=None):
+    def raise_kept(self, solver: Any = None) -> None:
         """Raise the exception that has been kept, if any; it stays there, so that it can be told from those of the solver.
 
         The solver, which has gone on with harmless values, is set back to the last result.
@@ -229,13 +250,13 @@ class Guarded:
         if self.callbacks.error is None:
             return
         if solver is not None and self._last is not None:
-            solver.t, solver.y = self._last[:2]
-            if self._last[2] is not None:
-                solver.yd = self._last[2]
+            solver.t, solver.y = self._last.t, self._last.y
+            if self._last.yd is not None:
+                solver.yd = self._last.yd
         self.suppress_errors()
         raise self.callbacks.error
 
-    def flag(self, evaluate, *arguments):
+    def flag(self, evaluate: Callable[..., Any], *arguments: Any) -> Any:
         """What `evaluate` returns; it keeps exceptions itself, but for an interrupt that comes in between."""
         try:
             return evaluate(*arguments)
@@ -243,25 +264,25 @@ class Guarded:
             self.callbacks.error = error
             return FATAL
 
-    def fail(self, out, harmless):
+    def fail(self, out: Vector, harmless: Vector) -> Vector:
         """To be called by callbacks that cannot give values any more."""
         if not self.stoppable:
             self.raise_kept()
         out[:len(harmless)] = harmless
         return out
 
-    def watch(self, events):
+    def watch(self, events: Sequence[Event]) -> None:
         """Have Assimulo look for the zeros of `event(t, q, v)`."""
         self.events, self.t_events = tuple(events), [[] for _ in events]
         evaluate = self.callbacks.guarded(self._values, np.ones(len(self.events)))
         self.state_events = lambda t, y, *derivatives_and_switches: evaluate(t, y)
 
-    def _values(self, t, y):
+    def _values(self, t: float, y: Vector) -> Vector:
         time = self.callbacks.time(t)
         q, v = self.source.motion(time, y)
         return np.array([evaluated(event, time, q, v) for event in self.events])
 
-    def _has_direction(self, solver, k, sign):
+    def _has_direction(self, solver: Any, k: int, sign: int) -> bool:
         """Whether a zero is crossed as the event wants it. LSODAR tells which zero it has found, but not how: there the flow decides."""
         wanted = getattr(self.events[k], "direction", 0)
         if wanted and type(solver).__name__ == "LSODAR":
@@ -272,13 +293,14 @@ class Guarded:
 
 
 @cache
-def _kind(name):
+def _kind(name: str) -> Any:
     from assimulo import problem
 
     return type(f"Mechanism{name}", (Guarded, getattr(problem, name)), {"__doc__": f"A mechanism as `{name}`."})
 
 
-def _native(kind, problem, t0, state, callbacks):
+def _native(kind: str, problem: Any, t0: float, state: State | None,
+            callbacks: SolverCallbacks | None) -> tuple[Any, Vector, Vector]:
     callbacks = SolverCallbacks(problem, keeps=True) if callbacks is None else callbacks
     state = start_at(problem.system, t0) if state is None else state
     if state.t != t0:
@@ -288,15 +310,15 @@ def _native(kind, problem, t0, state, callbacks):
     return native, *problem.pack(state)
 
 
-def algvar(problem):
+def algvar(problem: Any) -> Indices:
     """What Assimulo calls `algvar`: 1 for differential unknowns, 0 for algebraic ones."""
     return np.where(problem.algebraic, 0, 1)
 
 
-def _residual(native):
+def _residual(native: Any) -> Callable[..., Any]:
     m, evaluate = native.source.m, native.callbacks.residual()
 
-    def res(t, y, yd, sw=None):
+    def res(t: float, y: Vector, yd: Vector, sw: Any = None) -> Vector:
         if native.offset is not None:
             y = y - native.offset
         out = np.empty(m)  # not one for all calls: users keep what they get
@@ -305,37 +327,37 @@ def _residual(native):
     return res
 
 
-def _rhs(native):
+def _rhs(native: Any) -> Callable[..., Any]:
     n, callbacks, evaluate = native.source.n, native.callbacks, native.callbacks.rhs()
 
-    def rhs(t, y, sw=None):
+    def rhs(t: float, y: Vector, sw: Any = None) -> Vector:
         out = np.empty(n)
         flag = native.flag(evaluate, t, y, out)
         if flag == FATAL:
             return native.fail(out, np.zeros(n))
-        if flag != GOOD and native.frank:
+        if flag != GOOD and native.invalidates:
             out[:] = np.nan
-        if flag != GOOD and native.strict:
+        if flag != GOOD and native.ends_at_nan:
             callbacks.error = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {callbacks.time(t):.9g}")
         return out
 
     return rhs
 
 
-def _jacobian(native):
+def _jacobian(native: Any) -> Callable[..., Any]:
     n, evaluate = native.source.n, native.callbacks.jacobian(storage.dense(native.source))
 
-    def jac(c, t, y, yd, sw=None):
+    def jac(c: float, t: float, y: Vector, yd: Vector, sw: Any = None) -> Vector:
         J = np.empty((n, n))
         return J if native.flag(evaluate, t, y, yd, c, J) == GOOD else native.fail(J, c * np.eye(n))
 
     return jac
 
 
-def _rhs_jacobian(native):
+def _rhs_jacobian(native: Any) -> Callable[..., Any]:
     n, evaluate = native.source.n, native.callbacks.rhs_jacobian()
 
-    def jac(t, y, sw=None):
+    def jac(t: float, y: Vector, sw: Any = None) -> Vector:
         J = native.flag(evaluate, t, y)
         return J if J is not FATAL else np.zeros((n, n))
 

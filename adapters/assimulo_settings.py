@@ -1,19 +1,23 @@
 """The settings that the solvers of Assimulo need for each formulation."""
 
+from typing import Any
+
 import numpy as np
 
 from mbdae.driver.support import require, tightened
+from mbdae.jacobians.strategy import Strategy
 
 from .assimulo_problems import Guarded, algvar
-from .assimulo_support import check_options, facts_of
+from .assimulo_support import Facts, check_options, facts_of
+from .contract import Tolerance, Vector
 
 SILENT = 49  # verbosity: 50, said to be the silent one, makes GLIMDA report its errors
 NORMAL = 30
 PLENTY = 2**31 - 1  # steps; Fortran counts them in 32 bits
 
 
-def configure(solver, problem=None, rtol=1e-6, atol=1e-8, jacobian="exact", max_order=None, first_step=0.0, max_step=0.0,
-              verbosity=SILENT):
+def configure(solver: Any, problem: Any = None, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+              max_order: int | None = None, first_step: float = 0.0, max_step: float = 0.0, verbosity: int = SILENT) -> Any:
     """Set what a solver object of Assimulo must be told for the formulation of its problem; whatever you set afterwards holds.
 
     Parameters
@@ -65,7 +69,7 @@ def configure(solver, problem=None, rtol=1e-6, atol=1e-8, jacobian="exact", max_
     return solver
 
 
-def _check_events(name, facts, native):
+def _check_events(name: str, facts: Facts, native: Any) -> None:
     if not hasattr(native, "state_events"):
         return
     if not facts.stops:
@@ -74,13 +78,13 @@ def _check_events(name, facts, native):
         raise ValueError("Radau5DAE looks for events at negative times without end: let the problem begin at t0 >= 0")
 
 
-def _set_tolerances(solver, rtol, atol):
+def _set_tolerances(solver: Any, rtol: float, atol: Vector) -> None:
     if not (atol > 0.0).all():
         raise ValueError("configure: atol must be positive, the solvers divide by it")
     solver.rtol, solver.atol = rtol, atol
 
 
-def _set_steps(solver, facts, max_order, first_step, max_step):
+def _set_steps(solver: Any, facts: Facts, max_order: int | None, first_step: float, max_step: float) -> None:
     options, name = solver.options, type(solver).__name__
     if facts.first_step is not None:
         solver.inith = first_step or facts.first_step
@@ -96,7 +100,7 @@ def _set_steps(solver, facts, max_order, first_step, max_step):
         options["maxord"] = max_order  # the setter of ODASSL refuses what is right
 
 
-def _prepare(solver, native, name, facts):
+def _prepare(solver: Any, native: Any, name: str, facts: Facts) -> None:
     solver.problem_info["step_events"] = facts.stops  # ODASSL does not heed them, and would lose its output times
     if name == "ODASSL":
         if hasattr(native, "algvar"):
@@ -104,7 +108,7 @@ def _prepare(solver, native, name, facts):
         _shift(solver, native, np.minimum(solver.atol / solver.rtol, 1.0))
 
 
-def _shift(solver, native, size):
+def _shift(solver: Any, native: Any, size: Vector) -> None:
     """Move the unknowns away from zero, to where absolute and relative tolerance are equal.
 
     The increments of ODASSL's difference quotients are relative to unknown and tolerance: where an unknown is zero they are so

@@ -3,10 +3,13 @@
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 from mbdae.driver.arguments import check_choice, check_limit, check_order, check_step
 from mbdae.driver.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported
-from mbdae.jacobians.strategy import as_strategy
+from mbdae.jacobians.strategy import Strategy, as_strategy
+
+from .contract import Support
 
 _MASKED = Settings(mask=True, exclude=True)
 _DIFFERENCES = Settings(jacobian="difference")
@@ -24,7 +27,7 @@ _ODASSL = implicit_support(overdetermined=_SHIFTED, ggl=_SHIFTED, gear=_SHIFTED,
 _GLIMDA = implicit_support(ggl=_DIFFERENCES, index2=_DIFFERENCES, index3=Settings(tighten=0.1, jacobian="difference"), gear=_FROZEN,
                            index1=_FROZEN)
 _NONE_FAST = "a mechanism has no small parameter that tells slow unknowns from fast ones"
-_DASP3 = {form: _NONE_FAST if form in EXPLICIT else _ONE_FAST for form in FORMS}
+_DASP3: Support = {form: _NONE_FAST if form in EXPLICIT else _ONE_FAST for form in FORMS}
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Facts:
         Whether its count of evaluations includes those for Jacobians.
     """
 
-    support: dict
+    support: Support
     highest_order: int | None = None
     first_step: float | None = 0.0
     max_step: bool = True
@@ -67,12 +70,12 @@ class Facts:
     counts_all: bool = False
 
     @property
-    def formulations(self):
+    def formulations(self) -> tuple[str, ...]:
         """Names of the forms that the solver takes, the best first."""
         return supported(self.support)
 
 
-def _explicit(jacobian="exact", **facts):
+def _explicit(jacobian: str = "exact", **facts: Any) -> Facts:
     linear_solver = "none" if jacobian == "none" else "dense"
     return Facts(explicit_support(jacobian=jacobian, linear_solver=linear_solver), jacobian=jacobian, **facts)
 
@@ -92,7 +95,7 @@ SOLVERS = {
 }
 
 
-def facts_of(name):
+def facts_of(name: str) -> Facts:
     """The facts about a solver.
 
     Raises
@@ -107,12 +110,12 @@ def facts_of(name):
 
 
 @cache
-def is_old():
+def is_old() -> bool:
     """Whether Assimulo is older than 3.9."""
     return find_spec("assimulo") is not None and find_spec("assimulo.lib.radau5ode") is None
 
 
-def check_options(owner, name, jacobian, max_order, first_step, max_step):
+def check_options(owner: str, name: str, jacobian: str | Strategy, max_order: int | None, first_step: float, max_step: float) -> None:
     """Refuse options that are wrong, or that the solver does not have.
 
     Raises

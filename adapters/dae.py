@@ -1,13 +1,15 @@
 """solve-dae: Radau IIA methods with 3, 5 and 7 stages and BDF for `F(t, y, yd) = 0`, in plain Python."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_matrix
 
 from mbdae.driver.arguments import check_max_step, check_max_steps, is_finite
-from mbdae.driver.availability import from_extra
+from mbdae.driver.availability import Availability, from_extra
 from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
 from mbdae.driver.support import Settings, implicit_support, supported, tightened
@@ -15,9 +17,12 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.results.events import of_unknowns
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
+from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
+from mbdae.system.assembly import State
 
 from . import storage
+from .contract import Event, Progress, Support, Tolerance, Until, Vector
 
 DENSE_LIMIT = 150  # unknowns up to which dense factorisations are the quicker ones
 # Seconds. The package's own choice is right for order one and nanoseconds short. There Newton's first correction is already at rounding
@@ -30,7 +35,7 @@ _STAGES = {"Radau3": 3, "Radau5": 5, "Radau7": 7}
 _METHODS = (*_STAGES, "BDF")
 
 
-def _support(index3):
+def _support(index3: Settings | str) -> Support:
     how = Settings(linear_solver="dense, sparse")
     return implicit_support(gear=how, ggl=how, index2=how, index1=how, index3=index3)
 
@@ -43,12 +48,14 @@ SUPPORT = {"Radau3": _support(Settings(tighten=1e-1, linear_solver="dense, spars
            "BDF": _support(Settings(tighten=1e-2, linear_solver="dense, sparse"))}
 
 
-def availability():
+def availability() -> Availability:
     """State of the package."""
     return from_extra("solve-dae", "solve_dae", "dae")
 
 
-def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=None, method="Radau3", callbacks=None):
+def solve_dae_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+                        events: Sequence[Event] | None = None, method: str = "Radau3",
+                        callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `solve_dae`: `solve_dae(**solve_dae_arguments(problem), t_span=(0, 1), y0=y0, yp0=yd0)` with the right settings.
 
     They hold `fun`, `jac`, tolerances per block (solve-dae knows no index of variables, so multipliers leave its error test by a large
@@ -87,7 +94,8 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     callbacks.use(jacobian)
     rtol, atol = tightened(SUPPORT[method], problem, rtol, atol)
-    options = {"fun": _residual(callbacks), "rtol": rtol, "atol": problem.tolerances(rtol, atol, how.loose), "first_step": FIRST_STEP}
+    atol = problem.tolerances(rtol, atol, how.excluded_atol)
+    options = {"fun": _residual(callbacks), "rtol": rtol, "atol": atol, "first_step": FIRST_STEP}
     if jacobian != "difference":
         options["jac"] = callbacks.jacobian_parts(_matrix(problem))
     elif problem.n > DENSE_LIMIT:
@@ -98,33 +106,34 @@ def solve_dae_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", events=
     return options
 
 
-def _check_choices(owner, method, jacobian):
+def _check_choices(owner: str, method: str, jacobian: str | Strategy) -> None:
     if method not in _METHODS:
         raise ValueError(f"{owner}: method must be one of {', '.join(_METHODS)}, got {method!r}")
     as_strategy(jacobian, owner)
 
 
-def _residual(callbacks):
+def _residual(callbacks: SolverCallbacks) -> Callable[[float, Vector, Vector], Vector]:
     evaluate, n = callbacks.residual(), callbacks.problem.n
 
-    def fun(t, y, yp):
+    def fun(t: float, y: Vector, yp: Vector) -> Vector:
         out = np.empty(n)  # a new one each time: the difference quotients keep a result while they ask for the next
         # the difference quotients hand over columns of a matrix, compiled code wants what lies in one piece
         if evaluate(t, np.ascontiguousarray(y), np.ascontiguousarray(yp), out) == FATAL:
+            assert callbacks.error is not None
             raise callbacks.error
         return out
 
     return fun
 
 
-def _matrix(problem):
+def _matrix(problem: Any) -> Callable[[Vector], Any]:
     """`make(values)`: a dense array or a CSC matrix, whatever the package is faster with."""
     n, pattern = problem.n, problem.pattern
     if n > DENSE_LIMIT:
         return lambda values: csc_matrix((values, pattern.indices, pattern.indptr), shape=(n, n))
     store = storage.dense(problem)
 
-    def make(values):
+    def make(values: Vector) -> Vector:
         J = np.empty((n, n))
         store(values, J)
         return J
@@ -133,10 +142,11 @@ def _matrix(problem):
 
 
 class _Stepper:
-    def __init__(self, solver, callbacks):
-        self.solver, self.callbacks, self._dense = solver, callbacks, None
+    def __init__(self, solver: Any, callbacks: SolverCallbacks) -> None:
+        self.solver, self.callbacks = solver, callbacks
+        self._dense: Any = None
 
-    def step(self):
+    def step(self) -> tuple[float, Vector, Vector]:
         solver = self.solver
         # a last step that is very short fails like a first one; the polynomial of the step before reaches as far
         if solver.t_old is not None and abs(solver.t_bound - solver.t) < LAST_STEP * abs(solver.t - solver.t_old):
@@ -147,12 +157,12 @@ class _Stepper:
         self._dense = None
         return solver.t, solver.y.copy(), solver.yp.copy()
 
-    def at(self, t):
+    def at(self, t: float) -> tuple[Vector, Vector]:
         if self._dense is None:
             self._dense = self.solver.dense_output()
         return self._dense(t)
 
-    def _advance(self):
+    def _advance(self) -> str | None:
         # the increments of its difference quotients grow tenfold with each Jacobian where a column is small, without limit
         self.solver.jac_factor_y = self.solver.jac_factor_yp = None
         try:
@@ -163,11 +173,11 @@ class _Stepper:
             raise SolverFailure(Status.SOLVER_FAILED, f"solve-dae: {error}") from error
 
 
-def _with_smallest_step(fun, run):
+def _with_smallest_step(fun: Callable[[float, Vector, Vector], Vector], run: Run) -> Callable[[float, Vector, Vector], Vector]:
     """`fun` that ends the run at steps below the resolution of the time span; at t = 0 the package would halve them down to 1e-322."""
     smallest = np.spacing(abs(run.t_end - run.t))
 
-    def guarded(t, y, yp):
+    def guarded(t: float, y: Vector, yp: Vector) -> Vector:
         if 0.0 < abs(t - run.t) < smallest:
             raise SolverFailure(Status.STEP_TOO_SMALL, "solve-dae: the step has shrunk to rounding")
         return fun(t, y, yp)
@@ -202,7 +212,7 @@ class SolveDae:
     package = "solve-dae"
     availability = staticmethod(availability)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_choices("SolveDae", self.method, self.jacobian)
         check_max_step("SolveDae", self.max_step)
         if self.first_step is not None and not (is_finite(self.first_step) and self.first_step > 0):
@@ -210,26 +220,27 @@ class SolveDae:
         check_max_steps("SolveDae", self.max_steps)
 
     @property
-    def support(self):
+    def support(self) -> dict[str, Settings | str]:
         """Forms that this method takes and how, or why not."""
         return SUPPORT[self.method]
 
     @property
-    def formulations(self):
+    def formulations(self) -> tuple[str, ...]:
         """Names of the forms that this method takes."""
         return supported(self.support)
 
     @property
-    def one_step(self):
+    def one_step(self) -> bool:
         """See `mbdae.driver.method`."""
         return self.method != "BDF"
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name for tables and legends."""
         return labelled(f"solve-dae {self.method}", self.jacobian)
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         callbacks = SolverCallbacks(problem, keeps=True, recent=RECENT)  # an exception that was kept is told from those of the package
         start = problem.pack(state)
@@ -237,7 +248,7 @@ class SolveDae:
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch, steppers = Stopwatch(), []
 
-        def integrate():
+        def integrate() -> None:
             steppers.append(_Stepper(self._solver(run, start, rtol, atol), callbacks))
             run.pull(steppers[0])
 
@@ -246,7 +257,7 @@ class SolveDae:
             run.carry_out(integrate)
         return run.trajectory(_statistics(run, steppers, watch.seconds))
 
-    def _solver(self, run, start, rtol, atol):
+    def _solver(self, run: Run, start: tuple[Vector, Vector], rtol: float, atol: Tolerance) -> Any:
         from solve_dae.integrate import BDFDAE, RadauDAE
 
         options = solve_dae_arguments(run.problem, rtol, atol, self.jacobian, method=self.method, callbacks=run.callbacks)
@@ -257,7 +268,7 @@ class SolveDae:
         return RadauDAE(fun, run.t, *start, run.t_end, stages=_STAGES[self.method], **options)
 
 
-def _statistics(run, steppers, seconds):
+def _statistics(run: Run, steppers: list[_Stepper], seconds: float) -> Statistics:
     """The package adds up the steps rejected by the error test and by Newton's method, and does not count iterations."""
     if not steppers:
         return Statistics(steps=run.steps, seconds=seconds)

@@ -1,20 +1,25 @@
 """scikits.odes: IDA, DASPK and LSODI for `F(t, y, yd) = 0`; CVODE, DOP853 and DOPRI5 for `yd = f(t, y)`."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.integrate
 
 from mbdae.driver.arguments import check_choice, check_max_steps, check_order, check_step
-from mbdae.driver.availability import installed
+from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import SolverCallbacks
 from mbdae.driver.run import Run
-from mbdae.driver.support import supported
+from mbdae.driver.support import Settings, supported
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.results.statistics import Statistics
+from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
+from mbdae.system.assembly import State
 
+from .contract import Indices, Progress, Tolerance, Until, Vector
 from .odes_arguments import (
     SOLVERS,
     SUPPORT,
@@ -41,7 +46,7 @@ _OLDER = "echo 'numpy<2.5' > /tmp/older.txt && PIP_CONSTRAINT=/tmp/older.txt " i
 _REMEDY = f"apt-get install -y gfortran libsundials-dev && {_OLDER}pip install 'mbdae[{_EXTRA}]'"
 
 
-def availability():
+def availability() -> Availability:
     """State of the package, or of the first of its parts that cannot be used."""
     states = [installed(part, module, _REMEDY, "make setup-all") for part, module in _PARTS.items()]
     return next((state for state in states if not state.installed), states[0])
@@ -85,7 +90,7 @@ class Odes:
     package = "scikits.odes"
     availability = staticmethod(availability)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_choice("Odes", "solver", self.solver, SOLVERS)
         check_choices("Odes", self.solver, self.jacobian, self.linsolver)
         check_multistep("Odes", self.multistep)
@@ -100,32 +105,33 @@ class Odes:
         check_max_steps("Odes", self.max_steps)
 
     @property
-    def highest_order(self):
+    def highest_order(self) -> int:
         """Of the formulas of the multistep methods; zero if the order is fixed."""
         return 0 if self.solver.startswith("dop") else 12 if self.multistep == "Adams" else 5
 
     @property
-    def support(self):
+    def support(self) -> dict[str, Settings | str]:
         """Forms that the solver takes and how, or why not."""
         return SUPPORT[self.solver]
 
     @property
-    def formulations(self):
+    def formulations(self) -> tuple[str, ...]:
         """Names of the forms that the solver takes."""
         return supported(self.support)
 
     @property
-    def one_step(self):
+    def one_step(self) -> bool:
         """See `mbdae.driver.method`."""
         return self.solver.startswith("dop")
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name for tables and legends."""
         name = f"scikits.odes {SOLVERS[self.solver]}" + (f" {self.multistep}" if self.solver == "cvode" else "")
         return labelled(name, self.jacobian)
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         # exceptions are kept: SUNDIALS loses them, and those that pass through FORTRAN leave messages in standard error
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
@@ -134,7 +140,7 @@ class Odes:
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch, steppers = Stopwatch(), []
 
-        def integrate():
+        def integrate() -> None:
             steppers.append(self._stepper(run, start, rtol, atol))
             steppers[0].integrate(run)
 
@@ -142,24 +148,26 @@ class Odes:
         counts = steppers[0].counts(run, self.jacobian != "difference") if steppers else {}
         return run.trajectory(Statistics(steps=run.steps, seconds=watch.seconds, **counts))
 
-    def _stepper(self, run, start, rtol, atol):
-        make = {"ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}.get(self.solver, self._dop)
+    def _stepper(self, run: Run, start: tuple[Vector, Vector], rtol: float, atol: Tolerance) -> Sundials | Daspk | Lsodi | Dop:
+        makers: dict[str, Callable[..., Sundials | Daspk | Lsodi]] = {
+            "ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}
+        make: Callable[..., Sundials | Daspk | Lsodi | Dop] = makers.get(self.solver, self._dop)
         y0, yd0 = start
         return make(run.callbacks, Clock(run.callbacks, run.t_end), y0, run.callbacks.rate(yd0), rtol, atol)
 
     # the classes behind `dae` and `ode` themselves: these print the import errors of all solvers that are not there
 
-    def _ida(self, callbacks, clock, y0, yd0, rtol, atol):
+    def _ida(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Sundials:
         from scikits_odes_sundials.ida import IDA
 
         options = ida_arguments(callbacks.problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
         options["first_step_size"] = self.first_step or options["first_step_size"]
-        reports = []
+        reports: list[str] = []
         solver = IDA(options.pop("eqsres"), **options, order=self.max_order or 0, max_step_size=self.max_step, err_handler=_into(reports))
         start, place = self._in_order(callbacks.problem, y0, yd0)
         return Sundials(solver, clock, start, reports, place)
 
-    def _daspk(self, callbacks, clock, y0, yd0, rtol, atol):
+    def _daspk(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Daspk:
         from scikits_odes_daepack.ddaspkint import ddaspk
 
         options = daspk_arguments(callbacks.problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
@@ -167,23 +175,23 @@ class Odes:
         solver = ddaspk(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step)
         return Daspk(solver, clock, *self._in_order(callbacks.problem, y0, yd0))
 
-    def _lsodi(self, callbacks, clock, y0, yd0, rtol, atol):
+    def _lsodi(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Lsodi:
         from scikits_odes_daepack.lsodiint import lsodi
 
         options = lsodi_arguments(callbacks.problem, rtol, atol, callbacks=callbacks)
         options["first_step"] = self.first_step or options["first_step"]
         return Lsodi(lsodi(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step), clock, (y0, yd0))
 
-    def _cvode(self, callbacks, clock, y0, yd0, rtol, atol):
+    def _cvode(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Sundials:
         from scikits_odes_sundials.cvode import CVODE
 
         options = cvode_arguments(callbacks.problem, rtol, atol, self.jacobian, self.linsolver, self.multistep, callbacks=callbacks)
-        reports = []
+        reports: list[str] = []
         solver = CVODE(options.pop("eqsrhs"), **options, order=self.max_order or 0, first_step_size=self.first_step,
                        max_step_size=self.max_step, err_handler=_into(reports))
         return Sundials(solver, clock, (y0,), reports)
 
-    def _dop(self, callbacks, clock, y0, yd0, rtol, atol):
+    def _dop(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Dop:
         from scikits_odes import dopri5
 
         options = dop_arguments(callbacks.problem, rtol, atol, callbacks=callbacks)
@@ -191,7 +199,7 @@ class Odes:
         solver = getattr(dopri5, self.solver)(options.pop("eqsrhs"), **options)
         return Dop(solver, scipy.integrate.DOP853 if self.solver == "dop853" else scipy.integrate.RK45, clock, y0, options)
 
-    def _in_order(self, problem, y0, yd0):
+    def _in_order(self, problem: Any, y0: Vector, yd0: Vector) -> tuple[tuple[Vector, Vector], Indices | None]:
         """The start in the order of the solver, and the place of each unknown there."""
         if self.linsolver != "band":
             return (y0, yd0), None
@@ -199,9 +207,9 @@ class Odes:
         return (y0[order], yd0[order]), np.argsort(order)
 
 
-def _into(reports):
+def _into(reports: list[str]) -> Callable[..., Any]:
     """Error handler of SUNDIALS that collects messages which it would otherwise print."""
-    def handler(code, module, function, message):
+    def handler(code: int, module: bytes, function: bytes, message: bytes) -> None:
         reports.append(message.decode(errors="replace").strip())
 
     return handler

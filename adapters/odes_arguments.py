@@ -2,16 +2,19 @@
 
 import logging
 from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy
 
 from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks
 from mbdae.driver.support import Settings, explicit_support, implicit_support, tightened
-from mbdae.jacobians.strategy import as_strategy
+from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.results.events import as_events, evaluated, passed
 
 from . import storage
+from .contract import Event, Indices, Tolerance, Vector
 
 SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}
 LINEAR = {"ida": ("dense", "band"), "ddaspk": ("dense", "band"), "lsodi": ("dense",), "cvode": ("dense", "spgmr", "sptfqmr"),
@@ -37,7 +40,8 @@ SUPPORT = {
 _log = logging.getLogger(__name__)
 
 
-def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", events=None, callbacks=None):
+def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "dense",
+                  events: Sequence[Event] | None = None, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for IDA: `dae("ida", **ida_arguments(problem))` has residual, Jacobian, tolerances, mask and first step.
 
     The package rounds what it is told of `rtol`, `tstop` and steps to single precision: a `tstop` below the end of the time span stops
@@ -85,7 +89,8 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="de
     return options
 
 
-def daspk_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", callbacks=None):
+def daspk_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "dense",
+                    callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for DASPK: `dae("ddaspk", **daspk_arguments(problem))`, as `ida_arguments`.
 
     DASPK knows no events, and stops after 500 steps between two output times whatever it is told. Exceptions pass through it. With
@@ -103,7 +108,7 @@ def daspk_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     return options
 
 
-def lsodi_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
+def lsodi_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for LSODI: `dae("lsodi", **lsodi_arguments(problem))`, as `ida_arguments`.
 
     LSODI takes no Jacobian from the user but the matrix before `yd`; it knows no events. Exceptions pass through it.
@@ -111,10 +116,12 @@ def lsodi_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
     how = _settings("lsodi_arguments", "lsodi", problem)
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     return {"eqsres": _residual(callbacks), "adda_func": _without_matrix(callbacks), "method": "bdf", "rtol": rtol,
-            "atol": problem.tolerances(rtol, atol, how.loose), "first_step": problem.first_step, "max_steps": MANY_STEPS}
+            "atol": problem.tolerances(rtol, atol, how.excluded_atol), "first_step": problem.first_step, "max_steps": MANY_STEPS}
 
 
-def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="dense", multistep="BDF", events=None, callbacks=None):
+def cvode_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "dense",
+                    multistep: str = "BDF", events: Sequence[Event] | None = None,
+                    callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for CVODE: `ode("cvode", **cvode_arguments(problem))`, as `ida_arguments`.
 
     Parameters
@@ -133,7 +140,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     callbacks.use(jacobian)
     evaluate = callbacks.rhs()
 
-    def rhs(t, y, out):  # what is called must be a plain function of three arguments, since the package counts them
+    def rhs(t: float, y: Vector, out: Vector) -> Any:  # a plain function, as the package counts its arguments
         return evaluate(t, y, out)
 
     options = {"eqsrhs": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver, "lmm_type": multistep,
@@ -145,7 +152,7 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     return options
 
 
-def dop_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
+def dop_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for DOP853 and DOPRI5: `ode("dop853", **dop_arguments(problem))`, as `cvode_arguments`, without Jacobian and events.
 
     All solvers of one of these names share one dictionary of options: use a solver before you make the next one. Exceptions pass through
@@ -155,7 +162,7 @@ def dop_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
     callbacks = (_Logged if SCIPY >= (1, 17) else SolverCallbacks)(problem) if callbacks is None else callbacks
     evaluate = callbacks.rhs()
 
-    def rhs(t, y, out):
+    def rhs(t: float, y: Vector, out: Vector) -> None:
         if evaluate(t, y, out) == FATAL:
             out[:] = np.nan  # flags are not passed on: the solver must fail by itself, and would take one huge value for constant
 
@@ -163,7 +170,7 @@ def dop_arguments(problem, rtol=1e-6, atol=1e-8, callbacks=None):
     return {"eqsrhs": rhs, **_dop_tolerances(problem, rtol, atol), "nsteps": MANY_STEPS, "first_step": 0.0, "max_step": 0.0}
 
 
-def _dop_tolerances(problem, rtol, atol):
+def _dop_tolerances(problem: Any, rtol: float, atol: Any) -> dict[str, Any]:
     """SciPy, whose solvers these are, takes either two numbers or, up to 1.16, two arrays."""
     atol = problem.tolerances(rtol, atol)
     if (atol == atol[0]).all():
@@ -174,12 +181,12 @@ def _dop_tolerances(problem, rtol, atol):
     return {"rtol": np.full(problem.n, float(rtol)), "atol": atol}
 
 
-def band_order(problem):
+def band_order(problem: Any) -> Indices:
     """Order of the unknowns for the band solvers: they see `y[order]`."""
     return storage.Band(problem.pattern).order
 
 
-def check_choices(owner, solver, jacobian, linsolver):
+def check_choices(owner: str, solver: Any, jacobian: str | Strategy, linsolver: str) -> None:
     """Refuse Jacobians and linear solvers that a solver cannot take."""
     as_strategy(jacobian, owner)
     if linsolver not in LINEAR[solver]:
@@ -191,13 +198,13 @@ def check_choices(owner, solver, jacobian, linsolver):
         raise ValueError(f"{owner}: {SOLVERS[solver]} takes no Jacobian, so jacobian={jacobian!r} cannot be had")
 
 
-def check_multistep(owner, multistep):
+def check_multistep(owner: str, multistep: str) -> None:
     """Refuse what is no multistep method of CVODE."""
     if multistep not in ("BDF", "Adams"):
         raise ValueError(f"{owner}: multistep must be 'BDF' or 'Adams', got {multistep!r}")
 
 
-def _settings(owner, solver, problem, jacobian="exact", linsolver="dense"):
+def _settings(owner: str, solver: Any, problem: Any, jacobian: str | Strategy = "exact", linsolver: str = "dense") -> Settings:
     check_choices(owner, solver, jacobian, linsolver)
     how = SUPPORT[solver][problem.formulation]
     if isinstance(how, str):
@@ -205,10 +212,10 @@ def _settings(owner, solver, problem, jacobian="exact", linsolver="dense"):
     return how
 
 
-def _blocks(problem, how, rtol, atol, band):
+def _blocks(problem: Any, how: Settings, rtol: float, atol: Tolerance, band: storage.Band | None) -> dict[str, Any]:
     """Tolerances, mask and band in the order of the solver."""
     order = slice(None) if band is None else band.order
-    options = {"atol": problem.tolerances(rtol, atol, how.loose)[order]}
+    options = {"atol": problem.tolerances(rtol, atol, how.excluded_atol)[order]}
     if band is not None:
         options |= {"lband": band.lower, "uband": band.upper}
     if how.mask:
@@ -224,10 +231,10 @@ class _Logged(SolverCallbacks):
     else.
     """
 
-    def __init__(self, problem):
+    def __init__(self, problem: Any) -> None:
         super().__init__(problem, keeps=True)
 
-    def _keep(self, error, out=None):
+    def _keep(self, error: BaseException, out: Any = None) -> Any:
         _log.error("the solver is stopped by an exception in the equations", exc_info=error)
         return super()._keep(error, out)
 
@@ -235,14 +242,14 @@ class _Logged(SolverCallbacks):
 # callbacks -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _residual(callbacks, band=None):
+def _residual(callbacks: SolverCallbacks, band: storage.Band | None = None) -> Callable[..., Any]:
     """A plain function of four arguments, since the package counts them and miscounts those of methods."""
     evaluate, n = callbacks.residual(), callbacks.problem.n
     if band is None:
         return evaluate
     order, x, xd, result = band.order, np.empty(n), np.empty(n), np.empty(n)
 
-    def in_band_order(t, y, yd, out):
+    def in_band_order(t: float, y: Vector, yd: Vector, out: Vector) -> int:
         x[order], xd[order] = y, yd
         flag = evaluate(t, x, xd, result)
         out[:] = result[order]
@@ -251,23 +258,23 @@ def _residual(callbacks, band=None):
     return in_band_order
 
 
-def _ida_jacobian(callbacks):
+def _ida_jacobian(callbacks: SolverCallbacks) -> Callable[..., Any]:
     evaluate = callbacks.jacobian(storage.dense(callbacks.problem))
     return lambda t, y, yd, residual, c, J: evaluate(t, y, yd, c, J)
 
 
-def _daspk_jacobian(callbacks):
+def _daspk_jacobian(callbacks: SolverCallbacks) -> Callable[..., Any]:
     """The package hands rows to a solver that reads columns, so `J` must be transposed."""
     evaluate = callbacks.jacobian(storage.dense(callbacks.problem))
     return lambda t, y, yd, c, J: evaluate(t, y, yd, c, J.T)
 
 
-def _daspk_band_jacobian(callbacks, band):
+def _daspk_band_jacobian(callbacks: SolverCallbacks, band: storage.Band) -> Callable[..., Any]:
     """DASPK wants columns of length `2 lower + upper + 1`, with room for pivoting, which the array of the package has not."""
     shape = callbacks.problem.n, 2 * band.lower + band.upper + 1
     evaluate, place = callbacks.jacobian(band.store(band.lower + band.upper)), band.place
 
-    def jacobian(t, y, yd, c, J):
+    def jacobian(t: float, y: Vector, yd: Vector, c: float, J: Vector) -> None:
         if J.shape != shape:
             J.resize(shape, refcheck=False)  # in place: the package passes on what it holds itself
         evaluate(t, y[place], yd[place], c, J.T)
@@ -275,27 +282,27 @@ def _daspk_band_jacobian(callbacks, band):
     return jacobian
 
 
-def _without_matrix(callbacks):
+def _without_matrix(callbacks: SolverCallbacks) -> Callable[..., Any]:
     """`p - A` with `A = dF/dyd`, for residuals `F = A yd - g`."""
     problem, rest = callbacks.problem, np.zeros(callbacks.problem.n)
     rows, columns = storage.positions(problem.pattern)
 
-    def subtract(t, y, p):
+    def subtract(t: float, y: Vector, p: Vector) -> None:
         p[rows, columns] -= callbacks.direction * problem.jacobian_values(callbacks.time(t), y, rest, 1.0, 0.0)
 
     subtract = callbacks.guarded(subtract, None)
 
-    def add(t, y, ml, mu, p, nrowp=None):
+    def add(t: float, y: Vector, ml: int, mu: int, p: Vector, nrowp: Any = None) -> Vector:
         subtract(t, y, p)
         return p
 
     return add
 
 
-def _rhs_jacobian(callbacks):
+def _rhs_jacobian(callbacks: SolverCallbacks) -> Callable[..., Any]:
     evaluate = callbacks.rhs_jacobian()
 
-    def jacobian(t, y, f, J):
+    def jacobian(t: float, y: Vector, f: Vector, J: Vector) -> int:
         J[:] = evaluate(t, y)
         return GOOD if callbacks.error is None else FATAL
 
@@ -307,30 +314,30 @@ class _Roots:
     which one it has found: that is read off the values on both sides of the root.
     """
 
-    def __init__(self, callbacks, events, band=None):
+    def __init__(self, callbacks: SolverCallbacks, events: Sequence[Event] | None, band: storage.Band | None = None) -> None:
         self.callbacks, self.events, self.place = callbacks, as_events(events), slice(None) if band is None else band.place
-        self.seen = deque(maxlen=1000)  # (t, values), more than the search for a root evaluates
+        self.seen: deque[tuple[float, Vector]] = deque(maxlen=1000)  # (t, values), more than the search for a root evaluates
 
-    def of_dae(self):
+    def of_dae(self) -> dict[str, Any]:
         values, stop = self._guarded()
         return {"rootfn": lambda t, y, yd, out: values(t, y, out), "nr_rootfns": len(self.events),
                 "onroot": lambda t, y, yd, solver: stop(t)}
 
-    def of_ode(self):
+    def of_ode(self) -> dict[str, Any]:
         values, stop = self._guarded()
         return {"rootfn": lambda t, y, out: values(t, y, out), "nr_rootfns": len(self.events), "onroot": lambda t, y, solver: stop(t)}
 
-    def _guarded(self):
+    def _guarded(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return self.callbacks.guarded(self._values, FATAL), self.callbacks.guarded(self._stop, True)
 
-    def _values(self, s, y, out):
+    def _values(self, s: float, y: Vector, out: Vector) -> int:
         t = self.callbacks.time(s)
         q, v = self.callbacks.problem.motion(t, y[self.place])
         out[:] = [evaluated(event, t, q, v) for event in self.events]
         self.seen.append((s, out.copy()))
         return GOOD
 
-    def _stop(self, s):
+    def _stop(self, s: float) -> bool:
         """Whether a terminal event has been passed, in its direction: then the package stops, otherwise it goes on."""
         forward = 1.0 if s > self.seen[0][0] else -1.0
         after = next(g for r, g in reversed(self.seen) if r == s)

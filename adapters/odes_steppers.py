@@ -7,12 +7,16 @@ import contextlib
 import ctypes
 import os
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from mbdae.driver.callbacks import SolverFailure
+from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
+from mbdae.driver.run import Run
 from mbdae.results.status import Status
 
+from .contract import Indices, Vector
 from .odes_arguments import SCIPY
 from .terminal import alone, environment
 
@@ -33,12 +37,12 @@ class Clock:
         What it shows at `t_end`.
     """
 
-    def __init__(self, callbacks, t_end):
+    def __init__(self, callbacks: SolverCallbacks, t_end: float) -> None:
         self.t_end, self.end, self.of, self.rate = t_end, callbacks.clock(t_end), callbacks.clock, callbacks.rate
         self._time, self._last = callbacks.time, self.end - 4.0 * np.spacing(self.end)
         self.own = callbacks.t0 != 0.0 or callbacks.direction < 0
 
-    def time(self, s):
+    def time(self, s: float) -> float:
         """Time of the problem; at the end `t_end` itself, which rounding could miss, that of DOP853's last step too."""
         return self.t_end if s >= self._last else self._time(s)
 
@@ -58,27 +62,27 @@ class Sundials:
         Where the solver has each unknown of the problem.
     """
 
-    def __init__(self, solver, clock, start, reports, place=None):
+    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, ...], reports: list[str], place: Indices | None = None) -> None:
         self.solver, self.clock, self.reports, self.place, self._reached, self._one = solver, clock, reports, place, 0.0, True
         solver.set_options(tstop=_single_above(clock.end), one_step_compute=True)  # without it the last step goes far beyond the end
         with environment("SUNLOGGER_WARNING_FILENAME", os.devnull):  # SUNDIALS 7 prints its warnings, no error handler gets them
             solver.init_step(0.0, *start)
 
-    def integrate(self, run):
+    def integrate(self, run: Run) -> None:
         self._trials = run.callbacks.calls  # `init_step` tries each function of CVODE once
         run.pull(self)
 
-    def step(self):
+    def step(self) -> tuple[float, Vector, Vector | None]:
         values = self._call(True, self.clock.end)
         self._reached = values.t
         if values.t > self.clock.end:
             values = self._call(False, self.clock.end)
         return self.clock.time(values.t), *self._state(values)
 
-    def at(self, t):
+    def at(self, t: float) -> tuple[Vector, Vector | None]:
         return self._state(self._call(False, min(self.clock.of(t), self._reached)))
 
-    def _call(self, one, s):
+    def _call(self, one: bool, s: float) -> Any:
         if one != self._one:
             self.solver.set_options(one_step_compute=one)
             self._one = one
@@ -87,18 +91,18 @@ class Sundials:
             raise SolverFailure(_status(result.flag.name), f"SUNDIALS: {self._report(result)}")
         return result.values
 
-    def _report(self, result):
+    def _report(self, result: Any) -> str:
         if not self.reports:
             return result.message
         return self.reports[-1] + (" (t from the start on)" if self.clock.own else "")
 
-    def _state(self, values):
+    def _state(self, values: Any) -> tuple[Vector, Vector | None]:
         y, yd = values.y, getattr(values, "ydot", None)
         if self.place is not None:
-            y, yd = y[self.place], yd[self.place]
+            y, yd = y[self.place], None if yd is None else yd[self.place]
         return y, self.clock.rate(yd)
 
-    def counts(self, run, exact):
+    def counts(self, run: Run, exact: bool) -> dict[str, int | None]:
         """IDA's counters are out of reach: what it spends on difference quotients cannot be told from the rest."""
         calls, jacobians = run.callbacks.calls, run.callbacks.jacobians
         if hasattr(self.solver, "get_info"):
@@ -109,13 +113,13 @@ class Sundials:
         return {"residuals": calls, "residuals_jacobian": 0, "jacobians": jacobians} if exact else {}
 
 
-def _single_above(x):
+def _single_above(x: float) -> float:
     """The package rounds the stop time to single precision. From one below the end SUNDIALS would go on, and far beyond the end."""
     single = np.float32(x)
     return float(single if float(single) >= x else np.nextafter(single, np.float32(np.inf)))
 
 
-def _status(name):
+def _status(name: str) -> Status:
     """Status from the name of a flag of SUNDIALS."""
     if name.startswith("CONV_FAIL"):
         return Status.NEWTON_FAILED
@@ -132,26 +136,32 @@ class _Fortran:
         As for `Sundials`.
     """
 
-    def __init__(self, solver, clock, start, place=None):
+    name: str
+    statuses: dict[int, Status]
+
+    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, Vector], place: Indices | None = None) -> None:
         self.solver, self.clock, self.place, self.s = solver, clock, place, 0.0
         solver.set_options(tstop=clock.end)
         solver.init_step(0.0, *start)
         self.y, self.yd = (np.array(x) for x in start)
 
-    def integrate(self, run):
+    def integrate(self, run: Run) -> None:
         with alone(self.name), _mute(self.solver):
             run.pull(self)
 
-    def step(self):
+    def step(self) -> tuple[float, Vector, Vector]:
         self._advance()
         return self.clock.time(self.s), *self._state(self.y, self.yd)
 
-    def _state(self, y, yd):
+    def _state(self, y: Vector, yd: Vector) -> tuple[Vector, Vector]:
         if self.place is not None:
             y, yd = y[self.place], yd[self.place]
         return y, self.clock.rate(yd)
 
-    def _check(self, flag):
+    def _advance(self) -> None:
+        raise NotImplementedError
+
+    def _check(self, flag: int) -> None:
         if flag < 0:
             message = " ".join(self.solver.messages.get(flag, f"flag {flag}").split())
             raise SolverFailure(self.statuses.get(flag, Status.SOLVER_FAILED), f"{self.name}: {message}")
@@ -163,24 +173,24 @@ class Daspk(_Fortran):
     name = "DASPK"
     statuses = {-6: Status.STEP_TOO_SMALL, -7: Status.NEWTON_FAILED, -9: Status.NEWTON_FAILED, -10: Status.NEWTON_FAILED}
 
-    def _advance(self):
+    def _advance(self) -> None:
         self._before = self.s
         self.solver.info[2] = 1  # one step only
         self.y, self.yd, self.s, flag = self._call(self.s, self.clock.end)
         self._check(flag)
 
-    def at(self, t):
+    def at(self, t: float) -> tuple[Vector, Vector]:
         """DASPK refuses times before the one that it is told it has returned last."""
         self.solver.info[2] = 0
         y, yd, _, flag = self._call(self._before, min(self.clock.of(t), self.solver.rwork[3]))
         self._check(flag)
         return self._state(y, yd)
 
-    def _call(self, s, to):
+    def _call(self, s: float, to: float) -> Any:
         solver = self.solver
         return solver._runner(solver._resFn, solver._jacFn, self.y, self.yd, s, to, *solver.call_args)
 
-    def counts(self, run, exact):
+    def counts(self, run: Run, exact: bool) -> dict[str, int | None]:
         solver, n = self.solver, run.problem.n
         calls, jacobians, errors, failures = (int(k) for k in solver.iwork[11:15])
         spent = 0 if exact else jacobians * n
@@ -195,7 +205,7 @@ class Lsodi(_Fortran):
     name = "LSODI"
     statuses = {-4: Status.STEP_TOO_SMALL, -5: Status.NEWTON_FAILED}
 
-    def _advance(self):
+    def _advance(self) -> None:
         solver = self.solver
         solver.call_args[3] = 5  # one step only, not beyond the stop time
         self.y, _, self.s, flag = solver._runner(solver._resFn, solver.adda, solver._jacFn, self.y, self.yd, self.s, self.clock.end,
@@ -204,16 +214,16 @@ class Lsodi(_Fortran):
         self._check(flag)
         self.yd = self._interpolate(solver.rwork[12], 1)
 
-    def at(self, t):
+    def at(self, t: float) -> tuple[Vector, Vector]:
         s = min(self.clock.of(t), self.solver.rwork[12])
         return self._state(self._interpolate(s, 0), self._interpolate(s, 1))
 
-    def _interpolate(self, s, derivative):
+    def _interpolate(self, s: float, derivative: int) -> Vector:
         x, flag = self.solver._intdy(s, derivative, self.solver.rwork[20:], len(self.y))
         self._check(flag)
         return x
 
-    def counts(self, run, exact):
+    def counts(self, run: Run, exact: bool) -> dict[str, int | None]:
         """With each Jacobian LSODI evaluates the residual once for every unknown and once more."""
         calls, jacobians = (int(k) for k in self.solver.iwork[11:13])
         spent = jacobians * (run.problem.n + 1)
@@ -221,7 +231,7 @@ class Lsodi(_Fortran):
 
 
 @contextlib.contextmanager
-def _mute(solver):
+def _mute(solver: Any) -> Iterator[None]:
     """DASPK writes to FORTRAN's standard output, which shows when the process ends: switch that off meanwhile. LSODI never writes."""
     if solver.name != "ddaspk":
         yield
@@ -251,11 +261,12 @@ class Dop:
         What the solver has been told.
     """
 
-    def __init__(self, solver, pair, clock, y0, options):
-        self.solver, self.pair, self.clock, self._reached, self._stopped = solver, pair, clock, (0.0, y0), None
+    def __init__(self, solver: Any, pair: Any, clock: Clock, y0: Vector, options: dict[str, Any]) -> None:
+        self.solver, self.pair, self.clock, self._reached = solver, pair, clock, (0.0, y0)
+        self._error: BaseException | None = None
         self._tolerances = {"rtol": np.maximum(options["rtol"], 1e-13), "atol": options["atol"]}  # SciPy warns of smaller ones
 
-    def integrate(self, run):
+    def integrate(self, run: Run) -> None:
         self._run = run
         self.solver.init_step(*self._reached)
         self._core = self.solver.solver
@@ -264,20 +275,21 @@ class Dop:
         with alone("DOP853 and DOPRI5 of SciPy") if SCIPY >= (1, 17) else contextlib.nullcontext(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="dop")  # how SciPy reports failures
             self._core.integrate(self.clock.end)
-        if self._stopped is not None:
-            raise self._stopped
+        if self._error is not None:
+            raise self._error
         self._check(self._core)
 
-    def _accept(self, s, y):
+    def _accept(self, s: float, y: Vector) -> int | None:
         """An exception waits until the solver has returned, since it would leave a message in standard error on its way through it."""
         self._before, self._reached = self._reached, (s, y.copy())
         try:
             self._run.accept(self.clock.time(s), self._reached[1], None, self.at)
         except BaseException as error:
-            self._stopped = error
+            self._error = error
             return -1
+        return None
 
-    def at(self, t):
+    def at(self, t: float) -> tuple[Vector, None]:
         """By a step of its own from the last step's beginning: the dense output of the solver is out of reach."""
         s, (before, y) = self.clock.of(t), self._before
         if s <= before:
@@ -289,12 +301,12 @@ class Dop:
             raise SolverFailure(Status.STEP_TOO_SMALL, f"{type(self._core._integrator).__name__}, between two steps: {message}")
         return step.y, None
 
-    def _rate(self, s, y):
+    def _rate(self, s: float, y: Vector) -> Vector:
         out = np.empty_like(y)
         self.solver.rfn(s, y, out)
         return out
 
-    def _check(self, core):
+    def _check(self, core: Any) -> None:
         from scikits_odes.dopri5 import STATUS_MESSAGE, StatusEnumDOP
 
         code = core.get_return_code()
@@ -302,6 +314,6 @@ class Dop:
             status = Status.STEP_TOO_SMALL if code == StatusEnumDOP.STEPSIZE_FAIL else Status.SOLVER_FAILED
             raise SolverFailure(status, f"{type(core._integrator).__name__}: {STATUS_MESSAGE[code]}")
 
-    def counts(self, run, exact):
+    def counts(self, run: Run, exact: bool) -> dict[str, int | None]:
         rejected = int(self._core._integrator.iwork[19])
         return {"residuals": run.callbacks.calls, "residuals_jacobian": 0, "jacobians": 0, "factorisations": 0, "rejected_error": rejected}

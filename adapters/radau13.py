@@ -1,13 +1,15 @@
 """pyradau13: RADAU of Hairer and Wanner, Radau IIA methods of order 5, 9 and 13 for `M y' = f(t, y)` with a constant singular `M`."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
-from mbdae.driver.availability import installed
+from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
 from mbdae.driver.support import EXPLICIT, SQUARE_ONLY, Settings, supported
@@ -15,10 +17,13 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.results.events import evaluated, passed
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
+from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
+from mbdae.system.assembly import State
 
 from . import pyradau13 as recipe
 from . import storage
+from .contract import Event, Progress, Support, Tolerance, Until, Vector
 from .terminal import alone
 
 MANY_STEPS = 2**31 - 1  # the limit of steps is kept by `Run`, which counts accepted ones
@@ -30,17 +35,20 @@ _ORDERS = (None, 5, 9, 13)
 # order than these: errors there are some hundred times those at the ends, which smaller tolerances hold down. In index 3 they do not help
 # the velocities, whose errors count h times, as much as they cost.
 POSITION_LEVEL = 1e-1  # factor on the tolerances in index 3
-SUPPORT = {"mass": Settings(loose=1e-6, tighten=1e-2, scaling="errors of index 2 by h, of index 3 by h^2"),
+_MASS = Settings(excluded_atol=1e-6, tighten=1e-2, scaling="errors of index 2 by h, of index 3 by h^2")
+SUPPORT: Support = {"mass": _MASS,
            **{form: _LEVELS for form in ("index3", "ggl", "gear", "index2", "index1")}, "overdetermined": SQUARE_ONLY,
            **{form: f"it is driven with a mass matrix; SciPy's Radau does {form!r}" for form in EXPLICIT}}
 
 
-def availability():
+def availability() -> Availability:
     """State of the package."""
     return installed("pyradau13", "pyradau13", f"pip install {recipe.FOLDER}", "pip install ./adapters/pyradau13")
 
 
-def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=None, events=None, callbacks=None):
+def radau13_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+                      order: int | None = None, events: Sequence[Event] | None = None,
+                      callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `radau13`: `radau13(**radau13_arguments(problem), y0=y0, t=t_end)` with the right settings.
 
     They hold `rhs_fn`, `jacobian_fn`, `mass_matrix`, the numbers of unknowns of each index, tolerances, the first step, and the order.
@@ -74,9 +82,9 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
     _check_problem("radau13_arguments", problem, order)
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     callbacks.use(jacobian)
-    how = SUPPORT["mass"]
+    how = _MASS
     factor = POSITION_LEVEL if problem.level == 3 else how.tighten
-    atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.loose)
+    atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.excluded_atol)
     # one vector of tolerances demands the other
     options = {"rhs_fn": _lasting(callbacks, _rhs(callbacks)), "reltol": np.full(problem.n, rtol * factor), "abstol": atol,
                "mass_matrix": problem.mass.toarray(), "h0": problem.first_step, "max_steps": MANY_STEPS, "initial_order": order or 5}
@@ -90,13 +98,13 @@ def radau13_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", order=Non
     return options
 
 
-def _check_choices(owner, order, jacobian):
+def _check_choices(owner: str, order: int | None, jacobian: str | Strategy) -> None:
     if order not in _ORDERS:
         raise ValueError(f"{owner}: order must be one of None, 5, 9, 13, got {order!r}")
     as_strategy(jacobian, owner)
 
 
-def _check_problem(owner, problem, order):
+def _check_problem(owner: str, problem: Any, order: int | None) -> None:
     how = SUPPORT[problem.formulation]
     if isinstance(how, str):
         raise ValueError(f"{owner}: RADAU cannot take the form {problem.formulation!r}: {how}")
@@ -105,10 +113,10 @@ def _check_problem(owner, problem, order):
                          "form MassMatrix(system, level=2) or level=1")
 
 
-def _lasting(callbacks, function):
+def _lasting(callbacks: SolverCallbacks, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` as RADAU has to see it: RADAU goes on after an exception, so every later call raises the same one again."""
 
-    def call(*args):
+    def call(*args: Any) -> Any:
         if callbacks.error is not None:
             raise callbacks.error
         try:
@@ -120,25 +128,27 @@ def _lasting(callbacks, function):
     return call
 
 
-def _rhs(callbacks):
+def _rhs(callbacks: SolverCallbacks) -> Callable[..., Any]:
     evaluate, sign = callbacks.residual(), -callbacks.direction
     out, at_rest = np.empty(callbacks.problem.n), np.zeros(callbacks.problem.n)
 
-    def rhs(t, y):
+    def rhs(t: float, y: Vector) -> Vector:
         # RADAU takes NaN for convergence or crashes on it, so what is not finite has become huge
         if evaluate(t, y, at_rest, out) == FATAL:
+            assert callbacks.error is not None
             raise callbacks.error
         return np.multiply(out, sign, out=out)
 
     return rhs
 
 
-def _jacobian(callbacks):
+def _jacobian(callbacks: SolverCallbacks) -> Callable[..., Any]:
     n, sign = callbacks.problem.n, -callbacks.direction
     evaluate, J, at_rest = callbacks.jacobian(storage.dense(callbacks.problem)), np.empty((n, n)), np.zeros(n)
 
-    def jacobian(t, y):
+    def jacobian(t: float, y: Vector) -> Vector:
         if evaluate(t, y, at_rest, 0.0, J) == FATAL:
+            assert callbacks.error is not None
             raise callbacks.error
         return np.multiply(J, sign, out=J)
 
@@ -161,16 +171,18 @@ class EventLog:
         Per event: `t` and `y` of its zeros.
     """
 
-    def __init__(self, callbacks, events):
-        self.problem, self.events, self._before = callbacks.problem, list(events), None
-        self.times, self.states = ([[] for _ in self.events] for _ in range(2))
+    def __init__(self, callbacks: SolverCallbacks, events: Sequence[Event]) -> None:
+        self.problem, self.events = callbacks.problem, list(events)
+        self._before: list[float] = []
+        self.times: list[list[float]] = [[] for _ in self.events]
+        self.states: list[list[Vector]] = [[] for _ in self.events]
         self._look = _lasting(callbacks, self._find)
 
-    def __call__(self, t_old, t, y, cont):
+    def __call__(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
         """As RADAU calls it after each step, and with `t_old == t` at the start."""
         return self._look(t_old, t, y, cont)
 
-    def _find(self, t_old, t, y, cont):
+    def _find(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
         values = [self._value(event, t, y) for event in self.events]
         before, self._before = self._before, values
         found = [] if t == t_old else [k for k, pair in enumerate(zip(before, values)) if passed(self.events[k], *pair)]
@@ -182,7 +194,7 @@ class EventLog:
             self.states[k].append(cont(zero))
         return any(getattr(self.events[k], "terminal", False) for k in found)
 
-    def _value(self, event, t, y):
+    def _value(self, event: Event, t: float, y: Vector) -> float:
         return evaluated(event, t, *self.problem.motion(t, y))
 
 
@@ -222,19 +234,20 @@ class Radau13:
     availability = staticmethod(availability)
     one_step = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_choices("Radau13", self.order, self.jacobian)
         check_max_step("Radau13", self.max_step)
         check_step("Radau13", "first_step", self.first_step)
         check_max_steps("Radau13", self.max_steps)
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name for tables and legends."""
         order = "RADAU" if self.order is None else f"RADAU of order {self.order}"
         return labelled(order, self.jacobian)
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         _check_problem("Radau13", problem, self.order)
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
@@ -247,7 +260,7 @@ class Radau13:
         run.carry_out(lambda: self._drive(run, start[0], span, rtol, atol))
         return run.trajectory(self._statistics(run, watch.seconds))
 
-    def _drive(self, run, y0, span, rtol, atol):
+    def _drive(self, run: Run, y0: Vector, span: float, rtol: float, atol: Tolerance) -> None:
         from pyradau13 import radau13
 
         callbacks, n = run.callbacks, run.problem.n
@@ -265,7 +278,7 @@ class Radau13:
                 callbacks.raise_kept()
                 raise _failure(str(error)) from error
 
-    def _statistics(self, run, seconds):
+    def _statistics(self, run: Run, seconds: float) -> Statistics:
         """RADAU does not tell what it has counted, nor which evaluations were for difference quotients."""
         callbacks = run.callbacks
         if self.jacobian == "difference":
@@ -273,12 +286,12 @@ class Radau13:
         return Statistics(steps=run.steps, residuals=callbacks.calls, residuals_jacobian=0, jacobians=callbacks.jacobians, seconds=seconds)
 
 
-def _acceptance(run, span):
+def _acceptance(run: Run, span: float) -> Callable[..., Any]:
     """RADAU's `dense_callback`, which hands its steps over to `run`; true ends the integration."""
     callbacks, no_rates = run.callbacks, np.full(run.problem.n, np.nan)
 
-    def accept(s_old, s, y, cont):
-        def at(t):
+    def accept(s_old: float, s: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
+        def at(t: float) -> tuple[Vector, Vector]:
             return cont(min(max(callbacks.clock(t), s_old), s)), no_rates  # `cont` refuses what lies outside by rounding
 
         if s > s_old:  # the first call is for the start
@@ -288,7 +301,7 @@ def _acceptance(run, span):
     return accept
 
 
-def _failure(report):
+def _failure(report: str) -> SolverFailure:
     """RADAU's report of how it ended, without the time on its own clock."""
     reason = "; ".join(line.strip() for line in report.split("\n") if "AT X=" not in line)
     return SolverFailure(Status.STEP_TOO_SMALL if "idid = -3" in report else Status.SOLVER_FAILED, f"RADAU: {reason}")

@@ -1,13 +1,15 @@
 """SciPy's `solve_ivp` methods on the underlying ODE and on state-space form."""
 
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
-from mbdae.driver.availability import installed
+from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import RECOVERABLE, TOLERATED, SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
 from mbdae.driver.support import explicit_support, require, supported
@@ -15,8 +17,11 @@ from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
 from mbdae.results.events import of_unknowns
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
+from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
+from mbdae.system.assembly import State
 
+from .contract import Event, Progress, Tolerance, Until, Vector
 from .terminal import FortranOutput, alone
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -25,20 +30,22 @@ _TO_BEGIN = 2  # evaluations before the first step
 SUPPORT = explicit_support(jacobian="exact (Radau, BDF, LSODA)")
 
 
-def availability():
+def availability() -> Availability:
     """State of the package."""
     return installed("scipy", "scipy", "pip install mbdae", "pip install -e .")
 _LEAST_ATOL = 1e-100
 
 
 @contextmanager
-def _care_for_lsoda():
+def _care_for_lsoda() -> Iterator[None]:
     """It warns and prints when it fails, which the message of the solution says, too; a run within another one would wait for its end."""
     with FortranOutput("scipy.integrate._lsoda"), alone("SciPy's LSODA"):
         yield
 
 
-def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian="exact", events=None, callbacks=None):
+def solve_ivp_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, method: str = "DOP853",
+                        jacobian: str | Strategy = "exact", events: Sequence[Event] | None = None,
+                        callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `scipy.integrate.solve_ivp` and its solver classes: `fun`, tolerances, and `jac` where the method takes one.
 
     Parameters
@@ -61,7 +68,7 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
     callbacks.use(jacobian)
     evaluate = callbacks.rhs()
 
-    def rhs(t, y):
+    def rhs(t: float, y: Vector) -> Vector:
         out = np.empty(problem.n)
         flag = evaluate(t, np.ascontiguousarray(y, dtype=float), out)
         # relative to states that have become huge an error may pass the test of SciPy; the choice of a first step wants numbers
@@ -78,17 +85,18 @@ def solve_ivp_arguments(problem, rtol=1e-6, atol=1e-8, method="DOP853", jacobian
 
 
 class _Stepper:
-    def __init__(self, solver):
-        self.solver, self._dense = solver, None
+    def __init__(self, solver: Any) -> None:
+        self.solver = solver
+        self._dense: Any = None
 
-    def step(self):
+    def step(self) -> tuple[float, Vector, None]:
         message = self.solver.step()
         if self.solver.status == "failed":
             raise SolverFailure(Status.STEP_TOO_SMALL, f"SciPy: {message}")
         self._dense = None
         return self.solver.t, self.solver.y.copy(), None
 
-    def at(self, t):
+    def at(self, t: float) -> tuple[Vector, None]:
         if self._dense is None:
             self._dense = self.solver.dense_output()
         return self._dense(t), None
@@ -122,7 +130,7 @@ class SolveIvp:
     package = "scipy"
     availability = staticmethod(availability)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.method not in _METHODS:
             raise ValueError(f"SolveIvp: method must be one of {', '.join(_METHODS)}, got {self.method!r}")
         as_strategy(self.jacobian, "SolveIvp")
@@ -133,16 +141,17 @@ class SolveIvp:
         check_step("SolveIvp", "first_step", self.first_step)
 
     @property
-    def one_step(self):
+    def one_step(self) -> bool:
         """See `mbdae.driver.method`."""
         return self.method not in ("BDF", "LSODA")
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name for tables and legends."""
         return labelled(f"SciPy {self.method}", self.jacobian)
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         import scipy.integrate
 

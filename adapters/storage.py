@@ -1,26 +1,31 @@
 """Where solvers want their Jacobian: writers from the values in the order of `Problem.pattern` into dense, band and CSC storage."""
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import csc_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from .contract import Indices, Store, Vector
 
-def positions(pattern):
+
+def positions(pattern: csc_array) -> tuple[Indices, Indices]:
     """Row and column of every value."""
     return pattern.indices, np.repeat(np.arange(pattern.shape[1]), np.diff(pattern.indptr))
 
 
-def dense(problem):
+def dense(problem: Any) -> Store:
     """Writer into a 2-D array; entries outside of the pattern are set to zero, whatever the solver has left there."""
     rows, columns = positions(problem.pattern)
 
-    def store(values, J):
+    def store(values: Vector, J: Vector) -> None:
         J[:] = 0.0
         J[rows, columns] = values
 
     return store
 
 
-def csc(values, J):
+def csc(values: Vector, J: Vector) -> None:
     """Writer into the data array of a CSC matrix with the pattern of the problem."""
     J[:] = values
 
@@ -36,7 +41,7 @@ class Band:
         Numbers of subdiagonals and superdiagonals.
     """
 
-    def __init__(self, pattern):
+    def __init__(self, pattern: csc_array) -> None:
         symmetric = (pattern + pattern.T).tocsr()
         self.order = reverse_cuthill_mckee(symmetric, symmetric_mode=True).astype(np.int64)
         self.place = np.argsort(self.order)
@@ -44,16 +49,16 @@ class Band:
         self.lower, self.upper = int(max(0, (rows - columns).max())), int(max(0, (columns - rows).max()))
         self._row, self._column, self._diagonal = rows, columns, rows - columns
 
-    def full(self, values, J):
+    def full(self, values: Vector, J: Vector) -> None:
         """Write into a square array, in the order of the band."""
         J[:] = 0.0
         J[self._row, self._column] = values
 
-    def store(self, first):
+    def store(self, first: int) -> Store:
         """Writer into an array `J[first + i - j, j]`."""
         row = first + self._diagonal
 
-        def store(values, J):
+        def store(values: Vector, J: Vector) -> None:
             J[:] = 0.0
             J[row, self._column] = values
 

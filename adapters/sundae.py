@@ -10,20 +10,23 @@ import re
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, TextIO
 
 import numpy as np
 
 from mbdae.driver.arguments import check_limit, check_max_steps, check_order, check_step
-from mbdae.driver.availability import installed
+from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
 from mbdae.driver.support import supported
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
+from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
+from mbdae.system.assembly import State
 
+from .contract import Indices, Progress, Tolerance, Until, Vector
 from .sundae_arguments import (
     CVODE_SUPPORT,
     IDA_SUPPORT,
@@ -40,7 +43,7 @@ __all__ = ["Cvode", "Ida", "availability", "band_order", "cvode_arguments", "ida
 
 _REPORT = re.compile(r"\s*\[\w+, Error: -?\d+\]")
 
-def availability():
+def availability() -> Availability:
     """State of the package."""
     return installed("scikit-sundae", "sksundae", "pip install mbdae", "pip install -e .")
 
@@ -48,56 +51,59 @@ def availability():
 class _Stepper:
     """One internal step at a time, and interpolation within the last one, by the clock of the solver."""
 
-    def __init__(self, solver, run, place=None):
-        self.solver, self.callbacks, self.end, self.place, self.last = solver, run.callbacks, run.callbacks.clock(run.t_end), place, None
+    def __init__(self, solver: Any, run: Run, place: Indices | None = None) -> None:
+        self.solver, self.callbacks, self.end, self.place = solver, run.callbacks, run.callbacks.clock(run.t_end), place
+        self.last: Any = None  # result of the solver
 
-    def step(self):
+    def step(self) -> tuple[float, Vector, Vector | None]:
         return self._state(self._call("onestep", self.end))
 
-    def at(self, t):
-        return self._state(self._call("normal", self.callbacks.clock(t)))[1:]
+    def at(self, t: float) -> tuple[Vector, Vector | None]:
+        _, y, yd = self._state(self._call("normal", self.callbacks.clock(t)))
+        return y, yd
 
-    def _call(self, mode, s):
+    def _call(self, mode: str, s: float) -> Any:
         result = self.solver.step(s, mode, self.end)
         if not result.success:
             raise SolverFailure(_status(result.message), f"SUNDIALS: {result.message}")
         self.last = result
         return result
 
-    def _state(self, result):
-        y, yd = (None if x is None else np.array(x).reshape(-1) for x in (result.y, getattr(result, "yp", None)))
+    def _state(self, result: Any) -> tuple[float, Vector, Vector | None]:
+        y, yp = np.array(result.y).reshape(-1), getattr(result, "yp", None)
+        yd = None if yp is None else np.array(yp).reshape(-1)
         if self.place is not None:
-            y, yd = y[self.place], yd[self.place]
+            y, yd = y[self.place], None if yd is None else yd[self.place]
         return self.callbacks.time(float(np.ravel(result.t)[-1])), y, self.callbacks.rate(yd)
 
 
 class _WithoutReports:
     """Standard output without the error reports that scikit-sundae prints; what user functions print goes through."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: TextIO) -> None:
         self._stream, self._after_report = stream, False
 
-    def write(self, text):
+    def write(self, text: str) -> int:
         if _REPORT.match(text) or (self._after_report and text == "\n"):
             self._after_report = not self._after_report
             return len(text)
         return self._stream.write(text)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
-def _crossing(problem, state, t_end):
+def _crossing(problem: Any, state: State, t_end: float) -> SolverCallbacks:
     """Forward the clock of the solver is time itself; backward it runs from zero, as the package takes positive first steps only."""
     return SolverCallbacks(problem) if t_end > state.t else SolverCallbacks(problem, t0=state.t, direction=-1)
 
 
-def _keep_forever(solver):
+def _keep_forever(solver: Any) -> None:
     """A sparse solver that has not factorised yet must not be freed: SUNDIALS would free factors that do not exist, and crash."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(solver))
 
 
-def _status(message):
+def _status(message: str) -> Status:
     text = str(message).lower()
     if "convergence" in text or "nonlinear" in text:
         return Status.NEWTON_FAILED
@@ -119,9 +125,12 @@ class _Sundials:
     availability = staticmethod(availability)
 
     linear_solvers: ClassVar[tuple[str, ...]] = LINEAR
-    highest_order = 5
+    @property
+    def highest_order(self) -> int:
+        """Of the formulas."""
+        return 5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         owner = type(self).__name__
         check_choices(owner, self.linsolver, self.jacobian, self.linear_solvers)
         check_order(owner, self.max_order, self.highest_order)
@@ -130,17 +139,17 @@ class _Sundials:
         check_limit(owner, "max_step", self.max_step)
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name for tables and legends."""
         return labelled(type(self).__name__, self.jacobian)
 
-    def _carry_out(self, solver, run, start, place=None):
-        """Initialise the solver, step it to the end, and return what it has cost."""
+    def _carry_out(self, solver: Any, run: Run, start: tuple[Vector, ...], place: Indices | None = None) -> Statistics:
+        """Initialise the solver, step it to the end, and return its statistics."""
         watch = Stopwatch()
         stepper = _Stepper(solver, run, place)
         os.environ.setdefault("SUNLOGGER_WARNING_FILENAME", os.devnull)  # SUNDIALS would print its warnings
 
-        def integrate():
+        def integrate() -> None:
             solver.init_step(run.callbacks.clock(run.t), start[0], *map(run.callbacks.rate, start[1:]))
             run.pull(stepper)
 
@@ -180,7 +189,8 @@ class Ida(_Sundials):
     support = IDA_SUPPORT
     formulations = supported(IDA_SUPPORT)
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         from sksundae.ida import IDA
 
@@ -218,21 +228,22 @@ class Cvode(_Sundials):
     formulations = supported(CVODE_SUPPORT)
     linear_solvers = LINEAR_ODE
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.multistep not in ("BDF", "Adams"):
             raise ValueError(f"Cvode: multistep must be 'BDF' or 'Adams', got {self.multistep!r}")
         super().__post_init__()
 
     @property
-    def highest_order(self):
+    def highest_order(self) -> int:
         """Of the formulas of the multistep method."""
         return 5 if self.multistep == "BDF" else 12
 
     @property
-    def label(self):
+    def label(self) -> str:
         return super().label.replace("Cvode", f"Cvode {self.multistep}")
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         from sksundae.cvode import CVODE
 

@@ -1,15 +1,19 @@
 """Problems as arguments of `sksundae.ida.IDA` and `sksundae.cvode.CVODE`."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.support import Settings, explicit_support, implicit_support, require, tightened
-from mbdae.jacobians.strategy import as_strategy
+from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.results.status import Status
 
 from . import storage
+from .contract import Event, Indices, Tolerance, Vector
 
 MANY_STEPS = 1_000_000  # between two output times, where SUNDIALS allows 500
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
@@ -23,7 +27,8 @@ IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse,
 CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
 
 
-def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, callbacks=None):
+def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "auto",
+                  events: Sequence[Event] | None = None, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `sksundae.ida.IDA`: `IDA(**ida_arguments(problem))` is a solver with the settings that the formulation needs.
 
     Parameters
@@ -78,33 +83,33 @@ def ida_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="au
     return options
 
 
-def band_order(problem):
+def band_order(problem: Any) -> Indices:
     """Order of the unknowns for the band solver: it sees `y[order]`."""
     return storage.Band(problem.pattern).order
 
 
-def check_choices(owner, linsolver, jacobian, possible):
+def check_choices(owner: str, linsolver: str, jacobian: str | Strategy, possible: Sequence[str]) -> None:
     if linsolver not in possible:
         raise ValueError(f"{owner}: linsolver must be one of {', '.join(possible)}, got {linsolver!r}")
     as_strategy(jacobian, owner)
 
 
-def linear_solver(problem, linsolver):
+def linear_solver(problem: Any, linsolver: str) -> str:
     if linsolver != "auto":
         return linsolver
     return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
 
 
-def _residual(callbacks, order):
+def _residual(callbacks: SolverCallbacks, order: Indices | None) -> Callable[..., Any]:
     n = callbacks.problem.n
     y, yd, result = np.empty(n), np.empty(n), np.empty(n)  # compiled code wants writable arrays, IDA hands over read-only ones
     evaluate = callbacks.residual()
 
-    def residual(t, y_in, yd_in, out):
+    def residual(t: float, y_in: Vector, yd_in: Vector, out: Vector) -> None:
         y[:], yd[:] = y_in, yd_in
         evaluate(t, y, yd, out)
 
-    def in_band_order(t, y_in, yd_in, out):
+    def in_band_order(t: float, y_in: Vector, yd_in: Vector, out: Vector) -> None:
         y[order], yd[order] = y_in, yd_in
         evaluate(t, y, yd, result)
         out[:] = result[order]
@@ -112,7 +117,7 @@ def _residual(callbacks, order):
     return residual if order is None else in_band_order
 
 
-def _jacobian(callbacks, linsolver, band):
+def _jacobian(callbacks: SolverCallbacks, linsolver: str, band: storage.Band | None) -> Callable[..., Any]:
     problem = callbacks.problem
     if band is not None:
         evaluate, place = callbacks.jacobian(band.full), band.place  # the package copies the band out of a square array
@@ -122,41 +127,44 @@ def _jacobian(callbacks, linsolver, band):
     return lambda t, y, yd, residual, c, J: evaluate(t, y.copy(), yd.copy(), c, J, residual) and None
 
 
-def _preconditioner(callbacks):
+def _preconditioner(callbacks: SolverCallbacks) -> Any:
     """Sparse LU factors of the exact Jacobian, renewed when IDA asks for it: Krylov methods then need an iteration or two."""
     from sksundae.ida import IDAPrecond
 
     p = callbacks.problem.pattern
-    values, factors = np.empty(p.nnz), [None]
+    values = np.empty(p.nnz)
+    factors: list[Any] = [None]
     evaluate = callbacks.jacobian(storage.csc)
 
-    def setup(t, y, yd, residual, c):
+    def setup(t: float, y: Vector, yd: Vector, residual: Vector, c: float) -> None:
         evaluate(t, y.copy(), yd.copy(), c, values, residual)
         try:
             factors[0] = splu(csc_array((values, p.indices, p.indptr), shape=p.shape))
         except RuntimeError as error:
             raise SolverFailure(Status.NEWTON_FAILED, f"the Jacobian at t = {t:.9g} is singular: {error}") from error
 
-    def solve(t, y, yd, residual, r, z, c, delta):
+    def solve(t: float, y: Vector, yd: Vector, residual: Vector, r: Vector, z: Vector, c: float, delta: float) -> None:
         z[:] = factors[0].solve(np.asarray(r))
 
     return IDAPrecond(setup, solve)
 
 
-def _native_events(problem, events, order):
+def _native_events(problem: Any, events: Sequence[Event], order: Indices) -> dict[str, Any]:
     """Events as `eventsfn`."""
     place = np.argsort(order)
 
-    def eventsfn(t, y, yd, out):
+    def eventsfn(t: float, y: Vector, yd: Vector, out: Vector) -> None:
         q, v = problem.motion(t, y[place])
         out[:] = [event(t, q, v) for event in events]
 
-    eventsfn.terminal = [bool(getattr(e, "terminal", False)) for e in events]
-    eventsfn.direction = [int(getattr(e, "direction", 0)) for e in events]
-    return {"eventsfn": eventsfn, "num_events": len(events)}
+    function: Any = eventsfn
+    function.terminal = [bool(getattr(e, "terminal", False)) for e in events]
+    function.direction = [int(getattr(e, "direction", 0)) for e in events]
+    return {"eventsfn": function, "num_events": len(events)}
 
 
-def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="auto", events=None, callbacks=None):
+def cvode_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "auto",
+                    events: Sequence[Event] | None = None, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     check_choices("cvode_arguments", linsolver, jacobian, LINEAR_ODE)
@@ -165,11 +173,11 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
     linsolver = linear_solver(problem, linsolver)
     y, evaluate, derivative = np.empty(problem.n), callbacks.rhs(), callbacks.rhs_jacobian()
 
-    def rhs(t, y_in, out):
+    def rhs(t: float, y_in: Vector, out: Vector) -> None:
         y[:] = y_in
         evaluate(t, y, out)
 
-    def jacobian_of_rhs(t, y_in, f, J):
+    def jacobian_of_rhs(t: float, y_in: Vector, f: Vector, J: Vector) -> None:
         J[:, :] = derivative(t, y_in.copy())
 
     options = {"rhsfn": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver, "max_num_steps": MANY_STEPS}
@@ -179,9 +187,10 @@ def cvode_arguments(problem, rtol=1e-6, atol=1e-8, jacobian="exact", linsolver="
         native = _native_events(problem, events, np.arange(problem.n))
         inner = native["eventsfn"]
 
-        def eventsfn(t, y, out):
+        def eventsfn(t: float, y: Vector, out: Vector) -> None:
             inner(t, y, None, out)
 
-        eventsfn.terminal, eventsfn.direction = inner.terminal, inner.direction
-        options |= native | {"eventsfn": eventsfn}
+        function: Any = eventsfn
+        function.terminal, function.direction = inner.terminal, inner.direction
+        options |= native | {"eventsfn": function}
     return options

@@ -7,7 +7,9 @@ import sys
 import tempfile
 import threading
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib import import_module
+from typing import Any, TextIO
 
 # The Fortran solvers keep their state in COMMON blocks, and there is one standard output: runs in several threads follow each other.
 _ONE_AT_A_TIME = threading.RLock()
@@ -16,7 +18,7 @@ _WARNINGS = "[IDA Warning]", "[CVode Warning]"
 
 
 @contextlib.contextmanager
-def alone(name):
+def alone(name: str) -> Iterator[None]:
     """A run of a solver whose state lies in static memory of compiled code, where a second run would spoil it unnoticed.
 
     Parameters
@@ -38,7 +40,7 @@ def alone(name):
 
 
 @contextlib.contextmanager
-def environment(name, value):
+def environment(name: str, value: str) -> Iterator[None]:
     """An environment variable that compiled code is to see; one that the user has set stays."""
     if name in os.environ:
         yield
@@ -64,10 +66,10 @@ class FortranOutput:
         What was written, once the context has been left: it says why the solver gave up.
     """
 
-    def __init__(self, module):
+    def __init__(self, module: str) -> None:
         self.text, self._module = "", module
 
-    def __enter__(self):
+    def __enter__(self) -> "FortranOutput":
         _ONE_AT_A_TIME.acquire()
         self._stack = contextlib.ExitStack()
         try:
@@ -76,13 +78,13 @@ class FortranOutput:
             self._stack.close()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         try:
             self._stack.close()
         finally:
             _ONE_AT_A_TIME.release()
 
-    def suppress_errors(self):
+    def suppress_errors(self) -> None:
         """Close file descriptor 2 to what the wrappers of Fortran write when an exception is raised through them."""
         with contextlib.suppress(OSError):  # there is no such descriptor
             terminal = os.dup(2)
@@ -92,7 +94,7 @@ class FortranOutput:
             os.dup2(nowhere, 2)
             os.close(nowhere)
 
-    def _redirect(self, stack):
+    def _redirect(self, stack: contextlib.ExitStack) -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
         _flush_fortran(self._module)
@@ -106,21 +108,21 @@ class FortranOutput:
             stack.enter_context(python)
             stack.enter_context(contextlib.redirect_stdout(python))
 
-    def _restore(self, terminal, file):
+    def _restore(self, terminal: int, file: Any) -> None:
         _flush_fortran(self._module)  # otherwise the buffer of Fortran comes to light when Python ends
         os.dup2(terminal, 1)
         file.seek(0)
         self.text = " ".join(file.read().decode(errors="replace").split())
 
 
-def _descriptor(stream):
+def _descriptor(stream: TextIO) -> int | None:
     try:
         return stream.fileno()
     except (AttributeError, OSError, ValueError):  # a notebook, a test
         return None
 
 
-def _flush_fortran(module):
+def _flush_fortran(module: str) -> None:
     with contextlib.suppress(ImportError, AttributeError):  # another compiler, or a release that has been translated to C
         ctypes.CDLL(import_module(module).__file__)._gfortran_flush_i4(None)
 
@@ -128,10 +130,10 @@ def _flush_fortran(module):
 class WithoutWarnings:
     """Standard output without the warnings of SUNDIALS, which Assimulo prints at every verbosity; what users print goes through."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: TextIO) -> None:
         self._stream, self._inside = stream, False
 
-    def write(self, text):
+    def write(self, text: str) -> int:
         if text.startswith(_WARNINGS):
             self._inside = True
         if not self._inside:
@@ -139,5 +141,5 @@ class WithoutWarnings:
         self._inside = not text.endswith("\n")
         return len(text)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

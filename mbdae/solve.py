@@ -75,7 +75,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     check_order(target, method, t_span)
     _check_method(method)
     problem = _problem(target, method, formulation)
-    system = problem if isinstance(problem, System) else problem.system
+    system = problem.system
     t0, t_end = time_span("solve", t_span)
     t_eval = _outputs(t_eval, t0, t_end)
     if not (is_integer(every) and every >= 1):
@@ -95,8 +95,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
             trajectory = method.integrate(problem, start, t_end, **options)
     _name_what_is_not_finite(system, trajectory, t_end)
     trajectory = with_minimal_norm(system, trajectory)
-    name = "index3" if isinstance(problem, System) else problem.formulation
-    solution = Solution(system, trajectory, method.label, name)
+    solution = Solution(system, trajectory, method.label, problem.formulation)
     if watch is not None:
         _finish(solution, watch, start, t_eval is None, events is not None)
     return solution
@@ -128,31 +127,27 @@ def _told_what_is_missing(method):
 
 
 def _problem(target, method, formulation):
-    """The system, or the problem in the form that was asked for or that suits the method."""
+    """The problem in the form that was asked for or that suits the method."""
     formulation = None if formulation is None else form_called(formulation)
     if isinstance(target, Problem):
         if formulation not in (None, target.formulation):
             raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} cannot be had")
         _check_formulation(method, target.formulation)
-        return target if method.formulations else target.system
+        return target
     if isinstance(target, Mechanism):
         target = System(target)
     if not isinstance(target, System):
         given = target.__name__ if isinstance(target, type) else type(target).__name__
         raise ValueError(f"solve: the target must be a Mechanism, System or Problem, got {given}")
-    if formulation is None:
-        _check_formulation(method, next(iter(method.formulations), "index3"))
-        return FORMULATIONS[method.formulations[0]](target) if method.formulations else target
+    formulation = formulation or next(iter(method.formulations), "index3")
     _check_formulation(method, formulation)
-    return FORMULATIONS[formulation](target) if method.formulations else target
+    return FORMULATIONS[formulation](target)
 
 
 def _check_formulation(method, formulation):
-    support = getattr(method, "support", None)  # one-step integrators have none: they work on the system, in index 3
-    possible = ("index3",) if support is None and not method.formulations else method.formulations
-    if formulation not in possible:
-        because = f": {support[formulation]}" if support else ""
-        raise ValueError(f"{method.label} cannot take the form {formulation!r}{because}; it takes {', '.join(possible) or 'none'}")
+    if formulation not in method.formulations:
+        because, possible = method.support[formulation], ", ".join(method.formulations) or "none"
+        raise ValueError(f"{method.label} cannot take the form {formulation!r}: {because}; it takes {possible}")
 
 
 def _outputs(t_eval, t0, t_end):

@@ -172,7 +172,7 @@ def test_a_residual_of_a_users_own():
 
     start, t = ([0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, -4.0]), np.linspace(0.0, 2.0, 9)
     for options, spent in (({"jac": jac}, 0), ({}, 1)):
-        s = Bdf().solve_residual(F, (0.0, 2.0), *start, rtol=1e-8, atol=1e-10, loose=[False, True, False, False], t_eval=t, **options)
+        s = Bdf().solve_residual(F, (0.0, 2.0), *start, rtol=1e-8, atol=1e-10, excluded=[False, True, False, False], t_eval=t, **options)
         assert s.success
         exact = np.array([np.sin(t), np.sin(t) + np.cos(t), np.cos(2 * t), -2.0 * np.sin(2 * t)]).T
         np.testing.assert_allclose(s.y[:, [0, 2, 3]], exact[:, [0, 2, 3]], atol=1e-6)
@@ -191,7 +191,7 @@ def test_fields_that_make_no_sense(fields):
 
 @pytest.mark.parametrize("wrong, culprit",
                          [({"t_span": (0.0, 0.0)}, "t_span"), ({"yd0": [1.0, 2.0]}, "yd0"), ({"atol": [1.0, 2.0]}, "atol"),
-                          ({"loose": [True, False]}, "loose"), ({"rtol": 0.0}, "rtol"), ({"atol": -1.0}, "atol"),
+                          ({"excluded": [True, False]}, "excluded"), ({"rtol": 0.0}, "rtol"), ({"atol": -1.0}, "atol"),
                           ({"t_eval": [0.5, 0.2]}, "t_eval"), ({"t_eval": [2.0]}, "t_eval")])
 def test_arguments_of_a_residual_that_make_no_sense(wrong, culprit):
     arguments = {"t_span": (0.0, 1.0), "y0": [1.0], "yd0": [-1.0]} | wrong

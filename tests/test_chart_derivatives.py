@@ -6,23 +6,23 @@ import pytest
 import mbdae
 from mbdae import library
 from mbdae.charts.chart import Chart
-from mbdae.charts.derivative import INCREMENT, by_complex_step, by_time, linearise
+from mbdae.charts.derivative import INCREMENT, MotionDerivatives, State, by_complex_step, by_time, linearise
 from mbdae.charts.motion import evaluate
-from mbdae.charts.store import new_store
+from mbdae.charts.store import Factors, new_store
 from mbdae.jacobians.complex_step import COMPLEX_STEP
 from mbdae.system.codes import GOOD
 
 from .chart_cases import CASES, PARAMETRISATIONS, ROUGH, beside, centred, fourth_order, values_at
 from .helpers import GROUND, relative
 
-NAMES = ("V", "A1", "L1", "J1", "A2", "L2", "J2")
+NAMES = MotionDerivatives._fields
 every_case = pytest.mark.parametrize("name", CASES)
 both = pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
 
 
 def empty(chart):
     s, n = chart.system, chart.n
-    return tuple(np.full((n, k), np.nan) for k in (s.nv, s.nv, s.nc, n, s.nv, s.nc, n))
+    return MotionDerivatives(*(np.full((n, k), np.nan) for k in (s.nv, s.nv, s.nc, n, s.nv, s.nc, n)))
 
 
 def at_point(name, parametrisation):
@@ -37,16 +37,16 @@ def at_point(name, parametrisation):
 def linearised(chart, point, step=COMPLEX_STEP * 1j):
     t, _, _, q, v, a, lam = point
     other, out = chart.system.workspace(complex if np.iscomplexobj(step) else float), empty(chart)
-    assert linearise(t, q, v, a, lam, chart.n, chart.store, chart.system.model, chart.work, other, step, out)
-    return dict(zip(NAMES, out))
+    assert linearise(State(t, q, v, a, lam), chart.factors, other, step, out)
+    return out._asdict()
 
 
 def by_steps(chart, point):
-    t, _, zd, q, _, _, lam = point
+    t, _, zd, q, v, a, lam = point
     s, out = chart.system, empty(chart)
-    stores = new_store(s, chart.P, complex), s.workspace(complex)
-    assert by_complex_step(t, q, zd, lam, chart.n, chart.store, s.model, *stores, COMPLEX_STEP * 1j, out)
-    return dict(zip(NAMES, out))
+    displaced = Factors(chart.n, new_store(s, chart.P, complex), s.model, s.workspace(complex))
+    assert by_complex_step(State(t, q, v, a, lam), zd, chart.factors, displaced, COMPLEX_STEP * 1j, out)
+    return out._asdict()
 
 
 def by_differences(chart, point):
@@ -114,7 +114,7 @@ def test_derivatives_that_are_not_finite_are_told():
     chart, (t, _, _, q, v, a, lam) = at_point("double pendulum", "partition")
     out, other = empty(chart), chart.system.workspace(complex)
     a[0] = np.nan
-    assert not linearise(t, q, v, a, lam, chart.n, chart.store, chart.system.model, chart.work, other, COMPLEX_STEP * 1j, out)
+    assert not linearise(State(t, q, v, a, lam), chart.factors, other, COMPLEX_STEP * 1j, out)
 
 
 # --- closed forms --------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import mbdae
 from mbdae import Status, library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode
-from mbdae.charts.fault import ChartError
 from mbdae.driver.restarts import integrate_in_charts
+from mbdae.results.diagnosis import ChartError
 
 from .helpers import BREAKS_AT, GROUND, relative, torn
 

@@ -10,10 +10,10 @@ from scipy.linalg import block_diag, null_space
 
 import mbdae
 from mbdae import library, studies
-from mbdae.charts.fault import ChartError
 from mbdae.cli.main import main
 from mbdae.integrators.structural.formula import CENTRAL_DIFFERENCES, FOX_GOODWIN, RULES, TRAPEZOIDAL, newmark
 from mbdae.pictures.figures import save
+from mbdae.results.diagnosis import ChartError
 from mbdae.studies.stability import _Reduced, eigenvalues, largest_frequencies, natural_frequencies, plot_frequencies, stability_limit
 
 from .chart_cases import case

@@ -7,8 +7,8 @@ from scipy.integrate import solve_ivp
 import mbdae
 from mbdae import JacobianStrategy, StateSpace, Status, library
 from mbdae.adapters.scipy import SolveIvp
-from mbdae.charts.fault import ChartError
 from mbdae.problems import FORMULATIONS, TangentStateSpace
+from mbdae.results.diagnosis import ChartError
 
 from .chart_cases import CASES, PARAMETRISATIONS, ROUGH, case, fourth_order
 from .forms import open_levels
@@ -31,7 +31,7 @@ def packed(name, parametrisation):
 def moved(p, y, share=0.02):
     """Other unknowns in the same chart."""
     rng = np.random.default_rng(7)
-    return y + share * rng.uniform(-1.0, 1.0, p.n) * np.where(np.arange(p.n) < p.dof, min(1.0, np.abs(p._last[0]).max()), 1.0)
+    return y + share * rng.uniform(-1.0, 1.0, p.n) * np.where(np.arange(p.n) < p.dof, min(1.0, np.abs(p._memory.q).max()), 1.0)
 
 
 # --- the equations -------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_what_is_stored_survives_the_exchange_of_the_chart():
 
 def test_unpacking_without_the_time_says_what_to_ask():
     p = StateSpace(library.system("andrews"))
-    with pytest.raises(TypeError, match=r"StateSpace: what belongs to y depends on the time too, so ask state\(t, y\)"):
+    with pytest.raises(TypeError, match=r"StateSpace: the motion that belongs to y depends on the time, too; call state\(t, y\)"):
         p.unpack(p.y0, p.yd0)
 
 
@@ -251,7 +251,7 @@ def test_beyond_the_chart_there_are_no_numbers_and_a_reason():
     assert np.isnan(p.rhs(0.0, beyond)).all()
     status, reason = p.fault(0.0)
     assert status == Status.SINGULAR
-    assert "no positions satisfy the constraints for these independent coordinates; those that remain open most are rod (" in reason
+    assert "no positions satisfy the constraints for these independent coordinates; the largest residuals are those of rod (" in reason
     assert abs(float(reason.split("rod (")[1].split(")")[0])) > 1e-3
     assert np.isnan(p.rhs_jacobian(0.0, beyond)[1]).all()
     with pytest.raises(ChartError, match="no positions satisfy"):
@@ -273,7 +273,7 @@ def test_the_reason_belongs_to_the_time_of_the_failure():
                                      [mbdae.DistanceDriver("rod", GROUND, "b", mbdae.Polynomial((1.0, -0.5)))]))
     p = StateSpace(s)
     assert np.isnan(p.rhs(1.0, np.array([0.9, 0.0]))).all()
-    q = p._last[0]
+    q = p._memory.q
     open_rod = s.phi(1.0, q)[s.rows("rod")[0]]
     assert f"rod ({open_rod:.3g})" in p.fault(1.0)[1]
 

@@ -6,7 +6,7 @@ import pytest
 import mbdae
 from mbdae import Status, library
 from mbdae.adapters.scipy import SolveIvp
-from mbdae.charts.fault import singular_ahead
+from mbdae.results.diagnosis import singular_ahead
 from mbdae.studies import stability_limit
 
 from .helpers import BREAKS_AT, double_pendulum, torn, with_law

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 VERSION = "0.5"
@@ -31,7 +32,7 @@ REPAIRS = [
 ]
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
     """The hook that pip calls."""
     import mesonpy
 
@@ -45,7 +46,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
             return mesonpy.build_wheel(wheel_directory)
 
 
-def unpack(name, version, sha256, folder):
+def unpack(name: str, version: str, sha256: str, folder: Path) -> Path:
     """Source tree of a release: fetched with pip's settings, checked against its sha256, unpacked into a new folder."""
     folder.mkdir()
     pin = folder / "requirements.txt"
@@ -60,7 +61,7 @@ def unpack(name, version, sha256, folder):
     return trees[0]
 
 
-def replace(path, *pairs):
+def replace(path: Path, *pairs: tuple[str, str]) -> None:
     """Replace texts in a file, each of which must be there."""
     text = path.read_text(encoding="latin-1")  # takes every byte and gives it back
     for old, new in pairs:

@@ -1,24 +1,28 @@
-"""The chart in which a motion is described, and its exchange for another one."""
+"""A local parametrisation of the constraint manifold, and the test when another one serves better."""
 
 from contextlib import suppress
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..results.diagnosis import ChartError, explain
 from ..system.assembly import State
 from ..system.codes import GOOD
 from ..system.motion import refine
+from ..system.system import System
 from . import choice
 from .condition import MAX_GROWTH, condition
 from .configuration import prepare
-from .fault import ChartError, explain
 from .motion import evaluate
-from .store import new_store
+from .store import Bases, Factors, bases, new_store
 
-BETTER = 0.9  # what a new chart must have of the condition of the old one to be worth a restart
+MAX_CONDITION_RATIO = 0.9  # condition of a new chart, relative to the old one, below which it is worth a restart
+
+Vector = NDArray[np.float64]
 
 
 class Chart:
-    """Independent coordinates `z = P q` of a system, around some state.
+    """Independent coordinates `z = P q` of a system near a state.
 
     Parameters
     ----------
@@ -34,28 +38,39 @@ class Chart:
     model, store, work : ndarray
         For kernels, see `mbdae.charts.store`; prepared at some configuration.
     first : float
-        Condition at which the chart was chosen, or found to be still the best.
+        Condition number where the chart was chosen, or confirmed as the best one.
 
     Raises
     ------
     ValueError
-        If the parametrisation is unknown, or nothing can move freely.
+        If the parametrisation is unknown, or the system has no degree of freedom.
     """
 
-    def __init__(self, system, parametrisation):
+    def __init__(self, system: System, parametrisation: str) -> None:
         if parametrisation not in choice.PARAMETRISATIONS:
             raise ValueError(f"parametrisation must be one of {', '.join(choice.PARAMETRISATIONS)}, got {parametrisation!r}")
         self.system, self.parametrisation, self.n = system, parametrisation, system.freedom
         if self.n == 0:
-            raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed, and there is nothing left to integrate; "
-                             "its index forms serve")
+            raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed, so there are no equations in independent "
+                             "coordinates; use an index form")
         self._choose = getattr(choice, parametrisation)
         self.P, self.work, self.first = np.zeros((self.n, system.nq)), system.workspace(), np.inf
         self.model = system.model
         self.store = new_store(system, self.P)
 
-    def centre(self, t, q):
-        """Choose the chart anew at `q`, in the same arrays.
+    @property
+    def factors(self) -> Factors:
+        """What kernels need of the chart."""
+        return Factors(self.n, self.store, self.model, self.work)
+
+    @property
+    def bases(self) -> Bases:
+        """Views of the matrices in `store`."""
+        found: Bases = bases(self.n, self.model, self.store)
+        return found
+
+    def centre(self, t: float, q: Vector) -> None:
+        """Choose the coordinates anew at `q`, in the same arrays.
 
         Raises
         ------
@@ -65,33 +80,33 @@ class Chart:
         self._adopt(self._choose(self.system, t, q))
         self.first = self._prepared(t, q)
 
-    def ill_conditioned(self, t, q):
-        """Whether a new chart at `q` would be much better than this one; prepared there afterwards."""
-        now = self._prepared(t, q)
-        return now > MAX_GROWTH * self.first and self.outdone(t, q, now)
+    def ill_conditioned(self, t: float, q: Vector) -> bool:
+        """Whether the condition has grown and other coordinates at `q` would be much better; the factors are those of `q` afterwards."""
+        condition_here = self._prepared(t, q)
+        return condition_here > MAX_GROWTH * self.first and self.outdone(t, q, condition_here)
 
-    def outdone(self, t, q, now):
-        """Whether there is a better chart at `q`, where the condition is `now`; if there is none, this one counts as new."""
+    def outdone(self, t: float, q: Vector, condition_here: float) -> bool:
+        """Whether a better chart exists at `q`, where this one has the given condition; if not, this condition is the new reference."""
         P = self._choose(self.system, t, q)
         if not np.array_equal(P, self.P):
             other = Chart(self.system, self.parametrisation)
             other._adopt(P)
-            with suppress(ChartError):  # which is no better
-                if other._prepared(t, q) < BETTER * now:
+            with suppress(ChartError):  # a chart that cannot be evaluated is not better
+                if other._prepared(t, q) < MAX_CONDITION_RATIO * condition_here:
                     return True
-        self.first = now
+        self.first = condition_here
         return False
 
-    def choose(self, t, q):
+    def choose(self, t: float, q: Vector) -> Vector:
         """The `P` that would be chosen at `q`."""
         return self._choose(self.system, t, q)
 
-    def coordinates(self, t, q, v):
+    def coordinates(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """`(z, z')` of a state."""
         return self.P @ q, self.P @ self.system.qdot(q, v, t)
 
-    def state(self, t, z, zd, guess, lam):
-        """The `State` at `(z, z')`, without rounding; `guess` are positions near it, `lam` multipliers where friction needs a guess.
+    def state(self, t: float, z: Vector, zd: Vector, guess: Vector, lam: Vector) -> State:
+        """The `State` at `(z, z')`, refined to rounding; `guess` are positions near it, `lam` initial values where friction iterates.
 
         Raises
         ------
@@ -104,16 +119,16 @@ class Chart:
         refine(t, q, v, a, lam, self.model, self.work)
         return State(float(t), q, v, a, lam)
 
-    def _adopt(self, P):
+    def _adopt(self, P: Vector) -> None:
         self.P[:] = P
         self.store[:P.size] = P.ravel()
 
-    def _prepared(self, t, q):
-        """Prepare at `q`; the condition there."""
+    def _prepared(self, t: float, q: Vector) -> float:
+        """Factorise at `q`; the condition there."""
         self.check(prepare(t, q, self.n, self.store, self.model, self.work), t, q)
-        return condition(t, q, self.n, self.store, self.model, self.work)
+        return float(condition(t, q, self.n, self.store, self.model, self.work))
 
-    def check(self, code, t, q):
+    def check(self, code: int, t: float, q: Vector) -> None:
         """Raise a `ChartError` that explains a code other than `GOOD`."""
         if code != GOOD:
             self.system.callbacks.raise_pending()

@@ -1,44 +1,49 @@
 """The choice of independent coordinates: coordinate partitioning, or the plane tangent to the constraints."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import null_space, qr
 
 from ..compilation.compiled import compiled
 from ..system import layout as lay
+from ..system.system import System
 
 PARAMETRISATIONS = ("partition", "tangent")
-ANGLE = 0.1  # what the entries of a planar angle count in the choice of pivots, in metres
+ANGLE_SCALE = 0.1  # weight of a planar angle [m] in the choice of pivots
+
+Vector = NDArray[np.float64]
 
 
-def partition(system, t, q):
-    """Coordinates by which the others can be expressed: LU factorisation of the constraint Jacobian with full pivoting.
+def partition(system: System, t: float, q: Vector) -> Vector:
+    """Coordinate partitioning: LU factorisation of the constraint Jacobian with full pivoting.
 
-    The columns that are not chosen as pivots belong to the independent coordinates [Negrut, section 3.1; Wehage]. Columns are scaled
-    before, as always where metres and radians stand side by side: see `_shares`.
+    The columns without a pivot belong to the independent coordinates [Negrut, section 3.1; Wehage]. Columns are scaled first, as they
+    have different units, see `_column_scales`.
 
     Returns
     -------
     ndarray, shape (n, nq)
         `P`, rows of the identity.
     """
-    J = position_jacobian(system, t, q) * _shares(system)
+    J = position_jacobian(system, t, q) * _column_scales(system)
     independent = np.sort(_pivot_columns(J, system.nq - system.freedom))
     return np.eye(system.nq)[independent]
 
 
-def _shares(system):
-    """Factors of the columns: a planar angle becomes dependent only if nothing else can.
+def _column_scales(system: System) -> Vector:
+    """Factors of the columns: a planar angle becomes dependent only if no other coordinate can.
 
-    Angles of planar bodies describe a revolution where Cartesian coordinates fold, and springs and dampers act on them linearly. Stiff
-    ones do so along a direction that is fixed then; in Cartesian coordinates it turns with the bodies, and steps must be a third as long.
+    An angle of a planar body describes full revolutions; Cartesian coordinates become dependent at dead points. Torsional springs and
+    dampers are linear in the angle. In Cartesian coordinates the direction of a stiff one rotates with the bodies, which makes steps
+    three times shorter.
     """
-    shares = np.ones(system.nq)
+    scales = np.ones(system.nq)
     bodies = system._bodies
-    shares[bodies["q"][bodies["kind"] == lay.PLANAR] + 2] = ANGLE
-    return shares
+    scales[bodies["q"][bodies["kind"] == lay.PLANAR] + 2] = ANGLE_SCALE
+    return scales
 
 
-def tangent(system, t, q):
+def tangent(system: System, t: float, q: Vector) -> Vector:
     """An orthonormal basis of the plane tangent to the constraints at `q` [Negrut, eqs. (B.1)-(B.11)].
 
     Returns
@@ -50,7 +55,7 @@ def tangent(system, t, q):
     return np.ascontiguousarray(Q[:, system.nq - system.freedom:].T)
 
 
-def position_jacobian(system, t, q):
+def position_jacobian(system: System, t: float, q: Vector) -> Vector:
     """Derivative of all constraints by the coordinates `q`, shape (nc + nq - nv, nq): `Phi_q T^+`, then the norms of quaternions."""
     G = system.phi_q(t, q).toarray()
     if system.mechanism is not None:
@@ -61,13 +66,13 @@ def position_jacobian(system, t, q):
     return np.vstack([G @ np.linalg.pinv(T), null_space(T.T).T])
 
 
-def kinematic_map(system, t, q):
+def kinematic_map(system: System, t: float, q: Vector) -> Vector:
     """`T(q)`, dense."""
     return np.array([system.qdot(q, e, t) for e in np.eye(system.nv)]).T
 
 
-def _with_norms(system, q, G):
-    """`Phi_q T^+` and the norms for bodies: `p' = E omega / 2` with `E^T E = I` for a unit quaternion, so `omega = 2 E^T p'`."""
+def _with_norms(system: System, q: Vector, G: Vector) -> Vector:
+    """`Phi_q T^+` and the gradients of quaternion norms: `p' = E omega / 2` with `E^T E = I` for unit `p`, so `omega = 2 E^T p'`."""
     bodies = system._bodies
     rigid = bodies[bodies["kind"] == lay.RIGID]
     J = np.zeros((system.nc + len(rigid), system.nq))
@@ -84,22 +89,25 @@ def _with_norms(system, q, G):
 
 
 @compiled
-def _pivot_columns(J, rank):
+def _pivot_columns(J: Vector, rank: int) -> NDArray[np.int64]:
     """Columns without a pivot after `rank` steps of Gaussian elimination with full pivoting."""
     A = J.copy()
     m, n = A.shape
     columns = np.arange(n)
     for k in range(rank):
+        # the largest entry left
         i, j = k, k
         for r in range(k, m):
             for c in range(k, n):
                 if abs(A[r, c]) > abs(A[i, j]):
                     i, j = r, c
+        # exchange of rows and columns
         A[k], A[i] = A[i].copy(), A[k].copy()
         A[:, k], A[:, j] = A[:, j].copy(), A[:, k].copy()
         columns[k], columns[j] = columns[j], columns[k]
         if A[k, k] == 0.0:
             break
+        # elimination
         for r in range(k + 1, m):
             factor = A[r, k] / A[k, k]
             for c in range(k, n):

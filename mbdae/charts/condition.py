@@ -1,4 +1,4 @@
-"""How good a chart still is: the condition of the matrix that yields the dependent coordinates [Negrut, section 4.1.2]."""
+"""The condition number of the matrix that yields the dependent coordinates [Negrut, section 4.1.2]."""
 
 import numpy as np
 
@@ -10,22 +10,24 @@ from ..system.vectors import dot
 from .configuration import combine, solve_chart
 from .store import bases, chart, scratch
 
-MAX_GROWTH = 1.25  # growth of the condition beyond which another chart is looked for [Negrut, section 4.1.2]
-ROUNDS = 5
+MAX_GROWTH = 1.25  # growth of the condition above which another parametrisation is looked for [Negrut, section 4.1.2]
+MAX_ITER = 5  # of Hager's method
 
 
 @compiled
 def condition(t, q, n, store, model, work):
-    """`|Phi_q| |Phi_u^-1|` in the sum norm, estimated at the configuration that was prepared.
+    """`|Phi_q| |Phi_u^-1|` in the 1-norm, estimated with the factors in `store` and `work`.
 
-    `Phi_u^-1`, for tangent planes `Q_1 (Phi_q Q_1)^-1` [Negrut, eq. (B.35)], is the part of `K^-1` that answers to the constraints; its
-    norm is found by Hager's method with a few solves. The norms of quaternions are constraints as well: their columns are exact.
+    `Phi_u^-1`, for tangent planes `Q_1 (Phi_q Q_1)^-1` [Negrut, eq. (B.35)], consists of the columns of `K^-1` that belong to the
+    constraints. Hager's method estimates its norm with a few solves. The norms of quaternions are constraints, too: their columns are
+    computed exactly.
     """
     return _gradient_norm(model, work) * max(_inverse_norm(n, store, model, work), _norm_columns(t, q, n, store, model))
 
 
 @compiled
 def _gradient_norm(model, work):
+    """The 1-norm of `Phi_q`, at least 1."""
     G, segments = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T)
     sums = np.zeros(header(model)[lay.NV])
     for i in range(segments.shape[0]):
@@ -40,13 +42,15 @@ def _gradient_norm(model, work):
 
 @compiled
 def _inverse_norm(n, store, model, work):
-    """Hager's lower bound, as a rule exact, of the largest column sum; from two beginnings, as the first can end in a corner."""
+    """Hager's lower bound of the 1-norm, usually exact; from two initial vectors, as the first one can end in a local maximum."""
     nv, nc = header(model)[lay.NV], header(model)[lay.NC]
     x, y, g, none, norm = np.empty(nc), np.empty(nv), np.empty(nc), np.empty(n), 0.0
-    for beginning in range(2 if nc else 0):
+    for attempt in range(2 if nc else 0):
+        # initial vector: equal entries, then alternating ones
         for k in range(nc):
-            x[k] = 1.0 / nc if beginning == 0 else (1.0 - 2.0 * (k % 2)) * (1.0 + k / nc) / (1.5 * nc)
-        for _ in range(ROUNDS):
+            x[k] = 1.0 / nc if attempt == 0 else (1.0 - 2.0 * (k % 2)) * (1.0 + k / nc) / (1.5 * nc)
+        for _ in range(MAX_ITER):
+            # norm of the image, and its signs
             none[:] = 0.0
             solve_chart(x, none, n, store, model, work, y)
             size = 0.0
@@ -54,6 +58,7 @@ def _inverse_norm(n, store, model, work):
                 size += abs(y[k])
                 y[k] = 1.0 if y[k] >= 0.0 else -1.0
             norm = max(norm, size)
+            # the unit vector of steepest ascent, if it gains
             _transposed(y, n, store, model, work, g)
             best = 0
             for k in range(nc):
@@ -69,11 +74,10 @@ def _inverse_norm(n, store, model, work):
 @compiled
 def _transposed(y, n, store, model, work, out):
     """`out = (K^-1 [I; 0])^T y`; `y` is overwritten."""
-    PT, N, _ = bases(n, model, store)
-    weights = np.empty(n)
+    basis, weights = bases(n, model, store), np.empty(n)
     for k in range(n):
-        weights[k] = -dot(N[k], y)
-    combine(PT, weights, y)
+        weights[k] = -dot(basis.N[k], y)
+    combine(basis.PT, weights, y)
     sparse.mass_solve(part(model, work, lay.W_MINV), y, model, y)
     sparse.times(part(model, work, lay.W_G), y, model, out)
     kkt.solve_reduced(model, work, out, out)
@@ -81,26 +85,26 @@ def _transposed(y, n, store, model, work, out):
 
 @compiled
 def _norm_columns(t, q, n, store, model):
-    """The largest of the columns that belong to norms: the normal `p` of a quaternion, less what moves the independent coordinates."""
+    """The largest 1-norm of a column for the norm of a quaternion: its normal `p`, less the part in the independent coordinates."""
     head = header(model)
     if head[lay.KIND] != lay.MULTIBODY or head[lay.IDENTITY_MAP]:
         return 0.0
     bodies, P = table(model, lay.BODY, BODY_T), chart(n, model, store)
-    _, N, _ = bases(n, model, store)
-    _, _, _, _, rate, _, d, _ = scratch(n, model, store)
+    N, room = bases(n, model, store).N, scratch(n, model, store)
     move, largest = np.empty(N.shape[1]), 0.0
     for b in range(bodies.shape[0]):
         if bodies[b]["kind"] != RIGID:
             continue
         at = bodies[b]["q"] + 3
+        # normal of this quaternion, tangential part removed
         for k in range(n):
-            d[k] = -(P[k, at] * q[at] + P[k, at + 1] * q[at + 1] + P[k, at + 2] * q[at + 2] + P[k, at + 3] * q[at + 3])
+            room.mismatch[k] = -(P[k, at] * q[at] + P[k, at + 1] * q[at + 1] + P[k, at + 2] * q[at + 2] + P[k, at + 3] * q[at + 3])
         move[:] = 0.0
-        combine(N, d, move)
-        kernels.qdot(t, q, move, model, rate)
+        combine(N, room.mismatch, move)
+        kernels.qdot(t, q, move, model, room.trial)
         size = 0.0
-        for k in range(rate.shape[0]):
+        for k in range(q.shape[0]):
             normal = q[k] if at <= k < at + 4 else 0.0
-            size += abs(rate[k] + normal)
+            size += abs(room.trial[k] + normal)
         largest = max(largest, size)
     return largest

@@ -1,6 +1,6 @@
-"""A chart at one configuration: the factors that serve positions, velocities and accelerations alike.
+"""A chart at one configuration: the factors that positions, velocities and accelerations share.
 
-One factorisation of the reduced matrix `B = Phi_q M^-1 Phi_q^T` does it all. Solving `[M Phi_q^T; Phi_q 0]` for the rows of `PT` gives
+There is one factorisation, that of the reduced matrix `B = Phi_q M^-1 Phi_q^T`. Solving `[M Phi_q^T; Phi_q 0]` for the rows of `PT` gives
 `X` with `Phi_q X = 0`; then `S = PT X` is the inverse of the reduced mass matrix and `N = X S^-1` the basis of the null space with
 `PT N = I`, which for coordinate partitioning is `[H; I]` [Negrut, eqs. (3.12), (3.16)] and for tangent planes `P` of eq. (B.24).
 """
@@ -15,14 +15,14 @@ from ..system.layout import BODY_T, RIGID, header, part, table
 from ..system.vectors import dot
 from .store import bases, chart, scratch
 
-VANISHED = 1e-13  # what the constraints must leave of a coordinate's freedom, in the metric of M^-1; with less it counts as dependent
+MIN_PIVOT = 1e-13  # ratio of diagonals of PT M^-1 PT^T with and without constraints below which a coordinate counts as dependent
 
 
 @compiled
 def prepare(t, q, n, store, model, work):
-    """Factorise at `q`, where `n` is the number of independent coordinates; returns `GOOD` or what is wrong."""
-    PT, N, S = bases(n, model, store)
-    free, _, zero, lam, _, _, lengths, _ = scratch(n, model, store)
+    """Factorise at `q`, where `n` is the number of independent coordinates; returns `GOOD` or the code of a failure."""
+    basis, room = bases(n, model, store), scratch(n, model, store)
+    # mass matrix, constraint Jacobian, reduced matrix and its factors
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
@@ -30,13 +30,14 @@ def prepare(t, q, n, store, model, work):
     lost = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
     if lost > head[lay.DEPENDENT + 1]:
         return RANK_LOST
-    map_chart(t, q, chart(n, model, store), model, PT)
-    sparse.fill(zero, 0.0)
+    # rows of PT, projected onto the null space of Phi_q, and their norms without constraints
+    map_chart(t, q, chart(n, model, store), model, basis.PT)
+    sparse.fill(room.residual, 0.0)
     for k in range(n):
-        sparse.mass_solve(part(model, work, lay.W_MINV), PT[k], model, free)
-        lengths[k] = dot(PT[k], free)
-        kkt.solve(model, work, PT[k], zero, N[k], lam)
-    return _normalise(PT, N, S, lengths)
+        sparse.mass_solve(part(model, work, lay.W_MINV), basis.PT[k], model, room.move)
+        room.mismatch[k] = dot(basis.PT[k], room.move)
+        kkt.solve(model, work, basis.PT[k], room.residual, basis.N[k], room.product)
+    return _normalise(basis.PT, basis.N, basis.S, room.mismatch)
 
 
 @compiled
@@ -47,7 +48,7 @@ def map_chart(t, q, P, model, PT):
         PT[:] = P
     elif head[lay.KIND] == lay.MULTIBODY:
         _map_bodies(q, P, table(model, lay.BODY, BODY_T), PT)
-    else:
+    else:  # column by column of a user's map
         unit, column = np.zeros(PT.shape[1], PT.dtype), np.empty(q.shape[0], PT.dtype)
         for j in range(PT.shape[1]):
             unit[j] = 1.0
@@ -59,6 +60,7 @@ def map_chart(t, q, P, model, PT):
 
 @compiled
 def _map_bodies(q, P, bodies, PT):
+    """`PT` for bodies: the translation is copied, quaternion columns are multiplied by `E(p) / 2`."""
     for b in range(bodies.shape[0]):
         at, to = bodies[b]["q"], bodies[b]["v"]
         for i in range(P.shape[0]):
@@ -80,6 +82,7 @@ def _normalise(PT, X, S, lengths):
     `lengths` are the diagonal entries of `PT M^-1 PT^T`, which `S` would have if there were no constraints.
     """
     n = S.shape[0]
+    # Cholesky factorisation, row by row
     for i in range(n):
         for j in range(i + 1):
             s = dot(PT[i], X[j])
@@ -87,11 +90,12 @@ def _normalise(PT, X, S, lengths):
                 s -= S[i, k] * S[j, k]
             if j < i:
                 S[i, j] = s / S[j, j]
-            elif s.real > VANISHED * lengths[i].real:
+            elif s.real > MIN_PIVOT * lengths[i].real:
                 S[i, i] = np.sqrt(s)
             else:
                 return CHART_LOST if np.isfinite(s.real) else NOT_FINITE
-    for i in range(n):  # forward and back substitution with all rows at once
+    # forward and back substitution with all rows at once
+    for i in range(n):
         for k in range(i):
             _add(-S[i, k], X[k], X[i])
         _scale(1.0 / S[i, i], X[i])
@@ -104,12 +108,14 @@ def _normalise(PT, X, S, lengths):
 
 @compiled
 def _add(c, x, y):
+    """`y += c x`."""
     for k in range(x.shape[0]):
         y[k] += c * x[k]
 
 
 @compiled
 def _scale(c, x):
+    """`x *= c`."""
     for k in range(x.shape[0]):
         x[k] *= c
 
@@ -123,7 +129,7 @@ def combine(columns, c, out):
 
 @compiled
 def particular(c, model, work, lam, out):
-    """`out = M^-1 Phi_q^T B^-1 c`, the solution of `Phi_q x = c` of least norm in the metric of `M`; `lam` is scratch."""
+    """`out = M^-1 Phi_q^T B^-1 c`, the minimum-norm solution of `Phi_q x = c` in the metric of `M`; `lam` is scratch."""
     kkt.solve_reduced(model, work, c, lam)
     sparse.fill(out, 0.0)
     sparse.add_transposed(part(model, work, lay.W_G), lam, model, out)
@@ -132,10 +138,9 @@ def particular(c, model, work, lam, out):
 
 @compiled
 def solve_chart(c, d, n, store, model, work, out):
-    """`out` with `Phi_q out = c` and `PT out = d`, at the configuration that was prepared; `d` is overwritten."""
-    PT, N, _ = bases(n, model, store)
-    _, _, _, lam, _, _, _, _ = scratch(n, model, store)
-    particular(c, model, work, lam, out)
+    """`out` with `Phi_q out = c` and `PT out = d`, for the factors in `store` and `work`; `d` is overwritten."""
+    basis = bases(n, model, store)
+    particular(c, model, work, scratch(n, model, store).product, out)
     for k in range(n):
-        d[k] -= dot(PT[k], out)
-    combine(N, d, out)
+        d[k] -= dot(basis.PT[k], out)
+    combine(basis.N, d, out)

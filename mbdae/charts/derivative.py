@@ -1,59 +1,113 @@
 """Derivatives of the motion by the independent coordinates and velocities, column by column [Negrut, appendix A].
 
-With the factors of the configuration at hand each of the `2 n` columns takes one directional derivative of the equations of motion and
-one solve: along `dq = T N e_k` follows `dv` from the velocity equations, and then
+With the factors of the configuration each of the `2 n` columns takes one directional derivative of the equations of motion and one solve:
+along `dq = T N e_k` the velocity equations give `dv`, and then
 
     M da + Phi_q^T dlam = d(Q - M a - Phi_q^T lam),   Phi_q da = d(gamma - Phi_q a),
 
-with `a` and `lam` held on the right [Negrut, eqs. (A.4)-(A.12)]. What stands there is evaluated at a state moved by `step` times the
-direction: an imaginary step gives the derivative to rounding, a real one a forward difference.
+with `a` and `lam` held constant on the right [Negrut, eqs. (A.4)-(A.12)]. The right-hand sides are evaluated at a state displaced by `step`
+times the direction: an imaginary step gives the derivative to rounding, a real one a forward difference.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..system import kernels, sparse
 from ..system import layout as lay
 from ..system.codes import GOOD
-from ..system.coupling import coupled_forces, factor_coupling, new_coupling, solve_coupled
+from ..system.coupling import Coupling, coupled_forces, factor_coupling, new_coupling, solve_coupled
 from ..system.layout import BODY_T, header, part, table
 from ..system.motion import accelerations, equation_residuals
+from ..system.system import System
 from ..system.vectors import dot, largest
 from .configuration import prepare, solve_chart
 from .motion import map_rate, quaternion_turn, second_rates, velocities
-from .store import bases, chart
+from .store import Array, Factors, bases, chart
 
 INCREMENT = 1.5e-8  # of forward differences
 TIME_INCREMENT = 1e-5  # of differences by time
 
+Vector = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """The state at which derivatives are taken."""
+
+    t: float
+    q: Vector
+    v: Vector
+    a: Vector
+    lam: Vector
+
+
+class MotionDerivatives(NamedTuple):
+    """Derivatives of `v`, `a`, `lam` and `z''` by `z`, of `a`, `lam` and `z''` by `z'`; `n` rows each, one per independent coordinate."""
+
+    v_z: Vector
+    a_z: Vector
+    lam_z: Vector
+    zdd_z: Vector
+    a_zd: Vector
+    lam_zd: Vector
+    zdd_zd: Vector
+
+
+class Base(NamedTuple):
+    """Values at the state itself, in the dtype of the step: the base of the differences."""
+
+    dynamics: Array  # Q - M a - Phi_q^T lam
+    acceleration: Array  # gamma - Phi_q a
+    velocity: Array  # Phi_q v - nu
+    zd: Array  # P T v
+    zdd: Array  # P q''
+
+
+class Common(NamedTuple):
+    """What the columns share: `P`, the base, the coupling by multipliers, and scratch of the system for displaced states."""
+
+    P: Vector
+    base: Base
+    coupling: Coupling
+    displaced: Array
+
+
+def new_derivatives(system: System) -> MotionDerivatives:
+    """Arrays for the derivatives of a system."""
+    n, nv, nc = system.freedom, system.nv, system.nc
+    return MotionDerivatives(*(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n)))
+
 
 @compiled
-def linearise(t, q, v, a, lam, n, store, model, work, other, step, jacobians):
-    """Derivatives at the state for which `store` and `work` were prepared, `n` rows that belong to a direction each.
+def linearise(state, factors, displaced, step, out):
+    """The `MotionDerivatives` at the state to which the factors belong, into `out`; whether all of them are finite.
 
-    `jacobians` are `(V, A1, L1, J1, A2, L2, J2)` with rows of the lengths `nv nv nc n nv nc n`: by `z` the derivatives of `v`, `a`, `lam`
-    and `z''`, and by `z'` those of `a`, `lam` and `z''`. `other` is scratch of the system, complex if `step` is. Returns whether all
-    of it is finite.
+    `displaced` is scratch of the system, complex if `step` is.
     """
-    V, A1, L1, J1, A2, L2, J2 = jacobians
-    _, N, _ = bases(n, model, store)
-    P = chart(n, model, store)
-    base = _base(t, q, v, a, lam, P, model, other)
-    coupling = new_coupling(model, lam)
-    good = _couple(t, q, v, lam, step, coupling, model, work, other)
+    t, q, v, n, model = state.t, state.q, state.v, factors.n, factors.model
+    N, P = bases(n, model, factors.store).N, chart(n, model, factors.store)
+    # what the columns share
+    base = _base(state, P, model, displaced)
+    coupling = new_coupling(model, state.lam)
+    good = _couple(state, step, coupling, factors, displaced)
+    common = Common(P, base, coupling, displaced)
+    # by coordinates
     for k in range(n):
-        _by_position(t, q, v, a, lam, N[k], P, base, coupling, store, model, work, other, step, V[k], A1[k], L1[k], J1[k])
-        good = good and np.isfinite(largest(J1[k]))
+        _by_position(state, N[k], common, factors, step, k, out)
+        good = good and np.isfinite(largest(out.zdd_z[k]))
+    # by velocities, at the same positions
     x = moved(q, q, 0.0 * step)
-    kernels.place(x, model, other)
-    kernels.phi_q(t, x, model, other, part(model, other, lay.W_G))
-    kernels.mass(t, x, model, other)
+    kernels.place(x, model, displaced)
+    kernels.phi_q(t, x, model, displaced, part(model, displaced, lay.W_G))
+    kernels.mass(t, x, model, displaced)
     for k in range(n):
         s = step * ((1.0 + largest(v)) / (1e-300 + largest(N[k])))
-        _shift(t, x, v, N[k], a, lam, base, coupling, model, work, other, s, A2[k], L2[k])
-        _second_shift(t, x, v, N[k], a, A2[k], P, base, model, s, J2[k])
-        good = good and np.isfinite(largest(J2[k]))
+        _accelerations(state, x, N[k], common, factors, s, out.a_zd[k], out.lam_zd[k])
+        _second_rates(state, x, N[k], out.a_zd[k], common, model, s, out.zdd_zd[k])
+        good = good and np.isfinite(largest(out.zdd_zd[k]))
     return good
 
 
@@ -70,23 +124,26 @@ def slope(value, base, step):
 
 
 @compiled
-def _base(t, q, v, a, lam, P, model, other):
-    """`Q - M a - Phi_q^T lam`, `gamma - Phi_q a`, `Phi_q v - nu`, `P T v`, `P q''` at the state itself, which differences start from."""
-    x, y = q + 0.0 * other[0], v + 0.0 * other[0]
-    kernels.place(x, model, other)
-    kernels.phi_q(t, x, model, other, part(model, other, lay.W_G))
-    kernels.mass(t, x, model, other)
-    defect = np.empty(lam.shape[0], other.dtype)
-    _velocity_defect(t, x, y, model, other, defect)
-    r, c = np.empty_like(y), np.empty_like(defect)
-    equation_residuals(t, x, y, a, lam + 0.0 * other[0], lam, model, other, r, c)
+def _base(state, P, model, displaced):
+    """The `Base` at a state."""
+    t, zero = state.t, 0.0 * displaced[0]
+    x, y, a, lam = state.q + zero, state.v + zero, state.a + zero, state.lam + zero
+    kernels.place(x, model, displaced)
+    kernels.phi_q(t, x, model, displaced, part(model, displaced, lay.W_G))
+    kernels.mass(t, x, model, displaced)
+    # residuals on the three levels
+    velocity, dynamics, acceleration = np.empty_like(lam), np.empty_like(y), np.empty_like(lam)
+    _velocity_residual(t, x, y, model, displaced, velocity)
+    equation_residuals(t, x, y, state.a, lam, state.lam, model, displaced, dynamics, acceleration)
+    # rates of the independent coordinates
     rate = np.empty_like(x)
     kernels.qdot(t, x, y, model, rate)
-    return r, c, defect, _product(P, rate), _product(P, _accelerated(t, x, y, a + 0.0 * other[0], model))
+    return Base(dynamics, acceleration, velocity, _product(P, rate), _product(P, _second_derivative(t, x, y, a, model)))
 
 
 @compiled
 def _product(P, x):
+    """`P x`."""
     out = np.empty(P.shape[0], x.dtype)
     for k in range(P.shape[0]):
         out[k] = dot(P[k], x)
@@ -94,18 +151,18 @@ def _product(P, x):
 
 
 @compiled
-def _velocity_defect(t, x, y, model, other, out):
+def _velocity_residual(t, x, y, model, displaced, out):
     """`Phi_q v - nu`; `Phi_q` has been evaluated."""
     nu = np.empty_like(out)
-    kernels.place_velocity(y, model, other)
-    kernels.nu(t, x, model, other, nu)
-    sparse.times(part(model, other, lay.W_G), y, model, out)
+    kernels.place_velocity(y, model, displaced)
+    kernels.nu(t, x, model, displaced, nu)
+    sparse.times(part(model, displaced, lay.W_G), y, model, out)
     for k in range(nu.shape[0]):
         out[k] -= nu[k]
 
 
 @compiled
-def _accelerated(t, x, y, a, model):
+def _second_derivative(t, x, y, a, model):
     """`q'' = T a + T' v`."""
     out, turn, head = np.empty_like(x), np.empty_like(x), header(model)
     kernels.qdot(t, x, a, model, out)
@@ -119,93 +176,107 @@ def _accelerated(t, x, y, a, model):
 
 
 @compiled
-def _by_position(t, q, v, a, lam, direction, P, base, coupling, store, model, work, other, step, dv, da, dlam, dzdd):
-    n, rate = P.shape[0], np.empty_like(q)
+def _by_position(state, direction, common, factors, step, k, out):
+    """Row `k` of the derivatives by `z`, along the displacement `direction`."""
+    t, q, v, model, displaced = state.t, state.q, state.v, factors.model, common.displaced
+    rate = np.empty_like(q)
     kernels.qdot(t, q, direction, model, rate)
-    # velocities at z' = const.
+    # the displaced positions
     s = step * ((1.0 + largest(q)) / (1e-300 + largest(rate)))
     x = moved(q, rate, s)
-    kernels.place(x, model, other)
-    kernels.phi_q(t, x, model, other, part(model, other, lay.W_G))
-    kernels.mass(t, x, model, other)
-    defect, y, moving = np.empty(lam.shape[0], other.dtype), moved(v, v, 0.0 * s), np.empty_like(x)
-    _velocity_defect(t, x, y, model, other, defect)
+    kernels.place(x, model, displaced)
+    kernels.phi_q(t, x, model, displaced, part(model, displaced, lay.W_G))
+    kernels.mass(t, x, model, displaced)
+    # velocities at z' = const.
+    residual, y, moving = np.empty(state.lam.shape[0], displaced.dtype), moved(v, v, 0.0 * s), np.empty_like(x)
+    _velocity_residual(t, x, y, model, displaced, residual)
     kernels.qdot(t, x, y, model, moving)
-    c, d = np.empty_like(lam), np.empty(n)
-    for k in range(c.shape[0]):
-        c[k] = -slope(defect[k], base[2][k], s)
-    for k in range(n):
-        d[k] = -slope(dot(P[k], moving), base[3][k], s)
-    solve_chart(c, d, n, store, model, work, dv)
-    _shift(t, x, v, dv, a, lam, base, coupling, model, work, other, s, da, dlam)
-    _second_shift(t, x, v, dv, a, da, P, base, model, s, dzdd)
+    c, d = np.empty_like(state.lam), np.empty(factors.n)
+    for i in range(c.shape[0]):
+        c[i] = -slope(residual[i], common.base.velocity[i], s)
+    for i in range(d.shape[0]):
+        d[i] = -slope(dot(common.P[i], moving), common.base.zd[i], s)
+    solve_chart(c, d, factors.n, factors.store, model, factors.work, out.v_z[k])
+    # accelerations and multipliers
+    _accelerations(state, x, out.v_z[k], common, factors, s, out.a_z[k], out.lam_z[k])
+    _second_rates(state, x, out.v_z[k], out.a_z[k], common, model, s, out.zdd_z[k])
 
 
 @compiled
-def _couple(t, q, v, lam, step, coupling, model, work, other):
-    """How forces follow the multipliers at the state that `_base` has placed in `other`; whether multipliers follow uniquely."""
-    y, start = moved(v, v, 0.0 * step), moved(lam, lam, 0.0 * step)
-    x, force, base, size = moved(q, q, 0.0 * step), np.empty_like(y), np.empty_like(y), 1.0 + largest(lam)
-    coupled_forces(t, x, y, start, model, other, base)
+def _couple(state, step, coupling, factors, displaced):
+    """Derivatives of the forces by the multipliers at the state placed by `_base`; whether the multipliers are unique."""
+    t, model, lam = state.t, factors.model, state.lam
+    x, y, start = moved(state.q, state.q, 0.0 * step), moved(state.v, state.v, 0.0 * step), moved(lam, lam, 0.0 * step)
+    force, base, size = np.empty_like(y), np.empty_like(y), 1.0 + largest(lam)
+    coupled_forces(t, x, y, start, model, displaced, base)
     for i in range(coupling.rows.shape[0]):
         k = coupling.rows[i]
         start[k] += step * size
-        coupled_forces(t, x, y, start, model, other, force)
+        coupled_forces(t, x, y, start, model, displaced, force)
         start[k] = lam[k]
         for j in range(force.shape[0]):
             coupling.forces[i, j] = slope(force[j], base[j], step * size)
-    return factor_coupling(1.0, coupling, model, work)
+    return factor_coupling(1.0, coupling, model, factors.work)
 
 
 @compiled
-def _shift(t, x, v, dv, a, lam, base, coupling, model, work, other, step, da, dlam):
-    """`da`, `dlam` for the positions `x` that have been placed in `other` and the velocities that move along `dv`."""
-    y = moved(v, dv, step)
-    r, c = np.empty_like(y), np.empty(lam.shape[0], other.dtype)
-    b, g = np.empty_like(v), np.empty_like(lam)
-    kernels.place_velocity(y, model, other)
-    equation_residuals(t, x, y, a + 0.0 * step, lam + 0.0 * step, lam + 0.0 * step, model, other, r, c)
+def _accelerations(state, x, dv, common, factors, step, da, dlam):
+    """`da`, `dlam` for the positions `x` that have been placed in `common.displaced` and velocities displaced along `dv`."""
+    y = moved(state.v, dv, step)
+    a, lam = state.a + 0.0 * step, state.lam + 0.0 * step
+    # residuals of the displaced state
+    r, c = np.empty_like(y), np.empty(lam.shape[0], common.displaced.dtype)
+    kernels.place_velocity(y, factors.model, common.displaced)
+    equation_residuals(state.t, x, y, a, lam, lam, factors.model, common.displaced, r, c)
+    # derivatives of the right-hand sides, and the solution
+    b, g = np.empty_like(state.v), np.empty_like(state.lam)
     for k in range(b.shape[0]):
-        b[k] = slope(r[k], base[0][k], step)
+        b[k] = slope(r[k], common.base.dynamics[k], step)
     for k in range(g.shape[0]):
-        g[k] = slope(c[k], base[1][k], step)
-    solve_coupled(b, g, da, dlam, coupling, model, work)
+        g[k] = slope(c[k], common.base.acceleration[k], step)
+    solve_coupled(b, g, da, dlam, common.coupling, factors.model, factors.work)
 
 
 @compiled
-def _second_shift(t, x, v, dv, a, da, P, base, model, step, dzdd):
+def _second_rates(state, x, dv, da, common, model, step, dzdd):
     """`dz'' = P dq''`."""
+    P = common.P
     if header(model)[lay.IDENTITY_MAP]:
         for k in range(P.shape[0]):
             dzdd[k] = dot(P[k], da)
         return
-    value = _accelerated(t, x, moved(v, dv, step), moved(a, da, step), model)
+    value = _second_derivative(state.t, x, moved(state.v, dv, step), moved(state.a, da, step), model)
     for k in range(P.shape[0]):
-        dzdd[k] = slope(dot(P[k], value), base[4][k], step)
+        dzdd[k] = slope(dot(P[k], value), common.base.zdd[k], step)
 
 
 @compiled
-def by_complex_step(t, q, zd, lam, n, store, model, cstore, cwork, step, jacobians):
-    """The same derivatives by the complex step through velocities, factorisation and accelerations: no formula is differentiated."""
-    V, A1, L1, J1, A2, L2, J2 = jacobians
-    _, N, _ = bases(n, model, store)
-    rate, good = np.empty_like(q), True
+def by_complex_step(state, zd, factors, displaced, step, out):
+    """The same derivatives by the complex step through velocities, factorisation and accelerations: no formula is differentiated.
+
+    `displaced` are complex `Factors`.
+    """
+    t, q, lam, n, model = state.t, state.q, state.lam, factors.n, factors.model
+    N, rate, good = bases(n, model, factors.store).N, np.empty_like(q), True
     for which in range(2):
         for k in range(n):
+            # displace z, or z'
             kernels.qdot(t, q, N[k], model, rate)
             x, u = moved(q, rate, step * (1 - which)), moved(zd, zd, 0.0 * step)
             u[k] += step * which
             v, a, b = np.empty(N.shape[1], x.dtype), np.empty(N.shape[1], x.dtype), lam + 0.0 * step
             w = np.empty_like(u)
-            prepare(t, x, n, cstore, model, cwork)
-            velocities(t, x, u, v, cstore, model, cwork)
-            accelerations(t, x, v, a, b, model, cwork)
-            second_rates(t, x, v, a, n, cstore, model, w)
+            # the motion there
+            prepare(t, x, n, displaced.store, model, displaced.work)
+            velocities(t, x, u, v, displaced.store, model, displaced.work)
+            accelerations(t, x, v, a, b, model, displaced.work)
+            second_rates(t, x, v, a, n, displaced.store, model, w)
+            # imaginary parts
             if which == 0:
-                _imaginary(v, step, V[k])
-            _imaginary(a, step, (A1, A2)[which][k])
-            _imaginary(b, step, (L1, L2)[which][k])
-            _imaginary(w, step, (J1, J2)[which][k])
+                _imaginary(v, step, out.v_z[k])
+            _imaginary(a, step, (out.a_z, out.a_zd)[which][k])
+            _imaginary(b, step, (out.lam_z, out.lam_zd)[which][k])
+            _imaginary(w, step, (out.zdd_z, out.zdd_zd)[which][k])
             good = good and np.isfinite(largest(w))
     return good
 
@@ -220,7 +291,7 @@ def _imaginary(x, step, out):
 def by_time(evaluate, t, span, z, zd, x, q, v, a, lam, store, model, work, out):
     """`dz''/dt` at fixed `z`, `z'` from the state with `z'' = x`; `store` and `work` then belong to another configuration.
 
-    By a one-sided difference of second order that stays within `span` of `t`: forces need not be defined elsewhere.
+    One-sided difference of second order that stays within `span` of `t`: forces need not be defined elsewhere.
     """
     h = np.copysign(min(TIME_INCREMENT * (1.0 + abs(t)), 0.5 * abs(span)), span)
     p, y, b, c = q.copy(), np.empty_like(v), np.empty_like(a), lam.copy()
@@ -233,19 +304,26 @@ def by_time(evaluate, t, span, z, zd, x, q, v, a, lam, store, model, work, out):
     return status
 
 
+# The same signature for the three ways to the derivatives, see `pointers`. `scratch` is a complex store, complex scratch of the system
+# and real scratch; `rows` are those of `MotionDerivatives`, in their order.
+
 @compiled
-def exact(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):
-    """`linearise` to rounding. `scratch` are a complex store, complex scratch of the system, and real scratch."""
-    return linearise(t, q, v, a, lam, n, store, model, work, scratch[1], 1j * COMPLEX_STEP, jacobians)
+def exact(t, zd, q, v, a, lam, n, store, model, work, scratch, rows):
+    """`linearise` to rounding."""
+    _, displaced, _ = scratch
+    return linearise(State(t, q, v, a, lam), Factors(n, store, model, work), displaced, 1j * COMPLEX_STEP, MotionDerivatives(*rows))
 
 
 @compiled
-def differences(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):
+def differences(t, zd, q, v, a, lam, n, store, model, work, scratch, rows):
     """`linearise` by forward differences."""
-    return linearise(t, q, v, a, lam, n, store, model, work, scratch[2], INCREMENT, jacobians)
+    _, _, displaced = scratch
+    return linearise(State(t, q, v, a, lam), Factors(n, store, model, work), displaced, INCREMENT, MotionDerivatives(*rows))
 
 
 @compiled
-def throughout(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):
-    """`by_complex_step` in the same manner."""
-    return by_complex_step(t, q, zd, lam, n, store, model, scratch[0], scratch[1], 1j * COMPLEX_STEP, jacobians)
+def throughout(t, zd, q, v, a, lam, n, store, model, work, scratch, rows):
+    """`by_complex_step`."""
+    complex_store, complex_work, _ = scratch
+    state, displaced = State(t, q, v, a, lam), Factors(n, complex_store, model, complex_work)
+    return by_complex_step(state, zd, Factors(n, store, model, work), displaced, 1j * COMPLEX_STEP, MotionDerivatives(*rows))

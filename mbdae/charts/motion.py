@@ -1,8 +1,11 @@
 """From independent coordinates to the motion: positions, velocities, accelerations and multipliers on the constraints.
 
-Of the equations `Phi(t, q) = 0`, `P q = z` positions are found by a quasi-Newton iteration with the factors of a configuration near by,
-those of `Phi_q v = nu`, `P T v = z'` velocities, and of `[M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma)` the rest [Negrut, eqs. (3.7)-(3.11)].
-Then `z'' = P (T a + T' v)`. The norms of quaternions need no equations: the retraction keeps them.
+    Phi(t, q) = 0,   P q = z                         positions: quasi-Newton iteration with the factors of a nearby configuration
+    Phi_q v = nu,    P T v = z'                      velocities: one solve, refined
+    [M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma)       accelerations and multipliers [Negrut, eqs. (3.7)-(3.11)]
+    z'' = P (T a + T' v)
+
+The norms of quaternions need no equations: the retraction preserves them.
 """
 
 import numpy as np
@@ -15,25 +18,25 @@ from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, tabl
 from ..system.motion import accelerations
 from ..system.vectors import dot, largest
 from .configuration import combine, prepare, solve_chart
-from .store import bases, chart, course, scratch
+from .store import bases, chart, path, scratch
 
-ITERATIONS = 30  # of the positions
-PRECISION = 1e-14  # of positions, relative to the largest
-ROUNDING = 1e-11  # corrections below this that do not shrink any more are rounding
-SLOW = 0.2  # rate of convergence beyond which the factors are renewed
-REFINEMENTS = 3  # of the velocities, if rounding has not been reached before
-TIRED = 0.7  # rate beyond which corrections of the size of rounding are rounding
-APART = 0.5  # rate beyond which an iteration may end at positions that are not connected with its guess
-TURN = 2.0  # of a body, in radians, beyond which tangents say nothing: what turns comes back, and so its iteration seems to contract
-SHORTEST = 1.0 / 64.0  # share of the way to new positions that is tried
-CLOSED = 1e-8  # what the constraints may leave open, relative to their terms
+MAX_ITER = 30  # of the quasi-Newton iteration for positions
+CORRECTION_TOL = 1e-14  # relative to the largest coordinate or velocity
+ROUNDING = 1e-11  # relative size below which corrections that stagnate are rounding errors
+REFRESH_RATE = 0.2  # contraction rate above which the iteration matrix is factorised anew
+STAGNATION_RATE = 0.7  # contraction rate above which small corrections are rounding errors
+MAX_CONTRACTION = 0.5  # contraction rate above which the iteration may reach positions on another branch
+MAX_ROTATION = 2.0  # first correction of an angle [rad] above which the linearisation is meaningless: rotations are periodic
+MAX_REFINEMENTS = 3  # of the velocities
+MIN_SHARE = 1.0 / 64.0  # smallest step of the continuation, as a share of the distance to the new positions
+RESIDUAL_TOL = 1e-8  # of the constraints, relative to the sum of the absolute values of their terms
 
 
 @compiled
 def evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work):
-    """Everything at `(z, z')`. `q` is a guess on entry, and the factors in `store` and `work` belong to some configuration near it.
+    """The motion at `(z, z')`. On entry `q` is a guess, and the factors in `store` and `work` are those of a configuration near it.
 
-    Returns `GOOD`, with the factors of the new configuration, or what is wrong.
+    Returns `GOOD`, with the factors of the new configuration, or the code of a failure.
     """
     status = place(t, z, zd, q, v, store, model, work)
     if status == GOOD:
@@ -44,7 +47,7 @@ def evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work):
 
 @compiled
 def place(t, z, zd, q, v, store, model, work):
-    """Positions and velocities at `(z, z')`, and the factors there; what is wrong if it is not `GOOD`."""
+    """Positions and velocities at `(z, z')`, and the factors there; returns `GOOD` or the code of a failure."""
     status = positions(t, z, q, store, model, work)
     if status == GOOD:
         velocities(t, q, zd, v, store, model, work)
@@ -53,49 +56,53 @@ def place(t, z, zd, q, v, store, model, work):
 
 @compiled
 def positions(t, z, q, store, model, work):
-    """`q` with `Phi(t, q) = 0` and `P q = z` on the branch of the guess `q`, and the factors there; what is wrong if it is not `GOOD`.
+    """`q` with `Phi(t, q) = 0` and `P q = z` on the branch of the guess `q`, and the factors there; `GOOD` or the code of a failure.
 
-    The same coordinates may belong to several positions of a mechanism. An iteration that contracts from its beginning leads to those
-    which are reached from the guess without a singular matrix on the way, by the theorem of Newton and Kantorovich; one that does not is
-    given up, and the way is made in parts that do. That the matrix is the right one is not taken for granted: the constraints must hold.
+    Several positions of a mechanism may have the same coordinates. An iteration that contracts from its first step converges to the one
+    that is connected with the guess by regular matrices (theorem of Newton and Kantorovich). If it does not contract, a continuation with
+    step halving takes its place. The factors may belong to another configuration, so the constraints are checked at the end.
     """
-    guess, _, opened, _, _ = course(z.shape[0], model, store)
-    guess[:] = q
-    status = _settle(t, z, 0.0, opened, q, store, model, work)
+    room = path(z.shape[0], model, store)
+    room.guess[:] = q
+    status = _quasi_newton(t, z, 0.0, room.residual, q, store, model, work)
     if status == GOOD:
-        status = _arrive(t, z, q, store, model, work)
-    return GOOD if status == GOOD else _in_parts(t, z, q, store, model, work)
+        status = _verify(t, z, q, store, model, work)
+    return GOOD if status == GOOD else _continuation(t, z, q, store, model, work)
 
 
 @compiled
-def _settle(t, z, rest, opened, q, store, model, work):
-    """Quasi-Newton iteration for `Phi(t, q) = rest opened` and `P q = z`, with `opened` unused where nothing is to rest."""
+def _quasi_newton(t, z, share, residual, q, store, model, work):
+    """Quasi-Newton iteration for `Phi(t, q) = share residual` and `P q = z`; `residual` is not used where the share is zero."""
     n = z.shape[0]
-    move, _, r, _, trial, _, d, _ = scratch(n, model, store)
-    P, before, renewed = chart(n, model, store), np.inf, False
-    for _ in range(ITERATIONS):
+    room, P, before, refreshed = scratch(n, model, store), chart(n, model, store), np.inf, False
+    for _ in range(MAX_ITER):
+        # residual and correction
         kernels.place(q, model, work)
-        kernels.phi(t, q, model, work, r)
-        for k in range(r.shape[0]):
-            r[k] = -r[k] if rest == 0.0 else rest * opened[k] - r[k]
+        kernels.phi(t, q, model, work, room.residual)
+        for k in range(residual.shape[0]):
+            room.residual[k] = -room.residual[k] if share == 0.0 else share * residual[k] - room.residual[k]
         for k in range(n):
-            d[k] = z[k] - dot(P[k], q)
-        solve_chart(r, d, n, store, model, work, move)
-        size, scale = largest(move), 1.0 + largest(q)
+            room.mismatch[k] = z[k] - dot(P[k], q)
+        solve_chart(room.residual, room.mismatch, n, store, model, work, room.move)
+        # stagnation at rounding, divergence
+        size, scale = largest(room.move), 1.0 + largest(q)
         if not np.isfinite(size):
             return NOT_FINITE
         rate = size / before
-        if rate > TIRED and size <= ROUNDING * scale:
+        if rate > STAGNATION_RATE and size <= ROUNDING * scale:
             return GOOD
-        if (rate > APART and size > ROUNDING * scale) or (before == np.inf and size > TURN and _turn(move, model) > TURN):
+        if ((rate > MAX_CONTRACTION and size > ROUNDING * scale)
+                or (before == np.inf and size > MAX_ROTATION and _rotation(room.move, model) > MAX_ROTATION)):
             return NO_POSITION
-        kernels.retract(q, move, model, trial)
-        q[:] = trial
-        if size <= PRECISION * scale or 0.0 < rate * size <= PRECISION * scale:
+        # update, convergence
+        kernels.retract(q, room.move, model, room.trial)
+        q[:] = room.trial
+        if size <= CORRECTION_TOL * scale or 0.0 < rate * size <= CORRECTION_TOL * scale:
             return GOOD
         before = size
-        if renewed or rate > SLOW:
-            renewed = True
+        # full Newton once the contraction has been slow
+        if refreshed or rate > REFRESH_RATE:
+            refreshed = True
             status = prepare(t, q, n, store, model, work)
             if status != GOOD:
                 return status
@@ -103,8 +110,8 @@ def _settle(t, z, rest, opened, q, store, model, work):
 
 
 @compiled
-def _turn(move, model):
-    """The largest angle by which `move` turns a body if it is finite."""
+def _rotation(move, model):
+    """The largest rotation of a body by the displacement `move`."""
     angle = 0.0
     if header(model)[lay.KIND] == lay.MULTIBODY:
         bodies = table(model, lay.BODY, BODY_T)
@@ -118,115 +125,118 @@ def _turn(move, model):
 
 
 @compiled
-def _arrive(t, z, q, store, model, work):
-    """Factorise at positions that have been found; whether the equations hold there."""
+def _verify(t, z, q, store, model, work):
+    """Factorise at the limit of the iteration and check the equations there; `GOOD` or the code of a failure."""
     status = prepare(t, q, z.shape[0], store, model, work)
-    return NO_POSITION if status == GOOD and not _closed(t, z, q, store, model, work) else status
+    return NO_POSITION if status == GOOD and not _satisfied(t, z, q, store, model, work) else status
 
 
 @compiled
-def _closed(t, z, q, store, model, work):
-    """Whether `P q = z` and the constraints hold at what was prepared, but for the rounding of the terms `Phi_q q` of each."""
+def _satisfied(t, z, q, store, model, work):
+    """Whether `P q = z` and `Phi = 0` hold at the configuration of the factors, up to rounding of the terms `Phi_q q` of each."""
     n = z.shape[0]
-    P = chart(n, model, store)
-    _, _, r, terms, _, _, _, _ = scratch(n, model, store)
+    P, room = chart(n, model, store), scratch(n, model, store)
     G, segments, scale = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T), 1.0 + largest(q)
-    kernels.phi(t, q, model, work, r)
-    sparse.fill(terms, 0.0)
+    # sums of the absolute values of the rows of Phi_q
+    kernels.phi(t, q, model, work, room.residual)
+    sparse.fill(room.product, 0.0)
     for i in range(segments.shape[0]):
         s = segments[i]
         for k in range(s["n"]):
-            terms[s["row"]] += abs(G[s["at"] + k])
-    for k in range(r.shape[0]):
-        if not abs(r[k]) <= CLOSED * scale * terms[k]:
+            room.product[s["row"]] += abs(G[s["at"] + k])
+    # comparisons that are false for NaN
+    for k in range(room.residual.shape[0]):
+        if not abs(room.residual[k]) <= RESIDUAL_TOL * scale * room.product[k]:
             return False
     for k in range(n):
-        if not abs(z[k] - dot(P[k], q)) <= CLOSED * scale:
+        if not abs(z[k] - dot(P[k], q)) <= RESIDUAL_TOL * scale:
             return False
     return True
 
 
 @compiled
-def _in_parts(t, z, q, store, model, work):
-    """The way from the guess to `z` in parts, each with the factors of where it begins, and as long as its iteration contracts.
+def _continuation(t, z, q, store, model, work):
+    """Continuation with step halving from the guess to `z`, each step with the factors of its first configuration.
 
-    Along it, what the guess leaves open of the constraints closes as well.
+    The residual of the guess is reduced in proportion, so constraint violations vanish on the way.
     """
     n = z.shape[0]
-    P, status, share, done = chart(n, model, store), NO_POSITION, 0.5, 0.0  # of the way
-    guess, reached, opened, way, goal = course(n, model, store)
-    q[:], reached[:] = guess, guess
-    kernels.place(guess, model, work)
-    kernels.phi(t, guess, model, work, opened)
+    P, room, status = chart(n, model, store), path(n, model, store), NO_POSITION
+    share, done = 0.5, 0.0  # the next step, and what has been covered of the distance
+    # the guess: its residual, and its distance from z
+    q[:], room.reached[:] = room.guess, room.guess
+    kernels.place(room.guess, model, work)
+    kernels.phi(t, room.guess, model, work, room.residual)
     for k in range(n):
-        way[k] = z[k] - dot(P[k], guess)
-    while share >= SHORTEST:
-        rest = 1.0 - done - min(share, 1.0 - done)
+        room.distance[k] = z[k] - dot(P[k], room.guess)
+    while share >= MIN_SHARE:
+        # one step
+        left = 1.0 - done - min(share, 1.0 - done)
         for k in range(n):
-            goal[k] = z[k] - rest * way[k]
+            room.goal[k] = z[k] - left * room.distance[k]
         status = prepare(t, q, n, store, model, work)
         if status == GOOD:
-            status = _settle(t, goal, rest, opened, q, store, model, work)
-        if status == GOOD and rest == 0.0:
-            status = _arrive(t, z, q, store, model, work)
+            status = _quasi_newton(t, room.goal, left, room.residual, q, store, model, work)
+        if status == GOOD and left == 0.0:
+            status = _verify(t, z, q, store, model, work)
             if status == GOOD:
                 return GOOD
+        # accept, or repeat with half the step
         if status == GOOD:
-            reached[:], done = q, 1.0 - rest
+            room.reached[:], done = q, 1.0 - left
         else:
-            q[:], share = reached, 0.5 * share
+            q[:], share = room.reached, 0.5 * share
     if status == NO_POSITION:
-        _look_ahead(t, q, n, store, model, work)
+        _first_newton_step(t, q, n, store, model, work)
     return status
 
 
 @compiled
-def _look_ahead(t, q, n, store, model, work):
-    """`q` after the first correction of the whole way: what is open there stands against it."""
-    guess, _, opened, way, _ = course(n, model, store)
-    move, _, _, _, _, _, _, _ = scratch(n, model, store)
-    if prepare(t, guess, n, store, model, work) == GOOD:
-        for k in range(opened.shape[0]):
-            opened[k] = -opened[k]
-        solve_chart(opened, way, n, store, model, work, move)
-        kernels.retract(guess, move, model, q)
+def _first_newton_step(t, q, n, store, model, work):
+    """`q` after one Newton step over the whole distance: its residual shows which constraints prevent the motion."""
+    room, move = path(n, model, store), scratch(n, model, store).move
+    if prepare(t, room.guess, n, store, model, work) == GOOD:
+        for k in range(room.residual.shape[0]):
+            room.residual[k] = -room.residual[k]
+        solve_chart(room.residual, room.distance, n, store, model, work, move)
+        kernels.retract(room.guess, move, model, q)
 
 
 @compiled
 def velocities(t, q, zd, v, store, model, work):
-    """`v` with `Phi_q v = nu` and `P T v = z'`, at the configuration that was prepared, refined to rounding."""
+    """`v` with `Phi_q v = nu` and `P T v = z'` for the factors in `store` and `work`, refined to rounding."""
     n = zd.shape[0]
-    move, _, r, product, _, _, d, _ = scratch(n, model, store)
-    PT, N, _ = bases(n, model, store)
+    room, basis = scratch(n, model, store), bases(n, model, store)
     sparse.fill(v, 0.0)
-    combine(N, zd, v)
-    for _ in range(REFINEMENTS):
+    combine(basis.N, zd, v)
+    for _ in range(MAX_REFINEMENTS):
+        # residuals
         kernels.place_velocity(v, model, work)
-        kernels.nu(t, q, model, work, r)
-        sparse.times(part(model, work, lay.W_G), v, model, product)
-        for k in range(r.shape[0]):
-            r[k] -= product[k]
+        kernels.nu(t, q, model, work, room.residual)
+        sparse.times(part(model, work, lay.W_G), v, model, room.product)
+        for k in range(room.residual.shape[0]):
+            room.residual[k] -= room.product[k]
         for k in range(n):
-            d[k] = zd[k] - dot(PT[k], v)
-        if max(largest(r), largest(d)) <= PRECISION * (1.0 + largest(v)):
+            room.mismatch[k] = zd[k] - dot(basis.PT[k], v)
+        if max(largest(room.residual), largest(room.mismatch)) <= CORRECTION_TOL * (1.0 + largest(v)):
             return
-        solve_chart(r, d, n, store, model, work, move)
+        # correction
+        solve_chart(room.residual, room.mismatch, n, store, model, work, room.move)
         for k in range(v.shape[0]):
-            v[k] += move[k]
+            v[k] += room.move[k]
     kernels.place_velocity(v, model, work)
 
 
 @compiled
 def second_rates(t, q, v, a, n, store, model, zdd):
-    """`z'' = P q'' = P (T a + T' v)`, at the configuration that was prepared."""
-    P = chart(n, model, store)
-    PT, _, _ = bases(n, model, store)
+    """`z'' = P q'' = P (T a + T' v)`; `PT` in `store` belongs to `q`."""
+    P, PT = chart(n, model, store), bases(n, model, store).PT
     for k in range(n):
         zdd[k] = dot(PT[k], a)
     head = header(model)
     if head[lay.IDENTITY_MAP]:
         return
-    _, _, _, _, turn, _, _, _ = scratch(n, model, store)
+    turn = scratch(n, model, store).trial
     if head[lay.KIND] == lay.MULTIBODY:
         quaternion_turn(q, v, table(model, lay.BODY, BODY_T), turn)
     else:

@@ -1,4 +1,4 @@
-"""The large kernels of charts, to be called by address: what is compiled with them would take minutes otherwise."""
+"""The large kernels of charts, called by address: inlined into their callers they would be compiled again with each, for minutes."""
 
 from numba import types
 

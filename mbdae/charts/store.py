@@ -1,15 +1,68 @@
-"""What belongs to a chart at one configuration, in one array that kernels receive as `store`.
+"""The arrays of a chart at one configuration, in one array that kernels receive as `store`.
 
-`P` selects or combines the independent coordinates, `z = P q`; with `PT = P T(q)` the matrix `K = [Phi_q; PT]` is square and regular
-as long as the chart is good. `N`, kept by its columns, is the basis of the null space of `Phi_q` with `PT N = I`, and `S` the inverse
-of the reduced mass matrix `N^T M N`, which is kept as its Cholesky factor.
+`P` selects or combines the independent coordinates, `z = P q`. With `PT = P T(q)` the matrix `K = [Phi_q; PT]` is square, and regular
+where the coordinates are independent. `N`, stored by columns, is the basis of the null space of `Phi_q` with `PT N = I`; `S` is the inverse
+of the reduced mass matrix `N^T M N`, stored as its Cholesky factor.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from ..compilation.compiled import compiled, matrix, window
 from ..system import layout as lay
 from ..system.layout import header
+from ..system.system import System
+
+Array = NDArray[Any]  # real, or complex for derivatives by the complex step
+
+
+class Factors(NamedTuple):
+    """A chart and its factors at a configuration, as kernels take them.
+
+    Attributes
+    ----------
+    n : int
+        Number of independent coordinates.
+    store : ndarray
+        See the module.
+    model, work : ndarray
+        Tables and scratch of the system; `work` holds the mass matrix, `Phi_q` and the factors of the reduced matrix.
+    """
+
+    n: int
+    store: Array
+    model: NDArray[np.uint8]
+    work: Array
+
+
+class Bases(NamedTuple):
+    """`PT` and the columns of `N`, shape (n, nv) both, and the Cholesky factor of `S`, shape (n, n)."""
+
+    PT: Array
+    N: Array
+    S: Array
+
+
+class Scratch(NamedTuple):
+    """Vectors of the lengths nv, nc, nc, nq and n; the first three and the last belong to a linear system with `K`."""
+
+    move: Array
+    residual: Array
+    product: Array
+    trial: Array
+    mismatch: Array
+
+
+class Path(NamedTuple):
+    """The continuation from a guess to new positions: vectors of the lengths nq, nq, nc, n and n."""
+
+    guess: Array
+    reached: Array
+    residual: Array
+    distance: Array
+    goal: Array
 
 
 @compiled
@@ -26,34 +79,34 @@ def chart(n, model, store):
 
 @compiled
 def bases(n, model, store):
-    """`PT` and the columns of `N`, shape (n, nv) both, and the Cholesky factor of `S`, shape (n, n)."""
+    """The `Bases` in `store`."""
     nq, nv, _ = _sizes(model)
     at = n * nq
-    return matrix(store, at, n, nv), matrix(store, at + n * nv, n, nv), matrix(store, at + 2 * n * nv, n, n)
+    return Bases(matrix(store, at, n, nv), matrix(store, at + n * nv, n, nv), matrix(store, at + 2 * n * nv, n, n))
 
 
 @compiled
 def scratch(n, model, store):
-    """Vectors of the lengths `nv nv nc nc nq nq n n`."""
+    """The `Scratch` in `store`."""
     nq, nv, nc = _sizes(model)
     at = n * nq + 2 * n * nv + n * n
-    return (window(store, at, nv), window(store, at + nv, nv), window(store, at + 2 * nv, nc), window(store, at + 2 * nv + nc, nc),
-            window(store, at + 2 * (nv + nc), nq), window(store, at + 2 * (nv + nc) + nq, nq),
-            window(store, at + 2 * (nv + nc + nq), n), window(store, at + 2 * (nv + nc + nq) + n, n))
+    return Scratch(window(store, at, nv), window(store, at + nv, nc), window(store, at + nv + nc, nc), window(store, at + nv + 2 * nc, nq),
+                   window(store, at + nv + 2 * nc + nq, n))
 
 
 @compiled
-def course(n, model, store):
-    """Vectors of the lengths `nq nq nc n n` for the way to new positions."""
+def path(n, model, store):
+    """The `Path` in `store`."""
     nq, nv, nc = _sizes(model)
-    at = n * nq + 2 * n * nv + n * n + 2 * (nv + nc + nq + n)
-    return (window(store, at, nq), window(store, at + nq, nq), window(store, at + 2 * nq, nc), window(store, at + 2 * nq + nc, n),
-            window(store, at + 2 * nq + nc + n, n))
+    at = n * nq + 2 * n * nv + n * n + nv + 2 * nc + nq + n
+    return Path(window(store, at, nq), window(store, at + nq, nq), window(store, at + 2 * nq, nc), window(store, at + 2 * nq + nc, n),
+                window(store, at + 2 * nq + nc + n, n))
 
 
-def new_store(system, P, dtype=float):
+def new_store(system: System, P: NDArray[np.float64], dtype: DTypeLike = float) -> Array:
     """A store for the chart `z = P q`."""
     n, (nq, nv, nc) = len(P), (system.nq, system.nv, system.nc)
-    store = np.zeros(n * nq + 2 * n * nv + n * n + 2 * (nv + nc + nq + n) + 2 * nq + nc + 2 * n, dtype=dtype)
+    matrices, vectors, continuation = n * nq + 2 * n * nv + n * n, nv + 2 * nc + nq + n, 2 * nq + nc + 2 * n
+    store = np.zeros(matrices + vectors + continuation, dtype=dtype)
     store[:P.size] = P.ravel()
     return store

@@ -121,9 +121,11 @@ def _settings(path: Path | None) -> int:
         Path(path).write_text(support_page(), encoding="utf-8")
         return 0
     table = new_table()
-    for name in ("solver", "form", "mask", "exclude", "loose", "tighten", "scaling", "jacobian", "linear solver", "refused because"):
+    for name in ("solver", "form", "mask", "exclude", "excluded atol", "tighten", "scaling", "jacobian", "linear solver",
+                 "refused because"):
         table.add_column(name, no_wrap=name in ("solver", "form"))
     for r in support():
-        table.add_row(r.method, r.formulation, r.mask, r.exclude, r.loose, r.tighten, r.scaling, r.jacobian, r.linear_solver, r.reason)
+        table.add_row(r.method, r.formulation, r.mask, r.exclude, r.excluded_atol, r.tighten, r.scaling, r.jacobian, r.linear_solver,
+                      r.reason)
     output().print(table)
     return 0

@@ -1,33 +1,66 @@
-"""The contract of everything that can integrate: in-house integrators and adapters to foreign solvers alike.
+"""The contract of everything that can integrate: in-house integrators and adapters to foreign solvers alike."""
 
-A method is a small frozen configuration object with
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-- `label`: how it is called in tables and legends;
-- `formulations`: the names of the problem forms it takes, the best first; empty if it works on the `System` itself;
-- `integrate(problem, state, t_end, *, rtol, atol, t_eval, every, progress, until) -> Trajectory`: run from a consistent `State` to `t_end`.
+import numpy as np
 
-`integrate` stores the states at `t_eval`, or at every `every`-th of its own steps and the last one if that is `None`. It may stop, with
-success, once `until(t, q, v)` is true after a step. Where `until` is a `StepWatch`, `until.after(step)` is asked instead, with the `Step`
-that has been accepted: what is interpolated in it, and how, for dense output and events; none of that may change the run. It lets
-exceptions of user functions and `KeyboardInterrupt` through, reports every other failure in `Trajectory.status` and `message` with what was
-computed so far, and counts its work in `Statistics`. On state-space form it is started anew in every chart, unless it has an attribute
-`keeps_charts` that is true and exchanges them itself. An attribute `one_step` that is true says that a new start costs it no accuracy, if a
-field `first_step` or `h` sets its step: what it needs to know is the state.
-An adapter adds
+from ..results.trajectory import Trajectory
+from ..system.assembly import State
+from .support import Settings
 
-- `support`: for each form how the solver is then run, or the reason why it is refused (see `mbdae.driver.support`);
-- `package`: what must be installed, and `availability()`: whether it is, in which version, and the commands that install it.
-
-`mbdae.solve` does the rest: it makes the system, the problem, the consistent start, and the `Solution`.
-"""
-
-from typing import Protocol
+if TYPE_CHECKING:
+    from ..problems.base import Problem
+    from .availability import Availability
 
 
-class Method(Protocol):
-    """See the module."""
+class Method(ABC):
+    """A small frozen configuration object. `mbdae.solve` makes the problem, the consistent start, and the `Solution`.
 
-    label: str
-    formulations: tuple
+    A method supplies
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval, every, progress, until): ...
+    - `label`: how it is called in tables and legends;
+    - `support`: for each form how it is run, or the reason why it is refused, see `mbdae.driver.support`;
+    - `formulations`: the names of the forms it takes, the best first;
+    - `integrate`, see there;
+
+    and declares, where they differ from the defaults here,
+
+    - `keeps_charts`: whether it exchanges the charts of the state-space forms itself; otherwise it is started anew in every chart;
+    - `one_step`: whether a new start costs it no accuracy, if a field `first_step` or `h` sets its step: what it needs to know is the state;
+    - `max_steps`: steps after which a run ends with `TOO_MANY_STEPS`, `None` if there is no bound;
+    - `availability()`: whether the package behind it is installed, in which version, and the commands that install it.
+    """
+
+    support: Mapping[str, Settings | str]
+    formulations: tuple[str, ...]
+    package: ClassVar[str] = "mbdae"
+    keeps_charts: ClassVar[bool] = False
+    one_step: bool = False
+    max_steps: int | None = None
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Name for tables and legends."""
+
+    @abstractmethod
+    def integrate(self, problem: "Problem", state: State, t_end: float, *, rtol: float, atol: float | np.ndarray,
+                  t_eval: np.ndarray | None = None, every: int = 1, progress: Callable[[float], object] | None = None,
+                  until: Callable[..., bool] | None = None) -> Trajectory:
+        """Run from a consistent `State` to `t_end`, which may lie before it.
+
+        The states at `t_eval` are stored, or if that is `None` every `every`-th step and the last one. The run may end, with success, once
+        `until(t, q, v)` is true after a step. Where `until` is a `StepWatch`, `until.after(step)` is asked instead, with the `Step` that has
+        been accepted: what is interpolated in it, and how, for dense output and events; none of that may change the run. `progress(t)` is
+        called now and then.
+
+        Exceptions of user functions and `KeyboardInterrupt` pass through; every other failure is reported in `Trajectory.status` and
+        `message` with what was computed so far. The work is counted in `Statistics`.
+        """
+
+    @classmethod
+    def availability(cls) -> "Availability | None":
+        """`Availability` of the package behind a foreign solver; `None` for what belongs to mbdae."""
+        return None

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from ..charts.fault import ChartError, near_singular
+from ..results.diagnosis import ChartError, near_singular
 from ..results.statistics import Statistics
 from ..results.status import Status
 from ..results.steps import StepWatch

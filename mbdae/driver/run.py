@@ -4,8 +4,8 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from ..charts.fault import ChartError
 from ..interrupts import signals
+from ..results.diagnosis import ChartError
 from ..results.status import Status
 from ..results.steps import Step, StepWatch
 from ..results.trajectory import Trajectory

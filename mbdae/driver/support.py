@@ -24,8 +24,9 @@ class Settings:
         Whether the solver is told which unknowns are algebraic.
     exclude : bool
         Whether its error test leaves those out.
-    loose : float, str or None
-        Absolute tolerance of the loose blocks of the formulation, or where it comes from; `None` for that of the formulation itself.
+    excluded_atol : float, str or None
+        Absolute tolerance of the blocks that the formulation excludes from the error test, or its origin; `None` for the default of the
+        formulation.
     tighten : float
         Factor on the tolerances, where the error test cannot see all that the user's tolerances are meant for.
     scaling : str
@@ -35,11 +36,17 @@ class Settings:
 
     mask: bool = False
     exclude: bool = False
-    loose: float | str | None = None
+    excluded_atol: float | str | None = None
     tighten: float = 1.0
     scaling: str = "none"
     jacobian: str = "exact"
     linear_solver: str = "dense"
+
+
+def index3_support():
+    """Support of an integrator that discretises the index-3 equations in its own way."""
+    own = "it discretises the index-3 equations in its own way"
+    return dict.fromkeys(FORMS, own) | {"index3": Settings(scaling="powers of h", linear_solver="reduced matrix, envelope")}
 
 
 def explicit_support(**settings):

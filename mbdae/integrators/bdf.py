@@ -25,8 +25,8 @@ FLOOR = 1e-2  # of the unknowns, for increments
 INDEX3_NEWTON = 0.1  # in index 3 velocities are difference quotients of positions, and so is what Newton's method leaves in them
 MEASURES = {"mu": "v", "z": "q"}  # what corrections of a block are compared with: mu corrects velocities, z positions
 
-_SETTINGS = Settings(mask=True, exclude=True, loose="atol", scaling="iteration matrix", linear_solver="dense, sparse")
-_INDEX3 = Settings(mask=True, exclude=True, loose="atol", tighten=1e-2, scaling="iteration matrix", linear_solver="dense, sparse")
+_SETTINGS = Settings(mask=True, exclude=True, excluded_atol="atol", scaling="iteration matrix", linear_solver="dense, sparse")
+_INDEX3 = Settings(mask=True, exclude=True, excluded_atol="atol", tighten=1e-2, scaling="iteration matrix", linear_solver="dense, sparse")
 SUPPORT = implicit_support(ggl=_SETTINGS, gear=_SETTINGS, index2=_SETTINGS, index1=_SETTINGS, index3=_INDEX3)
 
 
@@ -187,7 +187,7 @@ class Bdf:
         jacobian = _Guarded(callbacks.evaluator, problem.pattern.nnz)
         return run.trajectory(self._carry_out(run, start, jacobian, matrix, tolerance))
 
-    def solve_residual(self, F, t_span, y0, yd0, *, rtol=1e-6, atol=1e-8, jac=None, loose=None, t_eval=None):
+    def solve_residual(self, F, t_span, y0, yd0, *, rtol=1e-6, atol=1e-8, jac=None, excluded=None, t_eval=None):
         """Integrate a residual of your own, `F(t, y, yd) = 0`.
 
         Parameters
@@ -202,7 +202,7 @@ class Bdf:
         atol : float or array_like of shape (n,)
         jac : callable, optional
             `jac(t, y, yd, c) -> (n, n)`, the matrix `F_y + c F_yd`; by default it is made from forward differences.
-        loose : array_like of bool, shape (n,), optional
+        excluded : array_like of bool, shape (n,), optional
             Unknowns that the error test leaves out, such as those of index 2 and more.
         t_eval : array_like, optional
             Times of the output, in the direction of integration; by default the steps.
@@ -218,10 +218,10 @@ class Bdf:
         Exception
             Whatever `F` or `jac` raises, unchanged.
         """
-        t0, t_end, start, atol, loose, t_eval = _checked(t_span, y0, yd0, rtol, atol, loose, t_eval)
+        t0, t_end, start, atol, excluded, t_eval = _checked(t_span, y0, yd0, rtol, atol, excluded, t_eval)
         n, callbacks = len(atol), _Function(F)
         run = Run(callbacks, t0, t_end, start, t_eval=t_eval, max_steps=self.max_steps)
-        powers = np.where([loose, np.zeros(n, dtype=bool)], EXCLUDED, 0)
+        powers = np.where([excluded, np.zeros(n, dtype=bool)], EXCLUDED, 0)
         matrix = IterationMatrix(csc_array(np.ones((n, n))), self._linear(0))
         jacobian, tolerance = FullJacobian(callbacks.residual(), n, jac), Tolerance(rtol, atol, self.newton, powers)
         statistics = self._carry_out(run, start, jacobian, matrix, tolerance)
@@ -282,15 +282,15 @@ class _Function(SolverCallbacks):
         return residual
 
 
-def _checked(t_span, y0, yd0, rtol, atol, loose, t_eval):
+def _checked(t_span, y0, yd0, rtol, atol, excluded, t_eval):
     """Arguments of `solve_residual` as floats and arrays."""
     t0, t_end = time_span("solve_residual", t_span)
     check_rtol("solve_residual", rtol)
     y0, yd0 = np.array(y0, dtype=float), np.array(yd0, dtype=float)
     if y0.ndim != 1 or y0.shape != yd0.shape:
         raise ValueError(f"solve_residual: y0 and yd0 must be vectors of one length, got shapes {y0.shape} and {yd0.shape}")
-    atol, loose = np.array(atol, dtype=float), np.zeros(len(y0), dtype=bool) if loose is None else np.array(loose)
-    for name, x, shapes in (("atol", atol, ((), y0.shape)), ("loose", loose, (y0.shape,))):
+    atol, excluded = np.array(atol, dtype=float), np.zeros(len(y0), dtype=bool) if excluded is None else np.array(excluded)
+    for name, x, shapes in (("atol", atol, ((), y0.shape)), ("excluded", excluded, (y0.shape,))):
         if x.shape not in shapes:
             raise ValueError(f"solve_residual: {name} must have one entry for each of the {len(y0)} unknowns, got shape {x.shape}")
     if not (np.isfinite(atol).all() and (atol >= 0.0).all()):
@@ -300,12 +300,12 @@ def _checked(t_span, y0, yd0, rtol, atol, loose, t_eval):
         ahead = np.sign(t_end - t0) * np.diff(np.concatenate([[t0], t_eval, [t_end]]))
         if t_eval.ndim != 1 or not (ahead >= 0.0).all():
             raise ValueError("solve_residual: t_eval must lie within t_span, in the direction of integration")
-    return t0, t_end, (y0, yd0), np.full(len(y0), atol), loose.astype(bool), t_eval
+    return t0, t_end, (y0, yd0), np.full(len(y0), atol), excluded.astype(bool), t_eval
 
 
-def _loose(problem):
+def _excluded(problem):
     """Blocks that must not spoil the error test; and `w` of Gear's form, on which the motion does not depend."""
-    return [name for name in problem.blocks if name in problem.loose_blocks or name == "w"]
+    return [name for name in problem.blocks if name in problem.excluded_blocks or name == "w"]
 
 
 def _powers(problem, algebraic):
@@ -315,13 +315,13 @@ def _powers(problem, algebraic):
     """
     powers = np.zeros((2, problem.n), dtype=np.int64)
     powers[1] = scaling(problem)[1]
-    for name in _loose(problem):
+    for name in _excluded(problem):
         scaled = EXCLUDED if name in ("w", "z") else problem.block_index[name] - 1
         powers[0, problem.blocks[name]] = {"exclude": EXCLUDED, "scale": scaled, "test": 0}[algebraic]
     return powers
 
 
 def _shared(problem):
-    """Corrections of a loose block are compared with the largest unknown of a block: some multipliers vanish, and their noise does not."""
-    pairs = [(problem.blocks[name], problem.blocks[MEASURES.get(name, name)]) for name in _loose(problem)]
+    """Corrections of excluded blocks are compared with the largest unknown of a block: some multipliers vanish, their noise does not."""
+    pairs = [(problem.blocks[name], problem.blocks[MEASURES.get(name, name)]) for name in _excluded(problem)]
     return [(own.start, own.stop, other.start, other.stop) for own, other in pairs]

@@ -5,119 +5,153 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..compilation.structure import Structure
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
+from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import corrections, next_step, oriented
 from ..system.layout import header, part
-from ..system.vectors import largest
-from .one_step import CONVERGED, COUPLED_ROUNDING, DIVERGED, ITERATIONS, MATRICES, NOT_FINITE, SLOW, FixedStep, at_rounding, balance
+from ..system.vectors import largest, put
+from .control import loop
+from .control.loop import shortened
+from .control.newton import newton_test
+from .control.records import put_state
+from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
+
+REFORM = 12  # iterations after which the matrix is formed at the iterate if the corrections contract slowly
+SLOW = 0.5  # contraction rate that is slow
+
+
+class Scratch(Structure):
+    """Vectors of a step."""
+
+    d: np.ndarray  # displacement
+    G: np.ndarray  # Phi_q at the end of the step
+    r1: np.ndarray  # residual of the equations of motion
+    r2: np.ndarray  # residual of the constraints
+    da: np.ndarray
+    dlam: np.ndarray
+    lam0: np.ndarray  # the guess of the multipliers
 
 
 @compiled
-def _step(t, h, q, v, a, lam, s, following, tol, max_iter, model, work, counts):
-    """One step from `t`; `a`, `lam` are the guess from the step before. Returns the status.
+def _step(t, h, following, run):
+    """One step from `run.start`, `run.end` holding the guess of `a` and `lam`; what is wrong if it fails.
 
-    Newton's matrix is `[M G^T; G 0]` at the start of the step, and at its end where that does not help; derivatives of forces and
+    The iteration matrix is `[M G^T; G 0]` at the start of the step, and at the iterate where that does not help; derivatives of forces and
     reactions are left out, but for those of joint friction by the multipliers where it makes the iteration converge slowly.
     """
-    d, v1, q1, G, r1, r2, da, dlam, lam0 = s
+    start, end, s = run.start, run.end, run.scratch
+    q1, v1, a, lam = end.q, end.v, end.a, end.lam
+    d, G, r1, r2, da, dlam, lam0 = s.d, s.G, s.r1, s.r2, s.da, s.dlam, s.lam0
+    model, work, counts = run.model, run.work, run.counts
     head = header(model)
-    size, before, rate = np.inf, np.inf, 0.0
-    kernels.place(q, model, work)
-    kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
-    kernels.mass(t, q, model, work)
+    kernels.place(start.q, model, work)
+    kernels.phi_q(t, start.q, model, work, part(model, work, lay.W_G))
+    kernels.mass(t, start.q, model, work)
     kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
-    counts[MATRICES] += 1
+    counts.factorisations += 1
+    counts.jacobians += 1
     kkt.minimise(model, work, lam)
-    lam0[:] = lam
+    put(lam, lam0)
     if following is not None:
         next_step(following)
-        followed, missing = False, np.inf
-    for iteration in range(max_iter + 1):
-        # state at t + h, eq. (14)
-        for k in range(v.shape[0]):
-            v1[k] = v[k] + h * a[k]
-            d[k] = h * v1[k]
-        kernels.retract(q, d, model, q1)
-        if iteration > 0:
-            before, size = size, _size(da, dlam)
-            converged = size < tol or (size > 0.5 * before and at_rounding(h * h * largest(r2), q1, G))
-            if following is not None:
-                rate = size / before
-                converged = converged and (size < tol or at_rounding(h * h * COUPLED_ROUNDING * missing, q1, G))
-                if converged and followed and not oriented(following.coupling):
-                    return DIVERGED
-            if converged:
-                return CONVERGED
-            if not np.isfinite(size):
-                return NOT_FINITE
-        if iteration == max_iter:
-            break
+        followed = False
+    size, rate = np.inf, 0.0
+    _move(h, start, run.end, d, model)
+    for k in range(run.newton.max_iter):
         kernels.place(q1, model, work)
         kernels.place_velocity(v1, model, work)
         kernels.phi_q(t + h, q1, model, work, G)
         kernels.mass(t + h, q1, model, work)
-        if iteration > SLOW and size > 0.5 * before:  # across a singular position the matrix of the start serves no more
-            part(model, work, lay.W_G)[:] = G
+        if k > REFORM and rate > SLOW:  # across a singular position the matrix of the start serves no more
+            put(G, part(model, work, lay.W_G))
             kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
-            counts[MATRICES] += 1
-        counts[ITERATIONS] += 1
+            counts.factorisations += 1
+            counts.jacobians += 1
+        counts.newton_iterations += 1
+        counts.residuals += 1
+        counts.solves += 1
         # residual, eq. (13)
         kernels.force(t + h, q1, v1, lam, model, work, da)
         sparse.mass_times(kernels.mass_values(model, work), a, model, r1)
         sparse.add_transposed(G, lam, model, r1)
         kernels.phi(t + h, q1, model, work, r2)
-        for k in range(r1.shape[0]):
-            r1[k] = da[k] - r1[k]
-        for k in range(r2.shape[0]):
-            r2[k] = -r2[k] / (h * h)
+        for i in range(r1.shape[0]):
+            r1[i] = da[i] - r1[i]
+        violation = largest(r2)
+        for i in range(r2.shape[0]):
+            r2[i] = -r2[i] / (h * h)
+        # correction
+        missing = 0.0
         if following is not None:
             sparse.mass_solve(part(model, work, lay.W_MINV), r1, model, da)
             missing = largest(da)
             followed = corrections(t + h, q1, v1, lam, rate, r1, r2, da, dlam, following, model, work)
         else:
             kkt.solve(model, work, r1, r2, da, dlam)
-        for k in range(a.shape[0]):
-            a[k] += da[k]
-        for k in range(lam.shape[0]):
-            lam[k] += dlam[k]
+        for i in range(a.shape[0]):
+            a[i] += da[i]
+        for i in range(lam.shape[0]):
+            lam[i] += dlam[i]
+        before, size = size, np.sqrt(_squares(da) + _squares(dlam))
+        _move(h, start, run.end, d, model)
+        # the test
+        noisy = at_rounding(violation, q1, G) and at_rounding(h * h * COUPLED_ROUNDING * missing, q1, G)
+        verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
+        rate = verdict.rate
+        if verdict.status == GOOD and following is not None and followed and not oriented(following.coupling):
+            return DIVERGED
+        if verdict.status == GOOD or verdict.status == NOT_FINITE:
+            return verdict.status
     return DIVERGED
 
 
 @compiled
-def _size(da, dlam):
-    s = 0.0
-    for k in range(da.shape[0]):
-        s += da[k] * da[k]
-    for k in range(dlam.shape[0]):
-        s += dlam[k] * dlam[k]
-    return np.sqrt(s)
+def _move(h, start, end, d, model):
+    """Velocities and positions at the end of the step from the accelerations there, eq. (14)."""
+    v0, v1, a1 = start.v, end.v, end.a
+    for k in range(d.shape[0]):
+        v1[k] = v0[k] + h * a1[k]
+        d[k] = h * v1[k]
+    kernels.retract(start.q, d, model, end.q)
 
 
 @compiled
-def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, following, counts, out_t, out_q, out_v, out_a,
-             out_lam, flag):
-    """Steps `h` from each of `times` to the next; the state is stored after every step whose number, counted from `phase`, is a multiple
-    of `every`. Returns the status, the number of steps that are complete, fewer if `flag` is set, and that of the states in `out`.
-    `following` is `None` where no forces depend on the multipliers.
+def _squares(x):
+    s = 0.0
+    for k in range(x.shape[0]):
+        s += x[k] * x[k]
+    return s
+
+
+@compiled
+def _attempt(t, h, end, run):
+    """A step, with friction once more from the equations of motion if it fails.
+
+    Accelerations and multipliers of a step that is shorter than the others would be its jump divided by its length: they come from the
+    equations of motion.
     """
-    nv, nc = v.shape[0], lam.shape[0]
-    s = (np.empty(nv), np.empty(nv), np.empty_like(q), np.empty(header(model)[lay.NNZ]), np.empty(nv), np.empty(nc), np.empty(nv),
-         np.empty(nc), np.empty(nc))
-    stored, n = 0, times.shape[0] - 1
-    for k in range(n):
-        if k > 0 and flag[0] != 0:
-            return CONVERGED, k, stored
-        status = _step(times[k], h, q, v, a, lam, s, following, tol, max_iter, model, work, counts)
-        if following is not None and status != CONVERGED and balance(times[k], q, v, a, lam, s[8], model, work):
-            status = _step(times[k], h, q, v, a, lam, s, following, tol, max_iter, model, work, counts)
-        if status != CONVERGED:
-            return status, k, stored
-        v[:], q[:] = s[1], s[2]
-        if (phase + k + 1) % every == 0 or (last and k == n - 1):
-            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = times[k + 1], q, v, a, lam
-            stored += 1
-    return CONVERGED, n, stored
+    put_state(run.start, run.end)
+    status = _step(t, h, run.following, run)
+    if run.following is not None and status != GOOD:
+        put_state(run.start, run.end)
+        put(run.scratch.lam0, run.end.lam)
+        if balance(t, run.end, run) == GOOD:
+            status = _step(t, h, run.following, run)
+    if status == GOOD and shortened(h, run.clock):
+        status = balance(end, run.end, run)
+    return status, 0.0
+
+
+@compiled
+def _march(run, output, most, flag):
+    return loop.time_loop(_attempt, retry, accept, between, run, output, most, flag)
+
+
+@compiled
+def _sample(times, t, h, run, output):
+    return loop.sample(between, times, t, h, run, output)
 
 
 @dataclass(frozen=True)
@@ -142,8 +176,13 @@ class FullyImplicit(FixedStep):
     tol: float | None = None
     max_iter: int = 100
 
-    stores_start = False
-    advance = staticmethod(_advance)
+    march = staticmethod(_march)
+    sample = staticmethod(_sample)
+
+    def scratch(self, system):
+        """Vectors of a step."""
+        nv, nc, entries = np.zeros(system.nv), np.zeros(system.nc), int(header(system.model)[lay.NNZ])
+        return Scratch(d=nv, G=np.zeros(entries), r1=nv.copy(), r2=nc, da=nv.copy(), dlam=nc.copy(), lam0=nc.copy())
 
     def _usual_tolerance(self) -> float:
         return min(1e-10 / self.h / self.h, 1e300)

@@ -5,37 +5,61 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..compilation.structure import Structure
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
+from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented
 from ..system.layout import header, part
-from ..system.vectors import largest
-from .one_step import CONVERGED, COUPLED_ROUNDING, DIVERGED, EXPLODED, ITERATIONS, MATRICES, NOT_FINITE, FixedStep, at_rounding, balance
+from ..system.vectors import largest, put
+from .control import loop
+from .control.loop import shortened, step_from
+from .control.newton import newton_test
+from .control.records import put_state
+from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
 
 BALANCE = 1e-6  # of the equations of motion, relative to accelerations, where forces depend on the multipliers
+EXPLODED = 1e4  # a correction that has grown by this factor will not shrink again
+
+
+class Scratch(Structure):
+    """Vectors of a step."""
+
+    b: np.ndarray  # accelerations that the equations of motion ask for
+    d: np.ndarray  # displacement
+    e: np.ndarray  # residual of the equations of motion
+    r: np.ndarray  # residual of the constraints, correction of the multipliers
+    q1: np.ndarray  # positions at the end of the step
+    lam0: np.ndarray  # the guess of the multipliers
 
 
 @compiled
-def _solve_step(t, h, q, v, a, lam, scratch, following, tol, max_iter, model, work, counts):
-    """Multipliers and accelerations at `t` that put the constraints right at `t + h`; returns the status.
+def _solve(t, h, state, following, run):
+    """Multipliers and accelerations at `t` with which the constraints hold at `t + h`; what is wrong if there are none.
 
-    On entry `a` and `lam` are the guess, from the step before. After the first correction eqs. (11a), (11b) hold, so that Newton's method
-    with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration; where forces depend on the multipliers (11a) is evaluated in
-    every iteration. Where a step leads across a singular position that matrix can have the wrong sign; then the true one is formed in
-    every iteration.
+    `following` is `None` where no forces depend on the multipliers: what belongs to these is not compiled then.
+
+    On entry `state.a` and `state.lam` are the guess, from the step before. After the first correction eqs. (11a), (11b) hold, so that
+    Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration; where forces depend on the multipliers (11a) is
+    evaluated in every iteration. Where a step leads across a singular position that matrix can have the wrong sign; then the exact one is
+    formed in every iteration.
     """
-    b, d, e, r, q1, lam0 = scratch
-    lam0[:] = lam
+    q, v, a, lam = state.q, state.v, state.a, state.lam
+    s = run.scratch
+    b, d, e, r, q1, lam0 = s.b, s.d, s.e, s.r, s.q1, s.lam0
+    model, work, counts = run.model, run.work, run.counts
+    put(lam, lam0)
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
-    # equations of motion at t with the old multipliers: they ask for the accelerations b
+    # equations of motion at t with the guess of the multipliers: they ask for the accelerations b
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)
     kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
-    counts[MATRICES] += 1
+    counts.factorisations += 1
+    counts.jacobians += 1
     kernels.force(t, q, v, lam, model, work, d)
-    b[:] = 0.0
+    sparse.fill(b, 0.0)
     sparse.add_transposed(G, lam, model, b)
     for k in range(a.shape[0]):
         b[k] = d[k] - b[k]
@@ -43,23 +67,25 @@ def _solve_step(t, h, q, v, a, lam, scratch, following, tol, max_iter, model, wo
     if following is not None:
         forces, phi = _prepare(t, q, v, lam, d, following, model, work)
     size, smallest, frozen, rate = np.inf, np.inf, True, 0.0
-    for iteration in range(1, max_iter + 1):
-        counts[ITERATIONS] += 1
-        open_motion = iteration == 1
+    for k in range(run.newton.max_iter):
+        counts.newton_iterations += 1
+        counts.residuals += 1
+        counts.solves += 1
+        unbalanced = k == 0
         if following is not None:
-            open_motion = True
+            unbalanced = True
             followed = _follow(t, q, v, lam, rate, b, d, forces, following, model, work)
         # position at t + h, eqs. (4) and (9d)
-        for k in range(d.shape[0]):
-            d[k] = h * (v[k] + h * a[k])
+        for i in range(d.shape[0]):
+            d[i] = h * (v[i] + h * a[i])
         kernels.retract(q, d, model, q1)
         kernels.place(q1, model, work)
         kernels.phi(t + h, q1, model, work, r)
-        opening = largest(r)
+        violation = largest(r)
         # corrections: B dlam_hat = Phi - G M^-1 e, dx = -M^-1 (e + G^T dlam_hat), where -M^-1 e = h^2 (b - a) at first and zero then
-        if open_motion:
-            for k in range(d.shape[0]):
-                e[k] = h * h * (b[k] - a[k])
+        if unbalanced:
+            for i in range(d.shape[0]):
+                e[i] = h * h * (b[i] - a[i])
             if following is not None:
                 phi[:], missing = r, largest(e)
             sparse.add_times(G, e, model, r)
@@ -67,32 +93,37 @@ def _solve_step(t, h, q, v, a, lam, scratch, following, tol, max_iter, model, wo
             kkt.solve_reduced(model, work, r, r)
         else:
             _solve_anew(t + h, q1, G, L, d, r, model, work)
-            counts[MATRICES] += 1
+            counts.factorisations += 1
+            counts.jacobians += 1
         if following is not None and followed:
             _respond(t + h, frozen, q1, d, e, r, phi, following, model, work)
-        d[:] = 0.0
+        sparse.fill(d, 0.0)
         sparse.add_transposed(G, r, model, d)
         sparse.mass_solve(L, d, model, d)
         before, size = size, 0.0
-        for k in range(d.shape[0]):
-            if open_motion:
-                d[k] -= e[k]
-            size += d[k] * d[k]
-            a[k] -= d[k] / (h * h)
-        for k in range(r.shape[0]):
-            size += r[k] * r[k]
-            lam[k] += r[k] / (h * h)
-        converged = size < tol * tol or (size > 0.25 * before and at_rounding(opening, q1, G))
+        for i in range(d.shape[0]):
+            if unbalanced:
+                d[i] -= e[i]
+            size += d[i] * d[i]
+            a[i] -= d[i] / (h * h)
+        for i in range(r.shape[0]):
+            size += r[i] * r[i]
+            lam[i] += r[i] / (h * h)
+        # the test
+        size = np.sqrt(size)
+        verdict = newton_test(run.newton, k, size, before, 1.0, at_rounding(violation, q1, G))
+        converged, rate = verdict.status == GOOD, verdict.rate
         if following is not None:
-            rate, converged = np.sqrt(size / before), converged and _balanced(missing, h, q1, a, G)
+            converged = converged and _balanced(missing, h, q1, a, G)
             if converged and followed and not oriented(following.coupling):
                 return DIVERGED
         if converged:
             kkt.minimise(model, work, lam)
-            return CONVERGED
+            return GOOD
         smallest = min(smallest, size)
-        if frozen and iteration > 1 and not (size <= EXPLODED * smallest and 2 * iteration < max_iter):
-            a[:], lam[:] = b, lam0  # anew from the guess
+        if frozen and k > 0 and not (size <= EXPLODED * smallest and 2 * (k + 1) < run.newton.max_iter):
+            put(b, a)  # anew from the guess
+            put(lam0, lam)
             frozen, size = False, np.inf
         elif not np.isfinite(size):
             return NOT_FINITE
@@ -100,9 +131,20 @@ def _solve_step(t, h, q, v, a, lam, scratch, following, tol, max_iter, model, wo
 
 
 @compiled
+def _solve_or_balance(t, h, state, run):
+    """`_solve`, where friction makes it fail once more from the multipliers of the equations of motion."""
+    status = _solve(t, h, state, run.following, run)
+    if run.following is not None and status != GOOD:
+        put(run.scratch.lam0, state.lam)
+        if balance(t, state, run) == GOOD:
+            return _solve(t, h, state, run.following, run)
+    return status
+
+
+@compiled
 def _required(lam, b, forces, G, L, model):
     """`b = M^-1 (Q - G^T lam)`."""
-    b[:] = 0.0
+    sparse.fill(b, 0.0)
     sparse.add_transposed(G, lam, model, b)
     for k in range(b.shape[0]):
         b[k] = forces[k] - b[k]
@@ -136,7 +178,7 @@ def _follow(t, q, v, lam, rate, b, d, forces, following, model, work):
 def _respond(t, frozen, q1, d, e, r, phi, following, model, work):
     """What the forces add, as they follow the correction `r` of the multipliers, joins `e`; `r` for that."""
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
-    d[:] = 0.0
+    sparse.fill(d, 0.0)
     add_response(r, following.coupling, d)
     sparse.mass_solve(L, d, model, d)
     for k in range(d.shape[0]):
@@ -163,7 +205,7 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
     B = np.empty((r.shape[0], r.shape[0]))
     for k in range(r.shape[0]):
         e[k] = 1.0
-        d[:] = 0.0
+        sparse.fill(d, 0.0)
         sparse.add_transposed(G, e, model, d)
         sparse.mass_solve(L, d, model, d)
         sparse.times(G1, d, model, column)
@@ -173,35 +215,46 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
 
 
 @compiled
-def _advance(times, h, every, phase, last, q, v, a, lam, tol, max_iter, model, work, following, counts, out_t, out_q, out_v, out_a,
-             out_lam, flag):
-    """Steps `h` from each of `times` to the next; the state is stored at every step whose number, counted from `phase`, is a multiple of
-    `every`. Returns the status, the number of steps that are complete, fewer if `flag` is set, and that of the states in `out`.
+def _attempt(t, h, end, run):
+    """A step, and the accelerations and multipliers of the step that begins at its end.
 
-    The accelerations and multipliers of a time are found in the step that starts there, so a state is stored before it is left, and
-    `last` asks for one more solve at the end without a step. `following` is `None` where no forces depend on the multipliers.
+    Those of a step that is shorter than the others would be its jump divided by its length: they come from the equations of motion.
     """
-    d, q1, lam0 = np.empty_like(v), np.empty_like(q), np.empty_like(lam)
-    scratch = np.empty_like(v), d, np.empty_like(v), np.empty_like(lam), q1, lam0
-    stored, n = 0, times.shape[0] - 1
-    for k in range(n + 1 if last else n):
-        if 0 < k < n and flag[0] != 0:
-            return CONVERGED, k, stored
-        status = _solve_step(times[k], h, q, v, a, lam, scratch, following, tol, max_iter, model, work, counts)
-        if following is not None and status != CONVERGED and balance(times[k], q, v, a, lam, lam0, model, work):
-            status = _solve_step(times[k], h, q, v, a, lam, scratch, following, tol, max_iter, model, work, counts)
-        if status != CONVERGED:
-            return status, k, stored
-        if (phase + k) % every == 0 or k == n:
-            out_t[stored], out_q[stored], out_v[stored], out_a[stored], out_lam[stored] = times[k], q, v, a, lam
-            stored += 1
-        if k < n:
-            for i in range(v.shape[0]):
-                v[i] += h * a[i]
-                d[i] = h * v[i]
-            kernels.retract(q, d, model, q1)
-            q[:] = q1
-    return CONVERGED, n, stored
+    clock, start, new, d = run.clock, run.start, run.end, run.scratch.d
+    if clock.steps == 0:
+        status = _first(t, h, run)
+        if status != GOOD:
+            return status, 0.0
+    else:
+        put(start.a, new.a)
+        put(start.lam, new.lam)
+    # v1 = v + h a, q1 = q (+) h v1, eqs. (3), (4)
+    v0, v1, a = start.v, new.v, new.a
+    for k in range(d.shape[0]):
+        v1[k] = v0[k] + h * a[k]
+        d[k] = h * v1[k]
+    kernels.retract(start.q, d, run.model, new.q)
+    if shortened(h, clock):
+        return balance(end, new, run), 0.0
+    following = step_from(end, clock.steps + 1, clock)[0] if end != clock.t_end else h
+    return _solve_or_balance(end, following, new, run), 0.0
+
+
+@compiled
+def _first(t, h, run):
+    """Accelerations and multipliers of the first step into `run.end`; the start stays as it was given."""
+    put_state(run.start, run.end)
+    return _solve_or_balance(t, h, run.end, run)
+
+
+@compiled
+def _march(run, output, most, flag):
+    return loop.time_loop(_attempt, retry, accept, between, run, output, most, flag)
+
+
+@compiled
+def _sample(times, t, h, run, output):
+    return loop.sample(between, times, t, h, run, output)
 
 
 @dataclass(frozen=True)
@@ -226,5 +279,10 @@ class HalfImplicit(FixedStep):
     tol: float = 1e-10
     max_iter: int = 100
 
-    stores_start = True
-    advance = staticmethod(_advance)
+    march = staticmethod(_march)
+    sample = staticmethod(_sample)
+
+    def scratch(self, system):
+        """Vectors of a step."""
+        nv, nc = np.zeros(system.nv), np.zeros(system.nc)
+        return Scratch(b=nv, d=nv.copy(), e=nv.copy(), r=nc, q1=np.zeros(system.nq), lam0=nc.copy())

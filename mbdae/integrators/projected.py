@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ..charts.fault import near_singular, singular_ahead
+from ..results.diagnosis import near_singular, singular_ahead
 from ..results.statistics import Statistics
 from ..results.status import Status
 from ..results.steps import Step, StepWatch, split_state
@@ -129,7 +129,7 @@ class _Projection:
         if not any(p.levels):
             return found, self.target
         target = self.target if target is None else target
-        code, reached = project(p.levels, float(t), *found, target, p.own, p.metrics, p.model, p.work, p.room)
+        code, reached = project(float(t), *found, target, p.projection, p.model, p.work)
         self.system.callbacks.check()
         if code != GOOD:
             raise _Failure(*p.explain(code, t, found[0]))

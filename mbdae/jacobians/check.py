@@ -1,25 +1,30 @@
-"""Checks of Jacobians by differences: which entries are wrong, and how exactly that can be said."""
+"""Checks of Jacobians by differences: which entries are wrong, and how accurate this comparison is."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array, issparse
 
 from .grouping import column_groups
-from .quotients import EPS, as_pattern, columns_of, floors, groups_of
+from .quotients import COLUMN, ENTRY, EPS, ROW, Group, as_pattern, columns_of, floors, groups_of
 from .report import BlockReport, JacobianReport, WrongEntry
-from .sweep import INCREMENTS, Sweep, blurred, levels
+from .signatures import Array, Differentiable, Indices, Mask, Residual, Vector, VectorFunction
+from .sweep import INCREMENTS, Curve, Sweep, levels, perturbed
 
 _ALL = slice(None), slice(None)
 _TINY = float(np.finfo(float).tiny)
-_SUMS = 4.0 * EPS  # rounding errors of Jacobians of implicit problems, relative to the largest element of a row
-_SOLUTIONS = 1e-13  # of explicit problems, which solve linear equations, relative to the largest element of all
+_RESIDUAL_ERROR = 4.0 * EPS  # rounding errors of Jacobians of implicit problems, relative to the largest element of a row
+_RHS_ERROR = 1e-13  # of explicit problems, which solve linear equations, relative to the largest element of all
 
 
-def check_jacobian(f, x, J, pattern=None, blocks=None, floor=None, atol=0.0):
+def check_jacobian(f: VectorFunction, x: ArrayLike, J: Any, pattern: Any = None, blocks: dict[str, tuple[slice, slice]] | None = None,
+                   floor: ArrayLike | None = None, atol: ArrayLike = 0.0) -> JacobianReport:
     """Compare a Jacobian with central differences of `f`, their increments swept over 14 decades.
 
-    An entry is wrong if it differs from the difference quotient, at the increment that is best for it, by more than truncation and
-    rounding errors explain. Both are observed: truncation where quotients change with the increment, rounding where `f` changes when its
-    argument does by rounding errors.
+    An entry is wrong if it differs from the difference quotient at its best increment by more than the truncation and rounding errors. Both
+    are estimated: truncation from the change of quotients with the increment, rounding from the change of `f` when its argument changes by
+    rounding errors.
 
     Parameters
     ----------
@@ -29,16 +34,16 @@ def check_jacobian(f, x, J, pattern=None, blocks=None, floor=None, atol=0.0):
     J : array_like, sparse array, or callable
         Jacobian of `f` at `x`, shape (m, n), or `J(x)`.
     pattern : sparse array or array_like of truth, shape (m, n), optional
-        Entries that may differ from zero, by default all of a dense `J`, those stored of a sparse one. Columns are displaced in groups
-        that follow from it; those of a group in which something is wrong, then one by one. Non-zeros outside are wrong, too, be it of
-        the differences or of `J`.
+        Structural nonzeros, by default all entries of a dense `J` and the stored ones of a sparse `J`. Columns are perturbed in groups
+        that follow from it, and one by one if there is a deviation in a group. Nonzeros of `J` or of the differences outside the pattern
+        are wrong, too.
     blocks : dict of str to (slice, slice), optional
         Rows and columns to report on, by name.
     floor : float or array_like of shape (n,), optional
         The increments are 0.1 ... 1e-14 times `max(|x|, floor)`; by default `eps**(1/4)`.
     atol : float or array_like of shape (m,)
-        How far elements of `J` may be off by its own rounding errors, for all or row by row. With zero, all digits that differences can see
-        must be right: formulas do that; sums with large terms that cancel, or solutions of linear equations, do not.
+        Rounding errors of the elements of `J`, for all or by rows. With zero, all digits that differences resolve must be right, as those
+        of explicit formulas are; sums with cancellation and solutions of linear equations need a tolerance.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def check_jacobian(f, x, J, pattern=None, blocks=None, floor=None, atol=0.0):
     Raises
     ------
     ValueError
-        If shapes do not agree or `f(x)` is not finite. Exceptions of `f` pass unchanged: it is evaluated far from `x`, too.
+        If shapes do not agree or `f(x)` is not finite. Exceptions of `f` are raised unchanged; it is also evaluated far from `x`.
     """
     x = _vector(x, "x")
     floor = floors(floor, len(x))
@@ -55,20 +60,22 @@ def check_jacobian(f, x, J, pattern=None, blocks=None, floor=None, atol=0.0):
     return _checked(Sweep(f, x, floor, J.shape[0]), J, pattern, blocks, atol)
 
 
-def check_folded(F, t, y, yd, c, J, pattern=None, blocks=None, floor=None, atol=0.0):
+def check_folded(F: Residual, t: float, y: ArrayLike, yd: ArrayLike, c: float, J: Any, pattern: Any = None,
+                 blocks: dict[str, tuple[slice, slice]] | None = None, floor: ArrayLike | None = None,
+                 atol: ArrayLike = 0.0) -> JacobianReport:
     """Compare `F_y + c F_yd` with central differences of `F(t, y + d, yd + c d)`.
 
     Parameters
     ----------
     F : callable
-        `F(t, y, yd, out)` fills `out`, shape (m,); what it returns is ignored.
+        `F(t, y, yd, out)` fills `out`, shape (m,); its result is ignored.
     t : float
     y, yd : array_like, shape (n,)
     c : float
     J : array_like, sparse array, or callable
         `F_y + c F_yd`, or `J(t, y, yd, c)`.
     pattern, blocks, floor, atol
-        As for `check_jacobian`, which says the rest.
+        As for `check_jacobian`, where the comparison is described.
     """
     y, yd = _vector(y, "y"), _vector(yd, "yd")
     if yd.shape != y.shape:
@@ -76,19 +83,19 @@ def check_folded(F, t, y, yd, c, J, pattern=None, blocks=None, floor=None, atol=
     floor = floors(floor, len(y))
     J = _matrix(J(t, y, yd, c) if callable(J) else J, len(y))
 
-    def at(z, zd):
+    def at(z: Vector, zd: Vector) -> Array:
         out = np.full(J.shape[0], np.nan)
         F(t, z, zd, out)
         return out
 
-    def blur(rng):
-        return at(*(z + blurred(np.maximum(np.abs(z), floor), rng) for z in (y, yd)))
+    def noisy(rng: np.random.Generator) -> Array:
+        return at(*(z + perturbed(np.maximum(np.abs(z), floor), rng) for z in (y, yd)))
 
-    return _checked(Sweep(lambda z: at(z, yd + c * (z - y)), y, floor, J.shape[0], blur, "F"), J, pattern, blocks, atol)
+    return _checked(Sweep(lambda z: at(z, yd + c * (z - y)), y, floor, J.shape[0], noisy, "F"), J, pattern, blocks, atol)
 
 
-def check_problem(problem, t, y, yd, c, J=None):
-    """Compare the Jacobian of a problem, or one given in its place, with differences of its residual, block by block.
+def check_problem(problem: Differentiable, t: float, y: ArrayLike, yd: ArrayLike, c: float, J: Any = None) -> JacobianReport:
+    """Compare the Jacobian of a problem, or the given one, with differences of its residual, block by block.
 
     Parameters
     ----------
@@ -107,13 +114,13 @@ def check_problem(problem, t, y, yd, c, J=None):
     J = _matrix(problem.jacobian(t, y, yd, c) if J is None else J, problem.n)
     size = np.zeros(J.shape[0])
     np.maximum.at(size, J.indices, np.where(np.isfinite(J.data), np.abs(J.data), 0.0))
-    atol = _SUMS * size if problem.implicit else _SOLUTIONS * size.max()
+    atol = _RESIDUAL_ERROR * size if problem.implicit else _RHS_ERROR * size.max()
     blocks = {f"{equation}, {unknown}": (rows, columns) for equation, rows in problem.equations.items()
               for unknown, columns in problem.blocks.items()}
     return check_folded(problem.residual, t, y, yd, c, J, problem.pattern, blocks, atol=atol)
 
 
-def _vector(x, name):
+def _vector(x: ArrayLike, name: str) -> Vector:
     x = np.array(x, dtype=float)
     if x.ndim != 1:
         raise ValueError(f"{name} must be a vector, got shape {x.shape}")
@@ -122,8 +129,8 @@ def _vector(x, name):
     return x
 
 
-def _matrix(J, n):
-    """A CSC array; elements that are stored remain so, of a dense array all are."""
+def _matrix(J: Any, n: int) -> csc_array:
+    """A CSC array with all stored elements of a sparse one, or all elements of a dense one."""
     shape = np.shape(J) if not issparse(J) else J.shape
     if len(shape) != 2 or shape[1] != n:
         raise ValueError(f"J must be a matrix with {n} columns, one for each variable, got shape {shape}")
@@ -135,8 +142,8 @@ def _matrix(J, n):
     return J
 
 
-def _united(J, pattern):
-    """The pattern with all non-zeros of `J`, its elements in that order, and which of them the pattern lacks."""
+def _united(J: csc_array, pattern: csc_array) -> tuple[csc_array, Vector, Mask]:
+    """The pattern with all nonzeros of `J`, its elements in that order, and which of them the pattern lacks."""
     m = J.shape[0]
     wanted, given = (A.indices + m * columns_of(A) for A in (pattern, J))
     keys = np.union1d(wanted, given[J.data != 0.0])
@@ -146,7 +153,7 @@ def _united(J, pattern):
     return as_pattern(csc_array((np.ones(len(keys)), (keys % m, keys // m)), shape=J.shape)), values, ~np.isin(keys, wanted)
 
 
-def _checked(sweep, J, pattern, blocks, atol):
+def _checked(sweep: Sweep, J: csc_array, pattern: Any, blocks: dict[str, tuple[slice, slice]] | None, atol: ArrayLike) -> JacobianReport:
     pattern = as_pattern(J if pattern is None else pattern)
     if pattern.shape != J.shape:
         raise ValueError(f"pattern must have the shape of J, {J.shape}, got {pattern.shape}")
@@ -163,14 +170,14 @@ def _checked(sweep, J, pattern, blocks, atol):
 class _Search:
     """The comparison, group by group."""
 
-    def __init__(self, sweep, pattern, values, extra, atol, tallies):
+    def __init__(self, sweep: Sweep, pattern: csc_array, values: Vector, extra: Mask, atol: Vector, tallies: "list[_Tally]") -> None:
         self.sweep, self.pattern, self.values, self.extra, self.atol, self.tallies = sweep, pattern, values, extra, atol, tallies
         self.columns = columns_of(pattern)
-        self.wrong = []
+        self.wrong: list[WrongEntry] = []
 
-    def group(self, group):
-        """Displace the columns together; where something is wrong, one by one."""
-        entries, rows, owners = group.plan.T
+    def group(self, group: Group) -> None:
+        """Perturb the columns together, and one by one if there is a deviation."""
+        entries, rows, owners = group.plan[:, ENTRY], group.plan[:, ROW], group.plan[:, COLUMN]
         curve, scale = self.sweep.curve(group.columns), self.sweep.scale
         expected = np.zeros(self.sweep.m)
         expected[rows] = self.values[entries] * scale[owners]
@@ -180,21 +187,21 @@ class _Search:
             for column in group.columns:
                 self._single(column, ~good)
 
-    def _single(self, column, doubtful):
-        """One column, in the rows that are doubtful."""
+    def _single(self, column: int, doubtful: Mask) -> None:
+        """One column, in the rows with deviations."""
         curve = self.sweep.curve(column)
         entries = np.arange(*self.pattern.indptr[column:column + 2])
         rows = self.pattern.indices[entries]
         self._take(curve, entries[doubtful[rows]])
         lacking = doubtful & ~self._agrees(curve, np.zeros(self.sweep.m), self.sweep.scale[column])
         lacking[rows] = False
-        for row in np.flatnonzero(lacking):
+        for row in map(int, np.flatnonzero(lacking)):
             self._note(curve, row, column, 0.0, outside=True)
 
-    def _agrees(self, curve, expected, scale):
+    def _agrees(self, curve: Curve, expected: Vector, scale: float) -> Mask:
         return np.abs(curve.best - expected) <= curve.doubt + self.atol * scale
 
-    def _take(self, curve, entries):
+    def _take(self, curve: Curve, entries: Indices) -> None:
         """Entries of the pattern, at most one in a row."""
         rows, columns, values = self.pattern.indices[entries], self.columns[entries], self.values[entries]
         scale = self.sweep.scale[columns]
@@ -202,10 +209,10 @@ class _Search:
         for tally in self.tallies:
             tally.add(rows, columns, values, found, doubt, curve.changes[:, rows] / scale, curve.errors[:, rows] / scale)
         extra = self.extra[entries]
-        for k in np.flatnonzero(extra | ~(np.abs(values - found) <= doubt)):
+        for k in map(int, np.flatnonzero(extra | ~(np.abs(values - found) <= doubt))):
             self._note(curve, rows[k], columns[k], values[k], outside=bool(extra[k]))
 
-    def _note(self, curve, row, column, value, outside):
+    def _note(self, curve: Curve, row: int, column: int, value: float, outside: bool) -> None:
         tally = next((t for t in self.tallies if t.rows[row] and t.columns[column]), None)
         if tally:
             tally.wrong += 1
@@ -213,8 +220,8 @@ class _Search:
         self.wrong.append(WrongEntry(tally.name if tally else "", int(row), int(column), float(value), float(curve.best[row] / scale),
                                      float(curve.doubt[row] / scale + self.atol[row]), outside))
 
-    def report(self):
-        def off(entry):
+    def report(self) -> JacobianReport:
+        def off(entry: WrongEntry) -> float:
             return abs(entry.value - entry.difference) / (entry.doubt or _TINY) if np.isfinite(entry.value) else np.inf
 
         blocks = [t.report() for t in self.tallies if t.entries or t.wrong]
@@ -222,27 +229,27 @@ class _Search:
 
 
 class _Tally:
-    """What is summed up about a block."""
+    """Sums and maxima over a block."""
 
-    def __init__(self, name, shape, rows, columns):
+    def __init__(self, name: str, shape: tuple[int, int], rows: slice, columns: slice) -> None:
         self.name, self.entries, self.undecided, self.wrong, self.largest, self.disagreement = name, 0, 0, 0, 0.0, 0.0
         self.rows, self.columns = (np.zeros(k, dtype=bool) for k in shape)
         self.rows[rows], self.columns[columns] = True, True
         self.changes, self.errors = (np.zeros(len(INCREMENTS)) for _ in range(2))
 
-    def add(self, rows, columns, values, found, doubt, changes, errors):
+    def add(self, rows: Indices, columns: Indices, values: Vector, found: Vector, doubt: Vector, changes: Vector, errors: Vector) -> None:
         here = self.rows[rows] & self.columns[columns]
         if not here.any():
             return
         values, found, doubt = values[here], found[here], doubt[here]
         self.entries += len(values)
-        self.undecided += np.count_nonzero((values != 0.0) & (doubt >= np.fmax(np.abs(values), np.abs(found))))
+        self.undecided += int(np.count_nonzero((values != 0.0) & (doubt >= np.fmax(np.abs(values), np.abs(found)))))
         self.largest = max(self.largest, np.abs(found).max())
         self.disagreement = np.fmax(self.disagreement, np.abs(values - found).max())
         self.changes = np.maximum(self.changes, changes[:, here].max(axis=1))
         self.errors = np.maximum(self.errors, errors[:, here].max(axis=1))
 
-    def report(self):
+    def report(self) -> BlockReport:
         at, truncation, rounding = levels(self.changes, self.errors)
         size = self.largest or 1.0
         return BlockReport(self.name, self.entries, float(self.largest), float(INCREMENTS[at]), float(self.disagreement / size),

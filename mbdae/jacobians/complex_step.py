@@ -1,10 +1,14 @@
-"""Derivatives of compiled residuals by the complex step: exact to rounding, for the price of one evaluation per group of columns."""
+"""Derivatives of compiled residuals by the complex step: exact to rounding, one evaluation per group of columns."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from ..compilation.compiled import generic
+from .signatures import Indices, Vector
 
 COMPLEX_STEP = 1e-100
 
@@ -16,15 +20,15 @@ class Sweep(NamedTuple):
     `entry_ptr[g] <= k < entry_ptr[g + 1]`.
     """
 
-    column_ptr: np.ndarray
-    columns: np.ndarray
-    entry_ptr: np.ndarray
-    entries: np.ndarray
-    rows: np.ndarray
+    column_ptr: Indices
+    columns: Indices
+    entry_ptr: Indices
+    entries: Indices
+    rows: Indices
 
 
-def sweep_of(pattern, groups):
-    """The `Sweep` of a CSC pattern whose columns have been grouped."""
+def sweep_of(pattern: csc_array, groups: Indices) -> Sweep:
+    """The `Sweep` of a CSC pattern with column groups."""
     column_of = np.repeat(np.arange(pattern.shape[1]), np.diff(pattern.indptr))
     columns, entries = np.argsort(groups, kind="stable"), np.argsort(groups[column_of], kind="stable")
     ends = np.arange(groups.max(initial=-1) + 2)
@@ -32,19 +36,31 @@ def sweep_of(pattern, groups):
     return Sweep(*(x.astype(np.int64) for x in (column_ptr, columns, entry_ptr, entries, pattern.indices[entries])))
 
 
+class ComplexBuffers(NamedTuple):
+    """Complex scratch for the unknowns, their derivatives and the residual."""
+
+    y: NDArray[np.complex128]
+    yd: NDArray[np.complex128]
+    out: NDArray[np.complex128]
+
+
 @generic
-def directional(residual, t, y, yd, a, b, sweep, z, zd, out, values, arguments):
-    """`values` of `a F_y + b F_yd`; `z`, `zd`, `out` are complex scratch."""
-    column_ptr, columns, entry_ptr, entries, rows = sweep
+def directional(residual: Callable[..., Any], t: float, y: Vector, yd: Vector, factors: tuple[float, float], sweep: Sweep,
+                scratch: ComplexBuffers, values: Vector, arguments: tuple[Any, ...]) -> None:
+    """`values` of `a F_y + c F_yd` with the factors `(a, c)`; `scratch` are `ComplexBuffers`."""
+    a, c = factors
+    z, zd, out = scratch.y, scratch.yd, scratch.out
     z[:] = y
     zd[:] = yd
-    for g in range(column_ptr.shape[0] - 1):
-        for k in range(column_ptr[g], column_ptr[g + 1]):
-            j = columns[k]
-            z[j], zd[j] = complex(y[j], a * COMPLEX_STEP), complex(yd[j], b * COMPLEX_STEP)
+    for g in range(sweep.column_ptr.shape[0] - 1):
+        # complex step in the columns of the group
+        for k in range(sweep.column_ptr[g], sweep.column_ptr[g + 1]):
+            j = sweep.columns[k]
+            z[j], zd[j] = complex(y[j], a * COMPLEX_STEP), complex(yd[j], c * COMPLEX_STEP)
         residual(t, z, zd, out, *arguments)
-        for k in range(entry_ptr[g], entry_ptr[g + 1]):
-            values[entries[k]] = out[rows[k]].imag / COMPLEX_STEP
-        for k in range(column_ptr[g], column_ptr[g + 1]):
-            j = columns[k]
+        # imaginary parts
+        for k in range(sweep.entry_ptr[g], sweep.entry_ptr[g + 1]):
+            values[sweep.entries[k]] = out[sweep.rows[k]].imag / COMPLEX_STEP
+        for k in range(sweep.column_ptr[g], sweep.column_ptr[g + 1]):
+            j = sweep.columns[k]
             z[j], zd[j] = y[j], yd[j]

@@ -1,30 +1,51 @@
 """Jacobians by difference quotients, one evaluation per group of columns."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array
 
-from .grouping import check_groups, column_groups
-from .missing import check_pattern
-from .quotients import RELATIVE, as_pattern, columns_of, difference, displace, floors, gather, groups_of, increments, vector
+from .grouping import Grouping, check_groups, column_groups
+from .missing import Comparison, check_pattern
+from .quotients import RELATIVE, Group, as_pattern, columns_of, difference, displace, floors, gather, groups_of, increments, vector
+from .signatures import Array, Indices, Mask, Residual, Vector, VectorFunction
 
 _NONE = np.zeros(0, dtype=np.int64)
-_SHOWN = 6  # columns that a message lists
+_MAX_SHOWN = 6  # columns listed in a message
 
 
 class NotFinite(ValueError):
-    """A function has values that are not finite where differences need them."""
+    """The function is not finite at a point that the differences need."""
+
+
+class Point(NamedTuple):
+    """The point at which a function is differentiated by `x`; the others belong to implicit problems, where `x` is `y` and `xd` is `yd`."""
+
+    x: Vector
+    xd: Vector | None = None
+    t: float = 0.0
+    c: float = 0.0
+
+
+class Increments(NamedTuple):
+    """What `x` and `xd` are displaced by."""
+
+    x: Array
+    xd: Array | None = None
 
 
 class _Quotients:
-    """What both kinds of differences share: pattern, groups, and the loop over them.
+    """Base of both kinds of differences: pattern, groups, and the loop over them.
 
-    Subclasses define `_evaluate(point, moves, factor, columns)`: the function at `point`, displaced by `factor` times the moves in the
-    columns. What it returns may be overwritten by the next call. The first element of `point` is what is differentiated by.
+    Subclasses define `_evaluate(point, increments, factor, columns)`: the function at `point`, displaced by `factor` times the increments
+    in the columns. The next call may overwrite the array returned.
     """
 
-    function, variable = "f", "x"  # as messages call them
+    function, variable = "f", "x"  # their names in messages
 
-    def __init__(self, pattern, scheme, groups, known, floor, check):
+    def __init__(self, pattern: Any, scheme: str, groups: Grouping | ArrayLike | None, known: ArrayLike | None, floor: ArrayLike | None,
+                 check: bool) -> None:
         if scheme not in RELATIVE:
             raise ValueError(f"scheme must be one of {', '.join(RELATIVE)}, got {scheme!r}")
         self.scheme, self.pattern = scheme, as_pattern(pattern)
@@ -34,23 +55,27 @@ class _Quotients:
         self.calls = 0
         self._parts = groups_of(self.pattern, self.groups, self.known)
         self._weight = 0.5 if scheme == "central" else 1.0
-        self._stages_left = 2 if check and (self.known.any() or self.pattern.nnz < np.prod(self.pattern.shape)) else 0
+        self._checks_left = 2 if check and (self.known.any() or self.pattern.nnz < np.prod(self.pattern.shape)) else 0
         m, n = self.pattern.shape
         self._z = np.zeros(n, complex if scheme == "complex" else float)
         self._base, self._plus = np.zeros(m), np.zeros(m)
 
-    def __repr__(self):
+    def _evaluate(self, point: Point, moves: Increments, factor: float, columns: Indices) -> Array:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
         (m, n), name = self.pattern.shape, type(self).__name__
         return f"<{name}: {m} x {n}, {self.pattern.nnz} entries, {self.scheme}, {len(self._parts)} groups, {self.calls} evaluations so far>"
 
-    def _differentiate(self, point, f0, known_values, out, stages=0):
-        """The values of all entries; `stages` of the check may be left for later evaluations."""
+    def _differentiate(self, point: Point, f0: ArrayLike | None, known_values: ArrayLike | None, out: Vector | None,
+                       stages: int = 0) -> Vector:
+        """The values of all entries; `stages` of the check are left for later evaluations."""
         out = self._output(out)
         self._take_known(known_values, out)
-        steps = increments(point[0], self.scheme, self.floor)
+        steps = increments(point.x, self.scheme, self.floor)
         moves = self._moves(point, steps)
-        checked = self._stages_left > stages
-        self._set_base(point, f0, needed=self._parts or checked)
+        checked = self._checks_left > stages
+        self._set_base(point, f0, needed=bool(self._parts) or checked)
         for part in self._parts:
             plus, minus = self._pair(point, moves, part.columns)
             row = gather(plus, minus, self._weight, steps, part.plan, part.corrections, out)
@@ -58,15 +83,15 @@ class _Quotients:
                 self._refuse(row, point, part)
         if checked:
             self._check(point, steps, out)
-            self._stages_left = stages
+            self._checks_left = stages
         return out
 
-    def _moves(self, point, steps):
-        """What the variables are displaced by."""
-        return (1j * steps if self.scheme == "complex" else steps,)
+    def _moves(self, point: Point, steps: Array) -> Increments:
+        """The increments along the steps."""
+        return Increments(1j * steps if self.scheme == "complex" else steps)
 
-    def _pair(self, point, moves, columns):
-        """Two vectors whose difference, times the weight, is the derivative along the steps in the columns."""
+    def _pair(self, point: Point, moves: Increments, columns: Indices) -> tuple[Vector, Vector]:
+        """Two vectors; their difference times the weight is the derivative along the steps in the columns."""
         if self.scheme == "forward":
             return self._evaluate(point, moves, 1.0, columns), self._base
         if self.scheme == "complex":
@@ -75,21 +100,21 @@ class _Quotients:
         self._plus[:] = self._evaluate(point, moves, 1.0, columns)
         return self._plus, self._evaluate(point, moves, -1.0, columns)
 
-    def _set_base(self, point, f0, needed):
-        """`f` at the point itself; other schemes than "forward" do without."""
+    def _set_base(self, point: Point, f0: ArrayLike | None, needed: bool) -> None:
+        """`f` at the point itself, for the scheme "forward"."""
         if f0 is not None and np.shape(f0) != self._base.shape:
             raise ValueError(f"f0 must have shape {self._base.shape}, one value for each row of the pattern, got {np.shape(f0)}")
         if self.scheme == "forward" and needed:
             self._base[:] = self._here(point) if f0 is None else f0
 
-    def _output(self, out):
+    def _output(self, out: Vector | None) -> Vector:
         if out is None:
             return np.empty(self.pattern.nnz)
         if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != (self.pattern.nnz,):
             raise ValueError(f"out must be an array of float64 of shape ({self.pattern.nnz},), one for each entry of the pattern")
         return out
 
-    def _take_known(self, values, out):
+    def _take_known(self, values: ArrayLike | None, out: Vector) -> None:
         count = np.count_nonzero(self.known)
         if values is None:
             if count:
@@ -102,44 +127,45 @@ class _Quotients:
             raise ValueError(f"known_values[{np.flatnonzero(~np.isfinite(values))[0]}] is not finite")
         out[self.known] = values
 
-    def _refuse(self, row, point, part):
-        """Say where values are not finite."""
+    def _refuse(self, row: int, point: Point, part: Group) -> None:
+        """Raise `NotFinite`, with the row and the columns."""
         lost = np.flatnonzero(~np.isfinite(self._here(point)))
         if len(lost):
             raise NotFinite(f"{self.function}({self.variable}) is not finite in row {lost[0]}: there are no differences at this point")
-        shown = ", ".join(f"{self.variable}[{j}]" for j in part.columns[:_SHOWN]) + (", ..." if len(part.columns) > _SHOWN else "")
-        raise NotFinite(f"{self.function} is not finite in row {row} when the columns of group {part.number} are displaced ({shown}), "
-                         "though it is at the point itself; a smaller floor makes smaller increments")
+        shown = ", ".join(f"{self.variable}[{j}]" for j in part.columns[:_MAX_SHOWN]) + (", ..." if len(part.columns) > _MAX_SHOWN else "")
+        raise NotFinite(f"{self.function} is not finite in row {row} when the columns of group {part.number} are perturbed ({shown}), "
+                         "but it is at the point itself; a smaller floor makes smaller increments")
 
-    def _check(self, point, steps, values):
-        """Compare with the derivative in a direction of its own: what the pattern lacks shows there."""
+    def _check(self, point: Point, steps: Vector, values: Vector) -> None:
+        """Compare with a directional derivative: entries missing from the pattern make a difference there."""
         J = csc_array((values, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
         if self.scheme == "complex":
             self._check_imaginary(point, values[~self.known])
-            steps = steps * np.maximum(np.abs(point[0]), self.floor)
+            steps = steps * np.maximum(np.abs(point.x), self.floor)
 
-        def along(d, columns):
+        def along(d: Vector, columns: Indices) -> Vector:
             out = np.empty(len(self._base))
             difference(*self._pair(point, self._moves(point, d), columns), self._weight, out)
             return out
 
-        check_pattern(along, point[0], steps, J, self.known, self.scheme, (self.function, self.variable), lambda: np.abs(self._here(point)))
+        comparison = Comparison(along, steps, J, self.known, self.scheme, self.function, self.variable, lambda: np.abs(self._here(point)))
+        check_pattern(point.x, comparison)
 
-    def _check_imaginary(self, point, found):
-        """If all complex steps are zero, there must be no other dependence."""
+    def _check_imaginary(self, point: Point, found: Vector) -> None:
+        """If all complex steps give zero, the function must not change with real increments either."""
         if found.any():
             return
-        here, moves = self._here(point).real.copy(), self._moves(point, -1j * increments(point[0], "forward", self.floor))  # real ones
+        here, moves = self._here(point).real.copy(), self._moves(point, -1j * increments(point.x, "forward", self.floor))  # real ones
         if any((self._evaluate(point, moves, 1.0, part.columns).real != here).any() for part in self._parts):
-            raise ValueError(f"{self.function} has lost the imaginary part, which is the derivative: all complex steps are zero, and yet "
-                             f"it depends on {self.variable}; the scheme 'complex' needs a function of complex arrays, 'central' does not")
+            raise ValueError(f"{self.function} discards the imaginary part, which is the derivative: all complex steps give zero, but it "
+                             f"depends on {self.variable}; the scheme 'complex' needs a function of complex arrays, 'central' does not")
 
-    def _here(self, point):
+    def _here(self, point: Point) -> Array:
         """The function at the point itself."""
         return self._evaluate(point, self._moves(point, self.floor), 0.0, _NONE)
 
-    def _point(self, x, name):
-        """A copy of what is differentiated by, or of its derivative."""
+    def _point(self, x: ArrayLike, name: str) -> Vector:
+        """A copy of the variable or its derivative."""
         n = self.pattern.shape[1]
         x = np.array(x, dtype=float)
         if x.shape != (n,):
@@ -148,37 +174,37 @@ class _Quotients:
             raise NotFinite(f"{name}[{np.flatnonzero(~np.isfinite(x))[0]}] is not finite")
         return x
 
-    def _csc(self, values):
+    def _csc(self, values: Vector) -> csc_array:
         return csc_array((values, self.pattern.indices.copy(), self.pattern.indptr.copy()), shape=self.pattern.shape)
 
 
 class GroupedDifference(_Quotients):
-    """`(F_i(x + d) - F_i(x)) / d_r` for the entries `(i, r)` of a pattern, one displacement `d` for each group of columns.
+    """`(F_i(x + d) - F_i(x)) / d_r` for the entries `(i, r)` of a pattern, one increment `d` for each group of columns.
 
     No two columns of a group have an entry in the same row, so every row of a difference belongs to one entry [Arnold, eq. (20)]. With a
     full pattern every column is a group [Arnold, eq. (16)]. With the exact pattern both are equal to the last bit. Entries that are
-    known are no obstacle to a group: what they contribute, `sum_j J_ij d_j`, is subtracted, which is exact where they are constant.
+    known may share rows within a group: their contribution `sum_j J_ij d_j` is subtracted, which is exact where they are constant.
 
     Parameters
     ----------
     f : callable
-        `f(x)`, shape (m,). It gets the same array at every call, which it must not keep.
+        `f(x)`, shape (m,). Every call gets the same array.
     pattern : sparse array or array_like, shape (m, n)
-        What is not zero is an entry. Of a sparse array every stored element is one.
+        The nonzeros are the entries; of a sparse array all stored elements.
     scheme : {"forward", "central", "complex"}
         "forward" needs one evaluation per group and one more, and is good to about `sqrt(eps)`. "central" needs two per group:
         `eps**(2/3)`. "complex" needs one, of a function of complex arrays: rounding error.
     groups : Grouping or array_like of int, shape (n,), optional
-        Number of the group of each column, by default those of `column_groups` for the entries that are not known.
+        Group of each column, by default those of `column_groups` for the unknown entries.
     known : array_like of bool, shape (nnz,), optional
         Entries whose values are given at each evaluation, by columns (the order of `pattern`). Columns without any other entry are
-        not displaced.
+        not perturbed.
     floor : float or array_like of shape (n,), optional
         The increments are `sqrt(eps)` (central: `eps**(1/3)`) times `max(|x|, floor)`, rounded such that they are exact [Arnold, eq. (17)];
         by default `eps**(1/4)`.
     check : bool
-        Whether the first evaluation looks for entries that the pattern lacks, and wrong known values: it costs one evaluation
-        (two for central differences), and more where something is suspicious. Dependences that vanish at that point are not seen.
+        Whether the first evaluation looks for entries missing from the pattern and for wrong known values. This costs one evaluation
+        (two for central differences), and more if there is a deviation. Derivatives that vanish at that point are not detected.
 
     Attributes
     ----------
@@ -187,7 +213,7 @@ class GroupedDifference(_Quotients):
     grouping : Grouping or ndarray
         As found or given.
     groups : ndarray of int64, shape (n,)
-        The groups in use, -1 for columns that are not displaced.
+        The groups in use, -1 for columns that are not perturbed.
     known : ndarray of bool, shape (nnz,)
     calls : int
         Evaluations of `f` so far.
@@ -198,22 +224,23 @@ class GroupedDifference(_Quotients):
         If the pattern, the groups, the mask or the scheme cannot be used.
     """
 
-    def __init__(self, f, pattern, scheme="forward", groups=None, known=None, floor=None, check=True):
+    def __init__(self, f: VectorFunction, pattern: Any, scheme: str = "forward", groups: Grouping | ArrayLike | None = None,
+                 known: ArrayLike | None = None, floor: ArrayLike | None = None, check: bool = True) -> None:
         super().__init__(pattern, scheme, groups, known, floor, check)
         self._f = f
 
-    def __call__(self, x, f0=None, known_values=None):
+    def __call__(self, x: ArrayLike, f0: ArrayLike | None = None, known_values: ArrayLike | None = None) -> csc_array:
         """The Jacobian, a CSC array in the pattern; see `values`."""
         return self._csc(self.values(x, f0, known_values))
 
-    def values(self, x, f0=None, known_values=None, out=None):
+    def values(self, x: ArrayLike, f0: ArrayLike | None = None, known_values: ArrayLike | None = None, out: Vector | None = None) -> Vector:
         """The values of the entries, in the order of `pattern`.
 
         Parameters
         ----------
         x : array_like, shape (n,)
         f0 : array_like, shape (m,), optional
-            `f(x)` if it is at hand. Only the scheme "forward" has a use for it.
+            `f(x)` if it is known. Only the scheme "forward" uses it.
         known_values : array_like, optional
             One for each known entry, by columns.
         out : ndarray of float64, shape (nnz,), optional
@@ -224,10 +251,10 @@ class GroupedDifference(_Quotients):
         ValueError
             If a shape is wrong, a value is not finite, or an entry is missing from the pattern. Exceptions of `f` pass unchanged.
         """
-        return self._differentiate((self._point(x, "x"),), f0, known_values, out)
+        return self._differentiate(Point(self._point(x, "x")), f0, known_values, out)
 
-    def _evaluate(self, point, moves, factor, columns):
-        displace(point[0], moves[0], factor, columns, self._z)
+    def _evaluate(self, point: Point, moves: Increments, factor: float, columns: Indices) -> Array:
+        displace(point.x, moves.x, factor, columns, self._z)
         self.calls += 1
         return vector(self._f(self._z), len(self._base), "f", self.scheme == "complex")
 
@@ -235,19 +262,19 @@ class GroupedDifference(_Quotients):
 class FoldedDifference(_Quotients):
     """`(F_i(t, y + d, yd + c d) - F_i(t, y, yd)) / d_r`: `F_y + c F_yd` of an implicit problem `F(t, y, yd) = 0` along groups of columns.
 
-    This is the matrix that a solver needs whose formula gives `yd = c y + ...` [Arnold, eq. (15)]; `c = 0` gives `F_y`. The
-    increments go by `y`. Everything else is as for `GroupedDifference`.
+    This is the matrix for solvers with the formula `yd = c y + ...` [Arnold, eq. (15)]; `c = 0` gives `F_y`. The increments depend on the
+    size of `y`. Everything else is as for `GroupedDifference`.
 
     Parameters
     ----------
     F : callable
-        `F(t, y, yd, out)` fills `out`, shape (m,); what it returns is ignored. It gets the same arrays at every call, which it must
-        not keep. For the scheme "complex" they are complex, except `t`.
+        `F(t, y, yd, out)` fills `out`, shape (m,); its result is ignored. Every call gets the same arrays. For the scheme "complex" they
+        are complex, except `t`.
     pattern : sparse array or array_like, shape (m, n)
         Of `F_y + c F_yd`.
     scheme, groups, known, floor, check
-        As for `GroupedDifference`. The check comes with the first evaluation, and if `c` is zero there, once more with the first
-        where it is not.
+        As for `GroupedDifference`. The check belongs to the first evaluation, and if `c` is zero there, again to the first one with
+        nonzero `c`.
 
     Attributes
     ----------
@@ -262,17 +289,20 @@ class FoldedDifference(_Quotients):
 
     function, variable = "F", "y"
 
-    def __init__(self, F, pattern, scheme="forward", groups=None, known=None, floor=None, check=True):
+    def __init__(self, F: Residual, pattern: Any, scheme: str = "forward", groups: Grouping | ArrayLike | None = None,
+                 known: ArrayLike | None = None, floor: ArrayLike | None = None, check: bool = True) -> None:
         super().__init__(pattern, scheme, groups, known, floor, check)
         self._F = F
         self._zd = np.zeros_like(self._z)
-        self._out = np.full(len(self._base), np.nan, self._z.dtype)  # rows that F forgets are not finite
+        self._out = np.full(len(self._base), np.nan, self._z.dtype)  # rows that F does not fill are not finite
 
-    def __call__(self, t, y, yd, c, f0=None, known_values=None):
+    def __call__(self, t: float, y: ArrayLike, yd: ArrayLike, c: float, f0: ArrayLike | None = None,
+                 known_values: ArrayLike | None = None) -> csc_array:
         """The Jacobian, a CSC array in the pattern; see `values`."""
         return self._csc(self.values(t, y, yd, c, f0, known_values))
 
-    def values(self, t, y, yd, c, f0=None, known_values=None, out=None):
+    def values(self, t: float, y: ArrayLike, yd: ArrayLike, c: float, f0: ArrayLike | None = None, known_values: ArrayLike | None = None,
+               out: Vector | None = None) -> Vector:
         """The values of the entries of `F_y + c F_yd`, in the order of `pattern`.
 
         Parameters
@@ -281,7 +311,7 @@ class FoldedDifference(_Quotients):
         y, yd : array_like, shape (n,)
         c : float
         f0 : array_like, shape (m,), optional
-            `F(t, y, yd)` if it is at hand. Only the scheme "forward" has a use for it.
+            `F(t, y, yd)` if it is known. Only the scheme "forward" uses it.
         known_values : array_like, optional
             One for each known entry, by columns.
         out : ndarray of float64, shape (nnz,), optional
@@ -295,23 +325,23 @@ class FoldedDifference(_Quotients):
         c = float(c)
         if not np.isfinite(c):
             raise ValueError(f"c must be finite, got {c}")
-        point = self._point(y, "y"), self._point(yd, "yd"), t, c
+        point = Point(self._point(y, "y"), self._point(yd, "yd"), t, c)
         return self._differentiate(point, f0, known_values, out, stages=0 if c else 1)
 
-    def _moves(self, point, steps):
-        d, = super()._moves(point, steps)
-        return d, point[3] * d
+    def _moves(self, point: Point, steps: Vector) -> Increments:
+        d = super()._moves(point, steps).x
+        return Increments(d, point.c * d)
 
-    def _evaluate(self, point, moves, factor, columns):
-        y, yd, t, _ = point
-        displace(y, moves[0], factor, columns, self._z)
-        displace(yd, moves[1], factor, columns, self._zd)
+    def _evaluate(self, point: Point, moves: Increments, factor: float, columns: Indices) -> Array:
+        displace(point.x, moves.x, factor, columns, self._z)
+        displace(point.xd, moves.xd, factor, columns, self._zd)
         self.calls += 1
-        self._F(t, self._z, self._zd, self._out)
+        self._F(point.t, self._z, self._zd, self._out)
         return self._out
 
 
-def _mask(known, nnz):
+def _mask(known: ArrayLike | None, nnz: int) -> Mask:
+    """The known entries; none by default."""
     if known is None:
         return np.zeros(nnz, dtype=bool)
     known = np.array(known)
@@ -321,8 +351,8 @@ def _mask(known, nnz):
     return known
 
 
-def _grouped(pattern, known, groups):
-    """The grouping as found or given, and the groups of the columns that must be displaced."""
+def _grouped(pattern: csc_array, known: Mask, groups: Grouping | ArrayLike | None) -> tuple[Any, Indices]:
+    """The grouping as found or given, and the groups of the columns that are perturbed."""
     columns, shape = columns_of(pattern)[~known], pattern.shape
     wanted = csc_array((np.ones(len(columns), dtype=bool), (pattern.indices[~known], columns)), shape=shape)
     free = np.bincount(columns, minlength=shape[1]) > 0

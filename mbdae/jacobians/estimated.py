@@ -1,17 +1,19 @@
-"""Estimated sparsity: a pattern that is seen in difference quotients and grows when it turns out to be too small."""
+"""Estimated sparsity: a pattern from the nonzeros of difference quotients, extended when entries are missing."""
+
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
 
-from .grouping import column_groups
+from .grouping import Grouping, column_groups
 
 
 class EstimatedPattern:
     """The estimate Omega of the pattern of a Jacobian [Arnold, section 3.1].
 
-    It is the union of the non-zeros of all full difference approximations so far. An entry that vanishes in all of them, because a force
-    is not active yet or a velocity is zero, is missing: Newton's method then converges slowly although the Jacobian is fresh, and one
-    more full difference has to be taken and added.
+    It is the union of the nonzeros of all full difference approximations so far. An entry that vanishes in all of them, because a force
+    is not active yet or a velocity is zero, is missing: Newton's method then converges slowly although the Jacobian is new, and another
+    full difference approximation is added.
 
     Parameters
     ----------
@@ -20,9 +22,9 @@ class EstimatedPattern:
     Attributes
     ----------
     pattern : csc_array of bool, shape (m, n)
-        Empty at first.
+        Initially empty.
     updates : int
-        How often the pattern has been enlarged since the first time.
+        Number of extensions.
 
     Examples
     --------
@@ -35,14 +37,14 @@ class EstimatedPattern:
     (True, 1, 3)
     """
 
-    def __init__(self, shape):
+    def __init__(self, shape: tuple[int, int]) -> None:
         self.pattern = csc_array(shape, dtype=bool)
         self.updates = 0
         self._known = False
-        self._grouping = None
+        self._grouping: Grouping | None = None
 
-    def add(self, jacobian):
-        """Unite the pattern with the non-zeros of a full difference approximation.
+    def add(self, jacobian: Any) -> bool:
+        """Unite the pattern with the nonzeros of a full difference approximation.
 
         Parameters
         ----------
@@ -51,7 +53,7 @@ class EstimatedPattern:
         Returns
         -------
         bool
-            Whether there was anything new.
+            Whether there were new entries.
         """
         seen = csc_array(jacobian) != 0
         if seen.shape != self.pattern.shape:
@@ -69,8 +71,8 @@ class EstimatedPattern:
         return True
 
     @property
-    def grouping(self):
-        """Column groups of the present pattern."""
+    def grouping(self) -> Grouping:
+        """Column groups of the current pattern."""
         if self._grouping is None:
             self._grouping = column_groups(self.pattern)
         return self._grouping

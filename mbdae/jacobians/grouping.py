@@ -1,19 +1,22 @@
 """Groups of structurally orthogonal columns: no two columns of a group have an entry in the same row.
 
-The columns of a group are differenced together, so a Jacobian costs one evaluation per group. The fewest groups are a colouring, with the
-fewest colours, of the graph in which columns that share a row are neighbours.
+The columns of a group are perturbed together, so a Jacobian costs one evaluation per group. Groups are a colouring of the
+column-intersection graph, in which columns that share a row are adjacent; their smallest number is its chromatic number.
 
 Coleman, Garbow, Moré: ACM Trans. Math. Software 10 (1984) 329-345, 346-347 (Algorithm 618); the idea is that of Curtis, Powell, Reid:
 J. Inst. Math. Appl. 13 (1974) 117-119.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .colouring.fewest_groups import Search
 from .colouring.incidence import as_pattern
 from .colouring.orderings import ORDERS
+from .signatures import Indices, Mask
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,16 +30,16 @@ class Grouping:
     count : int
         Number of groups.
     lower_bound : int
-        No grouping has fewer groups. It is `clique`, or larger where a complete search has shown that `clique` groups are too few.
+        Lower bound on the chromatic number: `clique`, or larger if an exhaustive search has proved that `clique` groups are too few.
     largest_row : int
-        Entries of the fullest row, without those of known columns.
+        Number of entries in the fullest row, without those of known columns.
     clique : int
-        Size of the largest set of columns found of which any two share a row. A row is such a set: `largest_row <= clique`.
+        Size of the largest clique found in the column-intersection graph. The columns of a row are a clique: `largest_row <= clique`.
     order : str
-        Where the groups come from: the order of columns, or "complete search" or "tabu search".
+        Origin of the groups: the order of columns, "complete search" or "tabu search".
     """
 
-    groups: np.ndarray
+    groups: Indices
     count: int
     lower_bound: int
     largest_row: int
@@ -44,40 +47,40 @@ class Grouping:
     order: str
 
     @property
-    def optimal(self):
-        """Whether it is certain that there is no grouping with fewer groups."""
+    def optimal(self) -> bool:
+        """Whether the number of groups is proved to be minimal."""
         return self.count == self.lower_bound
 
     @property
-    def members(self):
+    def members(self) -> list[Indices]:
         """The columns of each group, a list of `count` arrays."""
         by_group = np.argsort(self.groups, kind="stable")
         ends = np.searchsorted(self.groups[by_group], np.arange(self.count + 1))
         return np.split(by_group, ends)[1:-1]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         known = np.count_nonzero(self.groups < 0)
         bound = "the fewest possible" if self.optimal else f"at least {self.lower_bound} are needed"
         return f"<Grouping: {len(self.groups) - known} columns in {self.count} groups, {bound}; {known} known columns; {self.order}>"
 
 
-def column_groups(pattern, order="best", known_columns=None):
+def column_groups(pattern: Any, order: str = "best", known_columns: ArrayLike | None = None) -> Grouping:
     """Group the columns of a sparse pattern.
 
-    Sequential grouping takes the columns in some order, each into the first group that has no entry in its rows. With "best" all
-    four orders compete; if a group might still be saved, a search for larger cliques, complete search, and tabu search follow, each
-    within a fixed amount of work. It stops as soon as the lower bound is met. The same pattern always gives the same groups.
+    Sequential colouring assigns the columns in some order, each to the first group without an entry in its rows. With "best" all four
+    orders are tried. If their result exceeds the lower bound, a search for larger cliques, an exhaustive search and a tabu search follow,
+    each within a fixed amount of work. The method stops as soon as the lower bound is attained. It is deterministic.
 
     Parameters
     ----------
     pattern : sparse array or array_like, shape (m, n)
-        What is not zero is an entry. In a sparse array every stored element is one, explicit zeros too.
+        The nonzeros are the entries; of a sparse array all stored elements, including explicit zeros.
     order : {"best", "natural", "largest-first", "smallest-last", "incidence-degree"}
         The degree of a column is the number of other columns that share a row with it. "natural" is from left to right, "largest-first" by
-        falling degree. "smallest-last" gives each place, from the last one on, to the column of smallest degree among those left;
-        "incidence-degree" gives each place, from the first one on, to the column that shares rows with the most columns before.
+        decreasing degree. "smallest-last" fills the places from the last one, each with the column of smallest degree among the remaining;
+        "incidence-degree" fills them from the first one, each with the column that is adjacent to the most columns before.
     known_columns : array_like of int or of bool, optional
-        Indices or mask of columns that are not differenced. They are in no group and do not count in degrees and bounds.
+        Indices or mask of columns that are not perturbed. They belong to no group and do not count in degrees and bounds.
 
     Returns
     -------
@@ -105,8 +108,8 @@ def column_groups(pattern, order="best", known_columns=None):
     return Grouping(groups, search.count, search.bound, search.largest_row, len(search.clique), search.order)
 
 
-def check_groups(pattern, groups, known_columns=None):
-    """Check that groups serve to difference a pattern.
+def check_groups(pattern: Any, groups: ArrayLike, known_columns: ArrayLike | None = None) -> None:
+    """Check that the columns of each group are structurally orthogonal.
 
     Parameters
     ----------
@@ -144,12 +147,13 @@ def check_groups(pattern, groups, known_columns=None):
                          "put one of them into another group")
 
 
-def _refuse(wrong, groups, reason):
+def _refuse(wrong: Mask, groups: Indices, reason: str) -> None:
+    """Raise a ValueError that names the first wrong column."""
     for column in np.flatnonzero(wrong)[:1]:
         raise ValueError(f"groups: column {column} has {groups[column]}, but {reason}")
 
 
-def _known(columns, n):
+def _known(columns: ArrayLike | None, n: int) -> Mask:
     """Mask of the known columns."""
     mask = np.zeros(n, dtype=bool)
     if columns is None:

@@ -1,78 +1,99 @@
-"""What the first evaluation of a grouped difference is checked for: entries that the pattern lacks, wrong known values."""
+"""Checks at the first evaluation of a grouped difference: entries missing from the pattern, and wrong known values."""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from .quotients import EPS, columns_of, rounded
+from .signatures import Indices, Mask, Vector
 
 _SEED = 20070
-_USUAL = {"forward": 1e-6, "central": 1e-8, "complex": 1e-12}  # errors by truncation and rounding, relative to the terms of a row
-_ROUNDING = 16.0 * EPS  # errors of the function, relative to its value
-_CURVED = 8.0  # times the observed truncation error of the direction
-_FAR, _GROWS = 256.0, 16.0  # displacements so much larger change a row at least so much more, unless it is by rounding
+_USUAL_ERROR = {"forward": 1e-6, "central": 1e-8, "complex": 1e-12}  # errors by truncation and rounding, relative to the terms of a row
+_ROUNDING = 16.0 * EPS  # rounding errors of the function, relative to its value
+_CURVATURE = 8.0  # times the observed truncation error of the direction
+_FACTOR, _MIN_GROWTH = 256.0, 16.0  # of the increments, and of the change of a row that is not a rounding error
 
 
-def check_pattern(along, x, steps, J, known, scheme, names, size):
-    """Compare a Jacobian with the derivative along a random direction, and look for the reason where they disagree.
+class Comparison(NamedTuple):
+    """A Jacobian, and directional derivatives to compare it with.
 
-    Parameters
+    Attributes
     ----------
     along : callable
-        `along(d, columns)`: the derivative along `d` in the columns, by the scheme and with no pattern, shape (m,).
-    x, steps : ndarray, shape (n,)
-        The point, and increments.
+        `along(d, columns)`: the derivative along `d` in the columns, by the scheme and without a pattern, shape (m,).
+    steps : ndarray, shape (n,)
+        Increments.
     J : csc_array, shape (m, n)
-        What was found.
+        The matrix to be checked.
     known : ndarray of bool, shape (nnz,)
-        Entries of `J` that were not found but given.
+        Entries of `J` that were given.
     scheme : str
-    names : tuple of str
-        Of the function and of its variable.
+    function, variable : str
+        Their names in messages.
     size : callable
         `size()`: absolute values of the function, shape (m,).
+    """
+
+    along: Callable[[Vector, Indices], Vector]
+    steps: Vector
+    J: csc_array
+    known: Mask
+    scheme: str
+    function: str
+    variable: str
+    size: Callable[[], Vector]
+
+
+def check_pattern(x: Vector, comparison: Comparison) -> None:
+    """Compare a Jacobian at `x` with the derivative along a random direction, and find the entry to blame where they disagree.
 
     Raises
     ------
     ValueError
-        If a row depends on a column that the pattern lacks, or a known value is wrong.
+        If a row depends on a column where the pattern has no entry, or a known value is wrong.
     """
-    d = _direction(x, steps, scheme)
+    along, J, scheme = comparison.along, comparison.J, comparison.scheme
+    d = _direction(x, comparison.steps, scheme)
     everything = np.arange(len(x))
     found, expected = along(d, everything), J @ d
-    with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite so far off tell nothing
+    with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite at such a distance are not compared
         defect = np.abs(found - expected)
-        suspicious = defect > _USUAL[scheme] * (abs(J) @ np.abs(d))
+        suspicious = defect > _USUAL_ERROR[scheme] * (abs(J) @ np.abs(d))
     if not suspicious.any():
         return
     twice = along(2.0 * d, everything)
     with np.errstate(invalid="ignore", over="ignore"):
-        suspicious &= ~(defect <= _CURVED * np.abs(0.5 * twice - found))
-    for row in np.flatnonzero(suspicious):
-        _find_missing(along, d, J, row, names)
-        _find_wrong(along, steps, J, known, row, scheme, names, size)
+        suspicious &= ~(defect <= _CURVATURE * np.abs(0.5 * twice - found))
+    for row in map(int, np.flatnonzero(suspicious)):
+        _find_missing(comparison, d, row)
+        _find_wrong(comparison, row)
 
 
-def _direction(x, steps, scheme):
+def _direction(x: Vector, steps: Vector, scheme: str) -> Vector:
     rng = np.random.default_rng(_SEED)
     d = steps * rng.uniform(0.5, 1.0, len(x)) * rng.choice([-1.0, 1.0], len(x))
     return d if scheme == "complex" else rounded(x, d)
 
 
-def _find_missing(along, d, J, row, names):
-    """Displace only what the pattern says the row does not depend on: that must not change it, however curved it may be."""
+def _find_missing(comparison: Comparison, d: Vector, row: int) -> None:
+    """Perturb the columns in which the pattern has no entry in the row: the row must not change, however nonlinear it is."""
+    along, J = comparison.along, comparison.J
     present = columns_of(J)[row == J.indices]
 
-    def depends(columns):
-        near, far = (abs(along(s * d, columns)[row]) for s in (1.0, _FAR))
-        return near > 0.0 and far > _GROWS * near
+    def depends(columns: Indices) -> bool:
+        near, far = (abs(along(s * d, columns)[row]) for s in (1.0, _FACTOR))
+        return bool(near > 0.0 and far > _MIN_GROWTH * near)
 
     column = one_of(depends, np.setdiff1d(np.arange(len(d)), present))
     if column is not None:
-        raise ValueError(f"{names[0]} depends on {names[1]}[{column}] in row {row}, which the pattern lacks; add the entry "
-                         f"({row}, {column})")
+        raise ValueError(f"{comparison.function} depends on {comparison.variable}[{column}] in row {row}, which the pattern lacks; add the "
+                         f"entry ({row}, {column})")
 
 
-def one_of(depends, columns):
-    """One of the columns on which something depends, or `None`."""
+def one_of(depends: Callable[[Indices], bool], columns: Indices) -> int | None:
+    """A column on which something depends, by bisection, or `None`."""
     if not len(columns) or not depends(columns):
         return None
     while len(columns) > 1:
@@ -81,16 +102,17 @@ def one_of(depends, columns):
     return int(columns[0]) if depends(columns) else None
 
 
-def _find_wrong(along, steps, J, known, row, scheme, names, size):
-    """Compare the known entries of a row with differences; what rounding or truncation does changes with the increment."""
-    entries = np.flatnonzero(known & (row == J.indices))
-    rounding = _ROUNDING * size()[row] if len(entries) and scheme != "complex" else 0.0
+def _find_wrong(comparison: Comparison, row: int) -> None:
+    """Compare the known entries of a row with differences; deviations by rounding or truncation vary with the increment."""
+    along, steps, J, scheme = comparison.along, comparison.steps, comparison.J, comparison.scheme
+    entries = np.flatnonzero(comparison.known & (row == J.indices))
+    rounding = _ROUNDING * comparison.size()[row] if len(entries) and scheme != "complex" else 0.0
     for entry in entries:
         column = np.searchsorted(J.indptr, entry, side="right") - 1
-        near, far = (along(s * steps, np.array([column]))[row] / (s * steps[column]) for s in (1.0, _FAR))
+        near, far = (along(s * steps, np.array([column]))[row] / (s * steps[column]) for s in (1.0, _FACTOR))
         given = J.data[entry]
         off, still_off = near - given, far - given
-        visible = abs(off) > _USUAL[scheme] * abs(near) and abs(still_off) * _FAR * steps[column] > rounding
+        visible = abs(off) > _USUAL_ERROR[scheme] * abs(near) and abs(still_off) * _FACTOR * steps[column] > rounding
         if visible and abs(off - still_off) < 0.5 * abs(off):
-            raise ValueError(f"the known value of the entry ({row}, {column}) is {given:.6g}, but the derivative of {names[0]} by "
-                             f"{names[1]}[{column}] in this row is about {near:.6g}")
+            raise ValueError(f"the known value of the entry ({row}, {column}) is {given:.6g}, but the derivative of {comparison.function} "
+                             f"by {comparison.variable}[{column}] in this row is about {near:.6g}")

@@ -1,21 +1,39 @@
-"""Partitioned updates: `F_y` is kept while only the leading coefficient `c` in `F_y + c F_yd` has changed."""
+"""Partitioned updates: `F_y` is reused while only the leading coefficient `c` in `F_y + c F_yd` has changed."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from .extended import MixedDerivatives
-from .probe import LIMIT, Probe
-from .sources import residual_of
+from .probe import MAX_ERROR, Probe
+from .signatures import Differentiable, Vector
+from .sources import Source, residual_of
 
-STEADY = 0.6  # a solver of the DASSL kind asks because of `c` only if it has changed by more than this factor
+MAX_RATIO = 0.6  # DASSL and its relatives request a new matrix because of `c` if it has changed by more than this factor
 ROUNDING = 1e-6
 
 
+class Request(NamedTuple):
+    """The last matrix of a run: its time and leading coefficient, and whether `F_y` was evaluated for it."""
+
+    t: float
+    c: float
+    evaluated: bool
+
+
+class Entry(NamedTuple):
+    """An entry of the log: the time, and "jacobian", "update" or "growth"."""
+
+    t: float
+    kind: str
+
+
 class PartitionedJacobian:
-    """`F_y + c F_yd` of one run, evaluated anew or updated.
+    """`F_y + c F_yd` of one run, evaluated or updated.
 
     An update is `F_y(old) + c F_yd(new)`, which is [Arnold, eq. (24)] for the explicit form of the equations and (25) for the residual
-    one, where `F_yd` holds the mass matrix at the new positions. What is known of `F_y` without differences (see `Known`) is renewed
-    too, if wanted; "extended" adds what the excitations change in the rest [Arnold, eq. (26)].
+    one, where `F_yd` contains the mass matrix at the new positions. Optionally the known entries of `F_y` (see `Known`) are renewed;
+    "extended" adds the change of the others by the excitations [Arnold, eq. (26)].
 
     Parameters
     ----------
@@ -24,50 +42,50 @@ class PartitionedJacobian:
         See `mbdae.jacobians.sources`.
     update : {"plain", "partitioned", "extended"}
     renew : bool
-        Whether updates renew the entries of `F_y` that are known.
+        Whether updates renew the known entries of `F_y`.
 
     Attributes
     ----------
     jacobians : int
         Evaluations of `F_y` (#Je in the tables of [Arnold]).
     updates : int
-        Cheap updates.
+        Updates without an evaluation of `F_y`.
     calls : int
-        Evaluations of the residual for all this.
+        Evaluations of the residual for matrices.
     growths : int
         Extensions of an estimated pattern.
     mixed : int
-        Mixed second derivatives that were found.
-    log : list of (float, str)
-        Time and kind of everything that was done: "jacobian", "update", "growth".
+        Mixed second derivatives that were evaluated.
+    log : list of Entry
+        All evaluations and updates.
     """
 
-    def __init__(self, problem, source, update="plain", renew=True):
+    def __init__(self, problem: Differentiable, source: Source, update: str = "plain", renew: bool = True) -> None:
         self._problem, self.source, self._keeps, self._renews = problem, source, update != "plain", renew
         self._wants_mixed = update == "extended" and problem.system.excitation is not None
-        self._mixed = None
+        self._mixed: MixedDerivatives | None = None
         self._probe = Probe(residual_of(problem), problem.pattern)
         self.jacobians = self.updates = 0
-        self.log = []
-        self._last = None  # (t, c, whether F_y was evaluated)
-        self._looks = False
-        self._retries = 0  # requests in a row within one step
+        self.log: list[Entry] = []
+        self._last: Request | None = None
+        self._searches = False  # whether the next evaluation looks for missing entries
+        self._retries = 0  # consecutive requests within one step
 
     @property
-    def calls(self):
+    def calls(self) -> int:
         return self.source.calls + self._probe.calls
 
     @property
-    def growths(self):
+    def growths(self) -> int:
         return self.source.growths
 
     @property
-    def mixed(self):
+    def mixed(self) -> int:
         return self._mixed.found if self._mixed else 0
 
-    # for solvers that know why they ask ------------------------------------------------------------------------------------
+    # for solvers with separate requests for evaluations and updates ------------------------------------------------------------
 
-    def evaluate(self, t, y, yd, c, residual=None):
+    def evaluate(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None = None) -> Vector:
         """`F_y + c F_yd` at this state, values in the order of `problem.pattern`.
 
         Parameters
@@ -76,7 +94,7 @@ class PartitionedJacobian:
         y, yd : ndarray, shape (n,)
         c : float
         residual : ndarray, shape (m,), optional
-            `F(t, y, yd)`, which saves an evaluation.
+            `F(t, y, yd)` if it is known.
         """
         if self._keeps or self.source.known:
             known, rate = self._problem.known.evaluate(t, y, yd)
@@ -90,37 +108,38 @@ class PartitionedJacobian:
         self._note_evaluation(t, c)
         return values
 
-    def update(self, t, y, yd, c):
-        """The same with `F_y` of the last evaluation, or `None` where nothing is kept."""
+    def update(self, t: float, y: Vector, yd: Vector, c: float) -> Vector | None:
+        """The same with `F_y` of the last evaluation; `None` if it is not stored."""
         if not self._keeps:
             return None
         self._note(t, c, "update")
         self.updates += 1
         return self._updated(t, y, yd, c)
 
-    def suspect(self):
-        """Newton's method is slow although the matrix is fresh. Returns whether the next evaluation will look for missing entries."""
-        if self._looks:
+    def suspect(self) -> bool:
+        """Newton's method is slow with a new matrix. Returns whether the next evaluation will look for missing entries."""
+        if self._searches:
             return False
-        self._looks = self.source.grow()
-        return self._looks
+        self._searches = self.source.grow()
+        return self._searches
 
-    # for solvers that only ask ---------------------------------------------------------------------------------------------
+    # for solvers that request a matrix without a reason ---------------------------------------------------------------------
 
-    def values(self, t, y, yd, c, residual=None):
-        """`F_y + c F_yd` for a callback that does not tell why it is called.
+    def values(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None = None) -> Vector:
+        """`F_y + c F_yd` for a callback of a solver.
 
-        Solvers of the DASSL kind ask because of `c` when it has changed by more than a factor 0.6; otherwise it is the state that calls
-        for work. It does so, too, if an old `F_y` no longer fits. If the solver asks again in the same step, what it got did not help:
-        then the state is evaluated, and if it has been, the pattern is in doubt. Where a step keeps failing nothing is kept.
+        DASSL and its relatives request a matrix when `c` has changed by more than a factor 0.6, or when convergence is slow. In the first
+        case `F_y` is reused if its error is small, otherwise it is evaluated. A second request in the same step means that Newton's method
+        has not converged: `F_y` is evaluated, and if it was new, the estimated pattern may lack entries. In further requests nothing is
+        reused.
         """
         if self._last is None or c == 0.0:
             return self._complete(t, y, yd, c, residual)
-        stuck, fresh = self._stuck(t, c), self._last[2]
+        stuck, fresh = self._stuck(self._last, t, c), self._last.evaluated
         self._retries = self._retries + 1 if stuck else 0
         if stuck and fresh:
             self.suspect()
-        if self._keeps and self._changed(c) and (not stuck or (fresh and self._retries == 1 and not self._looks)):
+        if self._keeps and self._changed(self._last, c) and (not stuck or (fresh and self._retries == 1 and not self._searches)):
             values = self._updated(t, y, yd, c)
             if self._probe.fits(values, t - self._t_state, t, y, yd, c, residual):
                 self._note(t, c, "update")
@@ -128,8 +147,8 @@ class PartitionedJacobian:
                 return values
         return self._complete(t, y, yd, c, residual)
 
-    def parts(self, t, y, yd):
-        """`(F_y, F_yd)`, for solvers that put them together themselves and therefore ask because of the state only."""
+    def parts(self, t: float, y: Vector, yd: Vector) -> tuple[Vector, Vector]:
+        """`(F_y, F_yd)`, for solvers that combine them and request them because of the state only."""
         known, rate = self._problem.known.evaluate(t, y, yd)
         self._f_y = self.source.state(t, y, yd, known)
         self._note_evaluation(t, 0.0)
@@ -140,47 +159,50 @@ class PartitionedJacobian:
 
     # ------------------------------------------------------------------------------------------------------------------------
 
-    def _complete(self, t, y, yd, c, residual):
+    def _complete(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None) -> Vector:
         """An evaluation, repeated if it lacks entries."""
         values = self.evaluate(t, y, yd, c, residual)
         return self.evaluate(t, y, yd, c, residual) if self._lacks(values, t, y, yd, c, residual) else values
 
-    def _lacks(self, values, t, y, yd, c, residual):
-        """Whether entries are missing from an estimated pattern. Not every solver asks again when Newton's method fails."""
-        if self.log[-1][1] == "growth" or len(self.log) == 1 or not self.source.may_lack:
+    def _lacks(self, values: Vector, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None) -> bool:
+        """Whether entries are missing from an estimated pattern; some solvers request no other matrix when Newton's method fails."""
+        if self.log[-1].kind == "growth" or len(self.log) == 1 or not self.source.may_lack:
             return False
-        return not self._probe.error(values, t, y, yd, c, residual) < LIMIT and self.suspect()
+        return not self._probe.error(values, t, y, yd, c, residual) < MAX_ERROR and self.suspect()
 
-    def _updated(self, t, y, yd, c):
+    def _updated(self, t: float, y: Vector, yd: Vector, c: float) -> Vector:
         known, rate = self._problem.known.evaluate(t, y, yd)
         values = self._f_y + c * rate
         if self._mixed is not None:
             values += self._mixed.change(self._t_state, t)
-        if self._renews:  # with all that the excitations do to them
+        if self._renews:  # including their change by the excitations
             np.copyto(values, known + c * rate, where=self._problem.known.mask)
         return values
 
-    def _stuck(self, t, c):
-        """Whether the solver has not got beyond the time of its last request."""
-        return (t - self._last[0]) * np.sign(c) <= 0.0
+    @staticmethod
+    def _stuck(last: Request, t: float, c: float) -> bool:
+        """Whether the solver has not advanced since its last request."""
+        return bool((t - last.t) * np.sign(c) <= 0.0)
 
-    def _changed(self, c):
-        return not STEADY * (1.0 + ROUNDING) < c / self._last[1] < (1.0 - ROUNDING) / STEADY
+    @staticmethod
+    def _changed(last: Request, c: float) -> bool:
+        """Whether `c` has changed enough to be the reason of the request."""
+        return not MAX_RATIO * (1.0 + ROUNDING) < c / last.c < (1.0 - ROUNDING) / MAX_RATIO
 
-    def _note_evaluation(self, t, c):
-        self._note(t, c, "growth" if self._looks else "jacobian")
-        self._looks = False
+    def _note_evaluation(self, t: float, c: float) -> None:
+        self._note(t, c, "growth" if self._searches else "jacobian")
+        self._searches = False
         self.jacobians += 1
 
-    def _note(self, t, c, what):
-        self._last = t, c, what != "update"
-        self.log.append((t, what))
+    def _note(self, t: float, c: float, kind: str) -> None:
+        self._last = Request(t, c, kind != "update")
+        self.log.append(Entry(t, kind))
 
-    def _second_derivatives(self, y, yd):
-        """At the state of the first evaluation."""
+    def _second_derivatives(self, y: Vector, yd: Vector) -> MixedDerivatives:
+        """`MixedDerivatives` at the state of the first evaluation."""
         y0, yd0, problem = y.copy(), yd.copy(), self._problem
 
-        def f_y(t):
+        def f_y(t: float) -> Vector:
             return self.source.state(t, y0, yd0, problem.known.evaluate(t, y0, yd0)[0])
 
         return MixedDerivatives(problem.system.excitation, f_y)

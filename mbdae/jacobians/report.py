@@ -1,13 +1,14 @@
-"""What a check of a Jacobian has found, as data and as a table."""
+"""The result of a check of a Jacobian, as data and as a table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-_SHOWN = 10  # entries that are printed
+_MAX_SHOWN = 10  # entries that are printed
 
 
 @dataclass(frozen=True)
 class WrongEntry:
-    """An entry that disagrees with differences beyond what truncation and rounding explain.
+    """An entry that differs from the difference quotient by more than truncation and rounding errors.
 
     Attributes
     ----------
@@ -18,7 +19,7 @@ class WrongEntry:
     difference : float
         Difference quotient.
     doubt : float
-        How far that may be from the derivative.
+        Bound of its error.
     outside : bool
         Whether the entry lies outside of the pattern.
     """
@@ -31,7 +32,7 @@ class WrongEntry:
     doubt: float
     outside: bool
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = ", outside of the pattern" if self.outside else ""
         return f"({self.row}, {self.column}) is {self.value:.8g}, differences give {self.difference:.8g} +- {self.doubt:.1g}{where}"
 
@@ -47,13 +48,13 @@ class BlockReport:
     largest : float
         Absolute value of its largest entry by differences.
     increment : float
-        Of the variables, relative to their size: where truncation meets rounding for the block as a whole.
+        Relative increment of the variables at which truncation and rounding errors of the block are equal.
     disagreement : float
         Largest `|J - difference|`, each difference taken at the increment that is best for it, relative to `largest`.
     truncation, rounding : float
         Level of these errors at `increment`, relative to `largest`, by the slopes of the sweep on either side of it.
     undecided : int
-        Entries, not zero, that drown in the rounding errors of their rows.
+        Nonzero entries that are smaller than the rounding errors of their rows.
     wrong : int
     """
 
@@ -67,7 +68,8 @@ class BlockReport:
     undecided: int
     wrong: int
 
-    def cells(self):
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
         numbers = (f"{x:.1e}" for x in (self.largest, self.increment, self.disagreement, self.truncation, self.rounding))
         return (self.name, str(self.entries), *numbers, str(self.undecided), str(self.wrong))
 
@@ -83,29 +85,30 @@ class JacobianReport:
     ----------
     blocks : list of BlockReport
     entries : list of WrongEntry
-        The worst first, in terms of their doubt.
+        By decreasing deviation, relative to `doubt`.
     calls : int
         Evaluations of the function.
     """
 
-    blocks: list
-    entries: list = field(default_factory=list)
+    blocks: list[BlockReport]
+    entries: list[WrongEntry] = field(default_factory=list)
     calls: int = 0
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
         """Whether no entry is wrong."""
         return not self.entries
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = _aligned([HEADINGS, *(b.cells() for b in self.blocks)])
         lines.append(f"{self.calls} evaluations, {len(self.entries) or 'no'} wrong {'entry' if len(self.entries) == 1 else 'entries'}")
-        lines += [f"  {e.block}: {e}" if len(self.blocks) > 1 else f"  {e}" for e in self.entries[:_SHOWN]]
-        if len(self.entries) > _SHOWN:
-            lines.append(f"  ... and {len(self.entries) - _SHOWN} more")
+        lines += [f"  {e.block}: {e}" if len(self.blocks) > 1 else f"  {e}" for e in self.entries[:_MAX_SHOWN]]
+        if len(self.entries) > _MAX_SHOWN:
+            lines.append(f"  ... and {len(self.entries) - _MAX_SHOWN} more")
         return "\n".join(lines)
 
 
-def _aligned(rows):
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Lines of a table with columns of equal width."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(cell.rjust(w) if k else cell.ljust(w) for k, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in rows]

@@ -1,33 +1,62 @@
-"""Where `F_y` comes from: difference quotients of several kinds, or the complex step. What is known need not be differenced."""
+"""Evaluations of `F_y`: difference quotients of several kinds, or the complex step. Known entries are not differenced."""
+
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array
 
 from .differences import FoldedDifference
 from .estimated import EstimatedPattern
 from .grouping import Grouping
+from .signatures import Array, Differentiable, Mask, Residual, Vector
+
+
+class Source(Protocol):
+    """One of the evaluations of `F_y` below; see `Grouped` for its attributes.
+
+    `may_lack` tells whether entries may be missing from the pattern in use; `grow()` requests that the next evaluation looks for them, and
+    returns whether it will.
+    """
+
+    known: bool
+
+    @property
+    def calls(self) -> int: ...
+
+    @property
+    def growths(self) -> int: ...
+
+    @property
+    def may_lack(self) -> bool: ...
+
+    def state(self, t: float, y: Vector, yd: Vector, known: Vector, residual: Vector | None = None) -> Vector: ...
+
+    def folded(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None = None, known: Vector | None = None) -> Vector: ...
+
+    def grow(self) -> bool: ...
 
 
 class Exact:
-    """The complex step along column groups. Its complex evaluations are no calls of the residual."""
+    """The complex step along column groups. Its complex evaluations do not count as calls of the residual."""
 
-    known = False  # all of it costs as little as a part
+    known = False  # known entries would save nothing
     may_lack = False
     calls = growths = 0
 
-    def __init__(self, problem, scheme="forward", known=True, floor=None):
+    def __init__(self, problem: Differentiable, scheme: str = "forward", known: bool = True, floor: ArrayLike | None = None) -> None:
         self._problem = problem
 
-    def state(self, t, y, yd, known, residual=None):
+    def state(self, t: float, y: Vector, yd: Vector, known: Vector, residual: Vector | None = None) -> Vector:
         """`F_y`, values in the order of `problem.pattern`."""
         return self._problem.jacobian_values(t, y, yd, 0.0)
 
-    def folded(self, t, y, yd, c, residual=None, known=None):
+    def folded(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None = None, known: Vector | None = None) -> Vector:
         """`F_y + c F_yd`."""
         return self._problem.jacobian_values(t, y, yd, c)
 
-    def grow(self):
-        """Nothing can be missing."""
+    def grow(self) -> bool:
+        """No entry is missing."""
         return False
 
 
@@ -39,19 +68,19 @@ class Grouped:
     problem : Problem
     scheme : {"forward", "central"}
     known : bool
-        Whether entries that are known are left out of the groups.
+        Whether known entries are left out of the groups.
     floor : float or ndarray of shape (n,), optional
         Smallest size of an unknown for its increment, see `FoldedDifference`.
 
     Attributes
     ----------
     calls : int
-        Evaluations of the residual, that at the state itself included only where it was not given.
+        Evaluations of the residual, including the one at the state itself where it was not given.
     growths : int
         Extensions of the pattern.
     """
 
-    def __init__(self, problem, scheme="forward", known=True, floor=None):
+    def __init__(self, problem: Differentiable, scheme: str = "forward", known: bool = True, floor: ArrayLike | None = None) -> None:
         self._problem = problem
         mask = problem.known.mask if known and problem.known.mask.any() else None
         self.known, self._mask = mask is not None, mask
@@ -60,36 +89,36 @@ class Grouped:
         self.growths = 0
         self.may_lack = False
 
-    def _groups(self, mask):
+    def _groups(self, mask: Mask | None) -> Grouping | None:
         """The default of `FoldedDifference`."""
         return None
 
     @property
-    def calls(self):
+    def calls(self) -> int:
         return self._difference.calls
 
     @property
-    def grouping(self):
+    def grouping(self) -> Grouping:
         """Groups of the columns that are differenced."""
         return self._difference.grouping
 
-    def state(self, t, y, yd, known, residual=None):
-        """`F_y`, values in the order of `problem.pattern`; `known` are those of its entries that are."""
+    def state(self, t: float, y: Vector, yd: Vector, known: Vector, residual: Vector | None = None) -> Vector:
+        """`F_y`, values in the order of `problem.pattern`; `known` are the values of its known entries."""
         return self.folded(t, y, yd, 0.0, residual, known)
 
-    def folded(self, t, y, yd, c, residual=None, known=None):
+    def folded(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None = None, known: Vector | None = None) -> Vector:
         """`F_y + c F_yd` by one quotient per group."""
-        return self._difference.values(t, y, yd, c, f0=residual, known_values=known[self._mask] if self.known else None)
+        return self._difference.values(t, y, yd, c, f0=residual, known_values=_selected(known, self._mask))
 
-    def grow(self):
+    def grow(self) -> bool:
         """The structural pattern is complete."""
         return False
 
 
 class Dense(Grouped):
-    """Difference quotients one column at a time [Arnold, eq. (16)]; columns that are known are left out."""
+    """Difference quotients one column at a time [Arnold, eq. (16)]; known columns are left out."""
 
-    def _groups(self, mask):
+    def _groups(self, mask: Mask | None) -> Grouping:
         n, pattern = self._problem.n, self._problem.pattern
         column_of = np.repeat(np.arange(n), np.diff(pattern.indptr))
         unknown = np.ones(pattern.nnz, dtype=bool) if mask is None else ~mask
@@ -101,61 +130,63 @@ class Dense(Grouped):
 class Estimated:
     """Difference quotients along groups in an estimated pattern [Arnold, section 3.1].
 
-    The first evaluation, and the one after `grow`, differences one column at a time and adds what it sees to the pattern.
+    The first evaluation, and the one after `grow`, perturbs one column at a time and adds the nonzeros to the pattern.
     """
 
-    def __init__(self, problem, scheme="forward", known=True, floor=None):
+    def __init__(self, problem: Differentiable, scheme: str = "forward", known: bool = True, floor: ArrayLike | None = None) -> None:
         self._problem, self._scheme, self._floor = problem, scheme, floor
         self._mask = problem.known.mask if known else np.zeros(problem.pattern.nnz, dtype=bool)
         self.known = bool(self._mask.any())
         self._full = Dense(problem, scheme, known, floor)
-        self._sparse, self._calls = None, 0
-        self._must_look = True
+        self._sparse: FoldedDifference | None = None
+        self._calls = 0
+        self._full_next = True
         self.omega = EstimatedPattern(problem.pattern.shape)
 
     @property
-    def calls(self):
+    def calls(self) -> int:
         return self._calls + self._full.calls + (self._sparse.calls if self._sparse else 0)
 
     @property
-    def growths(self):
+    def growths(self) -> int:
         return self.omega.updates
 
     @property
-    def may_lack(self):
+    def may_lack(self) -> bool:
         """Whether the structural pattern holds more than the estimate."""
         return not self._keep.all()
 
     @property
-    def grouping(self):
+    def grouping(self) -> Grouping:
         """Groups of the columns that are differenced."""
         return self._sparse.grouping if self._sparse else self._full.grouping
 
-    def state(self, t, y, yd, known, residual=None):
-        """`F_y`, values in the order of `problem.pattern`; `known` are those of its entries that are."""
+    def state(self, t: float, y: Vector, yd: Vector, known: Vector, residual: Vector | None = None) -> Vector:
+        """`F_y`, values in the order of `problem.pattern`; `known` are the values of its known entries."""
         return self.folded(t, y, yd, 0.0, residual, known)
 
-    def folded(self, t, y, yd, c, residual=None, known=None):
+    def folded(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None = None, known: Vector | None = None) -> Vector:
         """`F_y + c F_yd` by one quotient per group."""
-        if self._must_look:
-            return self._look(t, y, yd, c, residual, known)
+        if self._full_next:
+            return self._full_difference(t, y, yd, c, residual, known)
+        assert self._sparse is not None  # by `_regroup`
         values = np.zeros(self._problem.pattern.nnz)
-        values[self._keep] = self._sparse.values(t, y, yd, c, f0=residual, known_values=known[self._mask] if self.known else None)
+        values[self._keep] = self._sparse.values(t, y, yd, c, f0=residual, known_values=_selected(known, self._mask))
         return values
 
-    def grow(self):
-        """Look at all columns next time: an entry may be missing. Returns whether there is any that could be."""
-        self._must_look = self.may_lack
-        return self._must_look
+    def grow(self) -> bool:
+        """Evaluate all columns next time, as an entry may be missing; returns whether one can be."""
+        self._full_next = self.may_lack
+        return self._full_next
 
-    def _look(self, t, y, yd, c, residual, known):
+    def _full_difference(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector | None, known: Vector | None) -> Vector:
         values = self._full.folded(t, y, yd, c, residual, known)
-        self._must_look = False
+        self._full_next = False
         if self.omega.add(self._csc(np.where(self._mask, 0.0, values))):
             self._regroup()
         return values
 
-    def _regroup(self):
+    def _regroup(self) -> None:
         p = self._problem.pattern
         if self._sparse is not None:
             self._calls += self._sparse.calls
@@ -168,20 +199,25 @@ class Estimated:
         self._sparse = FoldedDifference(residual_of(self._problem), kept, scheme=self._scheme, known=mask if mask.any() else None,
                                         floor=self._floor, check=False)
 
-    def _csc(self, values):
+    def _csc(self, values: Vector) -> csc_array:
         p = self._problem.pattern
         return csc_array((values, p.indices, p.indptr), shape=p.shape)
 
 
-def residual_of(problem):
+def _selected(known: Vector | None, mask: Mask | None) -> Vector | None:
+    """The values of the known entries; `None` if there are none."""
+    return None if known is None or mask is None or not mask.any() else known[mask]
+
+
+def residual_of(problem: Differentiable) -> Residual:
     """`F(t, y, yd, out)` of any problem, `yd - f(t, y)` of an explicit one; exceptions of user functions are raised."""
     kernel, arguments, check = problem.kernel, problem.arguments, problem.system.callbacks.check
 
-    def implicit(t, y, yd, out):
+    def implicit(t: float, y: Array, yd: Array, out: Array) -> None:
         kernel(t, y, yd, out, *arguments)
         check()
 
-    def explicit(t, y, yd, out):
+    def explicit(t: float, y: Array, yd: Array, out: Array) -> None:
         kernel(t, y, out, *arguments)
         check()
         np.subtract(yd, out, out=out)

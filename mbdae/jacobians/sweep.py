@@ -1,16 +1,18 @@
-"""Derivatives along a direction by central differences over many decades of the increment, and how far they can be trusted."""
+"""Directional derivatives by central differences over many decades of the increment, with estimates of their errors."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from .quotients import EPS, vector
+from .signatures import Array, Indices, Vector, VectorFunction
 
 INCREMENTS = 1.0 / 10.0 ** np.arange(1, 15)
 _SAMPLES, _SEED = 8, 1965
-_LEFT = 0.1  # what is left of a change at most, even where they fall with the root of the increment only
-_DOUBT = 10.0  # times the error estimated
-_FRACTIONS, _WHOLE = 8, 1e-6  # what counts as a multiple of a quantum
+_REDUCTION = 0.1  # truncation error relative to the last change, if changes decrease at least with the root of the increment
+_SAFETY = 10.0  # factor on the estimated error
+_FRACTIONS, _MULTIPLE_TOL = 8, 1e-6  # for multiples of a quantum and its fractions
 
 
 class Curve(NamedTuple):
@@ -19,21 +21,21 @@ class Curve(NamedTuple):
     Attributes
     ----------
     best, doubt : ndarray, shape (m,)
-        Difference quotient at the best increment, and how far it may be from the derivative; infinity if nothing is known.
+        Difference quotient at the best increment, and the bound of its error; infinity if there is none.
     changes : ndarray, shape (len(INCREMENTS), m)
-        How the quotient differs from the one at the increment before; infinity at the first, or where one is not finite.
+        Difference to the quotient at the previous increment; infinity at the first one, or where one is not finite.
     errors : ndarray, shape (len(INCREMENTS), m)
-        Estimate of what truncation and rounding make together.
+        Estimate of truncation and rounding errors together.
     """
 
-    best: np.ndarray
-    doubt: np.ndarray
-    changes: np.ndarray
-    errors: np.ndarray
+    best: Vector
+    doubt: Vector
+    changes: Vector
+    errors: Vector
 
 
 class Sweep:
-    """A function at a point, ready to be differenced.
+    """A function at a point, and its difference quotients.
 
     Parameters
     ----------
@@ -42,23 +44,24 @@ class Sweep:
     x : ndarray, shape (n,)
     floor : float
     m : int
-    blur : callable, optional
-        `blur(rng)`: `f` at arguments that are off by rounding errors, by default `x`.
+    noisy : callable, optional
+        `noisy(rng)`: `f` at arguments with random rounding errors, by default those of `x`.
     name : str
-        What messages call the function.
+        Name of the function in messages.
     """
 
-    def __init__(self, f, x, floor, m, blur=None, name="f"):
+    def __init__(self, f: VectorFunction, x: Vector, floor: Vector, m: int, noisy: Callable[[np.random.Generator], Array] | None = None,
+                 name: str = "f") -> None:
         self._f, self.x, self.m, self.calls, self._name = f, x, m, 0, name
         self.scale = np.maximum(np.abs(x), floor)
-        self._blur = blur or (lambda rng: self._f(self.x + blurred(self.scale, rng)))
+        self._noisy = noisy or (lambda rng: self._f(self.x + perturbed(self.scale, rng)))
         self.f0 = self._at(self.x)
         lost = np.flatnonzero(~np.isfinite(self.f0))
         if len(lost):
             raise ValueError(f"{name} is not finite in row {lost[0]} at this point: there are no differences")
         self.noise = self._noise()
 
-    def curve(self, columns):
+    def curve(self, columns: Indices | int) -> Curve:
         """The `Curve` along `scale` in the columns."""
         d = np.zeros(len(self.x))
         d[columns] = self.scale[columns]
@@ -66,8 +69,8 @@ class Sweep:
             plus, minus = (np.array([self._at(self.x + s * h * d) for h in INCREMENTS]) for s in (1.0, -1.0))
             return self._judged((plus - minus) / (2.0 * INCREMENTS[:, None]))
 
-    def _judged(self, quotients):
-        """Look for the increment at which quotients change least, rounding considered."""
+    def _judged(self, quotients: Vector) -> Curve:
+        """Choose the increment with the smallest estimated error."""
         changes = np.full_like(quotients, np.inf)
         changes[1:] = np.abs(np.diff(quotients, axis=0))
         changes[np.isnan(changes)] = np.inf
@@ -76,38 +79,38 @@ class Sweep:
         errors[np.isnan(errors)] = np.inf
         at = np.argmin(errors, axis=0), np.arange(self.m)
         best = np.where(np.isfinite(errors[at]), quotients[at], 0.0)
-        return Curve(best, _DOUBT * errors[at], changes, errors)
+        return Curve(best, _SAFETY * errors[at], changes, errors)
 
-    def _noise(self):
-        """How much `f` changes when its arguments change by rounding errors, shape (m,)."""
+    def _noise(self) -> Vector:
+        """The change of `f` when its arguments change by rounding errors, shape (m,)."""
         rng = np.random.default_rng(_SEED)
-        changes = [np.abs(self._counted(self._blur(rng)) - self.f0) for _ in range(_SAMPLES)]
+        changes = [np.abs(self._counted(self._noisy(rng)) - self.f0) for _ in range(_SAMPLES)]
         return np.nan_to_num(np.max(changes, axis=0), nan=0.0, posinf=0.0) + EPS * np.abs(self.f0)
 
-    def _at(self, x):
+    def _at(self, x: Vector) -> Vector:
         return self._counted(self._f(x))
 
-    def _counted(self, values):
+    def _counted(self, values: Array) -> Vector:
         self.calls += 1
         return vector(values, self.m, self._name).copy()
 
 
-def blurred(scale, rng):
-    """Random rounding errors of variables of that scale."""
+def perturbed(scale: Vector, rng: np.random.Generator) -> Vector:
+    """Random rounding errors of variables of the given scale."""
     return EPS * scale * rng.uniform(-2.0, 2.0, len(scale))
 
 
-def _truncation(changes):
-    """What is left of the changes: a part of those that fall."""
+def _truncation(changes: Vector) -> Vector:
+    """Truncation errors, estimated from the changes: a part of those that decrease."""
     level = changes.copy()
-    level[2:][changes[2:] <= _LEFT * changes[1:-1]] *= _LEFT
+    level[2:][changes[2:] <= _REDUCTION * changes[1:-1]] *= _REDUCTION
     return level
 
 
-def _scatter(quotients):
-    """Rounding errors as quotients at smaller increments show them.
+def _scatter(quotients: Vector) -> Vector:
+    """Rounding errors, estimated from quotients at smaller increments.
 
-    It is large where a function looks smooth from far only, and where two quotients agree by chance.
+    They are large where a function is smooth only for large increments, and where two quotients agree by accident.
     """
     out = np.zeros_like(quotients)
     for k in range(len(out) - 1):
@@ -116,10 +119,10 @@ def _scatter(quotients):
     return out
 
 
-def _quantum(quotients):
-    """The smallest change that a function makes which stands still for small increments because of rounding; otherwise zero.
+def _quantum(quotients: Vector) -> Vector:
+    """The smallest change of a function that is constant for small increments because of rounding; otherwise zero.
 
-    Then all its changes are small multiples of that, or of some fraction; those of a function that is really constant nearby are not.
+    Then all its changes are small multiples of this quantum or of a fraction of it; changes of a locally constant function are not.
     """
     moves = np.nan_to_num(np.abs(quotients) * INCREMENTS[:, None], nan=0.0, posinf=0.0)
     smallest = np.min(moves, axis=0, where=moves > 0.0, initial=np.inf)
@@ -127,17 +130,17 @@ def _quantum(quotients):
     if not still.any():
         return np.zeros(len(still))
     multiples = moves[:, still] / smallest[still] * np.arange(1.0, _FRACTIONS + 1)[:, None, None]
-    off = np.abs(multiples - np.rint(multiples)) > _WHOLE * (1.0 + multiples)
+    off = np.abs(multiples - np.rint(multiples)) > _MULTIPLE_TOL * (1.0 + multiples)
     quantum = np.zeros(len(still))
     quantum[still] = np.where(off.any(axis=1).all(axis=0), 0.0, smallest[still])
     return quantum
 
 
-def levels(changes, errors):
-    """Number of the increment at which truncation meets rounding, and the level of both there, by the slopes of the changes.
+def levels(changes: Vector, errors: Vector) -> tuple[int, float, float]:
+    """Index of the increment with equal truncation and rounding errors, and both errors there, by the slopes of the changes.
 
-    Before that increment changes fall with the square of the increment, behind it they grow with its inverse, or less where a function
-    does not move at all any more.
+    Above that increment changes decrease with its square, below it they increase with its inverse, or less where a function does not change
+    any more.
     """
     at = int(np.argmin(errors))
     left, right = changes[1:at], changes[at + 1:] * INCREMENTS[at + 1:]

@@ -1,29 +1,37 @@
 """What all problem classes share: the contract between formulations, integrators and solver adapters."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csc_array, eye_array
 
-from ..jacobians.complex_step import sweep_of
+from ..jacobians.complex_step import ComplexBuffers, Sweep, sweep_of
 from ..jacobians.grouping import column_groups
+from ..jacobians.signatures import Indices, Vector
 from ..system import evaluate as ev
 from ..system import layout as lay
-from ..system.assembly import accelerations
+from ..system.assembly import State, accelerations
 from ..system.null_space import vectors
 from ..system.system import System
 from .known import Known
-from .pattern import structure
+from .pattern import Structure, structure
 from .regularisation import regularisation_weight
+
+Outputs = tuple[Vector, Vector, Vector, Vector]  # (q, v, a, lam), at one time or by rows
+Blocks = tuple[tuple[str, str], ...]  # (block, size attribute of the system)
+KnownBlocks = tuple[tuple[str, str, str, str], ...]  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
+PatternBlocks = dict[tuple[str, str], Any]  # sparse or dense pattern by (equations, unknowns)
+Place = tuple[Indices, Indices]  # rows and columns
 
 
 class Problem:
     """An implicit problem `F(t, y, yd) = 0` made from a system.
 
-    Subclasses define the compiled residual, the blocks of unknowns and equations, and what a solver must be told.
+    Subclasses define the compiled residual, the blocks of unknowns and equations, and the settings that solvers need.
 
     Parameters
     ----------
@@ -44,33 +52,35 @@ class Problem:
         Differentiation index of each unknown in this form, for solvers that scale by it.
     algebraic : ndarray of bool, shape (n,)
         Unknowns whose derivative does not appear.
+    excluded_blocks : tuple of str
+        Blocks that are excluded from the error test, by an absolute tolerance as large as `excluded_atol`.
     model : ndarray of uint8
         The tables of the system, for kernels.
     kernel : compiled function
-        `kernel(t, y, yd, out, *arguments) -> bool`: the residual, and whether all of it is finite. For adapters: nothing between the
-        solver and compiled code, and no check of what a user function has raised (see `residual`).
+        `kernel(t, y, yd, out, *arguments) -> bool`: the residual, and whether all of it is finite. For adapters, which call compiled code
+        directly; exceptions of user functions are not raised (see `residual`).
     arguments : tuple
-        What `kernel` takes behind `out`.
+        Further arguments of `kernel`.
     """
 
-    formulation = "?"
-    title = "?"
-    implicit = True
-    unknowns: tuple[tuple[str, str], ...] = ()  # (block, size attribute of the system)
-    rows: tuple[tuple[str, str], ...] = ()
+    formulation: str = "?"
+    title: str = "?"
+    implicit: bool = True
+    unknowns: Blocks = ()
+    rows: Blocks = ()
     block_index: dict[str, int] = {}
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
-    known_blocks: tuple[tuple[str, str, str, str], ...] = ()  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
+    known_blocks: KnownBlocks = ()
     regularised: tuple[tuple[str, str, str], ...] = ()  # (matrix, equations, unknowns) of redundant constraints, see `pieces.regularise`
-    drifts: bool = False  # whether constraints are kept on the level of accelerations only, see `system.drift`
-    loose_blocks: tuple[str, ...] = ()  # blocks that must not spoil the error test
-    loose_tolerance: ClassVar[float] = 1e4
-    first_step: ClassVar[float] = 0.0  # that a solver should try [s]; zero leaves it to the solver
-    kernel: Callable
-    derivative: Callable
-    parameters: tuple = ()  # of the equations, behind `model` and `work`
+    drifts: bool = False  # whether the constraints hold on the acceleration level only, see `system.drift`
+    excluded_blocks: tuple[str, ...] = ()
+    excluded_atol: ClassVar[float] = 1e4
+    first_step: ClassVar[float] = 0.0  # suggested to solvers [s]; zero leaves it to the solver
+    kernel: Callable[..., Any]
+    derivative: Callable[..., Any]
+    parameters: tuple[Any, ...] = ()  # of the equations, behind `model` and `work`
 
-    def __init__(self, system):
+    def __init__(self, system: System) -> None:
         if not isinstance(system, System):
             raise ValueError(f"{type(self).__name__}: a System is needed, got {type(system).__name__}")
         self.system = system
@@ -84,17 +94,16 @@ class Problem:
         self._redundant = system.redundancy.candidates
         self._null_space_at = np.full(system.nq + system.nv, np.inf)  # state at which it was computed last
         self._work = system.workspace()
-        self._complex = None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.system.name!r}: {self.n} unknowns, {self.m} equations>"
 
     # the equations -----------------------------------------------------------------------------------------------------
 
-    def residual(self, t, y, yd, out=None):
+    def residual(self, t: float, y: Vector, yd: Vector, out: Vector | None = None) -> Vector:
         """`F(t, y, yd)`, shape (m,), written to `out` if given.
 
-        A user function that raises lets its exception through; values that are not finite are returned as they are.
+        Exceptions of user functions are raised; values that are not finite are returned as they are.
         """
         if out is None:
             out = np.empty(self.m)
@@ -104,10 +113,10 @@ class Problem:
         return out
 
     @property
-    def arguments(self):
+    def arguments(self) -> tuple[Any, ...]:
         return self.model, self._work, *self.parameters
 
-    def jacobian(self, t, y, yd, c):
+    def jacobian(self, t: float, y: Vector, yd: Vector, c: float) -> csc_array:
         """`F_y + c F_yd` to rounding error, by the complex step along groups of columns, a CSC array in the structural pattern.
 
         Parameters
@@ -119,24 +128,27 @@ class Problem:
         """
         return self._csc(self.jacobian_values(t, y, yd, c))
 
-    def jacobian_parts(self, t, y, yd):
+    def jacobian_parts(self, t: float, y: Vector, yd: Vector) -> tuple[csc_array, csc_array]:
         """`(F_y, F_yd)`, two CSC arrays in the structural pattern of their sum."""
         return self._csc(self.jacobian_values(t, y, yd, 0.0)), self._csc(self.jacobian_values(t, y, yd, 1.0, 0.0))
 
-    def jacobian_values(self, t, y, yd, c, a=1.0):
+    def jacobian_values(self, t: float, y: Vector, yd: Vector, c: float, a: float = 1.0) -> Vector:
         """The values of `a F_y + c F_yd` in the order of `pattern`."""
         self.follow(t, y)
-        z, zd, work, out = self._complex_buffers()
-        values = np.empty(self.pattern.nnz)
-        self.derivative(t, y, yd, float(a), float(c), self._sweep, z, zd, out, values, self.model, work, *self.parameters)
+        values, arguments = np.empty(self.pattern.nnz), (self.model, self._complex_work, *self.parameters)
+        self.derivative(t, y, yd, (float(a), float(c)), self._sweep, self._complex, values, arguments)
         self.system.callbacks.check()
         return values
 
-    def _csc(self, values):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
+        """Patterns of the blocks of `F_y + c F_yd`, by equations and unknowns."""
+        raise NotImplementedError
+
+    def _csc(self, values: Vector) -> csc_array:
         return csc_array((values, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
 
     @cached_property
-    def pattern(self):
+    def pattern(self) -> csc_array:
         """Structural pattern of `F_y + c F_yd`, a boolean CSC array with sorted int32 indices."""
         blocks = self._pattern_blocks(structure(self.system))
         rows, columns = [], []
@@ -155,52 +167,54 @@ class Problem:
         pattern.indices, pattern.indptr = pattern.indices.astype(np.int32), pattern.indptr.astype(np.int32)
         return pattern
 
-    def regularised_entries(self, *matrices):
-        """Where `regularise` adds entries to the matrices named: pairs of rows and columns, arrays, one pair for each block."""
+    def regularised_entries(self, *matrices: str) -> list[Place]:
+        """Rows and columns of the entries that `regularise` adds to the given matrices, one pair of arrays for each block."""
         rows, columns = (x.ravel() for x in np.meshgrid(self._redundant, self._redundant, indexing="ij"))
         return [(rows + self.equations[e].start, columns + self.blocks[u].start)
                 for matrix, e, u in self.regularised if matrix in matrices and len(rows)]
 
     @cached_property
-    def known(self):
-        """`Known`: entries of `F_y` and all of `F_yd` that can be assembled without evaluating `F`."""
+    def known(self) -> Known:
+        """Entries of `F_y` and all of `F_yd` that are assembled without evaluating `F`."""
         return Known(self)
 
     @cached_property
-    def groups(self):
+    def groups(self) -> Indices:
         """Column group of each unknown for differences in the structural pattern."""
         return column_groups(self.pattern).groups
 
     @cached_property
-    def _sweep(self):
+    def _sweep(self) -> Sweep:
         return sweep_of(self.pattern, self.groups)
 
-    def _complex_buffers(self):
-        if self._complex is None:
-            y, yd, out = (np.zeros(k, complex) for k in (self.n, self.n, self.m))
-            self._complex = y, yd, self.system.workspace(complex), out
-        return self._complex
+    @cached_property
+    def _complex(self) -> ComplexBuffers:
+        return ComplexBuffers(*(np.zeros(k, complex) for k in (self.n, self.n, self.m)))
 
-    def compile(self, t, y, yd):
+    @cached_property
+    def _complex_work(self) -> NDArray[np.complex128]:
+        return self.system.workspace(complex)
+
+    def compile(self, t: float, y: Vector, yd: Vector) -> None:
         """Evaluate residual and Jacobian once, so that compilation does not count as run time."""
         self.residual(t, y, yd)
         self.jacobian_values(t, y, yd, 1.0)
 
-    # what a solver must be told ------------------------------------------------------------------------------------------
+    # settings of solvers -------------------------------------------------------------------------------------------------
 
-    def tolerances(self, rtol, atol, loose=None):
+    def tolerances(self, rtol: float, atol: ArrayLike, excluded_atol: float | None = None) -> Vector:
         """Absolute tolerance per component, shape (n,).
 
-        `q` and `v` get `atol`. Multipliers follow from them and would only spoil the error test of a high-index form, whose
-        difference quotients amplify them by negative powers of the step: they get a tolerance so large that it never acts.
+        `q` and `v` get `atol`. Multipliers are excluded from the error test by a very large tolerance: they follow from `q` and `v`, and
+        forms of high index amplify their errors by negative powers of the step size.
 
         Parameters
         ----------
         rtol : float
         atol : float or array_like of shape (n,)
             An array is returned as it is.
-        loose : float, optional
-            Tolerance of the multipliers, by default `loose_tolerance`.
+        excluded_atol : float, optional
+            Absolute tolerance of the excluded blocks, by default that of the class.
         """
         del rtol
         atol = np.asarray(atol, dtype=float)
@@ -209,70 +223,70 @@ class Problem:
                 raise ValueError(f"atol must be a number or have shape ({self.n},), got {atol.shape}")
             return atol
         out = np.full(self.n, float(atol))
-        for name in self.loose_blocks:
-            out[self.blocks[name]] = self.loose_tolerance if loose is None else loose
+        for name in self.excluded_blocks:
+            out[self.blocks[name]] = self.excluded_atol if excluded_atol is None else excluded_atol
         return out
 
     # states ----------------------------------------------------------------------------------------------------------------
 
-    def pack(self, state):
+    def pack(self, state: State) -> tuple[Vector, Vector]:
         """Consistent `(y, yd)` from a `State`."""
         raise TypeError(f"{type(self).__name__} does not define pack")
 
     @property
-    def start(self):
-        """The consistent start of the system at `t = 0`, a `State`."""
+    def start(self) -> State:
+        """Consistent initial values of the system at `t = 0`."""
         return self.system.start
 
     @property
-    def y0(self):
-        """Unknowns at the start, shape (n,)."""
+    def y0(self) -> Vector:
+        """Initial values of the unknowns, shape (n,)."""
         return self.pack(self.start)[0]
 
     @property
-    def yd0(self):
-        """Their derivatives at the start, shape (n,)."""
+    def yd0(self) -> Vector:
+        """Initial values of their derivatives, shape (n,)."""
         return self.pack(self.start)[1]
 
-    def unpack(self, y, yd):
+    def unpack(self, y: Vector, yd: Vector) -> Outputs:
         """`(q, v, a, lam)` from `y` and `yd`; works on rows of 2-D arrays too."""
         b = self.blocks
         return y[..., b["q"]], y[..., b["v"]], yd[..., b["v"]], y[..., b["lam"]]
 
-    def motion(self, t, y):
+    def motion(self, t: float, y: Vector) -> tuple[Vector, Vector]:
         """`(q, v)` at one time, copies."""
         return y[self.blocks["q"]].copy(), y[self.blocks["v"]].copy()
 
-    def stored(self, t, y, yd):
-        """What a run keeps of an output of a solver until it asks `state`; whatever holds for the present moment only is settled here."""
+    def stored(self, t: float, y: Vector, yd: Vector) -> tuple[float, Vector, Any]:
+        """What a run stores of an output of a solver for a later call of `state`; what will no longer be valid is evaluated now."""
         return t, y, yd
 
-    def state(self, t, y, yd=None):
+    def state(self, t: float, y: Vector, yd: Any = None) -> Outputs:
         """`(q, v, a, lam)` at one time, for the output of a solver.
 
-        Accelerations and multipliers are computed anew from `q` and `v`. A solver does not control them: where the error test must not see
-        them they are what Newton's method has left, and elsewhere they are difference quotients.
+        Accelerations and multipliers are computed from `q` and `v`, as solvers do not control their errors: where they are excluded from
+        the error test they are as accurate as the last Newton iterate, otherwise they are difference quotients.
         """
         q, v = self.projected(t, y)
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
 
     @cached_property
-    def _root_of_weight(self):
+    def _root_of_weight(self) -> float:
         """The factor of `N` with which `N N^T` has its weight."""
         return np.sqrt(regularisation_weight(self.system, self.regularised[0][1]))
 
     @property
-    def _null_space(self):
+    def _null_space(self) -> Vector:
         """`N^T` as the equations contain it, with the root of its weight, shape (d, nc), see `regularise`."""
         return lay.records_of(self.model, lay.NULL_SPACE, float).reshape(-1, self.system.nc)
 
-    def follow(self, t, y):
-        """Renew the null space of `Phi_q^T` in the equations, and the term against drift, if they are not those of the state in `y`.
+    def follow(self, t: float, y: Vector) -> None:
+        """Evaluate the null space of `Phi_q^T` in the equations, and the term against drift, at the state in `y`.
 
-        To be called before each evaluation of `kernel`; it costs something only where constraints are redundant. Were it renewed less
-        often, multipliers would jump with it, and error tests that see them would fail. Jacobians take both for constant: derivatives of
-        the null space only tell how the part of the multipliers in it, which is zero, depends on the positions.
+        To be called before each evaluation of `kernel`; it costs time only where constraints are redundant. If it were called less often,
+        the multipliers would jump and fail error tests. Jacobians treat both as constant: the derivatives of the null space multiply the
+        components of the multipliers in it, which are zero.
 
         Parameters
         ----------
@@ -280,12 +294,12 @@ class Problem:
         y : ndarray, shape (n,)
         """
         if self.regularised and len(self._redundant):
-            n = self.system.nq + (self.system.nv if self.drifts else 0)  # `y` begins with positions and velocities
+            n = self.system.nq + (self.system.nv if self.drifts else 0)  # `y` starts with positions and velocities
             if not (y[:n] == self._null_space_at[:n]).all():
                 self._null_space_at[:n] = y[:n]
                 self._renew(t, *np.split(self._null_space_at, [self.system.nq]))
 
-    def _renew(self, t, q, v):
+    def _renew(self, t: float, q: Vector, v: Vector) -> None:
         """The null space and the term against drift at this state."""
         ev.factor(t, q, self.model, self._work)
         kept = self._redundant  # the others are zero but for rounding and constraint violations
@@ -293,23 +307,23 @@ class Problem:
         if self.drifts:
             lay.records_of(self.model, lay.DRIFT, float)[:] = ev.drift_term(t, q, v, self.model, self._work)
 
-    def projected(self, t, y):
+    def projected(self, t: float, y: Vector) -> tuple[Vector, Vector]:
         """`(q, v)` of `state`."""
         return self.motion(t, y)
 
-    def interpolated(self, t, y):
-        """What dense output interpolates in the place of the states at `t`, a copy: by default the unknowns."""
+    def interpolated(self, t: float, y: Vector) -> Vector:
+        """The values that dense output interpolates, a copy: by default the unknowns."""
         return np.array(y)
 
-    def completed(self, t, values):
+    def completed(self, t: float, values: Vector) -> Outputs:
         """The state `(q, v, a, lam)` that belongs to interpolated values."""
         return self.state(t, values)
 
-    def undisturbed(self):
-        """Context in which states may be asked for without an effect on the evaluations that follow."""
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """Context in which states can be evaluated without an effect on later evaluations."""
         return nullcontext()
 
-    def _pack(self, state, **more):
+    def _pack(self, state: State, **more: tuple[ArrayLike, ArrayLike]) -> tuple[Vector, Vector]:
         """`y` and `yd` from the blocks `q, v` and those in `more`, given as pairs (value, derivative)."""
         y, yd = np.zeros(self.n), np.zeros(self.n)
         known = {"q": (state.q, self.system.qdot(state.q, state.v, state.t)), "v": (state.v, state.a), **more}
@@ -320,27 +334,27 @@ class Problem:
 
 
 class WithMultipliers(Problem):
-    """What the forms with `y = (q, v, lam)` share."""
+    """Base of the forms with `y = (q, v, lam)`."""
 
     unknowns = (("q", "nq"), ("v", "nv"), ("lam", "nc"))
     algebraic_blocks = ("lam",)
-    loose_blocks: tuple[str, ...] = ("lam",)
+    excluded_blocks: tuple[str, ...] = ("lam",)
 
-    def pack(self, state):
+    def pack(self, state: State) -> tuple[Vector, Vector]:
         return self._pack(state, lam=(state.lam, 0.0))
 
-    def _pattern_blocks(self, s):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         """Kinematics and dynamics; constraints come on top."""
         return {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
                 ("dynamics", "v"): s.dyn_v + s.mass, ("dynamics", "lam"): s.dyn_c}
 
 
-def with_diagonal(block):
+def with_diagonal(block: Any) -> Any:
     """The pattern with its diagonal filled: where `yd` enters."""
     return block + eye_array(*block.shape)
 
 
-def _slices(parts, system):
+def _slices(parts: Blocks, system: System) -> dict[str, slice]:
     out, at = {}, 0
     for name, size in parts:
         n = getattr(system, size)
@@ -349,5 +363,5 @@ def _slices(parts, system):
     return out
 
 
-def _size(s):
+def _size(s: slice) -> int:
     return s.stop - s.start

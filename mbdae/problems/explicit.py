@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .base import Problem
+from ..jacobians.signatures import Vector
+from .base import PatternBlocks, Problem
+from .pattern import Structure
 
 
 class Explicit(Problem):
@@ -14,9 +16,9 @@ class Explicit(Problem):
     """
 
     implicit = False
-    rhs_jacobian: Callable
+    rhs_jacobian: Callable[[float, Vector], Vector]
 
-    def rhs(self, t, y, out=None):
+    def rhs(self, t: float, y: Vector, out: Vector | None = None) -> Vector:
         """`f(t, y)`, shape (n,), written to `out` if given.
 
         Raises
@@ -33,16 +35,16 @@ class Explicit(Problem):
         self.system.callbacks.check()
         return out
 
-    def residual(self, t, y, yd, out=None):
+    def residual(self, t: float, y: Vector, yd: Vector, out: Vector | None = None) -> Vector:
         """`yd - f(t, y)`, for solvers of implicit problems."""
         out = self.rhs(t, y, out)
         np.subtract(yd, out, out=out)
         return out
 
-    def jacobian_values(self, t, y, yd, c, a=1.0):
+    def jacobian_values(self, t: float, y: Vector, yd: Vector, c: float, a: float = 1.0) -> Vector:
         """`c I - a df/dy`, dense, by columns."""
         return (c * np.eye(self.n) - a * self.rhs_jacobian(t, y)).ravel(order="F")
 
-    def _pattern_blocks(self, s):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         sizes = {name: part.stop - part.start for name, part in (self.blocks | self.equations).items()}
         return {(row, name): np.ones((sizes[row], sizes[name])) for row in self.equations for name in self.blocks}

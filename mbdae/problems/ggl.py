@@ -1,35 +1,37 @@
 """Gear-Gupta-Leimkuhler: stabilised index 2, in residual and explicit form."""
 
+from typing import Any
+
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import directional
-from ..system import kernels, kkt, sparse
+from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
+from ..jacobians.signatures import Array, Tables, Vector
+from ..system import kkt, sparse
 from ..system import layout as lay
+from ..system.assembly import State
 from ..system.layout import header, part
-from .base import Problem, with_diagonal
-from .pieces import begin, finite, regularise, sizes, split, stabilised
+from ..system.system import System
+from .base import KnownBlocks, PatternBlocks, Problem, with_diagonal
+from .pattern import Structure
+from .pieces import StabilisedState, finite, sizes, split, stabilised
 
 
 @compiled
-def _residual(t, y, yd, out, model, work):
+def _residual(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Array) -> bool:
     """[Arnold, eq. (9)]"""
     nq, nv, nc = sizes(model)
-    q, v, lam, mu = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nc), split(y, nq + nv + nc, nc)
-    G = begin(t, q, v, model, work)
-    stabilised(t, q, split(yd, 0, nq), v, split(yd, nq, nv), lam, mu, G, model, work, split(out, 0, nq), split(out, nq, nv),
-               split(out, nq + nv, nc))
-    kernels.phi(t, q, model, work, split(out, nq + nv + nc, nc))
-    regularise(model, split(out, nq + nv, nc), lam)
-    regularise(model, split(out, nq + nv + nc, nc), mu)
+    lam, mu = split(y, nq + nv, nc), split(y, nq + nv + nc, nc)
+    stabilised(t, StabilisedState(split(y, 0, nq), split(y, nq, nv), split(yd, 0, nq), split(yd, nq, nv), lam, mu), model, work, out)
     return finite(out)
 
 
 @compiled
-def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
-    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
+def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+                arguments: tuple[Any, ...]) -> None:
+    directional(_residual, t, y, yd, factors, sweep, scratch, values, arguments)
 
 
 @compiled
-def _explicit(t, y, yd, out, model, work):
+def _explicit(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Array) -> bool:
     """[Arnold, eq. (10)]: `vd - M^-1 (Q - Phi_q^T lam)`, which is `M^-1` times the dynamics of `_residual`."""
     _residual(t, y, yd, out, model, work)
     nq, nv, _ = sizes(model)
@@ -41,8 +43,9 @@ def _explicit(t, y, yd, out, model, work):
 
 
 @compiled
-def _explicit_derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
-    directional(_explicit, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
+def _explicit_derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+                         arguments: tuple[Any, ...]) -> None:
+    directional(_explicit, t, y, yd, factors, sweep, scratch, values, arguments)
 
 
 class GGL(Problem):
@@ -63,14 +66,14 @@ class GGL(Problem):
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("velocity", "nc"), ("position", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 2, "mu": 2}
     algebraic_blocks = ("lam", "mu")
-    loose_blocks = ("lam", "mu")
+    excluded_blocks = ("lam", "mu")
     regularised = (("y", "velocity", "lam"), ("y", "position", "mu"))
-    known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
-                    ("y", "kinematics", "mu", "TG"), ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
+    known_blocks: KnownBlocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("y", "kinematics", "v", "-T"),
+                                 ("y", "kinematics", "mu", "TG"), ("y", "dynamics", "lam", "G^T"), ("y", "velocity", "v", "G"))
     known_of_explicit = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "I"), ("y", "kinematics", "v", "-T"),
                          ("y", "kinematics", "mu", "TG"), ("y", "velocity", "v", "G"))
 
-    def __init__(self, system, form="residual"):
+    def __init__(self, system: System, form: str = "residual") -> None:
         if form not in ("residual", "explicit"):
             raise ValueError(f"GGL: form must be 'residual' or 'explicit', got {form!r}")
         self.form = form
@@ -79,10 +82,10 @@ class GGL(Problem):
             self.known_blocks = self.known_of_explicit
         super().__init__(system)
 
-    def pack(self, state):
+    def pack(self, state: State) -> tuple[Vector, Vector]:
         return self._pack(state, lam=(state.lam, 0.0), mu=(0.0, 0.0))
 
-    def _pattern_blocks(self, s):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         W = s.mass if self.form == "explicit" else with_diagonal(0 * s.mass)
         return {("kinematics", "q"): with_diagonal(s.stab_q), ("kinematics", "v"): s.map_v, ("kinematics", "mu"): s.stab_c,
                 ("dynamics", "q"): W @ s.dyn_q, ("dynamics", "v"): W @ s.dyn_v + s.mass, ("dynamics", "lam"): W @ s.dyn_c,

@@ -1,36 +1,44 @@
-"""Index 1: the constraints on the acceleration level, with Baumgarte's terms if wanted."""
+"""Index 1: the constraints on the acceleration level, optionally with Baumgarte stabilisation."""
+
+from typing import Any
 
 import numpy as np
 
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import directional
+from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
+from ..jacobians.signatures import Array, Tables, Vector
 from ..system import kernels
 from ..system import layout as lay
 from ..system.layout import part
-from .base import WithMultipliers
+from ..system.system import System
+from .base import PatternBlocks, WithMultipliers
+from .pattern import Structure
 from .pieces import acceleration, equations_of_motion, finite, regularise, velocity
 
 
 @compiled
-def _residual(t, y, yd, out, model, work, baumgarte):
-    q, v, a, lam, G, F = equations_of_motion(t, y, yd, out, model, work)
-    acceleration(t, q, v, a, G, model, work, F)
+def _residual(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Array, baumgarte: tuple[float, float]) -> bool:
+    """The constraints on accelerations, and with `baumgarte = (alpha, beta)` those on velocities and positions."""
+    m = equations_of_motion(t, y, yd, out, model, work)
+    F = m.constraints
+    acceleration(t, m.q, m.v, m.a, m.G, model, work, F)
     alpha, beta = baumgarte
     if alpha != 0.0 or beta != 0.0:
         x = part(model, work, lay.W_C2)
-        velocity(t, q, v, G, model, work, x)
+        velocity(t, m.q, m.v, m.G, model, work, x)
         for k in range(F.shape[0]):
             F[k] += 2.0 * alpha * x[k]
-        kernels.phi(t, q, model, work, x)
+        kernels.phi(t, m.q, model, work, x)
         for k in range(F.shape[0]):
             F[k] += beta * beta * x[k]
-    regularise(model, F, lam)
+    regularise(model, F, m.lam)
     return finite(out)
 
 
 @compiled
-def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work, baumgarte):
-    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work, baumgarte))
+def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+                arguments: tuple[Any, ...]) -> None:
+    directional(_residual, t, y, yd, factors, sweep, scratch, values, arguments)
 
 
 class Index1(WithMultipliers):
@@ -47,13 +55,13 @@ class Index1(WithMultipliers):
     title = "index 1"
     rows = (("kinematics", "nq"), ("dynamics", "nv"), ("acceleration", "nc"))
     block_index = {"q": 1, "v": 1, "lam": 1}
-    loose_blocks = ("lam",)  # friction makes them jump, and rounding in large ones would keep the steps tiny
+    excluded_blocks = ("lam",)  # friction makes them jump, and rounding errors of large ones would force tiny steps
     regularised = (("y", "acceleration", "lam"),)
     drifts = True
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "M"), ("yd", "acceleration", "v", "G"),
                     ("y", "kinematics", "v", "-T"), ("y", "dynamics", "lam", "G^T"))
 
-    def __init__(self, system, alpha=0.0, beta=0.0):
+    def __init__(self, system: System, alpha: float = 0.0, beta: float = 0.0) -> None:
         self.alpha, self.beta = check_baumgarte(alpha, beta, "Index1")
         super().__init__(system)
         self.parameters = ((self.alpha, self.beta),)
@@ -61,12 +69,12 @@ class Index1(WithMultipliers):
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
-    def _pattern_blocks(self, s):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         return super()._pattern_blocks(s) | {("acceleration", "q"): s.vel_q + s.phi_q, ("acceleration", "v"): s.vel_v + s.acc_v}
 
 
-def check_baumgarte(alpha, beta, owner):
-    """The parameters as floats; negative ones would drive the constraints apart."""
+def check_baumgarte(alpha: float, beta: float, owner: str) -> tuple[float, float]:
+    """The parameters as floats; negative ones would make constraint violations grow."""
     for name, x in (("alpha", alpha), ("beta", beta)):
         if not (np.isfinite(x) and x >= 0.0):
             raise ValueError(f"{owner}: {name} must be finite and not negative, got {x!r}")

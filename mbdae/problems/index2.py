@@ -1,22 +1,27 @@
 """Index 2: the constraints on the velocity level."""
 
+from typing import Any
+
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import directional
-from .base import WithMultipliers
+from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
+from ..jacobians.signatures import Array, Tables, Vector
+from .base import PatternBlocks, WithMultipliers
+from .pattern import Structure
 from .pieces import equations_of_motion, finite, regularise, velocity
 
 
 @compiled
-def _residual(t, y, yd, out, model, work):
-    q, v, _, lam, G, F = equations_of_motion(t, y, yd, out, model, work)
-    velocity(t, q, v, G, model, work, F)
-    regularise(model, F, lam)
+def _residual(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Array) -> bool:
+    m = equations_of_motion(t, y, yd, out, model, work)
+    velocity(t, m.q, m.v, m.G, model, work, m.constraints)
+    regularise(model, m.constraints, m.lam)
     return finite(out)
 
 
 @compiled
-def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
-    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
+def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+                arguments: tuple[Any, ...]) -> None:
+    directional(_residual, t, y, yd, factors, sweep, scratch, values, arguments)
 
 
 class Index2(WithMultipliers):
@@ -33,5 +38,5 @@ class Index2(WithMultipliers):
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
-    def _pattern_blocks(self, s):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         return super()._pattern_blocks(s) | {("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v}

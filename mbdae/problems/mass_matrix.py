@@ -1,23 +1,27 @@
-"""The mass-matrix form `M y' = f(t, y)` with constant singular `M`, for solvers of the RADAU kind."""
+"""The mass-matrix form `M y' = f(t, y)` with constant singular `M`, for RADAU5 and similar solvers."""
+
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csc_array, eye_array
 
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import directional
+from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
+from ..jacobians.signatures import Array, Tables, Vector
 from ..system import kernels
-from ..system.assembly import on_constraints
+from ..system.assembly import State, on_constraints
 from ..system.system import System
 from . import index2, index3
-from .base import Problem, with_diagonal
+from .base import PatternBlocks, Problem, with_diagonal
+from .pattern import Structure
 from .pieces import acceleration, begin, dynamics, finite, kinematics, regularise, sizes, split, velocity
 
 LEVELS = {3: "position", 2: "velocity", 1: "acceleration"}
 
 
 @compiled
-def _residual(t, y, yd, out, model, work, level):
-    """The form with accelerations among the unknowns."""
+def _residual(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Array, level: int) -> bool:
+    """The form with accelerations among the unknowns, `y = (q, v, a, lam)`."""
     nq, nv, nc = sizes(model)
     q, v, a, lam = split(y, 0, nq), split(y, nq, nv), split(y, nq + nv, nv), split(y, nq + 2 * nv, nc)
     vd, F = split(yd, nq, nv), split(out, nq + 2 * nv, nc)
@@ -26,6 +30,7 @@ def _residual(t, y, yd, out, model, work, level):
     for k in range(nv):
         out[nq + k] = vd[k] - a[k]
     dynamics(t, q, v, a, lam, G, model, work, split(out, nq + nv, nv))
+    # constraints on the level of the form
     if level == 3:
         kernels.phi(t, q, model, work, F)
     elif level == 2:
@@ -37,8 +42,9 @@ def _residual(t, y, yd, out, model, work, level):
 
 
 @compiled
-def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work, level):
-    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work, level))
+def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+                arguments: tuple[Any, ...]) -> None:
+    directional(_residual, t, y, yd, factors, sweep, scratch, values, arguments)
 
 
 class MassMatrix(Problem):
@@ -51,10 +57,10 @@ class MassMatrix(Problem):
     ----------
     system : System
     level : {3, 2, 1}
-        Index: the constraints as `Phi`, as `Phi_q v - nu` (the default), or as `Phi_q a - gamma`. In index 3 solvers lose some powers of
-        the step in the velocities, in between the steps one more.
+        Index: the constraints as `Phi`, as `Phi_q v - nu` (the default), or as `Phi_q a - gamma`. In index 3 the order of the velocities is
+        reduced, between the steps by one more.
     accelerations : bool, optional
-        Whether the accelerations are unknowns; by default only where they must be: if the mass matrix is not constant, or `level=1`.
+        Whether the accelerations are unknowns; by default only where required: if the mass matrix is not constant, or `level=1`.
     project : bool
         Project the positions and velocities of the output onto the constraints.
 
@@ -69,10 +75,10 @@ class MassMatrix(Problem):
     formulation = "mass"
     title = "mass matrix"
     algebraic_blocks = ("a", "lam")
-    loose_blocks = ("lam",)
+    excluded_blocks: tuple[str, ...] = ("lam",)
     first_step = 1e-5
 
-    def __init__(self, system, level=2, accelerations=None, project=True):
+    def __init__(self, system: System, level: int = 2, accelerations: bool | None = None, project: bool = True) -> None:
         if level not in LEVELS:
             raise ValueError(f"MassMatrix: level must be 3, 2 or 1, got {level!r}")
         self.project = bool(project)
@@ -86,7 +92,7 @@ class MassMatrix(Problem):
         self.unknowns = ("q", "nq"), ("v", "nv"), *a, ("lam", "nc")
         self.rows = ("kinematics", "nq"), *((("rate", "nv"),) if a else ()), ("dynamics", "nv"), (LEVELS[level], "nc")
         self.regularised, self.drifts = (("y", LEVELS[level], "lam"),), level == 1
-        self.loose_blocks = ("a", "lam") if self.accelerations else ("lam",)
+        self.excluded_blocks = ("a", "lam") if self.accelerations else ("lam",)
         self.block_index = {"q": 1, "v": max(1, level - 1), "a": level, "lam": level}
         inertia = ((("yd", "rate", "v", "I"), ("y", "rate", "v", "0"), ("y", "rate", "a", "-I"), ("y", "dynamics", "a", "M")) if a
                    else (("yd", "dynamics", "v", "M"),))
@@ -102,31 +108,31 @@ class MassMatrix(Problem):
         self.nind = tuple(int((self.index == k).sum()) for k in (1, 2, 3))
 
     @property
-    def mass(self):
+    def mass(self) -> csc_array:
         s = self.system
         q0, _ = s.initial_guess()
         middle = [eye_array(s.nv), csc_array((s.nv, s.nv))] if self.accelerations else [csc_array(s.mass(0.0, q0))]
         return csc_array(block_diag([eye_array(s.nq), *middle, csc_array((s.nc, s.nc))]))
 
-    def rhs(self, t, y, out=None):
+    def rhs(self, t: float, y: Vector, out: Vector | None = None) -> Vector:
         """`f(t, y)`, shape (n,), written to `out` if given."""
         out = self.residual(t, y, np.zeros(self.n), out)
         return np.negative(out, out=out)
 
-    def rhs_jacobian(self, t, y):
+    def rhs_jacobian(self, t: float, y: Vector) -> csc_array:
         """`df/dy`, a CSC array in the structural pattern."""
         return self._csc(-self.jacobian_values(t, y, np.zeros(self.n), 0.0))
 
-    def pack(self, state):
+    def pack(self, state: State) -> tuple[Vector, Vector]:
         more = {"a": (state.a, 0.0)} if self.accelerations else {}
         return self._pack(state, lam=(state.lam, 0.0), **more)
 
-    def projected(self, t, y):
-        """`(q, v)` of `state`, projected onto the constraints if so configured."""
+    def projected(self, t: float, y: Vector) -> tuple[Vector, Vector]:
+        """`(q, v)` of `state`, projected onto the constraints if `project` is set."""
         q, v = self.motion(t, y)
         return on_constraints(self.system, t, q, v) if self.project else (q, v)
 
-    def _pattern_blocks(self, s):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         out = {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,
                ("dynamics", "v"): s.dyn_v + (0 if self.accelerations else s.mass), ("dynamics", "lam"): s.dyn_c}
         if self.accelerations:

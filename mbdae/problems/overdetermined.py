@@ -1,27 +1,31 @@
-"""Overdetermined: the equations of motion with the constraints on all three levels, for solvers of the ODASSL kind."""
+"""Overdetermined: the equations of motion with the constraints on all three levels, for ODASSL and similar solvers."""
+
+from typing import Any
 
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import directional
+from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
+from ..jacobians.signatures import Array, Tables, Vector
 from ..system import kernels
-from .base import WithMultipliers
+from .base import PatternBlocks, WithMultipliers
+from .pattern import Structure
 from .pieces import acceleration, equations_of_motion, finite, regularise, sizes, split, velocity
 
 
 @compiled
-def _residual(t, y, yd, out, model, work):
-    q, v, a, lam, G, positions = equations_of_motion(t, y, yd, out, model, work)
+def _residual(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Array) -> bool:
     nq, nv, nc = sizes(model)
-    kernels.phi(t, q, model, work, positions)
-    velocity(t, q, v, G, model, work, split(out, nq + nv + nc, nc))
-    accelerations = split(out, nq + nv + 2 * nc, nc)
-    acceleration(t, q, v, a, G, model, work, accelerations)
-    regularise(model, accelerations, lam)
+    m, accelerations = equations_of_motion(t, y, yd, out, model, work), split(out, nq + nv + 2 * nc, nc)
+    kernels.phi(t, m.q, model, work, m.constraints)
+    velocity(t, m.q, m.v, m.G, model, work, split(out, nq + nv + nc, nc))
+    acceleration(t, m.q, m.v, m.a, m.G, model, work, accelerations)
+    regularise(model, accelerations, m.lam)
     return finite(out)
 
 
 @compiled
-def _derivative(t, y, yd, a, b, sweep, z, zd, out, values, model, work):
-    directional(_residual, t, y, yd, a, b, sweep, z, zd, out, values, (model, work))
+def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+                arguments: tuple[Any, ...]) -> None:
+    directional(_residual, t, y, yd, factors, sweep, scratch, values, arguments)
 
 
 class Overdetermined(WithMultipliers):
@@ -41,7 +45,7 @@ class Overdetermined(WithMultipliers):
     kernel = staticmethod(_residual)
     derivative = staticmethod(_derivative)
 
-    def _pattern_blocks(self, s):
+    def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         return super()._pattern_blocks(s) | {
             ("position", "q"): s.phi_q, ("velocity", "q"): s.vel_q, ("velocity", "v"): s.vel_v,
             ("acceleration", "q"): s.vel_q, ("acceleration", "v"): s.vel_v + s.acc_v}

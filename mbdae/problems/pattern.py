@@ -1,19 +1,27 @@
-"""Structural sparsity of the equations, from incidence: which equation can depend on which unknown, never probed.
+"""Structural sparsity of the equations, from incidence: which equations depend on which unknowns, without evaluations.
 
-Bodies are seen as two groups of coordinates, translation and rotation. A primitive constraint says which groups its gradient
-depends on; a force says which groups it depends on and acts on.
+A body has two groups of coordinates, translation and rotation. A primitive constraint has the groups that its gradient depends on; a force
+has the groups that it depends on and those that it acts on.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
 
+from ..jacobians.signatures import Indices
 from ..model import forces as fo
 from ..model import primitives as pr
 from ..model.bodies import GROUND, Particle, PlanarBody
+from ..model.mechanism import Mechanism
+from ..system.system import System
 
 TRANSLATION, ROTATION = 0, 1
+
+Group = tuple[str, int]  # the translation or rotation of a body
+Groups = dict[Group, Indices]  # its coordinates
 
 
 @dataclass(frozen=True)
@@ -42,29 +50,32 @@ class Structure:
     acc_v: csr_array
 
 
-def structure(system):
-    """Structure of a system; dense blocks for systems of user functions."""
+def structure(system: System) -> Structure:
+    """Structure of a system; dense blocks if it consists of user functions."""
     return _dense(system) if system.mechanism is None else _Multibody(system).structure()
 
 
 class _Pairs:
-    """Collected pairs (row indices) x (column indices)."""
+    """A pattern made of blocks (row indices) x (column indices)."""
 
-    def __init__(self, rows, columns):
-        self.shape, self.rows, self.columns = (rows, columns), [], []
+    def __init__(self, rows: int, columns: int) -> None:
+        self.shape = rows, columns
+        self.rows: list[Indices] = []
+        self.columns: list[Indices] = []
 
-    def add(self, rows, columns):
+    def add(self, rows: ArrayLike, columns: ArrayLike) -> None:
         r, c = np.meshgrid(rows, columns, indexing="ij")
         self.rows.append(r.ravel())
         self.columns.append(c.ravel())
 
-    def csr(self):
+    def csr(self) -> csr_array:
         r = np.concatenate(self.rows) if self.rows else np.zeros(0, int)
         c = np.concatenate(self.columns) if self.columns else np.zeros(0, int)
         return _boolean(coo_array((np.ones(len(r)), (r, c)), shape=self.shape))
 
 
-def _boolean(a):
+def _boolean(a: Any) -> csr_array:
+    """The pattern of a sparse array as a CSR array of ones."""
     a = a.tocsr()
     a.sum_duplicates()
     a.data[:] = 1.0
@@ -72,10 +83,13 @@ def _boolean(a):
 
 
 class _Multibody:
-    def __init__(self, system):
+    """Patterns of a mechanism."""
+
+    def __init__(self, system: System) -> None:
         self.system, self.mechanism = system, system.mechanism
         self.index = {b.name: k for k, b in enumerate(self.mechanism.bodies)}
-        self.q_of, self.v_of = {}, {}
+        self.q_of: Groups = {}
+        self.v_of: Groups = {}
         for b, record in zip(self.mechanism.bodies, system._bodies):
             n = 2 if isinstance(b, PlanarBody) else 3
             rotation_q, rotation_v = (0, 0) if isinstance(b, Particle) else (1, 1) if n == 2 else (4, 3)
@@ -83,11 +97,11 @@ class _Multibody:
             self._groups(self.v_of, b.name, int(record["v"]), n, rotation_v)
 
     @staticmethod
-    def _groups(table, name, at, n, m):
+    def _groups(table: Groups, name: str, at: int, n: int, m: int) -> None:
         table[name, TRANSLATION] = np.arange(at, at + n)
         table[name, ROTATION] = np.arange(at + n, at + n + m)
 
-    def structure(self):
+    def structure(self) -> Structure:
         s = self.system
         dyn_q, dyn_v, vel_q, acc_v = _Pairs(s.nv, s.nq), _Pairs(s.nv, s.nv), _Pairs(s.nc, s.nq), _Pairs(s.nc, s.nv)
         stab_q, friction = _Pairs(s.nq, s.nq), _Pairs(s.nv, s.nc)
@@ -102,7 +116,7 @@ class _Multibody:
             dyn_q=dyn_q.csr(), dyn_v=dyn_v.csr(), dyn_c=_boolean(gradient.T + friction.csr()), phi_q=_boolean(gradient @ map_v.T),
             vel_q=vel_q.csr(), vel_v=gradient, acc_v=acc_v.csr())
 
-    def _constraints(self, dyn_q, vel_q, acc_v, stab_q):
+    def _constraints(self, dyn_q: _Pairs, vel_q: _Pairs, acc_v: _Pairs, stab_q: _Pairs) -> None:
         row = 0
         for p in self.mechanism.primitives:
             rows = np.arange(row, row + p.rows)
@@ -114,7 +128,7 @@ class _Multibody:
                 acc_v.add(rows, self.v_of[a])
                 acc_v.add(rows, self.v_of[b])
 
-    def _forces(self, dyn_q, dyn_v, friction):
+    def _forces(self, dyn_q: _Pairs, dyn_v: _Pairs, friction: _Pairs) -> None:
         for b in self.mechanism.bodies:
             if self.v_of[b.name, ROTATION].size == 3:  # gyroscopic torque
                 dyn_v.add(self.v_of[b.name, ROTATION], self.v_of[b.name, ROTATION])
@@ -129,7 +143,7 @@ class _Multibody:
                 if isinstance(f, fo.Friction):
                     friction.add(self.v_of[a], np.array(self.mechanism.normal_rows(f)))
 
-    def _kinematics(self):
+    def _kinematics(self) -> tuple[csr_array, csr_array]:
         s = self.system
         map_q, map_v = _Pairs(s.nq, s.nq), _Pairs(s.nq, s.nv)
         for (name, group), q in self.q_of.items():
@@ -142,7 +156,7 @@ class _Multibody:
                     map_v.add([a], [b])
         return map_q.csr(), map_v.csr()
 
-    def _mass(self):
+    def _mass(self) -> csr_array:
         mass = _Pairs(self.system.nv, self.system.nv)
         for record in self.system._bodies:
             at = int(record["v"])
@@ -154,7 +168,7 @@ class _Multibody:
         return mass.csr()
 
 
-def _hessian(p):
+def _hessian(p: Any) -> list[tuple[Group, Group]]:
     """Pairs of coordinate groups `(a, b)` such that the gradient of the primitive by `a` depends on `b`."""
     ends = [e for e in (p.i, p.j) if e != GROUND]
     rotations = [(e, ROTATION) for e in ends]
@@ -171,7 +185,7 @@ def _hessian(p):
     return []
 
 
-def _force_groups(f, mechanism):
+def _force_groups(f: Any, mechanism: Mechanism) -> tuple[list[Group], list[Group]]:
     """Coordinate groups that a force acts on, and those it depends on."""
     both = (TRANSLATION, ROTATION)
     if isinstance(f, (fo.PointForce, fo.PointTorque)):
@@ -190,10 +204,10 @@ def _force_groups(f, mechanism):
     return groups, groups
 
 
-def _dense(system):
+def _dense(system: System) -> Structure:
     nq, nv, nc = system.nq, system.nv, system.nc
 
-    def full(m, n):
+    def full(m: int, n: int) -> csr_array:
         return csr_array(np.ones((m, n)))
 
     identity = system.nq == system.nv and system._functions.user_kinematics is None

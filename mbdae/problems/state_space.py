@@ -1,75 +1,133 @@
 """The state-space form: ordinary differential equations in independent coordinates [Negrut, sections 3.1, 3.4.1, appendix B]."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..charts import derivative
 from ..charts.chart import Chart
 from ..charts.configuration import prepare
-from ..charts.fault import ChartError, explain
 from ..charts.motion import evaluate
-from ..charts.store import bases
+from ..charts.store import Factors, bases
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..system.assembly import AssemblyError, accelerations, on_constraints
+from ..jacobians.signatures import Array, Tables, Vector
+from ..results.diagnosis import ChartError, explain
+from ..results.status import Status
+from ..system.assembly import AssemblyError, State, accelerations, on_constraints
 from ..system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE
 from ..system.motion import refine
+from ..system.system import System
+from .base import Outputs
 from .explicit import Explicit
-from .pieces import finite, split
+from .pieces import finite, sizes, split
 
-REACH = 4.0  # growth of the sensitivity to an independent coordinate within a step beyond which nothing is evaluated
-SPENT = 100.0  # the same since the chart was chosen, beyond which any other coordinates are better
-MEMORY = 100  # states that are remembered: more than the search for a zero visits
+MAX_SENSITIVITY_GROWTH = 4.0  # of an independent coordinate within a step; states beyond are not evaluated
+MAX_TOTAL_GROWTH = 100.0  # the same since the chart was chosen, above which other coordinates are preferred
+MAX_STATES = 100  # states that are stored: more than a search for a zero evaluates
+
+
+class Memory(NamedTuple):
+    """What one evaluation leaves for the next, views of one array.
+
+    Attributes
+    ----------
+    q, z : ndarray, shapes (nq,) and (n,)
+        Positions found last and their independent coordinates; infinite after a failure.
+    anchor_q, anchor_z, anchor_lam : ndarray, shapes (nq,), (n,) and (nc,)
+        The anchor: the state at which the chart was chosen, or the last one that was accepted.
+    v, a, lam : ndarray, shapes (nv,), (nv,) and (nc,)
+        Velocities, accelerations and multipliers of the last evaluation.
+    min_pivots : ndarray, shape (n,)
+        Lower bounds of the diagonal of the Cholesky factor of `S`.
+    code : ndarray, shape (1,)
+        `GOOD`, or the code of a failure.
+    """
+
+    q: Vector
+    z: Vector
+    anchor_q: Vector
+    anchor_z: Vector
+    anchor_lam: Vector
+    v: Vector
+    a: Vector
+    lam: Vector
+    min_pivots: Vector
+    code: Vector
+
+
+def _views(memory: Vector, lengths: tuple[int, ...]) -> Memory:
+    """The `Memory` for Python; `_memory` is that of kernels."""
+    return Memory(*np.split(memory, np.cumsum(lengths)[:-1]))
 
 
 @compiled
-def _rhs(t, y, out, model, work, store, last, anchor, values, code, floor):
-    """`out = (z', z'')`; returns whether all of it is finite.
+def _memory(n: int, model: Tables, memory: Array) -> Memory:
+    """The `Memory` in an array: vectors of the lengths nq, n, nq, n, nc, nv, nv, nc, n and 1."""
+    nq, nv, nc = sizes(model)
+    anchor, values = nq + n, 2 * nq + 2 * n + nc
+    return Memory(split(memory, 0, nq), split(memory, nq, n),
+                  split(memory, anchor, nq), split(memory, anchor + nq, n), split(memory, anchor + nq + n, nc),
+                  split(memory, values, nv), split(memory, values + nv, nv), split(memory, values + 2 * nv, nc),
+                  split(memory, values + 2 * nv + nc, n), split(memory, values + 2 * nv + nc + n, 1))
 
-    Positions are looked for from those found last, or from the anchor, the state at which the chart was chosen or which was accepted
-    last, whichever is nearer: they are on the same branch (see `positions`). An evaluation that fails leaves nothing behind: the next one
-    begins at the anchor. Long steps must not come near the end of the chart: beyond it the same coordinates belong to other positions.
+
+@compiled
+def _rhs(t: float, y: Array, out: Array, model: Tables, work: Array, store: Array, memory: Array) -> bool:
+    """`out = (z', z'')`; whether all of it is finite.
+
+    The iteration for the positions starts from those found last, or from the anchor if its coordinates are nearer: both are on the same
+    branch (see `positions`). After a failure the next evaluation starts from the anchor. States at which an independent coordinate has
+    become much more sensitive are refused: beyond the end of the chart the same coordinates belong to other positions.
     """
     n = y.shape[0] // 2
-    z, zd, zdd = split(y, 0, n), split(y, n, n), split(out, n, n)
-    q, z_last = last
-    q_anchor, z_anchor, lam_anchor = anchor
-    v, a, lam = values
-    if _distance(z, z_anchor) < _distance(z, z_last):
-        q[:] = q_anchor
-    known, status = np.isfinite(z_last[0]), NO_POSITION
-    for again in range(0 if known else 1, 2):
+    z, zd, zdd, m = split(y, 0, n), split(y, n, n), split(out, n, n), _memory(n, model, memory)
+    if _distance(z, m.anchor_z) < _distance(z, m.z):
+        m.q[:] = m.anchor_q
+    # from the positions found last, then with the factors of the anchor
+    warm, status = np.isfinite(m.z[0]), NO_POSITION
+    for again in range(0 if warm else 1, 2):
         if again:
-            q[:], lam[:] = q_anchor, lam_anchor
-            status = prepare(t, q, n, store, model, work)
+            m.q[:], m.lam[:] = m.anchor_q, m.anchor_lam
+            status = prepare(t, m.q, n, store, model, work)
         if status == GOOD or not again:
-            status = evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work)
+            status = evaluate(t, z, zd, m.q, m.v, m.a, m.lam, zdd, store, model, work)
         if status == GOOD:
             break
-    if status == GOOD and _beyond(n, floor, store, model):
+    if status == GOOD and _too_sensitive(n, m.min_pivots, store, model):
         status = CHART_LOST
-    code[0] = status
-    if status != GOOD:
-        z_last[:], lam[:], out[:] = np.inf, lam_anchor, np.nan  # where the search has ended is no place to begin another one
+    m.code[0] = status
+    if status != GOOD:  # positions of a failed iteration are no initial value
+        m.z[:], m.lam[:], out[:] = np.inf, m.anchor_lam, np.nan
         return False
-    z_last[:], out[:n] = z, zd
+    m.z[:], out[:n] = z, zd
     return finite(out)
 
 
 @compiled
-def _beyond(n, floor, store, model):
-    """Whether an independent coordinate has become much less free than it was at the last step."""
-    _, _, S = bases(n, model, store)
+def _linearise(t: float, model: Tables, work: Array, store: Array, memory: Array, displaced: Array, rows: tuple[Array, ...]) -> None:
+    """The `MotionDerivatives` in `rows` at the state evaluated last; `displaced` is complex scratch of the system."""
+    out = derivative.MotionDerivatives(*rows)
+    n = out.zdd_z.shape[0]
+    m = _memory(n, model, memory)
+    state, factors = derivative.State(t, m.q, m.v, m.a, m.lam), Factors(n, store, model, work)
+    derivative.linearise(state, factors, displaced, COMPLEX_STEP * 1j, out)
+
+
+@compiled
+def _too_sensitive(n: int, min_pivots: Vector, store: Array, model: Tables) -> bool:
+    """Whether the constraints leave an independent coordinate much less freedom than at the last step."""
+    S = bases(n, model, store).S
     for k in range(n):
-        if S[k, k].real < floor[k]:
+        if S[k, k].real < min_pivots[k]:
             return True
     return False
 
 
 @compiled
-def _distance(x, y):
+def _distance(x: Array, y: Array) -> float:
     d = 0.0
     for k in range(x.shape[0]):
         d += (x[k] - y[k]) ** 2
@@ -79,10 +137,10 @@ def _distance(x, y):
 class StateSpace(Explicit):
     """`z'' = f(t, z, z')` as `y' = (z', z'')`, `y = (z, z')`, with independent coordinates `z = P q`.
 
-    Positions, velocities, accelerations and multipliers follow from `z` and `z'` by the constraints on their three levels, which
-    therefore hold to rounding. Coordinates are independent near some state only, so a long motion needs several charts: `mbdae.solve`
-    exchanges them, with any solver, when the condition of the matrix behind the dependent coordinates has grown by a quarter, and starts
-    the solver anew. A solver that is called directly works in one chart, that of `pack`, as far as it reaches.
+    Positions, velocities, accelerations and multipliers follow from `z` and `z'` by the constraints on the three levels, which therefore
+    hold to rounding. The coordinates are independent only locally, so a long motion needs several charts. `mbdae.solve` switches the local
+    parametrisation, with any solver, when the condition number of the matrix for the dependent coordinates has grown by a quarter, and
+    reinitialises the solver. A solver that is called directly works in one chart, that of `pack`, as far as it is valid.
 
     Parameters
     ----------
@@ -100,7 +158,7 @@ class StateSpace(Explicit):
     Raises
     ------
     ValueError
-        If the motion is prescribed and nothing is left to be integrated.
+        If the system has no degree of freedom.
     """
 
     formulation = "partition"
@@ -112,67 +170,64 @@ class StateSpace(Explicit):
 
     kernel = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
 
-    def __init__(self, system, parametrisation="partition"):
+    def __init__(self, system: System, parametrisation: str = "partition") -> None:
         super().__init__(system)
         if parametrisation == "tangent":
             self.formulation, self.title = TangentStateSpace.formulation, TangentStateSpace.title
         self.chart = Chart(system, parametrisation)
         nq, nv, nc, n = system.nq, system.nv, system.nc, system.freedom
-        self._last, self._anchor = (np.zeros(nq), np.zeros(n)), (np.zeros(nq), np.zeros(n), system.multiplier_guess())
-        self._values, self._code = (np.zeros(nv), np.zeros(nv), system.multiplier_guess()), np.zeros(1, dtype=np.int64)
-        self._jacobians = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
-        self._floor, self._first = np.zeros(n), np.zeros(n)  # of the diagonal of `S`, and what it was at the choice of the chart
-        self._states = {}  # those asked for in this chart, by (t, y)
-        with suppress(AssemblyError, ChartError):  # the start may be another one, that of `pack`
+        lengths = nq, n, nq, n, nc, nv, nv, nc, n, 1
+        self._memory_data = np.zeros(sum(lengths))
+        self._memory = _views(self._memory_data, lengths)
+        self._memory.anchor_lam[:] = self._memory.lam[:] = system.multiplier_guess()
+        self._derivatives = derivative.new_derivatives(system)
+        self._initial_pivots = np.zeros(n)  # `min_pivots` where the chart was chosen
+        self._states: dict[tuple[float, bytes], Outputs] = {}  # those asked for in this chart, by (t, y)
+        with suppress(AssemblyError, ChartError):  # another state may follow, by `pack`
             self._centre(system.start)
 
     @property
-    def parametrisation(self):
+    def parametrisation(self) -> str:
         """`"partition"` or `"tangent"`."""
         return self.chart.parametrisation
 
     @property
-    def dof(self):
+    def dof(self) -> int:
         """Number of independent coordinates."""
         return self.chart.n
 
     # the equations -------------------------------------------------------------------------------------------------------
 
     @property
-    def arguments(self):
-        return self.model, self.chart.work, self.chart.store, self._last, self._anchor, self._values, self._code, self._floor
+    def arguments(self) -> tuple[Any, ...]:
+        return self.model, self.chart.work, self.chart.store, self._memory_data
 
-    def rhs_jacobian(self, t, y):
+    def rhs_jacobian(self, t: float, y: Vector) -> Vector:
         """`G = [0 I; J1 J2]` to rounding [Negrut, eqs. (3.87), (3.93), (3.98)], with one factorisation and `2 dof` solves."""
         n, G = self.dof, np.zeros((self.n, self.n))
         G[:n, n:] = np.eye(n)
         self.rhs(t, y)
-        if self._code[0] == GOOD:
-            derivative.linearise(t, self._last[0], *self._values, n, self.chart.store, self.model, self.chart.work, self._complex_work,
-                                 COMPLEX_STEP * 1j, self._jacobians)
+        if self._memory.code[0] == GOOD:
+            _linearise(t, *self.arguments, self._complex_work, tuple(self._derivatives))
             self.system.callbacks.check()
-            G[n:, :n], G[n:, n:] = self._jacobians[3].T, self._jacobians[6].T
+            G[n:, :n], G[n:, n:] = self._derivatives.zdd_z.T, self._derivatives.zdd_zd.T
         else:
             G[n:] = np.nan
         return G
 
-    @cached_property
-    def _complex_work(self):
-        return self.system.workspace(complex)
-
-    def compile(self, t, y, yd):
+    def compile(self, t: float, y: Vector, yd: Vector) -> None:
         self.rhs(t, y)
         self.rhs_jacobian(t, y)
 
-    def fault(self, t):
-        """`(Status, reason)` if the evaluation just made at `t` has failed because the chart does not reach so far, otherwise `None`."""
-        code = int(self._code[0])
-        return None if code in (GOOD, NOT_FINITE) else explain(self.system, code, self.chart.work, t, self._last[0])
+    def fault(self, t: float) -> tuple[Status, str] | None:
+        """`(Status, reason)` if the evaluation just made at `t` has failed because the chart is not valid there, otherwise `None`."""
+        code = int(self._memory.code[0])
+        return None if code in (GOOD, NOT_FINITE) else explain(self.system, code, self.chart.work, t, self._memory.q)
 
     # charts and states ---------------------------------------------------------------------------------------------------
 
-    def pack(self, state):
-        """`(y, yd)` of a `State`, around which the chart is chosen anew.
+    def pack(self, state: State) -> tuple[Vector, Vector]:
+        """`(y, yd)` of a `State`, at which the chart is chosen anew.
 
         Raises
         ------
@@ -183,72 +238,76 @@ class StateSpace(Explicit):
         y = np.concatenate(self.chart.coordinates(state.t, state.q, state.v))
         return y, self.rhs(state.t, y)
 
-    def _centre(self, state):
+    def _centre(self, state: State) -> None:
         self._states.clear()
         self.chart.centre(state.t, state.q)
-        self._values[2][:] = state.lam if np.isfinite(state.lam).all() else self.system.multiplier_guess()
+        self._memory.lam[:] = state.lam if np.isfinite(state.lam).all() else self.system.multiplier_guess()
         self._anchor_at(state.q)
-        self._first[:] = REACH * self._floor
+        self._initial_pivots[:] = MAX_SENSITIVITY_GROWTH * self._memory.min_pivots
 
-    def _anchor_at(self, q):
-        for place, coordinates, *_ in (self._anchor, self._last):
-            place[:], coordinates[:] = q, self.chart.P @ q
-        self._anchor[2][:] = self._values[2]
-        self._floor[:] = np.diag(bases(self.dof, self.model, self.chart.store)[2]) / REACH
+    def _anchor_at(self, q: Vector) -> None:
+        """Make the positions `q`, to which the factors belong, the anchor."""
+        m = self._memory
+        m.q[:] = m.anchor_q[:] = q
+        m.z[:] = m.anchor_z[:] = self.chart.P @ q
+        m.anchor_lam[:] = m.lam
+        m.min_pivots[:] = np.diag(self.chart.bases.S) / MAX_SENSITIVITY_GROWTH
 
-    def leave(self, t, q):
-        """To be asked after a step to the positions `q`: whether another chart would serve much better from there on."""
-        leaves = self.chart.ill_conditioned(t, q) or self._spent(t, q)
+    def leave(self, t: float, q: Vector) -> bool:
+        """To be called after a step to the positions `q`: whether another chart is much better there."""
+        leaves = self.chart.ill_conditioned(t, q) or self._near_dead_point(t, q)
         self._anchor_at(q)
         return leaves
 
-    def _spent(self, t, q):
-        """Whether a coordinate is about to turn back, though others would not: where constraints lose rank, conditions do not tell."""
-        spent = (np.diag(bases(self.dof, self.model, self.chart.store)[2]) < self._first / SPENT).any()
-        return spent and not np.array_equal(self.chart.choose(t, q), self.chart.P)
+    def _near_dead_point(self, t: float, q: Vector) -> bool:
+        """Whether a coordinate is about to reverse while others are not: near a loss of rank condition numbers do not show it."""
+        sensitive = (np.diag(self.chart.bases.S) < self._initial_pivots / MAX_TOTAL_GROWTH).any()
+        return bool(sensitive) and not np.array_equal(self.chart.choose(t, q), self.chart.P)
 
-    def full_state(self, t, q, v):
+    def full_state(self, t: float, q: Vector, v: Vector) -> State:
         """The `State` at positions and velocities, in the present chart."""
-        return self.chart.state(t, *self.chart.coordinates(t, q, v), q, self._values[2])
+        return self.chart.state(t, *self.chart.coordinates(t, q, v), q, self._memory.lam)
 
-    def unpack(self, y, yd):
-        """Not to be had without the time: see `state`."""
-        raise TypeError(f"{type(self).__name__}: what belongs to y depends on the time too, so ask state(t, y)")
+    def unpack(self, y: Vector, yd: Vector) -> NoReturn:
+        """Raises a TypeError: the motion depends on the time, too, see `state`."""
+        raise TypeError(f"{type(self).__name__}: the motion that belongs to y depends on the time, too; call state(t, y)")
 
-    def motion(self, t, y):
-        """`(q, v)`, the same to the last bit whenever they are asked for."""
-        return tuple(x.copy() for x in self._remembered(t, y)[:2])
+    def motion(self, t: float, y: Vector) -> tuple[Vector, Vector]:
+        """`(q, v)`, copies; repeated calls return the same numbers to the last bit."""
+        q, v, _, _ = self._stored_state(t, y)
+        return q.copy(), v.copy()
 
-    def _remembered(self, t, y):
-        """`state`, once for every place.
+    def _stored_state(self, t: float, y: Vector) -> Outputs:
+        """`state`, computed once for each `(t, y)`.
 
-        Solvers evaluate events once more where they have found a zero, and a sign that differs by rounding would be another zero; but
-        positions that are found by iteration depend on where it began.
+        Positions found by iteration depend on its initial value, to rounding. Solvers evaluate an event again where they have found its
+        zero, and a sign that differs by rounding would be another zero.
         """
-        place = t, y.tobytes()
-        if place not in self._states:
-            if len(self._states) == MEMORY:
+        key = t, y.tobytes()
+        if key not in self._states:
+            if len(self._states) == MAX_STATES:
                 del self._states[next(iter(self._states))]
-            self._states[place] = self.state(t, y)
-        return self._states[place]
+            self._states[key] = self.state(t, y)
+        return self._states[key]
 
-    def stored(self, t, y, yd):
-        """The motion in the place of `yd`: `y` says nothing in another chart."""
-        return t, y, self._remembered(t, y)
+    def stored(self, t: float, y: Vector, yd: Vector) -> tuple[float, Vector, Outputs]:
+        """The motion in the place of `yd`: in another chart `y` has another meaning."""
+        return t, y, self._stored_state(t, y)
 
-    def interpolated(self, t, y):
-        """Positions and velocities: `y` says nothing in another chart."""
-        return np.concatenate(self._remembered(t, y)[:2])
+    def interpolated(self, t: float, y: Vector) -> Vector:
+        """Positions and velocities: in another chart `y` has another meaning."""
+        return np.concatenate(self._stored_state(t, y)[:2])
 
-    def completed(self, t, values):
+    def completed(self, t: float, values: Vector) -> Outputs:
         """The state `(q, v, a, lam)` on the constraints that belongs to interpolated positions and velocities."""
         q, v = on_constraints(self.system, t, *np.split(values, [self.system.nq]))
-        return q, v, *accelerations(self.system, t, q, v)[:2]
+        a, lam, _ = accelerations(self.system, t, q, v)
+        return q, v, a, lam
 
     @contextmanager
-    def undisturbed(self):
-        """See `Problem.undisturbed`: where the search for positions begins, and with which factors, decides on their rounding."""
-        arrays = self.chart.store, self.chart.work, *self._last, *self._values, self._code, self._floor
+    def undisturbed(self) -> Iterator[None]:
+        """See `Problem.undisturbed`: initial values and factors of the iteration determine the rounding of the positions."""
+        arrays = self.chart.store, self.chart.work, self._memory_data
         kept, states = [x.copy() for x in arrays], dict(self._states)
         try:
             yield
@@ -257,24 +316,25 @@ class StateSpace(Explicit):
             for place, x in zip(arrays, kept):
                 place[:] = x
 
-    def state(self, t, y, yd=None):
-        """`(q, v, a, lam)` at one time, on the constraints, unless they are given in the place of `yd` (see `stored`).
+    def state(self, t: float, y: Vector, yd: Vector | Outputs | None = None) -> Outputs:
+        """`(q, v, a, lam)` at one time, on the constraints; returned as they are if they are given in the place of `yd` (see `stored`).
 
         Raises
         ------
         ChartError
-            Where the chart does not reach.
+            Where the chart is not valid.
         """
         if isinstance(yd, tuple):
             return yd
-        floor = self._floor.copy()
-        self._floor[:] = 0.0  # a step may end a little beyond
+        m = self._memory
+        min_pivots = m.min_pivots.copy()
+        m.min_pivots[:] = 0.0  # a step may end a little beyond
         self.rhs(t, y)
-        code, self._floor[:] = int(self._code[0]), floor
+        code, m.min_pivots[:] = int(m.code[0]), min_pivots
         if code != GOOD:
-            status, reason = explain(self.system, code, self.chart.work, t, self._last[0])
+            status, reason = explain(self.system, code, self.chart.work, t, m.q)
             raise ChartError(status, f"{self.system.name} at t = {t:.9g}: {reason}")
-        q, v, a, lam = (x.copy() for x in (self._last[0], *self._values))
+        q, v, a, lam = m.q.copy(), m.v.copy(), m.a.copy(), m.lam.copy()
         refine(t, q, v, a, lam, self.model, self.chart.work)
         return q, v, a, lam
 
@@ -285,5 +345,5 @@ class TangentStateSpace(StateSpace):
     formulation = "tangent"
     title = "state space, tangent plane"
 
-    def __init__(self, system):
+    def __init__(self, system: System) -> None:
         super().__init__(system, "tangent")

@@ -1,26 +1,32 @@
 """The underlying ordinary differential equation: multipliers eliminated by the KKT matrix."""
 
-import numpy as np
+from typing import NamedTuple
 
-from ..charts.fault import explain
+import numpy as np
+from numpy.typing import NDArray
+
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
+from ..jacobians.signatures import Array, Indices, Tables, Vector
+from ..results.diagnosis import explain
+from ..results.status import Status
 from ..system import dynamics, kernels, kkt
 from ..system import layout as lay
-from ..system.assembly import on_constraints
+from ..system.assembly import State, on_constraints
 from ..system.codes import NO_FRICTION
 from ..system.drift import subtract_drift_term
 from ..system.layout import header
+from ..system.system import System
 from .explicit import Explicit
 from .index1 import check_baumgarte
 from .pieces import begin, finite, sizes, split, velocity
 
 
 @compiled
-def _rhs(t, y, out, model, work, baumgarte, lam, code):
-    """`out = (T v, a)`; `lam` holds the multipliers afterwards, and with joint friction a first guess of them before.
+def _rhs(t: float, y: Array, out: Array, model: Tables, work: Array, baumgarte: tuple[float, float], lam: Array, code: Indices) -> bool:
+    """`out = (T v, a)`; whether all of it is finite.
 
-    Returns whether all of `out` is finite; `code` is `GOOD`, or what is wrong with the accelerations.
+    `lam` are the multipliers on return, on entry their initial values for joint friction; `code` is `GOOD` or that of a failure.
     """
     nq, nv, nc = sizes(model)
     q, v, a = split(y, 0, nq), split(y, nq, nv), split(out, nq, nv)
@@ -35,21 +41,32 @@ def _rhs(t, y, out, model, work, baumgarte, lam, code):
     return finite(out)
 
 
+class JacobianScratch(NamedTuple):
+    """Complex arrays of an evaluation: unknowns, right-hand side, multipliers, and scratch of the system."""
+
+    y: NDArray[np.complex128]
+    out: NDArray[np.complex128]
+    lam: NDArray[np.complex128]
+    work: NDArray[np.complex128]
+
+
 @compiled
-def _rhs_jacobian(t, y, z, out, J, model, work, baumgarte, lam, lam0, code):
-    """`J = df/dy`, dense, column by column."""
+def _rhs_jacobian(t: float, y: Array, scratch: JacobianScratch, J: Vector, model: Tables,
+                  baumgarte: tuple[float, float], lam: Array, code: Indices) -> None:
+    """`J = df/dy`, dense, column by column; `lam` are initial values of the multipliers."""
+    z = scratch.y
     z[:] = y
     for k in range(y.shape[0]):
-        lam[:] = lam0
+        scratch.lam[:] = lam
         z[k] = complex(y[k], COMPLEX_STEP)
-        _rhs(t, z, out, model, work, baumgarte, lam, code)
+        _rhs(t, z, scratch.out, model, scratch.work, baumgarte, scratch.lam, code)
         z[k] = y[k]
         for j in range(y.shape[0]):
-            J[j, k] = out[j].imag / COMPLEX_STEP
+            J[j, k] = scratch.out[j].imag / COMPLEX_STEP
 
 
 @compiled
-def _target(t, q, v, G, baumgarte, model, work, out):
+def _target(t: float, q: Array, v: Array, G: Array, baumgarte: tuple[float, float], model: Tables, work: Array, out: Array) -> None:
     """`gamma - 2 alpha (Phi_q v - nu) - beta^2 Phi`, less the term against drift where constraint equations are redundant."""
     kernels.gamma(t, q, v, model, work, out)
     subtract_drift_term(t, q, v, model, work, out)
@@ -83,7 +100,7 @@ class UnderlyingODE(Explicit):
 
     kernel = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
 
-    def __init__(self, system, alpha=0.0, beta=0.0, project=True):
+    def __init__(self, system: System, alpha: float = 0.0, beta: float = 0.0, project: bool = True) -> None:
         self.alpha, self.beta = check_baumgarte(alpha, beta, "UnderlyingODE")
         self.project = bool(project)
         super().__init__(system)
@@ -91,27 +108,27 @@ class UnderlyingODE(Explicit):
         self._code = np.zeros(1, dtype=np.int64)
         self.parameters = (self.alpha, self.beta), self._lam, self._code
 
-    def rhs_jacobian(self, t, y):
+    def rhs_jacobian(self, t: float, y: Vector) -> Vector:
         """`df/dy`, dense, to rounding error by the complex step."""
-        z, _, work, out = self._complex_buffers()
-        J, lam = np.empty((self.n, self.n)), np.zeros(self.system.nc, complex)
-        _rhs_jacobian(t, y, z, out, J, self.model, work, (self.alpha, self.beta), lam, self._lam, self._code)
+        J = np.empty((self.n, self.n))
+        scratch = JacobianScratch(self._complex.y, self._complex.out, np.zeros(self.system.nc, complex), self._complex_work)
+        _rhs_jacobian(t, y, scratch, J, self.model, (self.alpha, self.beta), self._lam, self._code)
         self.system.callbacks.check()
         return J
 
-    def compile(self, t, y, yd):
+    def compile(self, t: float, y: Vector, yd: Vector) -> None:
         self.rhs(t, y)
-        if self.n <= 200:  # beyond, no solver asks for the dense Jacobian
+        if self.n <= 200:  # solvers for larger problems do not use the dense Jacobian
             self.rhs_jacobian(t, y)
 
-    def fault(self, t):
+    def fault(self, t: float) -> tuple[Status, str] | None:
         """`(Status, reason)` if the evaluation just made at `t` has failed because a joint jams, otherwise `None`."""
         return explain(self.system, NO_FRICTION, self.arguments[1], t, None) if self._code[0] == NO_FRICTION else None
 
-    def pack(self, state):
+    def pack(self, state: State) -> tuple[Vector, Vector]:
         return self._pack(state)
 
-    def projected(self, t, y):
-        """`(q, v)` of `state`, projected onto the constraints if so configured."""
+    def projected(self, t: float, y: Vector) -> tuple[Vector, Vector]:
+        """`(q, v)` of `state`, projected onto the constraints if `project` is set."""
         q, v = self.motion(t, y)
         return on_constraints(self.system, t, q, v) if self.project else (q, v)

@@ -11,7 +11,6 @@ import numpy as np
 from ..charts import derivative
 from ..charts.chart import Chart
 from ..charts.motion import evaluate
-from ..charts.store import bases
 from ..integrators.structural.formula import RULES, Formula, newmark
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..pictures.figures import COLOURS, new_figure, style
@@ -221,9 +220,8 @@ class _Reduced:
         if system.freedom == 0:
             raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed; "
                              "remove a driver")
-        n, nv, nc = system.freedom, system.nv, system.nc
         self.system, self.chart, self.centred = system, Chart(system, "tangent"), False
-        self.jacobians = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
+        self.derivatives = derivative.new_derivatives(system)
 
     @cached_property
     def _complex_work(self) -> ComplexVector:
@@ -239,15 +237,13 @@ class _Reduced:
             self.centred = True
         a, zdd, (z, zd) = np.empty(s.nv), np.empty(chart.n), chart.coordinates(t, q, v)
         chart.check(evaluate(t, z, zd, q, v, a, lam, zdd, chart.store, s.model, chart.work), t, q)
-        derivative.linearise(t, q, v, a, lam, chart.n, chart.store, s.model, chart.work, self._complex_work, COMPLEX_STEP * 1j,
-                             self.jacobians)
+        derivative.linearise(derivative.State(t, q, v, a, lam), chart.factors, self._complex_work, COMPLEX_STEP * 1j, self.derivatives)
         s.callbacks.check()
         return self
 
     def frequencies(self) -> Vector | ComplexVector:
         """See `natural_frequencies`."""
-        _, _, L = bases(self.chart.n, self.system.model, self.chart.store)
-        L = np.tril(L)
+        L = np.tril(self.chart.bases.S)
         K = -np.linalg.solve(L, self._stiffness()) @ L  # similar, and symmetric where K_R is: L L^T = M_R^-1
         if np.abs(K - K.T).max() <= SYMMETRY_TOL * np.abs(K).max():
             squares = np.linalg.eigvalsh(0.5 * (K + K.T))
@@ -260,15 +256,16 @@ class _Reduced:
     def first_order(self) -> Matrix:
         """The matrix of `eigenvalues`."""
         n = self.chart.n
-        return np.block([[np.zeros((n, n)), np.eye(n)], [self._stiffness(), self._inverse() @ self.jacobians[4].T]])
+        return np.block([[np.zeros((n, n)), np.eye(n)], [self._stiffness(), self._inverse() @ self.derivatives.a_zd.T]])
 
     def _inverse(self) -> Matrix:
         """`N^+`, shape (n, nv)."""
-        return np.linalg.pinv(bases(self.chart.n, self.system.model, self.chart.store)[1].T)
+        return np.linalg.pinv(self.chart.bases.N.T)
 
     def _stiffness(self) -> Matrix:
         """`-M_R^-1 K_R` in the basis of the chart."""
-        V, A1, A2, inverse = self.jacobians[0].T, self.jacobians[1].T, self.jacobians[4].T, self._inverse()
+        d, inverse = self.derivatives, self._inverse()
+        V, A1, A2 = d.v_z.T, d.a_z.T, d.a_zd.T
         return inverse @ (A1 - A2 @ (inverse @ V))
 
 

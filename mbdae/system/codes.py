@@ -1,3 +1,10 @@
-"""What compiled evaluations of a state return: `GOOD`, or what is wrong."""
+"""What compiled code returns: `GOOD`, or what has gone wrong."""
 
+# evaluations of a state
 GOOD, NOT_FINITE, RANK_LOST, CHART_LOST, NO_POSITION, NO_FRICTION = range(6)
+# Newton's method and the error test
+DIVERGED, SINGULAR_MATRIX, ERROR_TEST, BAD_DERIVATIVES, STALLED = range(30, 35)
+# what a step needs from outside the compiled code before it can be repeated
+NEEDS_CHART, NEEDS_MATRIX = range(40, 42)
+# projections of the energy
+NO_ENERGY, NOT_CONSERVED, NO_VALUE = range(50, 53)

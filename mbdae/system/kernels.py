@@ -9,23 +9,24 @@ from ..compilation.compiled import compiled
 from . import frames, multibody, user
 from . import layout as lay
 from .layout import header, part
+from .out_of_line import out_of_line
 
 
-@compiled
+@out_of_line(lay.PLACE, "xmw")
 def place(q, model, work):
     """Make `q` the current position."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place(q, model, work)
 
 
-@compiled
+@out_of_line(lay.PLACE_VELOCITY, "xmw")
 def place_velocity(v, model, work):
     """Make `v` the current velocity."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place_velocity(v, model, work)
 
 
-@compiled
+@out_of_line(lay.EVALUATE_PHI, "txmwx")
 def phi(t, q, model, work, out):
     """`Phi(t, q)`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -34,7 +35,7 @@ def phi(t, q, model, work, out):
         user.evaluate(lay.PHI, t, q, q, q, model, out)
 
 
-@compiled
+@out_of_line(lay.EVALUATE_PHI_Q, "txmwx")
 def phi_q(t, q, model, work, G):
     """Values of `Phi_q`, with respect to the velocity coordinates."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -43,7 +44,7 @@ def phi_q(t, q, model, work, G):
         user.evaluate(lay.PHI_Q, t, q, q, q, model, G)
 
 
-@compiled
+@out_of_line(lay.EVALUATE_NU, "txmwx")
 def nu(t, q, model, work, out):
     """`nu = -Phi_t`: the velocity equation is `Phi_q v = nu`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -52,7 +53,7 @@ def nu(t, q, model, work, out):
         user.evaluate(lay.NU, t, q, q, q, model, out)
 
 
-@compiled
+@out_of_line(lay.EVALUATE_GAMMA, "txxmwx")
 def gamma(t, q, v, model, work, out):
     """Right-hand side of the acceleration equation `Phi_q a = gamma`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -61,7 +62,7 @@ def gamma(t, q, v, model, work, out):
         user.evaluate(lay.GAMMA, t, q, v, q, model, out)
 
 
-@compiled
+@out_of_line(lay.EVALUATE_FORCE, "txxxmwx")
 def force(t, q, v, lam, model, work, out):
     """`Q(t, q, v, lam)`; `lam` matters only where forces depend on it, as friction does."""
     if header(model)[lay.KIND] == lay.MULTIBODY:

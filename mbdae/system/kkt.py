@@ -19,12 +19,13 @@ from .c_functions import pointer
 from .callbacks import call_rare
 from .factorisation import factorise, solve_factorised
 from .layout import DEPENDENT_T, PAIR_T, count, part, table
+from .out_of_line import out_of_line
 from .sparse import add_times, add_transposed, dot, factor_mass, fill, half_solve, half_solve_transposed, scale_rows
 
 REMOVE = -1  # in the place of a number of rows
 
 
-@compiled
+@out_of_line(lay.FACTOR, "mwb", "i")
 def factor(model, work, fresh_mass):
     """Factorise for the values of `Phi_q` (and of `M`, if `fresh_mass`) in `work`; returns the number of rows without a pivot.
 
@@ -130,7 +131,7 @@ def minimise(model, work, lam):
         remove_null_part(model, work, lam)
 
 
-@compiled
+@out_of_line(lay.SOLVE_REDUCED, "mwxx")
 def solve_reduced(model, work, rhs, out):
     """`out = B^-1 rhs`, in the user's order of the rows; `out` may be `rhs`. The pseudo-inverse where equations are redundant."""
     _solve_kept(model, work, rhs, out)
@@ -166,7 +167,7 @@ def solve_rows(model, env, inverse, y, rhs, out):
         out[rows[k]] = y[k]
 
 
-@compiled
+@out_of_line(lay.SOLVE, "mwxxxx")
 def solve(model, work, b, c, x, lam):
     """`M x + Phi_q^T lam = b`, `Phi_q x = c` with `lam` of minimal norm, after `factor`."""
     W, L = part(model, work, lay.W_W), part(model, work, lay.W_MINV)

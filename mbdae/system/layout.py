@@ -58,7 +58,10 @@ DEPENDENT_T = np.dtype([("row", _i), ("at", _i)])
 PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])
 
 # addresses of code that few systems need, in `work`, see `rare`
-RARE_FRICTION, RARE_NULL_SPACE, RARE_CALLS = range(3)
+RARE_FRICTION, RARE_NULL_SPACE = range(2)
+# addresses of evaluations, behind them, see `out_of_line`
+(PLACE, PLACE_VELOCITY, EVALUATE_PHI, EVALUATE_PHI_Q, EVALUATE_NU, EVALUATE_GAMMA, EVALUATE_FORCE, FACTOR, SOLVE, SOLVE_REDUCED,
+ ACCELERATIONS, REFINE, RARE_CALLS) = range(2, 15)
 
 FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
 

@@ -6,9 +6,10 @@ from ..compilation.compiled import compiled
 from . import dynamics, kernels, kkt, sparse
 from . import layout as lay
 from .layout import part
+from .out_of_line import out_of_line
 
 
-@compiled
+@out_of_line(lay.ACCELERATIONS, "txxxxmw", "i")
 def accelerations(t, q, v, a, lam, model, work):
     """`a` and `lam` at the configuration and velocities that were prepared; with joint friction `lam` is a guess on entry."""
     gamma = np.empty_like(lam)
@@ -32,7 +33,7 @@ def equation_residuals(t, q, v, a, friction, lam, model, work, r, c):
         c[k] -= rows[k]
 
 
-@compiled
+@out_of_line(lay.REFINE, "txxxxmw")
 def refine(t, q, v, a, lam, model, work):
     """Removes the rounding of `a` and `lam` by one step of refinement, at the configuration that was prepared."""
     r, c, x, y = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)

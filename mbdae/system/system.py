@@ -9,7 +9,7 @@ from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..model.geometry import Geometry, Sketch
 from ..model.mechanism import Mechanism
 from ..spelling import guess
-from . import dynamics, kkt, rare
+from . import dynamics, kkt, out_of_line, rare
 from . import evaluate as ev
 from . import layout as lay
 from .branches import closed
@@ -237,6 +237,7 @@ class System:
 
     def _scratch(self, dtype=float):
         work = np.zeros(int(self._header[lay.WORK_SIZE]), dtype=dtype)
+        out_of_line.fill(work, self._model)
         ev.prepare(self._model, work)
         if self.has_friction:
             rare.put(work, self._model, lay.RARE_FRICTION, dynamics.coupled_real, dynamics.coupled_complex)

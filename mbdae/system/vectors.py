@@ -23,3 +23,18 @@ def largest(x):
         if size > out or np.isnan(size):  # one that is NaN stays: nothing is larger
             out = size
     return out
+
+
+@compiled
+def put(x, out):
+    """`out = x`, without the checks of slices, which are slow to compile."""
+    for k in range(x.shape[0]):
+        out[k] = x[k]
+
+
+@compiled
+def put_rows(x, out):
+    """`out = x`, for matrices."""
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            out[i, k] = x[i, k]

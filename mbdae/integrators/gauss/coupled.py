@@ -18,24 +18,24 @@ from ...compilation.compiled import by_address, compiled
 from ...jacobians.complex_step import COMPLEX_STEP
 from ...system import kernels, null_space, sparse
 from ...system import layout as lay
-from ...system.codes import GOOD, NOT_FINITE
+from ...system.codes import GOOD, NEEDS_MATRIX, NOT_FINITE, SINGULAR_MATRIX
 from ...system.dense import factorise
 from ...system.layout import SEGMENT_T, header, part, table
 from ...system.sparse import fill
-from .stages import evaluate, put
-
-SINGULAR_MATRIX, NEEDED = 31, 32  # beside the codes of charts
+from ...system.vectors import put
+from .arrays import STAGES, TABLEAU
+from .stages import evaluate
 
 
 @compiled
-def form(t, h, stages, coefficients, model, work, other, matrix, pivots):
+def form(t, h, stages, tableau, model, work, other):
     """The matrix at the present stages, factorised; returns `GOOD`, `NOT_FINITE` or `SINGULAR_MATRIX`.
 
-    `coefficients` are `(A, A A)` and the nodes, `work` and `other` real and complex scratch of the system. Where constraint equations are
-    redundant `work` holds the null space of `Phi_q^T` in the middle of the step.
+    `work` and `other` are real and complex scratch of the system. Where constraint equations are redundant `work` holds the null space of
+    `Phi_q^T` in the middle of the step.
     """
-    (A, AA), c = coefficients
-    Q, V, W, L = stages
+    A, AA, c, matrix, pivots = tableau.A, tableau.AA, tableau.c, stages.matrix, stages.pivots
+    Q, V, W, L = stages.Q, stages.V, stages.W, stages.L
     s, nv, nc = c.shape[0], V.shape[1], L.shape[1]
     n = nv + nc
     for k in range(matrix.shape[0]):
@@ -60,14 +60,13 @@ def form(t, h, stages, coefficients, model, work, other, matrix, pivots):
 
 
 @compiled
-def absent(t, h, stages, coefficients, model, work, other, matrix, pivots):
+def absent(t, h, stages, tableau, model, work, other):
     """In the place of `form`."""
-    return NEEDED
+    return NEEDS_MATRIX
 
 
-_F, _M, _ROWS = types.float64, types.uint8[::1], types.float64[:, ::1]
-_COEFFICIENTS = types.Tuple((types.UniTuple(_ROWS, 2), types.float64[::1]))
-_FORM = types.int64(_F, _F, types.UniTuple(_ROWS, 4), _COEFFICIENTS, _M, types.float64[::1], types.complex128[::1], _ROWS, types.int64[::1])
+_F, _M = types.float64, types.uint8[::1]
+_FORM = types.int64(_F, _F, STAGES, TABLEAU, _M, types.float64[::1], types.complex128[::1])
 FORM, ABSENT = by_address(form, _FORM), by_address(absent, _FORM)
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..control.driver import Driver
 from ..one_step import FixedStep
 from ..projections.project import check
-from .run import Run
+from .stepper import GaussStepper
 from .tableau import gauss
 
 
@@ -71,25 +72,10 @@ class ProjectedGauss(FixedStep):
         """Name, stages, step and projection for tables and legends."""
         return f"ProjectedGauss({self.stages}, h={self.h:g}{', ' + self.project if self.project else ''})"
 
+    def stepper(self, problem, state, t_end):
+        """The integration from a state."""
+        return GaussStepper(self, problem, state, t_end)
+
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
-        """Run from a consistent state to `t_end`; the last step takes what is left. Tolerances have no meaning here.
-
-        Parameters
-        ----------
-        problem : System
-        state : State
-        t_end : float
-            May lie before `state.t`.
-        t_eval : ndarray, optional
-        every : int
-            Without `t_eval`: store every `every`-th step; the last state is always stored.
-        progress : callable, optional
-            `progress(t)` after each chunk of steps.
-        until : callable, optional
-            The run ends after the chunk of steps in which `until(t, q, v)` has been true for a stored state.
-
-        Returns
-        -------
-        Trajectory
-        """
-        return Run(self, problem, state, t_end, every, progress, until).to_end(t_eval)
+        """See `mbdae.driver.method`; tolerances have no meaning here, and the last step takes what is left."""
+        return Driver(self.stepper(problem, state, t_end), t_eval=t_eval, every=every, progress=progress, until=until).to_end()

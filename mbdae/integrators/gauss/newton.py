@@ -9,142 +9,128 @@ and one factorisation of size `nv + nc` serves all. Corrections shrink by a fact
 gradients turn, and of `h^2` times stiffness over mass. Where that is not enough the coupled matrix takes over, and stays.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...compilation.compiled import compiled, window
 from ...system import kkt
 from ...system import layout as lay
-from ...system.codes import GOOD, NOT_FINITE
+from ...system.codes import DIVERGED, GOOD, NOT_FINITE
 from ...system.dense import solve
 from ...system.layout import count
 from ...system.sparse import fill
-from ...system.vectors import largest
-from .stages import follow, put, put_rows
+from ...system.vectors import largest, put, put_rows
+from ..control.newton import ITERATE, NewtonRule, Verdict, newton_test
+from .stages import follow
 
-DIVERGED, UNSETTLED = 30, 33  # beside the codes of charts and those of the coupled matrix
-
-# what is remembered from step to step
-MODE, AGE, RATIO, CONTROL = range(4)
-SIMPLIFIED, COUPLED = 0.0, 1.0
-ITERATIONS, MATRICES, FACTORISATIONS, SOLVES, BEGUN, COUNTERS = range(6)
-
-QUICK = 0.3  # rate of convergence up to which a matrix is kept anyway
-PATIENCE = 12.0  # further iterations that it may ask for if it is slower
-RETRY = 100.0  # steps with coupled matrices after which one is begun without
+SIMPLIFIED, COUPLED = range(2)
+QUICK = 0.3  # contraction rate up to which a matrix is kept anyway
+PATIENCE = 12  # further iterations that it may ask for if it is slower
+RETRY = 100  # steps with coupled matrices after which one is begun without
 ROUNDING = 2e-15  # of positions, relative
 NOISE = 1e-13  # corrections of positions, relative, that are rounding if they do not shrink
 STILL = 1e-11  # the same for corrections that did shrink before, or after so many iterations
 PATIENT = 4
 
 
-@compiled
-def solve_stages(t, h, start, stages, first, buffers, tableau, options, control, counts, tools):
-    """The stages of one step from a guess in `stages`; returns `GOOD` or what is wrong.
+class Progress(NamedTuple):
+    """Of Newton's method with one matrix.
 
-    Where a matrix does not serve, one of all stages is formed, at the guess if the iteration was about to leave. If that does not help it
-    begins once more without accelerations: those of stiff vibrations lead far away if they are taken to last for the step.
-
-    `first` are the guesses again, for another attempt; `options` `(tol, max_iter)`; `tools` `(model, work, other, prepare, evaluate, form,
-    matrix, pivots)`, three of them kernels. `counts` counts iterations, coupled matrices, factorisations and solves, and keeps
-    the iterations before the step.
+    Attributes
+    ----------
+    k : int
+        Number of corrections.
+    size : float
+        The last correction, without its noise.
+    rate : float
+        Contraction rate before the corrections were noise, 0 if it is not known.
+    noisy : bool
+        Whether the last correction was noise.
+    verdict : Verdict
     """
-    (rates, R, P, Y, Z, x), (tol, max_iter) = buffers, options
-    model, work, other, prepare, evaluate, form, matrix, pivots = tools
-    c, s = tableau[2], tableau[2].shape[0]
-    counts[BEGUN] = counts[ITERATIONS]
-    if control[MODE] == COUPLED:
-        control[AGE] += 1.0
-        control[MODE] = SIMPLIFIED if control[AGE] > RETRY else COUPLED
-    size, shift, rate, clean, rest, formed, from_rest = np.inf, np.inf, 0.0, 0.0, np.inf, False, False
-    follow(t, h, start, stages, rates, tableau, True, model)
-    if control[MODE] == SIMPLIFIED or count(model, lay.DEPENDENT):
-        status = prepare(t + 0.5 * h, _middle(stages), False, work, model, work)
-        counts[FACTORISATIONS] += 1
+
+    k: int
+    size: float
+    rate: float
+    noisy: bool
+    verdict: Verdict
+
+
+@compiled
+def solve_stages(t, h, stages, run):
+    """The stages of one step from the guess in `run.scratch`; `GOOD` or what is wrong.
+
+    Where a matrix does not serve, one of all stages is formed, at the guess if the iteration was about to diverge. If that does not help
+    it begins once more without accelerations: those of stiff vibrations lead far away if they are taken to last for the step.
+    """
+    counts, scratch, tol, form = run.counts, run.scratch, run.newton.tol, run.form
+    from_rest, formed, progress = False, False, _nothing()
+    status = _begin(t, h, stages, run)
+    if status != GOOD:
+        return status
+    for iteration in range(1, run.newton.max_iter + 1):
+        counts.newton_iterations += 1
+        scratch.iterations = iteration
+        # correction
+        good = _residuals(t, h, stages, run)
+        if good:
+            progress = _test(tol, iteration, _correct(h, stages, run), progress)
+            good = progress.verdict.status != NOT_FINITE
+        # the test
+        if good:
+            follow(t, h, False, stages, run)
+            if progress.verdict.status == GOOD:
+                return GOOD
+            if progress.verdict.status == ITERATE or progress.noisy:
+                continue
+        # another matrix, at the guess or at the present stages
+        diverging = not good or progress.verdict.rate >= 1.0
+        if diverging and from_rest:
+            return DIVERGED if good else NOT_FINITE
+        if diverging or stages.mode == SIMPLIFIED:
+            from_rest = diverging and formed
+            _again(from_rest, run.start.lam, scratch, stages)
+            follow(t, h, True, stages, run)
+        stages.mode, stages.age, formed, progress = COUPLED, 0, True, _nothing()
+        status = form(t, h, stages, run.tableau, run.model, run.work, scratch.other)
+        if status != GOOD:
+            stages.mode = SIMPLIFIED
+            return status
+        counts.jacobians += 1
+        counts.factorisations += 1
+    return DIVERGED
+
+
+@compiled
+def _nothing():
+    return Progress(0, np.inf, 0.0, False, Verdict(ITERATE, 0.0, 1.0))
+
+
+@compiled
+def _begin(t, h, stages, run):
+    """The stages that follow from the guess, and the factors in the middle of the step where they are needed."""
+    L, model, work, prepare = stages.L, run.model, run.work, run.prepare
+    put_rows(run.scratch.W, stages.W)
+    put_rows(run.scratch.L, L)
+    if stages.mode == COUPLED:
+        stages.age += 1
+        stages.mode = SIMPLIFIED if stages.age > RETRY else COUPLED
+    follow(t, h, True, stages, run)
+    if stages.mode == SIMPLIFIED or count(model, lay.DEPENDENT):
+        status = prepare(t + 0.5 * h, _middle(stages.Q), False, work, model, work)
+        run.counts.factorisations += 1
         if status != GOOD:
             return status
         # no correction touches the part in the null space of Phi_q^T: extrapolated from step to step it would grow
-        for i in range(s):
-            kkt.minimise(model, work, stages[3][i])
-    for iteration in range(1, max_iter + 1):
-        counts[ITERATIONS] += 1
-        good = True
-        for i in range(s):
-            good = good and evaluate(t + c[i] * h, stages[0][i], stages[1][i], stages[2][i], stages[3][i], model, work, R[i], P[i])
-        if good:
-            if control[MODE] == SIMPLIFIED:
-                _simplified(h, R, P, Y, Z, x, tableau, stages, model, work)
-                counts[SOLVES] += s
-            else:
-                _coupled(h, R, P, Y, x, stages, matrix, pivots)
-                counts[SOLVES] += 1
-            before, (size, shift) = size, _sizes(h, Y, stages, start, tableau, control[MODE] == COUPLED)
-            rate = size / before if before < np.inf else 0.0
-            good = np.isfinite(size)
-        if good:
-            follow(t, h, start, stages, rates, tableau, False, model)
-            settled, noisy, clean, rest = _judge(size, shift, rate, iteration, tol, clean, rest)
-            if settled:
-                return GOOD
-            if noisy or (rate < 1.0 and (rate <= QUICK or np.log(tol / size) / np.log(rate) <= PATIENCE)):
-                continue
-        leaving = not good or rate >= 1.0
-        if leaving and from_rest:
-            return DIVERGED if good else NOT_FINITE
-        if leaving or control[MODE] == SIMPLIFIED:
-            from_rest = leaving and formed
-            _again(from_rest, start, first, stages)
-            follow(t, h, start, stages, rates, tableau, True, model)
-        control[MODE], control[AGE], formed, size, clean, rest = COUPLED, 0.0, True, np.inf, 0.0, np.inf
-        status = form(t, h, stages, ((tableau[0], tableau[5]), c), model, work, other, matrix, pivots)
-        if status != GOOD:
-            control[MODE] = SIMPLIFIED
-            return status
-        counts[MATRICES] += 1
-    return UNSETTLED
+        for i in range(L.shape[0]):
+            kkt.minimise(model, work, L[i])
+    return GOOD
 
 
 @compiled
-def _again(from_rest, start, first, stages):
-    """Another attempt: without accelerations, or with the guesses."""
-    if from_rest:
-        _rest(start, stages)
-    else:
-        put_rows(first[0], stages[2])
-        put_rows(first[1], stages[3])
-
-
-@compiled
-def _rest(start, stages):
-    """No accelerations, and the multipliers of the start."""
-    for i in range(stages[2].shape[0]):
-        fill(stages[2][i], 0.0)
-        put(start[3], stages[3][i])
-
-
-@compiled
-def _judge(size, shift, rate, iteration, tol, clean, rest):
-    """Whether the iteration has ended, whether this correction was noise, the rate of convergence, and the correction without noise.
-
-    Positions are known to rounding, and what that makes of the velocities, `1/h` times as much, is no measure of what is left of them in
-    the directions that the constraints leave free. Once a correction is noise, the rate before it tells how they shrink.
-    """
-    noisy = shift <= ROUNDING or (clean > 0.0 and rate > 2.0 * clean and shift <= STILL)
-    if noisy and clean > 0.0:
-        rest *= clean
-    elif 0.0 < rate < 1.0:
-        clean, rest = rate, size
-    else:
-        rest = size
-    settled = size <= tol or (clean > 0.0 and clean / (1.0 - clean) * rest <= tol)
-    if not settled and iteration > 1:
-        settled = (noisy and clean == 0.0) or (rate > 0.5 and shift <= (NOISE if iteration <= PATIENT else STILL) and rest == size)
-    return settled, noisy, clean, rest
-
-
-@compiled
-def _middle(stages):
+def _middle(Q):
     """Positions in the middle of the step: those of the middle stage, or the mean of the two next to it."""
-    Q = stages[0]
     s = Q.shape[0]
     q = np.empty(Q.shape[1])
     for k in range(q.shape[0]):
@@ -153,9 +139,97 @@ def _middle(stages):
 
 
 @compiled
-def _simplified(h, R, P, Y, Z, x, tableau, stages, model, work):
+def _residuals(t, h, stages, run):
+    """Residuals of all stages; whether they are finite."""
+    Q, V, W, L, R, P = stages.Q, stages.V, stages.W, stages.L, run.scratch.R, run.scratch.P
+    c, model, work, evaluate, good = run.tableau.c, run.model, run.work, run.evaluate, True
+    run.counts.residuals += c.shape[0]
+    for i in range(c.shape[0]):
+        good = good and evaluate(t + c[i] * h, Q[i], V[i], W[i], L[i], model, work, R[i], P[i])
+    return good
+
+
+@compiled
+def _again(from_rest, lam, scratch, stages):
+    """Another attempt: without accelerations and with the multipliers of the start, or with the guess."""
+    W, L = stages.W, stages.L
+    put_rows(scratch.W, W)
+    put_rows(scratch.L, L)
+    if from_rest:
+        for i in range(W.shape[0]):
+            fill(W[i], 0.0)
+            put(lam, L[i])
+
+
+@compiled
+def _test(tol, iteration, correction, last):
+    """`Progress` after a correction of velocities and positions, both relative.
+
+    Positions are known to rounding, and what that makes of the velocities, `1/h` times as much, is no measure of the error that is left in
+    the directions that the constraints leave free. Once a correction is noise, the rate before it tells how they contract. A matrix is
+    given up if `PATIENCE` further iterations will not do.
+    """
+    size, shift = correction
+    k, before, rate = last.k, last.size, last.rate
+    noisy = shift <= ROUNDING or (rate > 0.0 and size > 2.0 * rate * before and shift <= STILL)
+    hidden = noisy and rate > 0.0
+    if hidden:
+        size = rate * before
+    # a first correction with a new matrix that is rounding leaves nothing
+    first = 0.0 if noisy and iteration > 1 else 1.0
+    stagnant = not hidden and shift <= (NOISE if iteration <= PATIENT else STILL)
+    verdict = newton_test(NewtonRule(tol, k + 1 + PATIENCE, 0.0, 1.0, 1, QUICK), k, size, before, first, stagnant)
+    if 0.0 < verdict.rate < 1.0:
+        rate = verdict.rate
+    return Progress(k + 1, size, rate, noisy, verdict)
+
+
+# corrections -----------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _correct(h, stages, run):
+    """A correction by the matrix in use; how large it is in the velocities and positions of the stages, relative to the largest ones."""
+    is_coupled, tableau, Y = stages.mode == COUPLED, run.tableau, run.scratch.Y
+    # dv = A dW = A^-1 (A A) dW, dq = (A A) dW
+    if is_coupled:
+        _coupled(h, stages, run.scratch)
+        run.counts.solves += 1
+        speed, shift = _largest_sum(tableau.A, Y), _largest_sum(tableau.AA, Y)
+    else:
+        _simplified(h, stages, run)
+        run.counts.solves += Y.shape[0]
+        speed, shift = _largest_sum(tableau.A_inverse, Y), 0.0
+        for i in range(Y.shape[0]):
+            shift = max(shift, largest(Y[i]))
+    if not np.isfinite(speed + shift):
+        return np.inf, np.inf
+    V, fastest = stages.V, 1.0 + largest(run.start.v)
+    for i in range(V.shape[0]):
+        fastest = max(fastest, largest(V[i]))
+    return abs(h) * speed / fastest, h * h * shift / (1.0 + largest(run.start.q))
+
+
+@compiled
+def _largest_sum(matrix, rows):
+    """The largest entry of `|matrix rows|`, NaN or infinity if there is one."""
+    out = 0.0
+    for i in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            total = 0.0
+            for j in range(rows.shape[0]):
+                total += matrix[i, j] * rows[j, k]
+            if not np.isfinite(total):
+                return np.inf
+            out = max(out, abs(total))
+    return out
+
+
+@compiled
+def _simplified(h, stages, run):
     """The correction; afterwards `Y = (A A) dW`."""
-    AA, inverse = tableau[5], tableau[7]
+    scratch, tableau, model, work = run.scratch, run.tableau, run.model, run.work
+    R, P, Y, Z, x, AA = scratch.R, scratch.P, scratch.Y, scratch.Z, scratch.x, tableau.AA
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
     b, p = window(x, 0, nv), window(x, nv, nc)
     for i in range(s):
@@ -167,8 +241,8 @@ def _simplified(h, R, P, Y, Z, x, tableau, stages, model, work):
         for k in range(nc):
             p[k] = -P[i, k] / (h * h)
         kkt.solve(model, work, b, p, Y[i], Z[i])
-    _add(inverse, Y, stages[2])
-    _add(inverse, Z, stages[3])
+    _add(tableau.AA_inverse, Y, stages.W)
+    _add(tableau.AA_inverse, Z, stages.L)
 
 
 @compiled
@@ -183,8 +257,9 @@ def _add(matrix, rows, out):
 
 
 @compiled
-def _right(h, R, P, x):
-    """The right-hand side of a correction: `r_i`, `-Phi_i/h^2`."""
+def _coupled(h, stages, scratch):
+    """The correction with right-hand sides `r_i`, `-Phi_i/h^2`; afterwards `Y = dW`."""
+    R, P, Y, x, W, L = scratch.R, scratch.P, scratch.Y, scratch.x, stages.W, stages.L
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
     n = nv + nc
     for i in range(s):
@@ -192,39 +267,10 @@ def _right(h, R, P, x):
             x[i * n + k] = R[i, k]
         for k in range(nc):
             x[i * n + nv + k] = -P[i, k] / (h * h)
-
-
-@compiled
-def _coupled(h, R, P, Y, x, stages, matrix, pivots):
-    """The correction; afterwards `Y = dW`."""
-    s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
-    _right(h, R, P, x)
-    solve(matrix, pivots, x)
-    n = nv + nc
+    solve(stages.matrix, stages.pivots, x)
     for i in range(s):
         for k in range(nv):
             Y[i, k] = x[i * n + k]
-            stages[2][i, k] += Y[i, k]
+            W[i, k] += Y[i, k]
         for k in range(nc):
-            stages[3][i, k] += x[i * n + nv + k]
-
-
-@compiled
-def _sizes(h, Y, stages, start, tableau, is_coupled):
-    """The correction of the velocities and that of the positions of the stages, relative to the largest ones."""
-    AA, back, A = tableau[5], tableau[6], tableau[0]
-    s, nv = Y.shape
-    speed = shift = 0.0
-    for i in range(s):
-        for k in range(nv):
-            dv = dq = 0.0
-            for j in range(s):  # dv = A dW = A^-1 (A A) dW
-                dv += (A[i, j] if is_coupled else back[i, j]) * Y[j, k]
-                dq += (AA[i, j] if is_coupled else (1.0 if i == j else 0.0)) * Y[j, k]
-            speed, shift = max(speed, abs(h * dv)), max(shift, abs(h * h * dq))
-            if not (np.isfinite(dv) and np.isfinite(dq)):
-                return np.inf, np.inf
-    fastest = 1.0 + largest(start[1])
-    for i in range(s):
-        fastest = max(fastest, largest(stages[1][i]))
-    return speed / fastest, shift / (1.0 + largest(start[0]))
+            L[i, k] += x[i * n + nv + k]

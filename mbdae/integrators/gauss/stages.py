@@ -4,7 +4,7 @@
     V_i = v0 + h sum_j a_ij W_j,   Q_i = q0 + h sum_j a_ij T(Q_j) V_j           [Wei, eq. (11)].
 
 Positions are integrated in `q` itself, quaternions too: Gauss formulas keep what is quadratic, so the norms at the ends of the steps, and
-no retraction enters, whose order would matter. `stages` are `(Q, V, W, L)`, one row each, `rates` the `T(Q_i) V_i`.
+no retraction enters, whose order would matter.
 """
 
 import numpy as np
@@ -14,8 +14,7 @@ from ...compilation.compiled import by_address, compiled
 from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.layout import header, part
-from ...system.vectors import largest
-from ..projections.levels import put
+from ...system.vectors import largest, put
 
 SWEEPS = 60  # of the positions, which their rates depend on
 SETTLED = 1e-16  # change of positions, relative, below which they are left alone
@@ -52,13 +51,6 @@ EVALUATE = by_address(evaluate, _B(_F, _X, _X, _X, _X, _M, _X, _X, _X))
 
 
 @compiled
-def put_rows(rows, out):
-    """`out = rows`, for matrices."""
-    for i in range(rows.shape[0]):
-        put(rows[i], out[i])
-
-
-@compiled
 def weigh(weights, rows, h, start, out):
     """`out = start + h sum_j weights[j] rows[j]`."""
     for k in range(out.shape[0]):
@@ -69,11 +61,10 @@ def weigh(weights, rows, h, start, out):
 
 
 @compiled
-def follow(t, h, start, stages, rates, tableau, fresh, model):
+def follow(t, h, fresh, stages, run):
     """Velocities and positions of the stages from their accelerations; `fresh` if there are no positions to begin with."""
-    A, c = tableau[0], tableau[2]
-    q0, v0 = start[0], start[1]
-    Q, V, W = stages[0], stages[1], stages[2]
+    A, c, model, rates = run.tableau.A, run.tableau.c, run.model, run.scratch.rates
+    q0, v0, Q, V, W = run.start.q, run.start.v, stages.Q, stages.V, stages.W
     for i in range(c.shape[0]):
         weigh(A[i], W, h, v0, V[i])
     if header(model)[lay.IDENTITY_MAP]:
@@ -87,8 +78,7 @@ def follow(t, h, start, stages, rates, tableau, fresh, model):
                 Q[i, k] = q0[k] + c[i] * h * rates[i, k]
     old, before = np.empty_like(q0), np.inf
     for _ in range(SWEEPS):
-        for i in range(c.shape[0]):
-            kernels.qdot(t + c[i] * h, Q[i], V[i], model, rates[i])
+        _rates(t, h, c, Q, V, rates, model)
         change = 0.0
         for i in range(c.shape[0]):
             put(Q[i], old)
@@ -101,19 +91,26 @@ def follow(t, h, start, stages, rates, tableau, fresh, model):
 
 
 @compiled
-def finish(t, h, start, stages, rates, tableau, end, model):
-    """The state at the end of the step [Wei, eq. (10)]; `start` and `end` are `(q, v, a, lam)`."""
-    b, c, d, r = tableau[1], tableau[2], tableau[3], tableau[4]
-    Q, V, W, L = stages
-    weigh(b, W, h, start[1], end[1])
+def _rates(t, h, c, Q, V, rates, model):
+    """`T(Q_i) V_i`."""
+    for i in range(c.shape[0]):
+        kernels.qdot(t + c[i] * h, Q[i], V[i], model, rates[i])
+
+
+@compiled
+def finish(t, h, stages, end, run):
+    """The state at the end of the step [Wei, eq. (10)]."""
+    tableau, start, rates, model = run.tableau, run.start, run.scratch.rates, run.model
+    b, d, r = tableau.b, tableau.d, tableau.r
+    Q, V, W, L = stages.Q, stages.V, stages.W, stages.L
+    weigh(b, W, h, start.v, end.v)
     if header(model)[lay.IDENTITY_MAP]:
-        weigh(b, V, h, start[0], end[0])
+        weigh(b, V, h, start.q, end.q)
     else:
-        for i in range(c.shape[0]):
-            kernels.qdot(t + c[i] * h, Q[i], V[i], model, rates[i])
-        weigh(b, rates, h, start[0], end[0])
-    extrapolate(d, W, r, start[2], end[2])
-    extrapolate(d, L, r, start[3], end[3])
+        _rates(t, h, tableau.c, Q, V, rates, model)
+        weigh(b, rates, h, start.q, end.q)
+    extrapolate(d, W, r, start.a, end.a)
+    extrapolate(d, L, r, start.lam, end.lam)
 
 
 @compiled
@@ -127,22 +124,23 @@ def extrapolate(weights, rows, r, start, out):
 
 
 @compiled
-def guess(ratio, start, stages, previous, tableau):
-    """Accelerations and multipliers of the stages from those of the step before, whose length is `1/ratio` of this one.
+def guess(h, run):
+    """Accelerations and multipliers of the stages from those of the step before, into `run.scratch`.
 
-    The polynomial through its stages is continued; `ratio = 0` if there was none, then they are those of the start.
+    The polynomial through its stages is continued; if there was no step before they are those of the start.
     """
-    c, s = tableau[2], tableau[2].shape[0]
-    weights, nothing = np.empty(s), np.zeros(max(start[2].shape[0], start[3].shape[0]))
+    c, W, L, back_step = run.tableau.c, run.scratch.W, run.scratch.L, run.memory.back_step
+    W0, L0, a, lam = run.previous.W, run.previous.L, run.start.a, run.start.lam
+    weights, s, ratio = np.empty_like(c), c.shape[0], h / back_step if back_step != 0.0 else 0.0
     for i in range(s):
         if ratio == 0.0:
-            put(start[2], stages[2][i])
-            put(start[3], stages[3][i])
+            put(a, W[i])
+            put(lam, L[i])
             continue
         for j in range(s):
             weights[j] = 1.0
             for k in range(s):
                 if k != j:
                     weights[j] *= (1.0 + ratio * c[i] - c[k]) / (c[j] - c[k])
-        weigh(weights, previous[0], 1.0, nothing, stages[2][i])
-        weigh(weights, previous[1], 1.0, nothing, stages[3][i])
+        extrapolate(weights, W0, 0.0, a, W[i])
+        extrapolate(weights, L0, 0.0, lam, L[i])

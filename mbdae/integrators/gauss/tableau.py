@@ -1,10 +1,9 @@
 """Gauss formulas with one to four stages, and all that a step of index-3 equations needs of their coefficients."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.polynomial import legendre
 
+from ...compilation.structure import Structure
 from ...driver.arguments import is_integer
 
 STAGES = 1, 2, 3, 4
@@ -12,8 +11,7 @@ STAGES = 1, 2, 3, 4
 # Nodes are data of the Legendre polynomials; all else follows from them. It is computed with extended precision and rounded once.
 
 
-@dataclass(frozen=True, eq=False)
-class Gauss:
+class Gauss(Structure):
     """The formula with `s` stages: collocation in the zeros of the shifted Legendre polynomial, order `2 s`, symplectic, symmetric.
 
     `Y_i = y0 + h sum_j a_ij k_j`, `y1 = y0 + h sum_i b_i k_i`. Quantities `w` without a derivative in the equations, such as multipliers,

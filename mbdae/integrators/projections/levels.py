@@ -1,28 +1,98 @@
-"""Projections of positions, velocities and accelerations: the nearest ones that satisfy the constraints [Wei, eqs. (16)-(25)].
+"""Projections of positions, velocities and accelerations onto the constraints [Wei, eqs. (16)-(25)].
 
-The distance is measured by a metric `N`, the mass matrix or the identity, and every projection is solved with factors of
-`[N Phi_q^T; Phi_q 0]`. They live in `metric`, scratch of the system with `N` in the place of the mass matrix; for that it is `work` itself.
-Rows that follow from others are left out by the factorisation.
+    min |x - x^|_N  subject to  Phi = 0,  Phi_q v = nu,  Phi_q a = gamma
+
+The metric `N` is the mass matrix or the identity, and every projection is a solution with factors of `[N Phi_q^T; Phi_q 0]`. They are
+stored in `metric`, scratch of the system with `N` in the place of the mass matrix; with the mass matrix it is `work` itself. The
+factorisation leaves out redundant rows.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ...compilation.compiled import compiled
+from ...jacobians.signatures import Indices, Vector
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.codes import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
 from ...system.layout import BLOCK_T, header, part
-from ...system.vectors import largest
+from ...system.system import System
+from ...system.vectors import largest, put
 
-ITERATIONS = 30
+MAX_ITER = 30  # of Newton's method for positions
 EPS = 2.3e-16
-OPEN = 1e3  # times rounding: what a projection may leave of the positions
-RENEWED = 1e-12  # move, relative to the coordinates, beyond which the factors are renewed
-REFINEMENTS = 4
+RESIDUAL_FACTOR = 1e3  # constraint violation of projected positions, relative to rounding errors
+REFRESH_TOL = 1e-12  # relative correction of the positions above which the factors are renewed
+MAX_REFINEMENTS = 4  # of velocities and accelerations
 FACTORISATIONS, SOLVES, COUNTERS = range(3)
 
 
-def identity_metric(system):
+class Levels(NamedTuple):
+    """What is projected."""
+
+    positions: bool
+    velocities: bool
+    accelerations: bool
+    energy: bool
+
+
+class Energy(NamedTuple):
+    """A user's energy for kernels: the address of a C function, 0 if there is none, and arrays for its arguments and results."""
+
+    address: np.int64
+    state: Vector
+    out: Vector
+
+
+class Room(NamedTuple):
+    """Scratch vectors of the lengths nq, nq, nv, nv, nv, nc and nc.
+
+    Attributes
+    ----------
+    initial : ndarray
+        Positions before the projection.
+    trial : ndarray
+        Positions after a correction.
+    x, force : ndarray
+        A vector of the size of velocities, and the upper right-hand side of the linear equations.
+    d : ndarray
+        Correction.
+    residual, mu : ndarray
+        The lower right-hand side, and multipliers of the projection.
+    """
+
+    initial: Vector
+    trial: Vector
+    x: Vector
+    force: Vector
+    d: Vector
+    residual: Vector
+    mu: Vector
+
+
+class Directions(NamedTuple):
+    """Derivatives of the energy by positions and velocities, and the directions `dq`, `dv` in which it increases within the constraints."""
+
+    by_position: Vector
+    by_velocity: Vector
+    dq: Vector
+    dv: Vector
+
+
+class Projection(NamedTuple):
+    """Settings and scratch of the projections of one run; `identity` tells whether `metric` is another array than `work`."""
+
+    levels: Levels
+    energy: Energy
+    identity: bool
+    metric: Vector
+    room: Room
+    directions: Directions
+    counts: Indices
+
+
+def identity_metric(system: System) -> Vector:
     """Scratch with the identity in the place of the mass matrix."""
     metric, head = system.workspace(), system.model[:lay.HEADER_BYTES].view(np.int64)
     for block in lay.records_of(system.model, lay.BLOCK, BLOCK_T):
@@ -34,15 +104,8 @@ def identity_metric(system):
 
 
 @compiled
-def put(x, out):
-    """`out = x`, without the checks of slices, which take long to compile."""
-    for k in range(x.shape[0]):
-        out[k] = x[k]
-
-
-@compiled
 def prepare(t, q, identity, metric, model, work):
-    """Place `q` and factorise there, with the mass matrix in `work` and with the metric; `GOOD` or what is wrong."""
+    """Factorise at `q`, with the mass matrix in `work` and with the metric; `GOOD` or the code of a failure."""
     G, head = part(model, work, lay.W_G), header(model)
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, G)
@@ -57,99 +120,100 @@ def prepare(t, q, identity, metric, model, work):
 
 
 @compiled
-def renew(t, q, identity, metric, model, work, counts):
+def refresh(t, q, p, model, work):
     """`prepare`, counted."""
-    counts[FACTORISATIONS] += 2 if identity else 1
-    return prepare(t, q, identity, metric, model, work)
+    p.counts[FACTORISATIONS] += 2 if p.identity else 1
+    return prepare(t, q, p.identity, p.metric, model, work)
 
 
 @compiled
 def rounding(q, G):
-    """What rounding of `q` leaves of `Phi`."""
+    """The size of `Phi` that follows from rounding errors of `q`."""
     return EPS * (1.0 + largest(q)) * max(1.0, largest(G))
 
 
 @compiled
-def positions(t, q, vectors, identity, metric, model, work, counts):
-    """`q` moves to the nearest positions with `Phi(t, q) = 0`, as far as rounding allows; factors belong to `q` or positions near it.
+def positions(t, q, p, model, work):
+    """`q` moves to the nearest positions with `Phi(t, q) = 0`, up to rounding; the factors belong to `q` or positions near it.
 
-    Newton's method on `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`: of each correction the part along the constraints undoes what earlier
-    ones, with other gradients, have moved too far.
+    Newton's method on `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`. The first equation removes tangential components of earlier corrections,
+    which belong to other gradients.
     """
-    hat, trial, x, pull, d, r, mu = vectors
-    put(q, hat)
-    status = renew(t, q, identity, metric, model, work, counts)
+    room = p.room
+    put(q, room.initial)
+    status = refresh(t, q, p, model, work)
     G, best = part(model, work, lay.W_G), np.inf
-    for _ in range(ITERATIONS):
+    for _ in range(MAX_ITER):
         if status != GOOD:
             return status
+        # residual; it stagnates at rounding
         kernels.place(q, model, work)
-        kernels.phi(t, q, model, work, r)
-        size = largest(r)
+        kernels.phi(t, q, model, work, room.residual)
+        size = largest(room.residual)
         if not np.isfinite(size):
             return NOT_FINITE
         if size >= 0.5 * best or size <= 0.1 * rounding(q, G):
             break
         best = size
-        kernels.difference(q, hat, model, x)
-        sparse.mass_times(kernels.mass_values(model, metric), x, model, pull)
-        for k in range(x.shape[0]):
-            pull[k] = -pull[k]
-        for k in range(r.shape[0]):
-            r[k] = -r[k]
-        kkt.solve(model, metric, pull, r, d, mu)
-        counts[SOLVES] += 1
-        kernels.retract(q, d, model, trial)
-        put(trial, q)
-        if largest(d) > RENEWED * (1.0 + largest(q)):
-            status = renew(t, q, identity, metric, model, work, counts)
-    return GOOD if size <= OPEN * rounding(q, G) else NO_POSITION
+        # right-hand sides and correction
+        kernels.difference(q, room.initial, model, room.x)
+        sparse.mass_times(kernels.mass_values(model, p.metric), room.x, model, room.force)
+        for k in range(room.x.shape[0]):
+            room.force[k] = -room.force[k]
+        for k in range(room.residual.shape[0]):
+            room.residual[k] = -room.residual[k]
+        kkt.solve(model, p.metric, room.force, room.residual, room.d, room.mu)
+        p.counts[SOLVES] += 1
+        kernels.retract(q, room.d, model, room.trial)
+        put(room.trial, q)
+        if largest(room.d) > REFRESH_TOL * (1.0 + largest(q)):
+            status = refresh(t, q, p, model, work)
+    return GOOD if size <= RESIDUAL_FACTOR * rounding(q, G) else NO_POSITION
 
 
 @compiled
-def velocities(t, q, v, vectors, metric, model, work, counts):
-    """`v` moves to the nearest velocities with `Phi_q v = nu` at `q`."""
-    nu = vectors[6]
+def velocities(t, q, v, metric, p, model, work):
+    """`v` moves to the nearest velocities with `Phi_q v = nu` at `q`, in the given metric."""
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
-    sparse.fill(vectors[2], 0.0)
+    sparse.fill(p.room.x, 0.0)
     best = np.inf
-    for _ in range(REFINEMENTS):
-        kernels.nu(t, q, model, work, nu)
-        best = _refined(v, nu, best, vectors, metric, model, work, counts)
+    for _ in range(MAX_REFINEMENTS):
+        kernels.nu(t, q, model, work, p.room.mu)
+        best = _refined(v, best, metric, p, model, work)
         if best == 0.0:
             break
 
 
 @compiled
-def accelerations(t, q, v, a, vectors, metric, model, work, counts):
-    """`a` moves to the nearest accelerations with `Phi_q a = gamma` at `(q, v)`, for which `velocities` has been called or `prepare`."""
-    gamma = vectors[6]
+def accelerations(t, q, v, a, p, model, work):
+    """`a` moves to the nearest accelerations with `Phi_q a = gamma` at `(q, v)`, after `velocities` or `prepare`."""
     kernels.place_velocity(v, model, work)
-    sparse.fill(vectors[2], 0.0)
+    sparse.fill(p.room.x, 0.0)
     best = np.inf
-    for _ in range(REFINEMENTS):
-        kernels.gamma(t, q, v, model, work, gamma)
-        best = _refined(a, gamma, best, vectors, metric, model, work, counts)
+    for _ in range(MAX_REFINEMENTS):
+        kernels.gamma(t, q, v, model, work, p.room.mu)
+        best = _refined(a, best, p.metric, p, model, work)
         if best == 0.0:
             break
 
 
 @compiled
-def _refined(x, right, best, vectors, metric, model, work, counts):
-    """Move `x` towards `Phi_q x = right`; `right` is lost. Returns what was open before, or 0 if a move gains nothing any more.
+def _refined(x, best, metric, p, model, work):
+    """Correct `x` towards `Phi_q x = mu`, where `mu` is overwritten and `p.room.x` is zero.
 
-    `best` is what was open before the last move: one that does not halve it is the last.
+    Returns the residual before the correction, or 0 if it is at rounding. `best` is the residual before the last correction: if that was
+    not halved, `x` is accepted.
     """
-    _, _, rest, _, d, r, _ = vectors
-    sparse.times(part(model, work, lay.W_G), x, model, r)
-    for k in range(r.shape[0]):
-        r[k] = right[k] - r[k]
-    size = largest(r)
+    room = p.room
+    sparse.times(part(model, work, lay.W_G), x, model, room.residual)
+    for k in range(room.residual.shape[0]):
+        room.residual[k] = room.mu[k] - room.residual[k]
+    size = largest(room.residual)
     if size >= 0.5 * best or size <= EPS * largest(x):
         return 0.0
-    kkt.solve(model, metric, rest, r, d, right)
-    counts[SOLVES] += 1
+    kkt.solve(model, metric, room.x, room.residual, room.d, room.mu)
+    p.counts[SOLVES] += 1
     for k in range(x.shape[0]):
-        x[k] += d[k]
+        x[k] += room.d[k]
     return size

@@ -11,63 +11,65 @@ from ...charts.store import bases
 from ...compilation.compiled import compiled
 from ...system import dynamics, kernels, sparse
 from ...system import layout as lay
-from ...system.codes import GOOD
+from ...system.codes import DIVERGED, GOOD
 from ...system.dense import solve
 from ...system.layout import header, part
 from ...system.motion import accelerations, refine
 from ...system.vectors import dot
-from .step import DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, judge, size
+from ..control.newton import ITERATE, newton_test
+from .step import add_rows, size
 
 
 @compiled
-def stage(descriptor, t, gh, bhh, eta, start, trial, near, base, based, x, tools, counts):
+def stage(descriptor, t, gh, bhh, eta, trial, base, based, x, run):
     """Newton's method for one stage from the guess `x`; `(status, eta, rate)`, with the state that belongs to it in `trial`.
 
     `descriptor`: the unknowns are all accelerations and the multipliers, with the equations of motion and the constraints on the
     acceleration level as equations; otherwise the independent accelerations, with the independent equations of motion.
     """
-    store, model, work, place, _ = tools
-    n = x.shape[0]
+    n, counts = x.shape[0], run.counts
     dx, p, pd, before, rate = np.empty(n), np.empty(n), np.empty(n), 0.0, 0.0
+    z1, zd1 = trial.z, trial.zd
     eta = max(eta, 1e-16) ** 0.8
-    for iteration in range(MOST_ITERATIONS):
+    for iteration in range(run.newton.max_iter):
+        # positions and velocities of the stage
         for k in range(n):
-            trial[0][k], trial[1][k] = base[k] + bhh * x[k], based[k] + gh * x[k]
-        counts[EVALUATIONS] += 1
-        status = place(t, trial[0], trial[1], trial[3], trial[4], store, model, work)
+            z1[k], zd1[k] = base[k] + bhh * x[k], based[k] + gh * x[k]
+        counts.residuals += 1
+        status = run.place(t, z1, zd1, trial.q, trial.v, run.store, run.model, run.work)
         if status != GOOD:
             return status, eta, rate
+        # correction
         if descriptor:
-            status = _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx)
+            status = _descriptor_correction(t, gh, bhh, trial, x, run, dx)
         else:
-            status = _independent_correction(t, trial, near, x, tools, dx)
+            status = _independent_correction(t, trial, x, run, dx)
         if status != GOOD:
             return status, eta, rate
-        counts[SOLVES] += 1
-        counts[ITERATIONS] += 1
+        counts.solves += 1
+        counts.newton_iterations += 1
         for k in range(n):
             x[k] += dx[k]
             p[k], pd[k] = bhh * dx[k], gh * dx[k]
-        moved = size(p, pd, near, start[3], model)
-        status, eta, rate = judge(iteration, moved, before, eta, rate)
-        if status != GOING:
+        moved = size(p, pd, run)
+        status, rate, eta = newton_test(run.newton, iteration, moved, before, eta, False)
+        if status != ITERATE:
             return status, eta, rate
         before = moved
     return DIVERGED, eta, rate
 
 
 @compiled
-def _independent_correction(t, trial, near, x, tools, dx):
+def _independent_correction(t, trial, x, run, dx):
     """`dx = -(M^ W)^-1 Psi` with `Psi = N^T (M a - Q)`, the independent equations of motion [Negrut, eqs. (3.30), (3.47)].
 
     The accelerations `a` that belong to `x` follow from the constraints; the multipliers drop out, since `N^T Phi_q^T = 0`. Returns
     `GOOD`, or what is wrong.
     """
-    store, model, work, _, _ = tools
-    _, _, _, q, v, a, lam = trial
+    store, model, work, near = run.store, run.model, run.work, run.near
+    q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
     n = x.shape[0]
     _, N, S = bases(n, model, store)
-    _, _, _, W, pivots, _ = near
     gamma, excess, rest = np.empty_like(lam), np.empty_like(v), np.zeros(n)
     kernels.gamma(t, q, v, model, work, gamma)
     sparse.fill(a, 0.0)
@@ -87,7 +89,7 @@ def _independent_correction(t, trial, near, x, tools, dx):
         for i in range(k + 1):
             s += S[k, i] * dx[i]
         dx[k] = s
-    solve(W, pivots, dx)
+    solve(near.W, near.pivots, dx)
     return status
 
 
@@ -111,26 +113,25 @@ def _excess(t, q, v, a, lam, model, work, out):
 
 
 @compiled
-def _descriptor_correction(t, gh, bhh, trial, near, x, tools, dx):
+def _descriptor_correction(t, gh, bhh, trial, x, run, dx):
     """Newton correction of `(a, lam)` for the equations (3.76) of [Negrut]; `dx` is its part in the independent accelerations.
 
     The matrix is that of the accelerations, which has been factorised here, plus `n` columns by which the positions and velocities
     depend on `x`. Its inverse is therefore had from that of the former and the small matrix `W` (Sherman, Morrison, Woodbury). Returns
     `GOOD`, or what is wrong.
     """
-    store, model, work, _, _ = tools
-    _, _, _, q, v, a, lam = trial
-    (_, A1, L1, _, A2, L2, _), _, _, W, pivots, _ = near
+    store, model, work, near = run.store, run.model, run.work, run.near
+    q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
     n = x.shape[0]
     status = _solved(t, q, v, a, lam, model, work)
     second_rates(t, q, v, a, n, store, model, dx)
     for k in range(n):
         dx[k] -= x[k]
-    solve(W, pivots, dx)
-    add_rows(bhh, A1, dx, a)
-    add_rows(gh, A2, dx, a)
-    add_rows(bhh, L1, dx, lam)
-    add_rows(gh, L2, dx, lam)
+    solve(near.W, near.pivots, dx)
+    add_rows(bhh, near.A1, dx, a)
+    add_rows(gh, near.A2, dx, a)
+    add_rows(bhh, near.L1, dx, lam)
+    add_rows(gh, near.L2, dx, lam)
     return status
 
 

@@ -3,82 +3,87 @@
 import numpy as np
 
 from ...compilation.compiled import compiled
-from ...system.codes import GOOD
+from ...system.codes import DIVERGED, GOOD
 from ...system.dense import solve
-from .step import CONVERGED, DIVERGED, EVALUATIONS, GOING, ITERATIONS, MOST_ITERATIONS, SOLVES, add_rows, forecast, judge, size
+from ...system.vectors import put
+from ..control.newton import ITERATE, newton_test
+from .step import add_rows, evaluate, forecast, size
 
 
 @compiled
-def attempt(t, h, eta, start, trial, near, stages, tableau, tools, counts):
-    """All stages of a step: `(status, eta, rate)`, with the increments `(Z, Z')` in `stages`.
+def attempt(t, h, eta, trial, run):
+    """All stages of a step: `(status, eta, rate)`, with the increments `(Z, Z')` in `run.stages`.
 
     `z_i = sum_j a_ij k_j` with `k_i = h g(z0 + z_i)` is solved for the increment `z_i` of both halves of `w = (z, z')`. Derivatives of
     stages before are taken from their increments, `k = A^-1 z`, not evaluated anew [Negrut, eqs. (4.84)-(4.88)].
     """
-    A, _, c, guess, _, _, _ = tableau
-    Z, Zd, K, Kd = stages
+    A, c, guess = run.sdirk.A, run.sdirk.c, run.sdirk.start
+    Z, Zd, K, Kd = run.stages.X, run.stages.Xd, run.stages.K, run.stages.Kd
     n, gamma, slowest = Z.shape[1], A[0, 0], 0.0
-    trial[3][:], trial[6][:] = start[3], start[6]
+    put(run.start.q, trial.q)
+    put(run.start.lam, trial.lam)
     base, based = np.empty(n), np.empty(n)
     for i in range(A.shape[0]):
-        base[:], based[:] = 0.0, 0.0
+        # what does not depend on the stage, and its guess
+        for k in range(n):
+            base[k], based[k], Z[i, k], Zd[i, k] = 0.0, 0.0, 0.0, 0.0
         for j in range(i):
             for k in range(n):
                 base[k] += A[i, j] * K[j, k]
                 based[k] += A[i, j] * Kd[j, k]
-        Z[i], Zd[i] = 0.0, 0.0
-        for j in range(i):
-            for k in range(n):
                 Z[i, k] += guess[i, j] * Z[j, k]
                 Zd[i, k] += guess[i, j] * Zd[j, k]
         if i == 0:
-            _first_guess(gamma * h, start, near, Z[0], Zd[0])
-            counts[SOLVES] += 1
-        status, eta, rate = _stage(t + c[i] * h, gamma * h, eta, start, trial, near, base, based, Z[i], Zd[i], tools, counts)
-        if status != CONVERGED:
+            _first_guess(gamma * h, run, Z[0], Zd[0])
+        status, eta, rate = _stage(t + c[i] * h, gamma * h, eta, trial, base, based, Z[i], Zd[i], run)
+        if status != GOOD:
             return status, eta, rate
         slowest = max(slowest, rate)
         for k in range(n):
             K[i, k], Kd[i, k] = (Z[i, k] - base[k]) / gamma, (Zd[i, k] - based[k]) / gamma
-    return CONVERGED, eta, slowest
+    return GOOD, eta, slowest
 
 
 @compiled
-def _first_guess(gh, start, near, z, zd):
+def _first_guess(gh, run, z, zd):
     """Increments of the first stage by the linearised equations."""
-    x = np.empty_like(z)
-    forecast(start, start[0] + gh * start[1], start[1], near, x)
+    z0, zd0 = run.start.z, run.start.zd
+    x, base = np.empty_like(z), np.empty_like(z)
+    for k in range(z.shape[0]):
+        base[k] = z0[k] + gh * zd0[k]
+    forecast(base, zd0, run, x)
     for k in range(z.shape[0]):
         zd[k] = gh * x[k]
-        z[k] = gh * (start[1][k] + zd[k])
+        z[k] = gh * (zd0[k] + zd[k])
 
 
 @compiled
-def _stage(t, gh, eta, start, trial, near, base, based, z, zd, tools, counts):
+def _stage(t, gh, eta, trial, base, based, z, zd, run):
     """Newton's method for one stage; `(status, eta, rate)`."""
-    store, model, work, _, evaluate = tools
-    n = z.shape[0]
+    n, counts = z.shape[0], run.counts
     d, dd, before, rate = np.empty(n), np.empty(n), 0.0, 0.0
+    z0, zd0, z1, zd1, zdd1 = run.start.z, run.start.zd, trial.z, trial.zd, trial.zdd
     eta = max(eta, 1e-16) ** 0.8
-    for iteration in range(MOST_ITERATIONS):
+    for iteration in range(run.newton.max_iter):
+        # residual
         for k in range(n):
-            trial[0][k], trial[1][k] = start[0][k] + z[k], start[1][k] + zd[k]
-        counts[EVALUATIONS] += 1
-        status = evaluate(t, trial[0], trial[1], trial[3], trial[4], trial[5], trial[6], trial[2], store, model, work)
+            z1[k], zd1[k] = z0[k] + z[k], zd0[k] + zd[k]
+        status = evaluate(t, trial, run)
         if status != GOOD:
             return status, eta, rate
         for k in range(n):
-            d[k] = base[k] + gh * trial[1][k] - z[k]
-            dd[k] = based[k] + gh * trial[2][k] - zd[k]
-        correct(gh, d, dd, near, d, dd)
-        counts[SOLVES] += 1
-        counts[ITERATIONS] += 1
-        moved = size(d, dd, near, start[3], model)
+            d[k] = base[k] + gh * zd1[k] - z[k]
+            dd[k] = based[k] + gh * zdd1[k] - zd[k]
+        # correction
+        correct(gh, d, dd, run.near, d, dd)
+        counts.solves += 1
+        counts.newton_iterations += 1
         for k in range(n):
             z[k] += d[k]
             zd[k] += dd[k]
-        status, eta, rate = judge(iteration, moved, before, eta, rate)
-        if status != GOING:
+        moved = size(d, dd, run)
+        status, rate, eta = newton_test(run.newton, iteration, moved, before, eta, False)
+        if status != ITERATE:
             return status, eta, rate
         before = moved
     return DIVERGED, eta, rate
@@ -90,10 +95,9 @@ def correct(gh, r, rd, near, out, outd):
 
     `out` may be `r` and `outd` may be `rd`.
     """
-    jacobians, _, _, W, pivots, _ = near
     for k in range(rd.shape[0]):
         outd[k] = rd[k]
-    add_rows(gh, jacobians[3], r, outd)
-    solve(W, pivots, outd)
+    add_rows(gh, near.J1, r, outd)
+    solve(near.W, near.pivots, outd)
     for k in range(r.shape[0]):
         out[k] = r[k] + gh * outd[k]

@@ -6,8 +6,8 @@ accelerations and multipliers satisfy the constraints to rounding at the end of 
 
 from dataclasses import dataclass
 
-from .attempts import ROSENBROCK, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, TRAPEZOIDAL_DESCRIPTOR, TRAPEZOIDAL_STATE_SPACE
-from .charted import Charted
+from .base import Charted
+from .formulas import ROSENBROCK, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, TRAPEZOIDAL_DESCRIPTOR, TRAPEZOIDAL_STATE_SPACE
 
 _PARAMETERS = """
     Parameters

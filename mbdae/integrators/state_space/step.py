@@ -1,25 +1,18 @@
-"""What the steps of all state-space methods share: sizes of errors, Newton's convergence, the matrix of the linear equations.
-
-States are tuples `(z, z', z'', q, v, a, lam)`. `near` is what is known of the equations near the start of a step, `(jacobians, basis,
-explicit, W, pivots, weights)`: derivatives as in `mbdae.charts.derivative.linearise`, the columns of `N`, the derivative by time, the
-factors of the matrix of the linear equations, and the weights of errors in positions and velocities. `tools` are `(store, model, work,
-place, evaluate)`, the last two the kernels of `mbdae.charts.motion`.
-"""
+"""What the steps of all state-space methods share: sizes of errors, the matrix of the linear equations, a forecast of stages."""
 
 import numpy as np
 
 from ...compilation.compiled import compiled
 from ...system import kernels
-from ...system.codes import NOT_FINITE
 from ...system.dense import factorise, solve
 
-# beside what the evaluation of a chart returns
-CONVERGED, GOING, DIVERGED, SINGULAR_MATRIX, ERROR_TEST, BAD_DERIVATIVES = 0, 100, 101, 102, 103, -1
 
-STEPS, REJECTED_ERROR, REJECTED_NEWTON, EVALUATIONS, JACOBIANS, FACTORISATIONS, SOLVES, ITERATIONS, EXTRA, STORED, COUNTERS = range(11)
-
-KAPPA = 0.02  # share of the tolerance that an iteration may leave [Negrut, eq. (4.91)]
-MOST_ITERATIONS = 10
+@compiled
+def evaluate(t, state, run):
+    """Everything at `(z, z')` of a state; what is wrong."""
+    run.counts.residuals += 1
+    s = state
+    return run.evaluate(t, s.z, s.zd, s.q, s.v, s.a, s.lam, s.zdd, run.store, run.model, run.work)
 
 
 @compiled
@@ -31,31 +24,34 @@ def add_rows(c, rows, x, out):
 
 
 @compiled
-def weigh(start, end, rtol, atol, weights):
-    """Reciprocals of `atol + rtol max(|x0|, |x1|)` for positions and velocities of two states [Negrut, eq. (4.6)]."""
-    wq, wv = weights
+def weigh(end, run):
+    """Reciprocals of `atol + rtol max(|x0|, |x1|)` for positions and velocities of the start and another state [Negrut, eq. (4.6)]."""
+    rtol, atol, wq, wv = run.rtol, run.atol, run.near.weights_q, run.near.weights_v
+    q0, v0, q, v = run.start.q, run.start.v, end.q, end.v
     for k in range(wq.shape[0]):
-        wq[k] = 1.0 / (atol + rtol * max(abs(start[3][k]), abs(end[3][k])))
+        wq[k] = 1.0 / (atol + rtol * max(abs(q0[k]), abs(q[k])))
     for k in range(wv.shape[0]):
-        wv[k] = 1.0 / (atol + rtol * max(abs(start[4][k]), abs(end[4][k])))
+        wv[k] = 1.0 / (atol + rtol * max(abs(v0[k]), abs(v[k])))
 
 
 @compiled
-def size(ez, ezd, near, q, model):
+def size(ez, ezd, run):
     """Root mean square of an error in `(z, z')`, seen in all positions and velocities and weighed [Negrut, eq. (4.7)].
 
     With the derivatives of the motion by `z`: `dq = T N dz`, `dv = N dz' + V dz`.
     """
-    jacobians, basis, _, _, _, (wq, wv) = near
+    near = run.near
+    wq, wv, N = near.weights_q, near.weights_v, near.N
     move, change = np.zeros(wv.shape[0]), np.empty(wq.shape[0])
-    add_rows(1.0, basis, ez, move)
-    kernels.qdot(0.0, q, move, model, change)
+    add_rows(1.0, N, ez, move)
+    kernels.qdot(0.0, run.start.q, move, run.model, change)
     total = 0.0
     for k in range(wq.shape[0]):
         total += (change[k] * wq[k]) ** 2
-    move[:] = 0.0
-    add_rows(1.0, basis, ezd, move)
-    add_rows(1.0, jacobians[0], ez, move)
+    for k in range(wv.shape[0]):
+        move[k] = 0.0
+    add_rows(1.0, N, ezd, move)
+    add_rows(1.0, near.V, ez, move)
     for k in range(wv.shape[0]):
         total += (move[k] * wv[k]) ** 2
     return np.sqrt(total / (wq.shape[0] + wv.shape[0]))
@@ -67,44 +63,26 @@ def form(gh, bhh, near):
 
     Proposition 1 of [Negrut, section 3.4.1.3] is that one matrix serves accelerations as unknowns and positions and velocities alike.
     """
-    jacobians, _, _, W, pivots, _ = near
-    J1, J2, n = jacobians[3], jacobians[6], W.shape[0]
+    J1, J2, W = near.J1, near.J2, near.W
+    n = W.shape[0]
     for i in range(n):
         for k in range(n):
             W[i, k] = -gh * J2[k, i] - bhh * J1[k, i]
         W[i, i] += 1.0
-    return factorise(W, pivots)
+    return factorise(W, near.pivots)
 
 
 @compiled
-def forecast(start, base, based, near, x):
+def forecast(base, based, run, x):
     """The acceleration `x` in a stage of the equations linearised at the start: stiff forces far from it throw Newton's method off.
 
     `W x = x0 + J1 (z~ - z0) + J2 (z'~ - z0')` with the parts `base`, `based` of the stage that do not depend on `x`.
     """
-    jacobians, _, _, W, pivots, _ = near
+    near, z, zd, zdd = run.near, run.start.z, run.start.zd, run.start.zdd
+    d, dd = np.empty_like(z), np.empty_like(z)
     for k in range(x.shape[0]):
-        x[k] = start[2][k]
-    add_rows(1.0, jacobians[3], base - start[0], x)
-    add_rows(1.0, jacobians[6], based - start[1], x)
-    solve(W, pivots, x)
-
-
-@compiled
-def judge(k, moved, before, eta, rate):
-    """What to do after correction number `k` of weighed size `moved`: `(status, eta, rate)`, the status `GOING` to go on.
-
-    With the rate of convergence `theta` the error that is left is `eta |correction|`, `eta = theta/(1 - theta)`; of the first one `eta`
-    is a guess from the step before [Negrut, eqs. (4.89)-(4.91)]. It is given up as soon as the remaining iterations will not do.
-    """
-    if not np.isfinite(moved):
-        return NOT_FINITE, eta, rate
-    if k == 0:
-        return (CONVERGED if moved * eta <= KAPPA else GOING), eta, rate
-    theta = moved / before
-    if not theta < 1.0:
-        return (CONVERGED if moved <= 1e-6 * KAPPA else DIVERGED), eta, theta
-    eta = theta / (1.0 - theta)
-    if eta * moved <= KAPPA:
-        return CONVERGED, eta, theta
-    return (DIVERGED if theta ** (MOST_ITERATIONS - k - 1) * eta * moved > KAPPA else GOING), eta, theta
+        x[k], d[k], dd[k] = zdd[k], base[k] - z[k], based[k] - zd[k]
+    add_rows(1.0, near.J1, d, x)
+    add_rows(1.0, near.J2, dd, x)
+    solve(near.W, near.pivots, x)
+    run.counts.solves += 1

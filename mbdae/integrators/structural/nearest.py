@@ -15,9 +15,8 @@ from ...system import kkt, sparse
 
 @compiled
 def correct(defect, G, model, nearness, x):
-    """`x -= G^T (G G^T)^-1 defect`; `defect` is overwritten. `nearness` are envelope and reciprocals of `kkt.factor_rows`, and scratch."""
-    env, inverse, y = nearness
-    kkt.solve_rows(model, env, inverse, y, defect, defect)
+    """`x -= G^T (G G^T)^-1 defect`; `defect` is overwritten. `nearness` holds the factors."""
+    kkt.solve_rows(model, nearness.envelope, nearness.inverse, nearness.y, defect, defect)
     for k in range(defect.shape[0]):
         defect[k] = -defect[k]
     sparse.add_transposed(G, defect, model, x)

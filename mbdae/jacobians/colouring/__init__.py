@@ -1,1 +1,1 @@
-"""Colourings of the graph in which columns that share a row are neighbours: orders, cliques, search, proofs."""
+"""Colourings of the column-intersection graph: orderings, cliques, exhaustive search, tabu search."""

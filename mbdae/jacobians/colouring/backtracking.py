@@ -1,23 +1,26 @@
-"""Complete search for a given number of groups: it finds a grouping, or proves that there is none, or gives up.
+"""Exhaustive search (backtracking) for a colouring with a given number of groups.
 
-What the columns still to come can do depends on one thing only: on the sets of columns that the groups are closed to. Which group has
-which set does not matter. So of groups with equal sets one is tried, and a state that has failed is not entered again however it is
-reached: in a chain of bodies few states differ, and the search remains local. It is known by a sum of scrambled random words, which is
-below 2^62; that two of the states that one search can visit agree by accident is less likely than a failure of the computer.
+The possible groups of the remaining columns depend only on the sets of columns that the groups exclude, not on which group has which set.
+Of groups with equal sets only one is tried, and states that have failed are stored and not visited again: chains of bodies have few
+different states, so the search remains local. States are compared by hash values below 2^62; a collision within one search is practically
+impossible.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compilation.compiled import compiled
+from ..signatures import Indices
+from .graph import Graph
 
 FOUND, NONE, GAVE_UP = 1, 0, -1
 HALF, WORD = (1 << 31) - 1, (1 << 62) - 1
 
 
-def fewer_groups(count, graph, steps):
-    """`(outcome, groups)` of the search for a grouping into at most `count` groups, which puts columns into groups `steps` times at most.
+def fewer_groups(count: int, graph: Graph, steps: int) -> tuple[int, Indices]:
+    """`(outcome, groups)` of the search for a grouping into at most `count` groups, with at most `steps` assignments.
 
-    The columns are taken in the order of their numbers.
+    The columns are assigned in the order of their indices.
     """
     n = len(graph.ptr) - 1
     groups, words = np.full(n, -1, dtype=np.int64), np.random.default_rng(1984).integers(WORD, size=n + 1)
@@ -25,8 +28,8 @@ def fewer_groups(count, graph, steps):
 
 
 @compiled
-def _search(count, graph, words, steps, groups):
-    """`closed[c]` counts the groups that are closed to column `c`, `future[g]` knows the later columns that group `g` is closed to."""
+def _search(count: int, graph: Graph, words: Indices, steps: int, groups: Indices) -> int:
+    """Depth-first search; `closed[c]` counts the groups that exclude column `c`, `future[g]` hashes the later columns excluded by `g`."""
     n = groups.shape[0]
     entries, closed, future = np.zeros((count, n), dtype=np.int32), np.zeros(n, dtype=np.int64), np.zeros(count, dtype=np.int64)
     state, dead = np.zeros(n + 1, dtype=np.int64), _empty_table(min(steps, 1 << 40))
@@ -44,7 +47,7 @@ def _search(count, graph, words, steps, groups):
             first = 0 if possible and dead[_slot(state[column], dead)] != state[column] else count
         elif column == 0:
             return NONE
-        else:  # the column before has to take another group
+        else:  # backtrack: the previous column takes another group
             dead[_slot(state[column], dead)] = state[column]
             column -= 1
             first = groups[column] + 1
@@ -53,8 +56,8 @@ def _search(count, graph, words, steps, groups):
 
 
 @compiled
-def _choice(column, group, entries, future):
-    """The first group from `group` on that takes the column and is unlike all groups before that do, -1 if there is none."""
+def _choice(column: int, group: int, entries: NDArray[np.int32], future: Indices) -> int:
+    """The first group from `group` on that admits the column and differs from all earlier such groups, -1 if there is none."""
     count = future.shape[0]
     while group < count:
         if entries[group, column] == 0:
@@ -68,10 +71,10 @@ def _choice(column, group, entries, future):
 
 
 @compiled
-def _put(column, group, graph, words, entries, closed, future):
-    """Put a column into a group; whether every later column still has a group to choose.
+def _put(column: int, group: int, graph: Graph, words: Indices, entries: NDArray[np.int32], closed: Indices, future: Indices) -> bool:
+    """Assign a column to a group; whether every later column still has an admissible group.
 
-    `entries[g, c]` counts the neighbours of column `c` in group `g`.
+    `entries[g, c]` counts the columns of group `g` adjacent to column `c`.
     """
     count, possible = future.shape[0], True
     for k in range(graph.ptr[column], graph.ptr[column + 1]):
@@ -86,7 +89,7 @@ def _put(column, group, graph, words, entries, closed, future):
 
 
 @compiled
-def _take_out(column, group, graph, words, entries, closed, future):
+def _take_out(column: int, group: int, graph: Graph, words: Indices, entries: NDArray[np.int32], closed: Indices, future: Indices) -> None:
     """Undo `_put`."""
     _step_over(column, words, entries, future)
     for k in range(graph.ptr[column], graph.ptr[column + 1]):
@@ -98,26 +101,26 @@ def _take_out(column, group, graph, words, entries, closed, future):
 
 
 @compiled
-def _step_over(column, words, entries, future):
-    """A column stops or begins to be a later one."""
+def _step_over(column: int, words: Indices, entries: NDArray[np.int32], future: Indices) -> None:
+    """Add a column to the later ones, or remove it."""
     for group in range(future.shape[0]):
         if entries[group, column] > 0:
             future[group] ^= words[column]
 
 
 @compiled
-def _state(word, future):
-    """The same number for the same sets, in whatever order: a sum of scrambled ones."""
+def _state(word: int, future: Indices) -> int:
+    """A hash value of the sets, independent of their order: a sum of scrambled numbers."""
     total = word
     for x in future:
         y = (x & HALF) * 1702938401 ^ (x >> 31) * 2083697129
         y = (y & HALF) * 1997580821 ^ (y >> 31) * 1431655781 ^ y >> 17
         total = (total + y) & WORD
-    return total | 1  # nought is an empty place of the table
+    return total | 1  # zero marks an empty slot of the table
 
 
 @compiled
-def _empty_table(states):
+def _empty_table(states: int) -> Indices:
     size = 1024
     while size < 2 * states:
         size *= 2
@@ -125,8 +128,8 @@ def _empty_table(states):
 
 
 @compiled
-def _slot(state, table):
-    """Where a state is, or would be."""
+def _slot(state: int, table: Indices) -> int:
+    """The slot of a state in the hash table, by linear probing."""
     last = table.shape[0] - 1
     slot = state >> 20 & last
     while table[slot] != 0 and table[slot] != state:

@@ -1,18 +1,19 @@
-"""Columns that all meet each other: each needs a group of its own."""
+"""Cliques of the column-intersection graph: lower bounds on the chromatic number."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compilation.compiled import compiled
-from .incidence import neighbours
+from ..signatures import Indices
+from .incidence import Incidence, neighbours
 
 
 @compiled
-def large_clique(order, incidence, degree, size, enough, work):
+def large_clique(order: Indices, incidence: Incidence, degree: Indices, size: int, enough: int, work: int) -> Indices:
     """Columns of a clique larger than `size`, none if no such clique is found.
 
-    The columns before each column that meet it, few in a smallest-last order, are reduced to a clique by taking out the one with
-    the fewest neighbours left, again and again. The search ends with `enough` columns or when `work` entries have been visited
-    without success.
+    For each column, the adjacent columns before it, which are few in a smallest-last ordering, are reduced to a clique by repeated removal
+    of the one of smallest degree. The search ends with `enough` columns, or when `work` entries have been visited without success.
     """
     n = order.shape[0]
     place, seen, slot = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
@@ -43,14 +44,14 @@ def large_clique(order, incidence, degree, size, enough, work):
 
 
 @compiled
-def _reduced(columns, incidence, slot, least):
-    """The number of columns left, moved to the front, when all of them are neighbours, or when there are fewer than `least`."""
-    met = _meetings(columns, incidence, slot)
+def _reduced(columns: Indices, incidence: Incidence, slot: Indices, least: int) -> int:
+    """Reduce the columns to a clique, moved to the front, or to fewer than `least`; returns their number."""
+    adjacent = _adjacency(columns, incidence, slot)
     count = left = columns.shape[0]
     degree, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.bool_)
     for x in range(count):
         for y in range(count):
-            degree[x] += met[x, y]
+            degree[x] += adjacent[x, y]
     while left >= least:
         fewest = -1
         for x in range(count):
@@ -61,7 +62,7 @@ def _reduced(columns, incidence, slot, least):
         inside[fewest] = False
         left -= 1
         for x in range(count):
-            degree[x] -= met[fewest, x]
+            degree[x] -= adjacent[fewest, x]
     place = 0
     for x in range(count):
         if inside[x]:
@@ -71,11 +72,11 @@ def _reduced(columns, incidence, slot, least):
 
 
 @compiled
-def _meetings(columns, incidence, slot):
-    """Matrix of ones where two of the columns are neighbours; `slot` is -1 before and after."""
+def _adjacency(columns: Indices, incidence: Incidence, slot: Indices) -> NDArray[np.int64]:
+    """Adjacency matrix of the columns; `slot` is -1 before and after."""
     row_ptr, others, column_ptr, rows = incidence
     count = columns.shape[0]
-    met = np.zeros((count, count), dtype=np.int64)
+    adjacent = np.zeros((count, count), dtype=np.int64)
     for x in range(count):
         slot[columns[x]] = x
     for x in range(count):
@@ -83,7 +84,7 @@ def _meetings(columns, incidence, slot):
             for p in range(row_ptr[rows[k]], row_ptr[rows[k] + 1]):
                 y = slot[others[p]]
                 if y >= 0 and y != x:
-                    met[x, y] = 1
+                    adjacent[x, y] = 1
     for x in range(count):
         slot[columns[x]] = -1
-    return met
+    return adjacent

@@ -1,44 +1,46 @@
-"""The columns that a search for a given number of groups has to deal with: groups for the others follow."""
+"""Reduction of a colouring problem to the columns that determine whether a number of groups suffices."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from ...compilation.compiled import compiled
+from ..signatures import Indices, Mask
+from .graph import Graph
 
 
 class Core(NamedTuple):
-    """The columns that are left when easy ones go.
+    """The columns that remain when easy ones are removed, one after the other.
 
-    A column is easy if it has less than `count` neighbours left, or if another column has all of these for neighbours, too: it can go
-    where that one is. So all columns have a grouping into `count` groups if, and only if, the hard ones have one.
+    A column is easy if it has fewer than `count` remaining neighbours, or if all of these are neighbours of another column: then it can
+    join the group of that column. All columns have a grouping into `count` groups if and only if the hard ones have one.
 
     Attributes
     ----------
     hard : ndarray of bool
-        Mask of the columns that are left.
+        Mask of the remaining columns.
     easy : ndarray
-        The others, in the order in which they have gone.
+        The others, in the order of their removal.
     like : ndarray
-        For each column the one that has all of its neighbours; -1 if there are few of them.
+        For each column the one that has all of its neighbours; -1 if it was removed because of its degree.
     """
 
-    hard: np.ndarray
-    easy: np.ndarray
-    like: np.ndarray
+    hard: Mask
+    easy: Indices
+    like: Indices
 
-    def ordered(self, order):
+    def ordered(self, order: Indices) -> Indices:
         """The hard columns in the order of all columns."""
         return order[self.hard[order]]
 
 
-def core_of(count, graph):
+def core_of(count: int, graph: Graph) -> Core:
     """The `Core` for a number of groups."""
     return Core(*_core(count, graph))
 
 
-def completed(columns, groups, core, graph):
-    """Groups of all columns, from the groups of some: of the hard ones."""
+def completed(columns: Indices, groups: Indices, core: Core, graph: Graph) -> Indices:
+    """Groups of all columns from those of the hard ones."""
     every = np.full(len(core.hard), -1, dtype=np.int64)
     every[columns] = groups
     _add_easy(every, core.easy, core.like, graph)
@@ -46,7 +48,8 @@ def completed(columns, groups, core, graph):
 
 
 @compiled
-def _core(count, graph):
+def _core(count: int, graph: Graph) -> tuple[Mask, Indices, Indices]:
+    """`(hard, easy, like)`, with a queue of the columns to be examined."""
     n = graph.ptr.shape[0] - 1
     left, hard, like = graph.ptr[1:] - graph.ptr[:-1], np.ones(n, dtype=np.bool_), np.full(n, -1, dtype=np.int64)
     easy, number = np.empty(n, dtype=np.int64), 0
@@ -62,14 +65,14 @@ def _core(count, graph):
             for k in range(graph.ptr[column], graph.ptr[column + 1]):
                 other = graph.near[k]
                 left[other] -= 1
-                if hard[other] and not queued[other]:  # only a column that has lost a neighbour can have become easy
+                if hard[other] and not queued[other]:  # only columns that have lost a neighbour can have become easy
                     queued[other], waiting[(first + size) % n] = True, other
                     size += 1
     return hard, easy[:number], like
 
 
 @compiled
-def _like(column, graph, hard, left):
+def _like(column: int, graph: Graph, hard: Mask, left: Indices) -> int:
     """A hard column that has all hard neighbours of this one, -1 if there is none."""
     ptr, near = graph
     rarest = -1
@@ -84,7 +87,7 @@ def _like(column, graph, hard, left):
 
 
 @compiled
-def _within(a, b, graph, hard):
+def _within(a: int, b: int, graph: Graph, hard: Mask) -> bool:
     """Whether all hard neighbours of `a` are neighbours of `b`."""
     ptr, near = graph
     p = ptr[b]
@@ -98,8 +101,8 @@ def _within(a, b, graph, hard):
 
 
 @compiled
-def _add_easy(groups, easy, like, graph):
-    """Put the easy columns into groups, the last one that has gone first; -1 is no group yet."""
+def _add_easy(groups: Indices, easy: Indices, like: Indices, graph: Graph) -> None:
+    """Assign the easy columns to groups, in reverse order of removal; -1 means no group yet."""
     taken = np.full(groups.shape[0], -1, dtype=np.int64)
     for column in easy[::-1]:
         if like[column] >= 0:

@@ -1,17 +1,19 @@
-"""The way to the fewest groups: orders first, then a lower bound, then whatever may save a group."""
+"""Search for the smallest number of groups: orderings, then a lower bound, then exhaustive and tabu search."""
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from ..signatures import Indices
 from .backtracking import FOUND, GAVE_UP, fewer_groups
 from .cliques import large_clique
-from .core import completed, core_of
-from .graph import graph_of, part_of
+from .core import Core, completed, core_of
+from .graph import Graph, graph_of, part_of
 from .incidence import degrees, incidence_of
 from .orderings import ORDERS
 from .sequential import group_in_order
 from .tabu import repaired
 
-WORK = 2_000_000  # neighbours that the complete searches may visit together, some 15 ms
+MAX_VISITS = 2_000_000  # of neighbours by all searches together, about 15 ms
 
 
 class Search:
@@ -22,74 +24,76 @@ class Search:
     count, groups, order : int, ndarray and str
         The best so far.
     bound : int
-        No grouping has fewer groups.
+        Lower bound on the chromatic number.
     clique : ndarray
-        Columns that all meet each other.
+        A clique of the column-intersection graph.
     largest_row : int
     """
 
-    def __init__(self, pattern):
+    def __init__(self, pattern: csr_array) -> None:
         self.largest_row = int(np.diff(pattern.indptr).max())
         self.incidence, self.n = incidence_of(pattern), pattern.shape[1]
         self.bound, self.clique = max(self.largest_row, 1), self._fullest_row()
-        self.count, self.groups, self.order = self.n + 1, None, None
-        self._degree, self._tried, self._state = None, {}, 1
+        self.count, self.groups, self.order = self.n + 1, np.zeros(0, dtype=np.int64), ""
+        self._degree: Indices | None = None
+        self._tried: dict[str, Indices] = {}  # orderings by name
+        self._state = 1  # of the random numbers
 
     @property
-    def open(self):
-        """Whether a group might still be saved."""
-        return self.count > self.bound
+    def improvable(self) -> bool:
+        """Whether the number of groups exceeds the lower bound."""
+        return bool(self.count > self.bound)
 
     @property
-    def degree(self):
-        """Of each column, found when it is first needed."""
+    def degree(self) -> Indices:
+        """Degree of each column, computed when it is first needed."""
         if self._degree is None:
             self._degree = degrees(self.incidence)
         return self._degree
 
-    def only(self, order):
-        """Groups by one order, and the bound."""
+    def only(self, order: str) -> None:
+        """Groups by one ordering, and the lower bound."""
         columns = self._try_order(order)
-        if self.open:
+        if self.improvable:
             self._try_clique(columns if order == "smallest-last" else ORDERS["smallest-last"](self.incidence, self.degree))
 
-    def best(self):
-        """The cheapest steps come first; nothing is done beyond the bound."""
+    def best(self) -> None:
+        """All methods, the cheapest first, until the lower bound is attained."""
         self._try_order("natural")
-        if self.open:
+        if self.improvable:
             self._try_clique(self._try_order("smallest-last"))
         for order in ("incidence-degree", "largest-first"):
-            if self.open:
+            if self.improvable:
                 self._try_order(order)
-        if self.open and self.n * max(self.count, self._visits) <= WORK:
+        if self.improvable and self.n * max(self.count, self._visits) <= MAX_VISITS:
             self._improve()
 
-    def _try_order(self, name):
+    def _try_order(self, name: str) -> Indices:
         order = ORDERS[name](self.incidence, np.zeros(self.n, dtype=np.int64) if name == "natural" else self.degree)
         count, groups = group_in_order(order, self.incidence, self.bound)
-        self._tried[name] = order, groups
+        self._tried[name] = order
         self._keep(count, groups, name)
         return order
 
-    def _try_clique(self, order):
-        columns = large_clique(order, self.incidence, self.degree, self.bound, self.count, WORK // 8)
+    def _try_clique(self, order: Indices) -> None:
+        columns = large_clique(order, self.incidence, self.degree, self.bound, self.count, MAX_VISITS // 8)
         if len(columns):
             self.clique, self.bound = columns, len(columns)
 
-    def _improve(self):
-        """From below, as a grouping that meets the bound ends it all and a proof that there is none costs little; then from above."""
+    def _improve(self) -> None:
+        """First from below: a grouping that attains the bound ends the search, and a proof that there is none is cheap; then from above."""
         graph = graph_of(self.incidence, self.degree)
-        self._left = WORK // (1 + len(graph.near) // self.n)
-        while self.open and self._settle(self.bound, graph):
+        self._left = MAX_VISITS // (1 + len(graph.near) // self.n)
+        while self.improvable and self._decide(self.bound, graph):
             pass
-        while self.count - 1 > self.bound and self._settle(self.count - 1, graph):
+        while self.count - 1 > self.bound and self._decide(self.count - 1, graph):
             pass
 
-    def _settle(self, count, graph):
-        """Whether a grouping into `count` groups has been found or excluded."""
+    def _decide(self, count: int, graph: Graph) -> bool:
+        """Whether a grouping into `count` groups has been found, or its non-existence proved."""
         core = core_of(count, graph)
         for name, share in (("smallest-last", 4), ("incidence-degree", 2)):
-            columns, steps = core.ordered(self._tried[name][0]), self._left // share
+            columns, steps = core.ordered(self._tried[name]), self._left // share
             outcome, groups = fewer_groups(count, part_of(graph, columns), steps)
             if outcome == GAVE_UP:
                 self._left -= steps
@@ -101,10 +105,10 @@ class Search:
             return True
         return self._repair(count, columns, core, graph)
 
-    def _repair(self, count, columns, core, graph):
-        """Whether one of the groupings can be brought down to `count` groups."""
+    def _repair(self, count: int, columns: Indices, core: Core, graph: Graph) -> bool:
+        """Whether tabu search reduces one of the groupings to `count` groups."""
         part = part_of(graph, columns)
-        steps = WORK // (8 * (1 + len(columns) + len(part.near) // len(columns)))
+        steps = MAX_VISITS // (8 * (1 + len(columns) + len(part.near) // len(columns)))
         for start in (self.groups, np.arange(self.n)):
             groups, self._state = repaired(start[columns], count, part, steps, self._state)
             if groups is not None:
@@ -112,24 +116,24 @@ class Search:
                 return True
         return False
 
-    def _keep_all(self, groups, order):
-        """A search for some number of groups may leave some of them empty."""
+    def _keep_all(self, groups: Indices, order: str) -> None:
+        """Keep a grouping without its empty groups."""
         used, groups = np.unique(groups, return_inverse=True)
         self._keep(len(used), groups.astype(np.int64), order)
 
-    def _keep(self, count, groups, order):
+    def _keep(self, count: int, groups: Indices, order: str) -> None:
         if count < self.count:
             self.count, self.groups, self.order = int(count), groups, order
 
     @property
-    def _visits(self):
-        """Entries in the rows of a column, in the mean."""
+    def _visits(self) -> int:
+        """Mean number of entries in the rows of a column."""
         sizes = np.diff(self.incidence.row_ptr)
         return 1 + int(sizes @ sizes) // self.n
 
-    def _fullest_row(self):
+    def _fullest_row(self) -> Indices:
         row_ptr, columns = self.incidence.row_ptr, self.incidence.columns
-        if len(row_ptr) == 1:  # no two columns meet
+        if len(row_ptr) == 1:  # no two columns share a row
             return np.zeros(1, dtype=np.int64)
         row = int(np.argmax(np.diff(row_ptr)))
         return columns[row_ptr[row]:row_ptr[row + 1]]

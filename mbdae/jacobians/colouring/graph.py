@@ -1,38 +1,39 @@
-"""The graph of the columns that meet in a row, column by column: what a long search runs on, and too large for more than that."""
+"""The column-intersection graph as adjacency lists, for the long searches."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from ...compilation.compiled import compiled
-from .incidence import neighbours
+from ..signatures import Indices
+from .incidence import Incidence, neighbours
 
 
 class Graph(NamedTuple):
-    """Column `c` has the neighbours `near[ptr[c]:ptr[c + 1]]`."""
+    """Adjacency lists: column `c` has the neighbours `near[ptr[c]:ptr[c + 1]]`."""
 
-    ptr: np.ndarray
-    near: np.ndarray
+    ptr: Indices
+    near: Indices
 
 
-def graph_of(incidence, degree):
-    """The `Graph` of all columns; neighbours are from left to right."""
+def graph_of(incidence: Incidence, degree: Indices) -> Graph:
+    """The `Graph` of all columns; neighbours are in ascending order."""
     ptr = np.concatenate([[0], np.cumsum(degree)])
     near = np.empty(ptr[-1], dtype=np.int64)
     _fill(incidence, degree, ptr[:-1].copy(), near)
     return Graph(ptr, near)
 
 
-def part_of(graph, columns):
-    """The `Graph` of some columns, which are numbered in the order given; their neighbours are in no order."""
+def part_of(graph: Graph, columns: Indices) -> Graph:
+    """The subgraph of some columns, numbered in the given order; their neighbours are not sorted."""
     number = np.full(len(graph.ptr) - 1, -1, dtype=np.int64)
     number[columns] = np.arange(len(columns))
     return Graph(*_renumbered(graph, columns, number))
 
 
 @compiled
-def _fill(incidence, degree, end, near):
-    """Each column is written to its neighbours, so that theirs come in order; `end` is where the next one goes."""
+def _fill(incidence: Incidence, degree: Indices, end: Indices, near: Indices) -> None:
+    """Append each column to the lists of its neighbours, which are therefore sorted; `end` are the current ends of the lists."""
     n = degree.shape[0]
     seen, around = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
     for column in range(n):
@@ -43,7 +44,8 @@ def _fill(incidence, degree, end, near):
 
 
 @compiled
-def _renumbered(graph, columns, number):
+def _renumbered(graph: Graph, columns: Indices, number: Indices) -> tuple[Indices, Indices]:
+    """Arrays of the subgraph."""
     ptr, near, total = np.zeros(columns.shape[0] + 1, dtype=np.int64), np.empty(graph.near.shape[0], dtype=np.int64), 0
     for k in range(columns.shape[0]):
         for p in range(graph.ptr[columns[k]], graph.ptr[columns[k] + 1]):

@@ -1,11 +1,12 @@
 """Which columns of a pattern meet in a row: all that a grouping of the columns has to know, without forming the graph of the meetings."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ...compilation.compiled import compiled
+from ..signatures import Indices, Mask
 
 
 class Incidence(NamedTuple):
@@ -15,14 +16,14 @@ class Incidence(NamedTuple):
     that share a row are neighbours; the degree of a column is the number of its neighbours.
     """
 
-    row_ptr: np.ndarray
-    columns: np.ndarray
-    column_ptr: np.ndarray
-    rows: np.ndarray
+    row_ptr: Indices
+    columns: Indices
+    column_ptr: Indices
+    rows: Indices
 
 
-def as_pattern(pattern):
-    """A matrix of anything as CSR array of ones, sorted and without duplicates.
+def as_pattern(pattern: Any) -> csr_array:
+    """A matrix as CSR array of ones, sorted and without duplicates.
 
     Raises
     ------
@@ -34,29 +35,30 @@ def as_pattern(pattern):
         raise ValueError(f"pattern must have two dimensions, rows and columns, got shape {pattern.shape}")
     if issparse(pattern):
         entries = pattern.tocoo()
-        where = entries.row, entries.col
+        rows, columns = entries.row, entries.col
     else:
-        where = np.nonzero(pattern)
-    return csr_array((np.ones(len(where[0]), dtype=np.int8), where), shape=pattern.shape)
+        rows, columns = np.nonzero(pattern)
+    return csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=pattern.shape)
 
 
-def incidence_of(pattern):
-    """The `Incidence` of a CSR pattern, reduced to rows that tell something: those of a single column and those within another go."""
-    kept = pattern[_telling(_both(pattern))]
+def incidence_of(pattern: csr_array) -> Incidence:
+    """The `Incidence` of a CSR pattern without redundant rows: those with one column and those contained in another row."""
+    kept = pattern[_maximal_rows(_both(pattern))]
     return _both(kept)
 
 
-def _both(csr):
+def _both(csr: csr_array) -> Incidence:
+    """The `Incidence` of a CSR pattern with all rows."""
     csc = csr.tocsc()
     return Incidence(*(x.astype(np.int64) for x in (csr.indptr, csr.indices, csc.indptr, csc.indices)))
 
 
 @compiled
-def _telling(incidence):
-    """Rows of two columns or more that are not part of another row; of equal rows the first."""
+def _maximal_rows(incidence: Incidence) -> Mask:
+    """Mask of the rows of two or more columns that are not contained in another row; of equal rows the first."""
     row_ptr, columns, column_ptr, rows = incidence
     m, n = row_ptr.shape[0] - 1, column_ptr.shape[0] - 1
-    telling, mark = np.zeros(m, dtype=np.bool_), np.full(n, -1, dtype=np.int64)
+    maximal, mark = np.zeros(m, dtype=np.bool_), np.full(n, -1, dtype=np.int64)
     for row in range(m):
         size = row_ptr[row + 1] - row_ptr[row]
         if size < 2:
@@ -67,8 +69,8 @@ def _telling(incidence):
             mark[column] = row
             if column_ptr[column + 1] - column_ptr[column] < column_ptr[rarest + 1] - column_ptr[rarest]:
                 rarest = column
-        telling[row] = True
-        for k in range(column_ptr[rarest], column_ptr[rarest + 1]):  # a row around this one has all of its columns, this one too
+        maximal[row] = True
+        for k in range(column_ptr[rarest], column_ptr[rarest + 1]):  # rows that contain this one have its rarest column
             other = rows[k]
             surplus = row_ptr[other + 1] - row_ptr[other] - size
             if surplus > 0 or (surplus == 0 and other < row):
@@ -77,16 +79,16 @@ def _telling(incidence):
                     if surplus < 0:
                         break
                 if surplus == 0:
-                    telling[row] = False
+                    maximal[row] = False
                     break
-    return telling
+    return maximal
 
 
 @compiled
-def neighbours(column, most, incidence, seen, out):
-    """The number of neighbours of a column, which are written to `out`; it has `most` of them or fewer.
+def neighbours(column: int, most: int, incidence: Incidence, seen: Indices, out: Indices) -> int:
+    """The number of neighbours of a column, at most `most`; they are written to `out`.
 
-    `seen` is -1 at first and serves once for each column.
+    `seen` is initially -1 and can be used once for each column.
     """
     row_ptr, columns, column_ptr, rows = incidence
     seen[column] = column
@@ -105,7 +107,7 @@ def neighbours(column, most, incidence, seen, out):
 
 
 @compiled
-def degrees(incidence):
+def degrees(incidence: Incidence) -> Indices:
     """Degree of each column."""
     n = incidence.column_ptr.shape[0] - 1
     out, scratch, seen = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)

@@ -1,25 +1,26 @@
-"""Orders in which a sequential grouping takes the columns.
+"""Orderings of the columns for sequential colouring.
 
 Coleman, Moré: SIAM J. Numer. Anal. 20 (1983) 187-209; Coleman, Garbow, Moré: ACM Trans. Math. Software 10 (1984) 329-345, 346-347
-(Algorithm 618). Columns wait in lists, one for each number of neighbours.
+(Algorithm 618). Unordered columns are stored in lists by degree.
 """
 
 import numpy as np
 
 from ...compilation.compiled import compiled
-from .incidence import neighbours
+from ..signatures import Indices
+from .incidence import Incidence, neighbours
 from .lists import empty_lists, insert, remove
 
 
 @compiled
-def natural(incidence, degree):
+def natural(incidence: Incidence, degree: Indices) -> Indices:
     """From left to right."""
     return np.arange(degree.shape[0])
 
 
 @compiled
-def largest_first(incidence, degree):
-    """By falling degree, equal ones from left to right."""
+def largest_first(incidence: Incidence, degree: Indices) -> Indices:
+    """By decreasing degree, equal ones from left to right."""
     n = degree.shape[0]
     out, end = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     _sort_by(n - 1 - degree, end, out)
@@ -27,8 +28,8 @@ def largest_first(incidence, degree):
 
 
 @compiled
-def smallest_last(incidence, degree):
-    """Each column has the fewest neighbours among itself and those before it: found from the end, by taking it out of the others."""
+def smallest_last(incidence: Incidence, degree: Indices) -> Indices:
+    """Each column has the smallest degree among itself and those before it; determined from the end by removal."""
     n = degree.shape[0]
     left, waiting = degree.copy(), np.ones(n, dtype=np.bool_)
     lists = empty_lists(n, n)
@@ -37,9 +38,9 @@ def smallest_last(incidence, degree):
     out, near, seen = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     least = 0
     for place in range(n - 1, -1, -1):
-        while lists[0][least] < 0:
+        while lists.head[least] < 0:
             least += 1
-        column = out[place] = lists[0][least]
+        column = out[place] = lists.head[least]
         remove(column, least, lists)
         waiting[column] = False
         for k in range(neighbours(column, degree[column], incidence, seen, near)):
@@ -53,8 +54,8 @@ def smallest_last(incidence, degree):
 
 
 @compiled
-def incidence_degree(incidence, degree):
-    """Each column has the most neighbours among those before it; the first one has the largest degree."""
+def incidence_degree(incidence: Incidence, degree: Indices) -> Indices:
+    """Each column is adjacent to the most columns before it; the first one has the largest degree."""
     n = degree.shape[0]
     met, waiting = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
     lists = empty_lists(n, n)
@@ -63,9 +64,9 @@ def incidence_degree(incidence, degree):
     out, near, seen = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     most = 0
     for place in range(n):
-        while lists[0][most] < 0:
+        while lists.head[most] < 0:
             most -= 1
-        column = out[place] = lists[0][most]
+        column = out[place] = lists.head[most]
         remove(column, most, lists)
         waiting[column] = False
         for k in range(neighbours(column, degree[column], incidence, seen, near)):
@@ -79,8 +80,8 @@ def incidence_degree(incidence, degree):
 
 
 @compiled
-def _sort_by(key, end, out):
-    """Write the indices of `key` to `out`, by rising key, equal ones as they come; `end` is scratch, longer than every key."""
+def _sort_by(key: Indices, end: Indices, out: Indices) -> None:
+    """Counting sort: write the indices of `key` to `out` by increasing key; `end` is scratch, longer than every key."""
     end[:] = 0
     for k in key:
         end[k + 1] += 1

@@ -1,17 +1,20 @@
-"""Sequential grouping: column by column into the first group that takes it.
+"""Sequential (greedy) colouring: each column is assigned to the first admissible group.
 
-A row keeps the groups that have an entry in it as bits, so one pass over the columns costs as much as there are entries.
+Each row stores the groups with an entry in it as bits, so the work is proportional to the number of entries.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compilation.compiled import compiled
+from ..signatures import Indices
+from .incidence import Incidence
 
-BITS = 62  # used of a word: with its successor a full word is still a positive number
+BITS = 62  # used of a word, such that a full word plus one is still positive
 
 
-def group_in_order(order, incidence, at_least):
-    """`(count, groups)` of the columns taken in an order; room for `at_least` groups is made at once, for more when it is needed."""
+def group_in_order(order: Indices, incidence: Incidence, at_least: int) -> tuple[int, Indices]:
+    """`(count, groups)` of the columns in the given order; memory for `at_least` groups, which is doubled if needed."""
     groups = np.empty(len(order), dtype=np.int64)
     words, count = at_least // BITS + 1, -1
     while count < 0:
@@ -21,8 +24,8 @@ def group_in_order(order, incidence, at_least):
 
 
 @compiled
-def _group(order, incidence, taken, groups):
-    """The number of groups, -1 if there are more than `taken` has room for."""
+def _group(order: Indices, incidence: Incidence, taken: NDArray[np.int64], groups: Indices) -> int:
+    """The number of groups, -1 if `taken` is too small."""
     count = 0
     for column in order:
         group = _first_free(column, incidence, taken)
@@ -35,7 +38,7 @@ def _group(order, incidence, taken, groups):
 
 
 @compiled
-def _first_free(column, incidence, taken):
+def _first_free(column: int, incidence: Incidence, taken: NDArray[np.int64]) -> int:
     """The first group without an entry in the rows of a column."""
     for word in range(taken.shape[1]):
         bits = 0
@@ -51,7 +54,8 @@ def _first_free(column, incidence, taken):
 
 
 @compiled
-def _take(column, group, incidence, taken):
+def _take(column: int, group: int, incidence: Incidence, taken: NDArray[np.int64]) -> None:
+    """Mark a group in the rows of a column."""
     word, bit = group // BITS, 1 << group % BITS
     for k in range(incidence.column_ptr[column], incidence.column_ptr[column + 1]):
         taken[incidence.rows[k], word] |= bit

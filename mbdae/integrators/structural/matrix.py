@@ -9,12 +9,15 @@ where `J1`, `J2` are the derivatives of `z''` by `z` and `z'`. In a chart whose 
 `M_R + s gamma h C_R + s beta h^2 K_R` of [Bustos, eq. (52)]; the fundamental basis gives another `N` and the same correction.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...charts.condition import condition
 from ...charts.configuration import combine, particular, prepare
 from ...charts.store import bases
 from ...compilation.compiled import compiled
+from ...compilation.structure import Structure
 from ...system import layout as lay
 from ...system import sparse
 from ...system.codes import CHART_LOST, GOOD, NOT_FINITE
@@ -26,27 +29,64 @@ UNUSED, USED, STIFF = range(3)
 FAR = 1.0  # distance of the matrix from that without derivatives beyond which a step cannot be guessed from those before
 
 
-def matrix_for(n, nv):
-    """Arrays for `filtered`: `UNUSED`, `USED` or `STIFF`; `P T` by its rows and `N` by its columns; `J1`, `J2`; the factors; scratch."""
-    return (np.zeros(1, dtype=np.int64), np.zeros((n, nv)), np.zeros((n, nv)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-            np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n))
+class Matrix(Structure):
+    """The iteration matrix in independent coordinates.
+
+    Attributes
+    ----------
+    state : int
+        `UNUSED`, `USED` or `STIFF`.
+    PT, N : ndarray, shape (n, nv)
+        `P T` by its rows, `N` by its columns.
+    J1, J2 : ndarray, shape (n, n)
+        Derivatives of `z''` by `z` and `z'`.
+    W, pivots : ndarray
+        Factors of `I - s gamma h J2 - s beta h^2 J1`.
+    before, xi : ndarray, shape (n,)
+        Scratch.
+    """
+
+    state: int
+    PT: np.ndarray
+    N: np.ndarray
+    J1: np.ndarray
+    J2: np.ndarray
+    W: np.ndarray
+    pivots: np.ndarray
+    before: np.ndarray
+    xi: np.ndarray
+
+
+def matrix_for(n: int, nv: int) -> Matrix:
+    """A matrix for `n` degrees of freedom, not in use yet."""
+    return Matrix(state=UNUSED, PT=np.zeros((n, nv)), N=np.zeros((n, nv)), J1=np.zeros((n, n)), J2=np.zeros((n, n)), W=np.zeros((n, n)),
+                  pivots=np.zeros(n, dtype=np.int64), before=np.zeros(n), xi=np.zeros(n))
+
+
+class ChartArrays(Structure):
+    """A chart and room for the derivatives in it, see `mbdae.charts.derivative`."""
+
+    store: np.ndarray
+    scratch: Any
+    rows: Any
 
 
 @compiled
-def filtered(matrix, da, scratch, model, work):
-    """The correction of the mass matrix becomes that of Newton's; `Phi_q da` stays as it is. `scratch` are vectors of `nv nv nc nc`."""
-    used, PT, N, _, _, W, pivots, before, xi = matrix
-    if used[0] == UNUSED:
+def filtered(matrix, da, move, normal, rows, multipliers, model, work):
+    """The correction of the mass matrix becomes that of Newton's; `Phi_q da` stays as it is. The other vectors are scratch."""
+    if matrix.state == UNUSED:
         return
-    move, normal, rows, multipliers = scratch
+    before, xi, PT = matrix.before, matrix.xi, matrix.PT
+    # within the null space
     for k in range(xi.shape[0]):
         before[k] = dot(PT[k], da)
         xi[k] = before[k]
-    solve(W, pivots, xi)
+    solve(matrix.W, matrix.pivots, xi)
     for k in range(xi.shape[0]):
         xi[k] -= before[k]
     sparse.fill(move, 0.0)
-    combine(N, xi, move)
+    combine(matrix.N, xi, move)
+    # without what is normal to the constraints
     sparse.times(part(model, work, lay.W_G), move, model, rows)
     particular(rows, model, work, multipliers, normal)
     for k in range(da.shape[0]):
@@ -54,16 +94,15 @@ def filtered(matrix, da, scratch, model, work):
 
 
 @compiled
-def form(weights, matrix):
-    """Factorise for `(s beta h^2, s gamma h)`; where that cannot be done the matrix is not used."""
-    used, _, _, J1, J2, W, pivots, _, _ = matrix
-    n, far = W.shape[0], 0.0
-    for i in range(n):
-        for k in range(n):
-            W[i, k] = -weights[1] * J2[i, k] - weights[0] * J1[i, k]
+def form(by_position, by_velocity, matrix):
+    """Factorise for `s beta h^2` and `s gamma h`; where that cannot be done the matrix is not used."""
+    W, J1, J2, far = matrix.W, matrix.J1, matrix.J2, 0.0
+    for i in range(W.shape[0]):
+        for k in range(W.shape[0]):
+            W[i, k] = -by_velocity * J2[i, k] - by_position * J1[i, k]
             far = max(far, abs(W[i, k]))
         W[i, i] += 1.0
-    used[0] = (STIFF if far > FAR else USED) if factorise(W, pivots) else UNUSED
+    matrix.state = (STIFF if far > FAR else USED) if factorise(W, matrix.pivots) else UNUSED
 
 
 @compiled
@@ -73,7 +112,7 @@ def smoothed(weight, a, matrix, w):
     Those of a motion that dies away within a small part of a step would be taken for those of all of it: the formula would go far beyond
     the point where that motion ends, and swing about it for long. Either is right to order `h`, which is enough for order 2.
     """
-    _, PT, N, _, J2, _, _, _, _ = matrix
+    PT, J2 = matrix.PT, matrix.J2
     w[:] = a
     if weight * largest(J2.ravel()) <= FAR:
         return
@@ -85,7 +124,7 @@ def smoothed(weight, a, matrix, w):
     if factorise(damped, pivots):
         solve(damped, pivots, xi)
         xi -= before
-        combine(N, xi, w)
+        combine(matrix.N, xi, w)
 
 
 @compiled
@@ -96,8 +135,7 @@ def forecast(h, coefficients, start, matrix, a):
     that stay as they are; auxiliary ones do not even then.
     """
     beta, gamma, alpha_m, _ = coefficients
-    _, v, a0, w, _ = start
-    _, PT, N, J1, J2, W, pivots, _, xi = matrix
+    v, w, a0, PT, J1, J2, xi = start.v, start.w, start.a, matrix.PT, matrix.J1, matrix.J2, matrix.xi
     n = xi.shape[0]
     sparse.fill(xi, 0.0)
     for k in range(n):
@@ -108,25 +146,23 @@ def forecast(h, coefficients, start, matrix, a):
             dzd += PT[k, i] * h * ((1.0 - gamma) * w[i] + gamma * w1)
         for i in range(n):
             xi[i] += J1[i, k] * dz + J2[i, k] * dzd
-    solve(W, pivots, xi)
-    combine(N, xi, a)
+    solve(matrix.W, matrix.pivots, xi)
+    combine(matrix.N, xi, a)
 
 
 @compiled
-def refresh(t, state, worst, matrix, chart, model, work, derive):
-    """Derivatives at a state; what is wrong if it is not `GOOD`: `CHART_LOST` if the chart's condition has become worse than `worst`."""
-    q, v, a, _, lam = state
-    store, scratch, jacobians = chart
-    used, PT, N, J1, J2, _, _, _, _ = matrix
-    n = PT.shape[0]
-    status = prepare(t, q, n, store, model, work)
-    if status == GOOD and condition(t, q, n, store, model, work) > worst:
+def refresh(t, state, condition_limit, run):
+    """Derivatives at a state; what is wrong if it is not `GOOD`: `CHART_LOST` if the chart's condition is worse than the limit."""
+    matrix, chart, model, work = run.matrix, run.chart, run.model, run.work
+    n, q = matrix.PT.shape[0], state.q
+    status = prepare(t, q, n, chart.store, model, work)
+    if status == GOOD and condition(t, q, n, chart.store, model, work) > condition_limit:
         status = CHART_LOST
     if status != GOOD:
         return status
-    PT[:], N[:], _ = bases(n, model, store)
-    zd = PT @ v
-    if not derive(t, zd, q, v, a, lam, n, store, model, work, scratch, jacobians):
+    matrix.PT[:], matrix.N[:], _ = bases(n, model, chart.store)
+    zd = matrix.PT @ state.v
+    if not run.derive(t, zd, q, state.v, state.a, state.lam, n, chart.store, model, work, chart.scratch, chart.rows):
         return NOT_FINITE
-    J1[:], J2[:], used[0] = jacobians[3].T, jacobians[6].T, USED
-    return GOOD if np.isfinite(largest(J1.ravel())) else NOT_FINITE
+    matrix.J1[:], matrix.J2[:], matrix.state = chart.rows[3].T, chart.rows[6].T, USED
+    return GOOD if np.isfinite(largest(matrix.J1.ravel())) else NOT_FINITE

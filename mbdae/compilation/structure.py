@@ -1,0 +1,219 @@
+"""Named fields for compiled code: an object that it gets as one pointer.
+
+A named tuple of fifty arrays is passed to a compiled function as three hundred numbers, and is slow to compile in each function that only
+passes it on. A `Structure` is passed as the address of its memory; `run.start.q` costs a load, as in C.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numba import typeof, types
+from numba.core import cgutils, config
+from numba.core.datamodel.models import OpaqueModel
+from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import NativeValue, register_model, typeof_impl, unbox
+from numba.np.arrayobj import make_array, populate_array
+
+WORD = 8  # bytes
+
+
+class StructureType(types.Type):
+    """The type of a `Structure` with fields of these types."""
+
+    def __init__(self, name: str, fields: tuple[tuple[str, types.Type], ...]):
+        self.fields = dict(fields)
+        self.places, at = {}, 0
+        for field, kind in fields:
+            self.places[field] = at
+            at += _words(kind)
+        self.words = at
+        super().__init__(f"{name}_{sha256(repr(fields).encode()).hexdigest()[:12]}")
+
+
+class Structure:
+    """Base of classes whose annotations name the fields, in the order of the memory.
+
+    A field is an array (of one or two dimensions, contiguous), a number, another structure, a function called by its address, a tuple of
+    such things, or `None`. Compiled code may write to numbers and to the entries of arrays; Python may also put an array of the same
+    type in the place of another.
+
+    Parameters
+    ----------
+    **fields
+        All of those that the annotations name.
+    """
+
+    _type: StructureType
+    _memory: np.ndarray
+    _address: int
+    _values: dict[str, Any]
+
+    def __init__(self, **fields: Any):
+        names = list(_names(type(self)))
+        if set(names) != set(fields):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}, got {', '.join(fields)}")
+        values = {name: fields[name] for name in names}
+        object.__setattr__(self, "_values", values)
+        if config.DISABLE_JIT:
+            return
+        kinds = tuple((name, _kind(value)) for name, value in values.items())
+        object.__setattr__(self, "_type", StructureType(type(self).__name__, kinds))
+        object.__setattr__(self, "_memory", np.zeros(max(self._type.words, 1), dtype=np.int64))
+        object.__setattr__(self, "_address", self._memory.ctypes.data)
+        for name, value in values.items():
+            self._write(name, value)
+
+    def _write(self, name: str, value: Any) -> None:
+        words = _content(self._type.fields[name], value)
+        at = self._type.places[name]
+        self._memory[at:at + len(words)] = words
+
+    def __getattr__(self, name: str) -> Any:
+        values = object.__getattribute__(self, "_values")
+        if name not in values:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        if config.DISABLE_JIT or not isinstance(self._type.fields[name], (types.Number, types.Boolean)):
+            return values[name]
+        word = self._memory[self._type.places[name]:][:1]
+        return float(word.view(np.float64)[0]) if isinstance(self._type.fields[name], types.Float) else int(word[0])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._values:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        if not config.DISABLE_JIT:
+            kind = self._type.fields[name]
+            if isinstance(kind, types.Float):
+                value = float(value)
+            if _kind(value) != kind:
+                raise TypeError(f"{type(self).__name__}.{name} must be {kind}, got {_kind(value)}")
+            self._write(name, value)
+        self._values[name] = value
+
+
+def with_fields(structure: Any, **fields: Any) -> Any:
+    """A structure with these fields in the place of its own; the others are shared."""
+    return type(structure)(**{name: getattr(structure, name) for name in _names(type(structure))} | fields)
+
+
+def _names(owner: type) -> Iterator[str]:
+    for base in reversed(owner.__mro__):
+        if base is not Structure:
+            yield from getattr(base, "__annotations__", {})
+
+
+def _kind(value: Any) -> types.Type:
+    return types.float64 if isinstance(value, float) else typeof(value)
+
+
+def _words(kind: types.Type) -> int:
+    """The number of words that a field takes."""
+    if isinstance(kind, types.Array):
+        return 1 + kind.ndim
+    if isinstance(kind, types.BaseTuple):
+        return sum(_words(part) for part in kind)
+    if isinstance(kind, types.NoneType):
+        return 0
+    assert isinstance(kind, (types.Number, types.Boolean, types.FunctionType, StructureType)), kind
+    return 1
+
+
+def _content(kind: types.Type, value: Any) -> list[int]:
+    """These words."""
+    if isinstance(kind, types.Array):
+        assert kind.layout == "C" and kind.ndim <= 2, kind
+        return [value.ctypes.data, *value.shape]
+    if isinstance(kind, types.BaseTuple):
+        return [word for part, x in zip(kind, value) for word in _content(part, x)]
+    if isinstance(kind, types.NoneType):
+        return []
+    if isinstance(kind, types.Float):
+        return [int(np.array(float(value)).view(np.int64))]
+    if isinstance(kind, types.FunctionType):
+        return [value.__wrapper_address__()]
+    return [value._address if isinstance(kind, StructureType) else int(value)]
+
+
+register_model(StructureType)(OpaqueModel)
+
+
+@typeof_impl.register(Structure)
+def _typeof(value, context):
+    return value._type
+
+
+@unbox(StructureType)
+def _unbox(typ, obj, c):
+    address = c.pyapi.object_getattr_string(obj, "_address")
+    pointer = c.pyapi.long_as_voidptr(address)
+    c.pyapi.decref(address)
+    return NativeValue(pointer)
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):
+    key = StructureType
+
+    def generic_resolve(self, typ, attr):
+        return typ.fields.get(attr)
+
+
+@lower_getattr_generic(StructureType)
+def _get(context, builder, typ, value, attr):
+    mutable = isinstance(typ.fields[attr], (types.Number, types.Boolean))
+    return _load(context, builder, typ.fields[attr], value, typ.places[attr], not mutable)
+
+
+@lower_setattr_generic(StructureType)
+def _set(context, builder, signature, args, attr):
+    typ, kind = signature.args
+    target, value = args
+    field = typ.fields[attr]
+    value = context.cast(builder, value, kind, field)
+    builder.store(value, _place(builder, target, typ.places[attr], context.get_value_type(field)))
+
+
+def _place(builder, base, word, kind):
+    return builder.bitcast(cgutils.pointer_add(builder, base, word * WORD), kind.as_pointer())
+
+
+def _word(context, builder, base, at, kind, constant=True):
+    """A word from memory; those that no compiled code changes may be loaded once."""
+    loaded = builder.load(_place(builder, base, at, context.get_value_type(kind)))
+    if constant:
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return loaded
+
+
+def _load(context, builder, kind, base, at, constant=True):
+    """The value of a field."""
+    if isinstance(kind, types.Array):
+        return _array(context, builder, kind, base, at)
+    if isinstance(kind, types.BaseTuple):
+        parts = []
+        for part in kind:
+            parts.append(_load(context, builder, part, base, at))
+            at += _words(part)
+        return context.make_tuple(builder, kind, parts)
+    if isinstance(kind, types.NoneType):
+        return context.get_dummy_value()
+    if isinstance(kind, types.FunctionType):
+        function = cgutils.create_struct_proxy(kind)(context, builder)
+        function.c_addr = _word(context, builder, base, at, types.voidptr)
+        return function._getvalue()
+    if isinstance(kind, types.Boolean):
+        return builder.icmp_unsigned("!=", _word(context, builder, base, at, types.int64, constant), context.get_constant(types.int64, 0))
+    return _word(context, builder, base, at, kind if not isinstance(kind, StructureType) else types.voidptr, constant)
+
+
+def _array(context, builder, kind, base, at):
+    """An array without a share in the ownership of its memory: the structure keeps that alive."""
+    item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    view, size = make_array(kind)(context, builder), context.get_constant(types.intp, item)
+    data = _word(context, builder, base, at, types.voidptr)
+    shape = [_word(context, builder, base, at + 1 + k, types.intp) for k in range(kind.ndim)]
+    strides = [size] if kind.ndim == 1 else [builder.mul(shape[1], size), size]
+    populate_array(view, data=builder.bitcast(data, view.data.type), shape=shape, strides=strides, itemsize=size, meminfo=None)
+    return view._getvalue()

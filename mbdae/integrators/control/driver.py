@@ -1,0 +1,142 @@
+"""The driver of all in-house methods: chunks of steps, output, events, progress, interrupts, messages, statistics."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...interrupts import signals
+from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
+from ...results.statistics import Statistics
+from ...results.status import Status
+from ...results.steps import StepWatch
+from ...results.trajectory import Trajectory
+from ...stopwatch import Stopwatch
+from ..resolution import step_below_rounding
+from .loop import ARRIVED, ASKING, FAILED
+from .records import COUNTERS, new_output
+from .stepper import Stepper
+
+CHUNK_SECONDS = 0.2  # between two looks at the user
+FIRST_CHUNK = 64
+VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.CHART_LOST)  # behind which a singular position may be
+
+
+class Driver:
+    """One integration.
+
+    Parameters
+    ----------
+    stepper : Stepper
+    t_eval, every, progress, until
+        As for `integrate`, see `mbdae.driver.method`.
+    """
+
+    def __init__(self, stepper: Stepper, *, t_eval: np.ndarray | None, every: int, progress: Callable | None, until: Callable | None):
+        self.stepper, self.every, self.progress, self.until = stepper, every, progress, until
+        s, self.by_steps = stepper.begins, t_eval is None
+        never = np.copysign(np.inf, stepper.t_end - s.t)  # no times of output are not the same as output at every step
+        self.times = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
+        self.columns = tuple(np.shape(x) for x in (0.0, s.q, s.v, s.a, s.lam))
+        self.rows: list[tuple] = []
+        self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, "the end of the time span was reached"
+
+    def to_end(self) -> Trajectory:
+        """Integrate."""
+        watch = Stopwatch()
+        self._keep_start()
+        try:
+            self.stepper.begin()
+            self._check_step()
+            self._march(0)  # compiles, if it must, before the clock starts
+            watch = Stopwatch()
+            self._carry_out()
+        except ChartError as error:
+            self._fail(error.status, error.reason)
+        if self.by_steps and self.stepper.clock.phase > 0:  # the last state is kept, whatever `every` says
+            self._keep(self.stepper.row())
+        return self._trajectory(watch.seconds)
+
+    def _keep_start(self) -> None:
+        s = self.stepper.begins
+        if self.by_steps or self.times[0] == s.t:
+            self._keep((s.t, s.q, s.v, s.a, s.lam))
+            self.stepper.clock.next_output = 0 if self.by_steps else 1
+
+    def _keep(self, row: tuple) -> None:
+        self.rows.append(tuple(np.array([x]) for x in row))
+
+    def _check_step(self) -> None:
+        clock = self.stepper.clock
+        reason = step_below_rounding(clock.h, clock.t, clock.t_end) if self.stepper.fixed else ""
+        if reason:
+            raise ChartError(Status.STEP_TOO_SMALL, reason)
+
+    # the run -------------------------------------------------------------------------------------------------------------
+
+    def _carry_out(self) -> None:
+        stepper, most = self.stepper, self.stepper.max_steps
+        while True:
+            t, before = stepper.t, stepper.snapshot() if self.until is not None else None
+            code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps))
+            if self.progress is not None:
+                self.progress(stepper.t)
+            if self.until is not None and stepper.t != t and self._ends(before):
+                self.message = "a terminal event has been passed"
+                return
+            if code == ARRIVED:
+                return
+            fault = stepper.clock.fault
+            if code == ASKING:
+                stepper.assist(fault)
+            elif code == FAILED and not stepper.cure(fault):
+                self._fail(*self._explained(fault))
+                return
+            elif stepper.counts.steps >= most:
+                self._fail(Status.TOO_MANY_STEPS, f"{most} steps were not enough")
+                return
+
+    def _march(self, most: int) -> int:
+        """At most so many steps, and their output; why they have ended."""
+        room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
+        output, begin = new_output(self.stepper.begins, room, self.times, self.every), time.perf_counter()
+        code = self.stepper.march(self.stepper.run, output, most, signals.flag)
+        self.stepper.system.callbacks.check()
+        if most > 0:
+            self.chunk = int(np.clip(most * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * most))
+        if output.stored:
+            self.rows.append(tuple(x[:output.stored].copy() for x in (output.t, output.q, output.v, output.a, output.lam)))
+        return code
+
+    def _ends(self, before: Any) -> bool:
+        """Whether the run is to end after this step."""
+        if isinstance(self.until, StepWatch):
+            return self.until.after(self.stepper.step(before))
+        return self.until(*self.stepper.row()[:3])
+
+    # the end -------------------------------------------------------------------------------------------------------------
+
+    def _explained(self, fault: int) -> tuple[Status, str]:
+        """What has gone wrong, and the joint or the constraints behind it if that can be told."""
+        stepper, clock = self.stepper, self.stepper.clock
+        status, reason = stepper.explain(fault)
+        if status in VAGUE:
+            system, (t, q, v, a, _) = stepper.system, stepper.row()
+            span = np.copysign(clock.h, clock.t_end - t)
+            behind = (jam_ahead(system, t, q, v, a, span) or near_singular(system, stepper.begins, t, q)
+                      or singular_ahead(system, stepper.begins, t, q, v, span))
+            status, reason = (behind[0], f"{behind[1]} ({reason})") if behind else (status, reason)
+        return status, reason if stepper.fixed else f"{reason}, though the step has been cut to {clock.h:.3g}"
+
+    def _fail(self, status: Status, reason: str) -> None:
+        self.status = status
+        self.message = f"{reason} (last step ended at t = {self.stepper.t:.9g}); the solution up to there is kept"
+
+    def _trajectory(self, seconds: float) -> Trajectory:
+        counted = {name: getattr(self.stepper.counts, name) for name in COUNTERS}
+        for name, more in self.stepper.additional_counts().items():
+            counted[name] += more
+        empty = tuple(np.zeros((0, *shape)) for shape in self.columns)
+        columns = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
+        return Trajectory(*columns, Statistics(**counted, restarts=self.stepper.restarts, seconds=seconds), self.status, self.message)

@@ -1,0 +1,164 @@
+"""The time loop of all in-house methods.
+
+A family of methods supplies four compiled functions. `run` is its `Structure` of arrays; the loop needs `run.clock`, `run.counts`,
+`run.rule`, `run.start` and `run.end` of it.
+
+    attempt(t, h, end, run) -> (status, error)
+        One step from `run.start` at `t` to `run.end` at `end = t + h`. `error` is relative to the tolerances, 0 where steps are of
+        fixed length.
+    retry(status, run) -> factor
+        After a rejected attempt: the factor on the length of the next one, 1 if another attempt of this length makes sense (with new
+        derivatives, say), 0 if no shorter one does either. After the error test it is the controller's factor that counts.
+    accept(h, factor, run) -> status
+        Make `run.end` the new start. `NEEDS_CHART` if coordinates should be chosen anew.
+    between(time, t, h, run, inside) -> status
+        The state at a time within the step from `t`, before it is accepted, into `inside`.
+"""
+
+from ...compilation.compiled import compiled, generic
+from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, STALLED
+from .step_size import step_factor
+
+ARRIVED, PAUSED, FAILED, ASKING = range(4)
+STRETCH = 1.01  # the last step may be longer by this factor, so that no tiny one remains
+SAME = 1e-9  # relative difference of two steps that counts as rounding
+SMALLEST = 1e-15  # step relative to the time
+CLOSE = 1e-14  # relative distance of two times that are the same
+
+
+@generic
+def time_loop(attempt, retry, accept, between, run, output, most, flag):
+    """Steps until the end, until `most` of them are done, the output is full, `flag` is set, a step fails or needs something."""
+    clock, done = run.clock, 0
+    output.stored = 0
+    while done < most and (output.times.shape[0] > 0 or output.stored < output.t.shape[0]):
+        t = clock.t
+        h, last, end = next_step(clock)
+        if end == t:
+            clock.fault = STALLED
+            return FAILED
+        status, error = attempt(t, h, end, run)
+        if status == GOOD and not error <= 1.0:
+            status = ERROR_TEST
+        # output at given times belongs to the step: where it fails, a shorter one will tell what is there
+        if status == GOOD and output.times.shape[0] > 0:
+            status = _store_times(between, t, h, end, run, output)
+        if status in (NEEDS_CHART, NEEDS_MATRIX):
+            clock.fault = status
+            return ASKING
+        factor = step_factor(run.rule, error, h, 0.0 if clock.rejected else clock.past_error, clock.past_step)
+        if status != GOOD:
+            other = retry(status, run)
+            if reject(status, factor if status == ERROR_TEST else other, h, run):
+                return FAILED
+        else:
+            done += 1
+            status = accept(h, factor, run)
+            advance(h, end, last, factor, error, run)
+            if output.times.shape[0] == 0 and (last or clock.phase >= output.every):
+                store(end, run.start, output)
+                clock.phase = 0
+            if last:
+                return ARRIVED
+            if status == NEEDS_CHART:
+                clock.fault = status
+                return ASKING
+        if flag[0] != 0:
+            return PAUSED
+    return PAUSED
+
+
+@compiled
+def next_step(clock):
+    """`(h, whether it is the last step, its end)`."""
+    return step_from(clock.t, clock.steps, clock)
+
+
+@compiled
+def step_from(t, steps, clock):
+    """The same for the step from `t`, before which there were `steps`; those of fixed length are multiples of it from the origin."""
+    rest, h = clock.t_end - t, min(clock.h, clock.largest)
+    h = h if clock.t_end > clock.origin else -h
+    last = abs(h) * STRETCH >= abs(rest)
+    if last:
+        even = clock.fixed and abs(rest - h) <= SAME * abs(h)
+        return (h if even else rest), True, clock.t_end
+    return h, False, (clock.origin + (steps + 1) * h if clock.fixed else t + h)
+
+
+@compiled
+def shortened(h, clock):
+    """Whether a step of fixed length is the last one and has another length."""
+    return clock.fixed and abs(abs(h) - clock.h) > SAME * clock.h
+
+
+@compiled
+def reject(status, factor, h, run):
+    """Shorten the step, or not, after a rejected one; whether there is no further attempt."""
+    clock, counts = run.clock, run.counts
+    if status == ERROR_TEST:
+        counts.rejected_error += 1
+    else:
+        counts.rejected_newton += 1
+    clock.fault, clock.rejected = status, 1
+    if factor == 0.0 or (clock.fixed and factor != 1.0):
+        return True
+    if not clock.fixed:
+        clock.h = abs(h) * factor
+    # a step that is not finite is no step
+    return not clock.h > SMALLEST * max(abs(clock.t), abs(clock.t_end))
+
+
+@compiled
+def advance(h, end, last, factor, error, run):
+    """The clock after an accepted step: the length of the next one does not grow at once after a rejected one."""
+    clock = run.clock
+    run.counts.steps += 1
+    clock.t = end
+    clock.steps += 1
+    clock.phase += 1
+    if not clock.fixed:
+        grown = abs(h) * (min(factor, 1.0) if clock.rejected else factor)
+        clock.h = max(grown, clock.h) if last else grown
+    clock.past_error, clock.past_step = 0.0 if clock.rejected else error, h
+    clock.rejected = 0
+
+
+@compiled
+def store(t, state, output):
+    """One more row of output."""
+    k = output.stored
+    output.t[k], output.q[k], output.v[k], output.a[k], output.lam[k] = t, state.q, state.v, state.a, state.lam
+    output.stored = k + 1
+
+
+@generic
+def _store_times(between, t, h, end, run, output):
+    """The states at the times of output up to the end of the step; what is wrong if one of them cannot be had."""
+    clock = run.clock
+    k, before, direction, status = clock.next_output, output.stored, 1.0 if h > 0.0 else -1.0, GOOD
+    while k < output.times.shape[0] and direction * (end - output.times[k]) >= -CLOSE * abs(end):
+        time = output.times[k]
+        if abs(time - end) <= CLOSE * abs(end):
+            store(time, run.end, output)
+        else:
+            status = between(time, t, h, run, output.inside)
+            if status != GOOD:
+                output.stored = before
+                return status
+            store(time, output.inside, output)
+        k += 1
+    clock.next_output = k
+    return GOOD
+
+
+@generic
+def sample(between, times, t, h, run, output):
+    """The states at `times` within the step from `t`; what is wrong if one of them cannot be had."""
+    output.stored = 0
+    for k in range(times.shape[0]):
+        status = between(times[k], t, h, run, output.inside)
+        if status != GOOD:
+            return status
+        store(times[k], output.inside, output)
+    return GOOD

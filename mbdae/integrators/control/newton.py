@@ -1,0 +1,80 @@
+"""Newton's test: whether an iteration has converged, goes on or is given up [Hairer and Wanner, section IV.8]."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compilation.compiled import compiled
+from ...system.codes import DIVERGED, GOOD, NOT_FINITE
+
+ITERATE = -1  # the iteration goes on
+LEAST_GAP = 0.1  # between the contraction rate and 1, in the estimate of the error that is left
+NOISY_RATE = 0.5  # corrections of the size of rounding that contract less have come to their end
+
+
+class NewtonRule(NamedTuple):
+    """What the test asks for.
+
+    Attributes
+    ----------
+    tol : float
+        Error that may be left.
+    max_iter : int
+        Corrections.
+    least_eta : float
+        Lower bound on the ratio of error and correction: 1 asks for a correction below `tol` whatever the contraction rate.
+    max_rate : float
+        Contraction rate from which on the iteration diverges.
+    forecast : int
+        Number of the correction, counted from 0, from which on the iteration is given up if the remaining ones will not do.
+    fast : float
+        Contraction rate up to which it is not given up by forecast.
+    """
+
+    tol: float
+    max_iter: int
+    least_eta: float = 0.0
+    max_rate: float = 1.0
+    forecast: int = 1
+    fast: float = 0.0
+
+
+class Verdict(NamedTuple):
+    """What the test says.
+
+    Attributes
+    ----------
+    status : int
+        `GOOD`: converged; `ITERATE`; `DIVERGED`; `NOT_FINITE`.
+    rate : float
+        Contraction rate, 0 after the first correction.
+    eta : float
+        Ratio of the error that is left and the correction.
+    """
+
+    status: int
+    rate: float
+    eta: float
+
+
+@compiled
+def newton_test(rule, k, size, before, eta, noisy):
+    """`Verdict` on correction number `k = 0, 1, ...` of size `size`, after one of size `before`.
+
+    With the contraction rate `theta` the error that is left is `eta size`, `eta = theta/(1 - theta)`. For the first correction the `eta`
+    that is given stands for it: that of the step before, or infinity. `noisy` corrections are as small as rounding; they end the iteration
+    if they do not contract any more.
+    """
+    if not np.isfinite(size):
+        return Verdict(NOT_FINITE, 0.0, eta)
+    rate = size / before if k > 0 and before > 0.0 else 0.0
+    if k > 0:
+        eta = rate / max(1.0 - rate, LEAST_GAP)
+    left = max(eta, rule.least_eta) * size
+    if left <= rule.tol or (noisy and rate > NOISY_RATE):
+        return Verdict(GOOD, rate, eta)
+    if k > 0 and rate >= rule.max_rate:
+        return Verdict(DIVERGED, rate, eta)
+    remaining = rule.max_iter - k - 1
+    hopeless = k >= rule.forecast and rate > rule.fast and rate**remaining * left > rule.tol
+    return Verdict(DIVERGED if hopeless or remaining == 0 else ITERATE, rate, eta)

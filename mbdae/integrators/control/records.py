@@ -1,0 +1,96 @@
+"""What the time loop of all in-house methods reads and writes: the clock, the counters, the output."""
+
+from typing import Any
+
+import numpy as np
+
+from ...compilation.compiled import compiled
+from ...compilation.structure import Structure
+from ...system.vectors import put
+
+
+class Clock(Structure):
+    """Time and length of the steps."""
+
+    t: float  # time reached
+    t_end: float
+    h: float  # length of the next step, positive
+    fixed: int  # 1 if it is not controlled by the error
+    largest: float  # bound on it
+    origin: float
+    steps: int  # a step of fixed length ends at origin + steps h
+    rejected: int  # 1 after a rejected step
+    past_error: float  # of the last accepted step, for the step-size controller; 0 if there is none
+    past_step: float
+    phase: int  # steps since the last output
+    next_output: int  # index of the next time of output
+    fault: int  # why the last attempt was rejected
+
+
+class Counts(Structure):
+    """Counters of `mbdae.results.statistics.Statistics`."""
+
+    steps: int
+    rejected_error: int
+    rejected_newton: int
+    residuals: int
+    residuals_jacobian: int
+    jacobians: int
+    factorisations: int
+    solves: int
+    newton_iterations: int
+
+
+COUNTERS = tuple(Counts.__annotations__)
+
+
+class State(Structure):
+    """Positions, velocities, accelerations, multipliers."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+
+
+class Output(Structure):
+    """Where the time loop stores states."""
+
+    times: np.ndarray  # times of output; empty if steps are stored
+    every: int  # which steps
+    stored: int  # number of rows in use
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    inside: State  # scratch for a state between two steps
+
+
+def new_clock(t: float, t_end: float) -> Clock:
+    """A clock at `t`, with no bound on the step."""
+    return Clock(t=float(t), t_end=float(t_end), h=0.0, fixed=0, largest=np.inf, origin=float(t), steps=0, rejected=0, past_error=0.0,
+                 past_step=0.0, phase=0, next_output=0, fault=0)
+
+
+def new_state(kind: type[Structure], start: Any, **other: int) -> Any:
+    """A structure of this kind with the values of a start in arrays of its own; what that does not have is zero, of these sizes."""
+    names = kind.__annotations__
+    return kind(**{name: np.zeros(other[name]) if name in other else np.array(getattr(start, name), dtype=float) for name in names})
+
+
+def new_output(start: Any, room: int, times: np.ndarray | None = None, every: int = 1) -> Output:
+    """Room for so many states like a start, at these times of output or at every `every`-th step."""
+    names = State.__annotations__
+    rows = {name: np.empty((room, len(getattr(start, name)))) for name in names}
+    inside = State(**{name: np.empty(len(getattr(start, name))) for name in names})
+    return Output(times=np.zeros(0) if times is None else times, every=every, stored=0, t=np.empty(room), inside=inside, **rows)
+
+
+@compiled
+def put_state(state, out):
+    """`out = state`."""
+    put(state.q, out.q)
+    put(state.v, out.v)
+    put(state.a, out.a)
+    put(state.lam, out.lam)

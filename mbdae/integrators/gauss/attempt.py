@@ -1,0 +1,94 @@
+"""Steps of Gauss formulas with a projection after each, for the time loop."""
+
+import numpy as np
+
+from ...compilation.compiled import compiled, generic
+from ...system import kernels
+from ...system import layout as lay
+from ...system.codes import GOOD, NOT_FINITE
+from ...system.layout import header
+from ...system.vectors import largest, put, put_rows
+from ..control import loop
+from ..control.records import put_state
+from ..projections.project import INITIAL
+from .newton import COUPLED, solve_stages
+from .stages import finish, guess
+
+CLOSE = 1e-9  # share of a step within which two times are the same
+
+
+@generic
+def attempt(t, h, end, run):
+    """A step."""
+    memory, stages = run.memory, run.stages
+    stages.mode, stages.age = memory.mode, memory.age
+    status, memory.reached = _step(t, h, end, stages, run.end, run)
+    return status, 0.0
+
+
+@compiled
+def _step(t, h, end, stages, new, run):
+    """A step from `run.start` to the projected state `new` at `end`; what is wrong, and the energy."""
+    target, model, work, project = run.memory.target, run.model, run.work, run.project
+    guess(h, run)
+    status = solve_stages(t, h, stages, run)
+    if status != GOOD:
+        return status, target
+    finish(t, h, stages, new, run)
+    q, v, a, lam = new.q, new.v, new.a, new.lam
+    if header(model)[lay.KIND] == lay.MULTIBODY and not header(model)[lay.IDENTITY_MAP]:
+        kernels.retract(q, np.zeros_like(v), model, q)  # removes the rounding of the norms
+    if not np.isfinite(largest(q) + largest(v)):
+        return NOT_FINITE, target
+    levels = run.projection.levels
+    if levels.positions or levels.velocities or levels.accelerations:
+        return project(end, q, v, a, lam, target, run.projection, model, work)
+    return GOOD, target
+
+
+@compiled
+def retry(status, run):
+    """A step of fixed length is not repeated."""
+    return 0.0
+
+
+@compiled
+def accept(h, factor, run):
+    """The end of the step is the start of the next."""
+    memory, stages = run.memory, run.stages
+    put_state(run.end, run.start)
+    put_rows(stages.W, run.previous.W)
+    put_rows(stages.L, run.previous.L)
+    memory.mode, memory.age, memory.back_step = stages.mode, stages.age, h
+    if run.keeps != INITIAL:
+        memory.target = memory.reached
+    return GOOD
+
+
+@generic
+def between(time, t, h, run, inside):
+    """The state within a step, by a shorter one from its start, with stages of its own: the step and those that follow do not change."""
+    if abs(time - t) <= CLOSE * abs(h):
+        put_state(run.start, inside)
+        return GOOD
+    if abs(t + h - time) <= CLOSE * abs(h):
+        put_state(run.end, inside)
+        return GOOD
+    memory, inner, stages = run.memory, run.inner, run.stages
+    inner.mode, inner.age = memory.mode, memory.age
+    if inner.mode == COUPLED:
+        put_rows(stages.matrix, inner.matrix)
+        put(stages.pivots, inner.pivots)
+    return _step(t, time - t, time, inner, inside, run)[0]
+
+
+@compiled
+def march(run, output, most, flag):
+    """See `mbdae.integrators.control.loop`."""
+    return loop.time_loop(attempt, retry, accept, between, run, output, most, flag)
+
+
+@compiled
+def sample(times, t, h, run, output):
+    """See `mbdae.integrators.control.loop`."""
+    return loop.sample(between, times, t, h, run, output)

@@ -1,0 +1,96 @@
+"""An integration by `ProjectedGauss`: its arrays, the matrix of all stages, what has gone wrong."""
+
+import numpy as np
+from numba.core import config
+
+from ...compilation.structure import with_fields
+from ...results.diagnosis import ChartError, near_singular, singular_ahead
+from ...results.status import Status
+from ...results.steps import Step, split_state
+from ...system.codes import DIVERGED, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, SINGULAR_MATRIX
+from ..control.loop import next_step
+from ..control.newton import NewtonRule
+from ..control.records import State, new_state
+from ..control.stepper import FIXED, Stepper
+from ..projections.project import PREPARE, PROJECT, Projector
+from . import attempt
+from .arrays import GaussRun, Memory, Previous, scratch_for, stages_for
+from .coupled import ABSENT, FORM
+from .newton import SIMPLIFIED
+from .stages import EVALUATE
+from .tableau import gauss
+
+
+class GaussStepper(Stepper):
+    """See `Stepper`."""
+
+    march, sample = staticmethod(attempt.march), staticmethod(attempt.sample)
+
+    def __init__(self, method, problem, state, t_end):
+        super().__init__(problem.system, state, t_end)
+        s, n = self.system, method.stages
+        self.method, self.projector = method, Projector("ProjectedGauss", problem.system, method.project, method.norm, method.energy)
+        p = self.projector
+        self.model, self.work = p.model, p.work
+        self.clock.h, self.clock.fixed = float(method.h), 1
+        memory = Memory(mode=SIMPLIFIED, age=0, back_step=0.0, target=float(p.value(state.t, state.q, state.v)), reached=0.0)
+        self.run = GaussRun(
+            clock=self.clock, counts=self.counts, rule=FIXED, newton=NewtonRule(float(method.tol), int(method.max_iter)),
+            start=new_state(State, state), end=new_state(State, state), stages=stages_for(s, n), inner=stages_for(s, n),
+            previous=Previous(W=np.zeros((n, s.nv)), L=np.zeros((n, s.nc))), memory=memory, scratch=scratch_for(s, n), tableau=gauss(n),
+            prepare=PREPARE, evaluate=EVALUATE, form=ABSENT, project=PROJECT, projection=p.projection, keeps=p.keeps, model=self.model,
+            work=self.work)
+
+    def begin(self):
+        """The first step needs nothing."""
+
+    def assist(self, fault):
+        """Compile what forms the matrix of all stages."""
+        assert fault == NEEDS_MATRIX, fault
+        if not config.DISABLE_JIT:
+            FORM.__wrapper_address__()
+        self.run.form = FORM
+
+    def additional_counts(self):
+        """Work of the projections."""
+        return {"factorisations": self.projector.factorisations, "solves": self.projector.solves}
+
+    # failures ------------------------------------------------------------------------------------------------------------
+
+    def explain(self, fault):
+        """See `Stepper`."""
+        tried = self.run.scratch.iterations
+        if fault == DIVERGED:
+            how = "did not converge in" if tried == self.method.max_iter else "diverged after"
+            return Status.NEWTON_FAILED, f"Newton's method {how} {tried} iterations"
+        if fault == SINGULAR_MATRIX:
+            return super().explain(fault)
+        (t, q, v, _, _), h = self.row(), next_step(self.clock)[0]
+        if fault in (NO_POSITION, RANK_LOST):
+            behind = near_singular(self.system, self.begins, t, q) or singular_ahead(self.system, self.begins, t, q, v, h)
+            if behind:
+                return behind
+        return self.projector.explain(fault, t + h, q)
+
+    # steps ---------------------------------------------------------------------------------------------------------------
+
+    def snapshot(self):
+        """See `Stepper`."""
+        start, previous = new_state(State, self.run.start), new_state(Previous, self.run.previous)
+        return self.t, {"start": start, "previous": previous, "memory": with_fields(self.run.memory)}
+
+    def step(self, before):
+        """The last accepted step; the states within it are those of shorter steps from its start."""
+        (t0, kept), (t, q, v, a, lam) = before, self.row()
+        return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]), lambda times: self._within(times, t0, kept),
+                    split_state(self.system), 2 * self.method.stages + 1)
+
+    def _within(self, times, t0, kept):
+        """States at times within the last step, by rows."""
+        columns, code = self.sampled(with_fields(self.run, **kept), times, t0)
+        if code == NEEDS_MATRIX:
+            self.assist(code)
+            return self._within(times, t0, kept)
+        if code != GOOD:
+            raise ChartError(*self.explain(code))
+        return columns

@@ -1,0 +1,124 @@
+"""Attempts at a step of the state-space methods, with what precedes and follows them, for the time loop."""
+
+from ...charts.condition import MAX_GROWTH, condition
+from ...charts.configuration import prepare
+from ...charts.derivative import by_time
+from ...charts.motion import second_rates
+from ...charts.store import bases
+from ...compilation.compiled import compiled
+from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_CHART, SINGULAR_MATRIX
+from ...system.motion import refine
+from ...system.vectors import put_rows
+from ..control import loop
+from .arrays import put_all
+from .formulas import ROSENBROCK, formula
+from .interpolation import between
+from .step import evaluate, size, weigh
+
+SLOW = 1e-3  # contraction rate beyond which the next step gets derivatives of its own
+
+
+@compiled
+def attempt(t, h, end, run):
+    """A step, its end on the constraints, and the estimate of its error [Negrut, section 4.2.1]."""
+    memory, clock, new = run.memory, run.clock, run.end
+    weigh(run.start, run)
+    _restore_factors(t, run)
+    if memory.jacobian_age < 0:
+        run.counts.residuals_jacobian += run.evaluations
+        status = _derive(t, h, run)
+        if status != GOOD:
+            return status, 0.0
+    # the step
+    status, memory.next_eta, memory.rate = formula(t, h, memory.eta, run.filtered != 0, new, run.error, run)
+    memory.factors_stale, error = 1, 0.0
+    if status == GOOD and not clock.fixed:
+        weigh(new, run)
+        error = size(run.error.z, run.error.zd, run)
+    # its end
+    if status == GOOD and error <= 1.0:
+        status = _finish(end, run)
+    return status, error
+
+
+@compiled
+def _finish(t, run):
+    """All that belongs to the new `(z, z')`, without rounding, and the condition of the chart there."""
+    new, store, model, work = run.end, run.store, run.model, run.work
+    status = evaluate(t, new, run)
+    if status == GOOD:
+        refine(t, new.q, new.v, new.a, new.lam, model, work)
+        second_rates(t, new.q, new.v, new.a, new.z.shape[0], store, model, new.zdd)
+        run.memory.condition = condition(t, new.q, new.z.shape[0], store, model, work)
+        run.memory.factors_stale = 0
+    return status
+
+
+@compiled
+def _restore_factors(t, run):
+    """The factors of the start of the step, from which positions are looked for: a rejected attempt leaves those of another state."""
+    if run.memory.factors_stale:
+        prepare(t, run.start.q, run.start.z.shape[0], run.store, run.model, run.work)
+        run.memory.factors_stale = 0
+
+
+@compiled
+def _derive(t, h, run):
+    """The derivatives at the start of a step; what is wrong if they cannot be had."""
+    start, near, memory, store, model, work = run.start, run.near, run.memory, run.store, run.model, run.work
+    z, zd, zdd, q, v, a, lam = start.z, start.zd, start.zdd, start.q, start.v, start.a, start.lam
+    n = z.shape[0]
+    if run.rheonomic and run.kind == ROSENBROCK:
+        run.counts.residuals_jacobian += 2
+        memory.factors_stale = 1
+        status = by_time(run.evaluate, t, h, z, zd, zdd, q, v, a, lam, store, model, work, near.by_time)
+        if status != GOOD:
+            return status
+    _restore_factors(t, run)
+    put_rows(bases(n, model, store)[1], near.N)
+    run.counts.jacobians += 1
+    if not run.derive(t, zd, q, v, a, lam, n, store, model, work, run.scratch, near.derivatives):
+        return BAD_DERIVATIVES
+    memory.jacobian_age = 0
+    return GOOD
+
+
+@compiled
+def retry(status, run):
+    """After a rejected step: the same with derivatives of its own if those it had were old, otherwise a shorter one."""
+    memory = run.memory
+    old = status != ERROR_TEST and memory.jacobian_age > 0
+    memory.eta = 1.0
+    if status == BAD_DERIVATIVES:
+        return 0.0
+    if old:
+        memory.jacobian_age = -1
+    if old and (status == DIVERGED or run.clock.fixed):
+        return 1.0
+    return 0.5 if status == DIVERGED or status == SINGULAR_MATRIX else 0.25
+
+
+@compiled
+def accept(h, factor, run):
+    """The end of the step is the start of the next."""
+    memory = run.memory
+    put_all(run.end, run.start)
+    memory.eta = memory.next_eta
+    spent = run.kind == ROSENBROCK or memory.rate > SLOW
+    memory.jacobian_age = -1 if spent else memory.jacobian_age + 1
+    if memory.condition > MAX_GROWTH * memory.first_condition:
+        memory.first_condition = memory.condition
+        return NEEDS_CHART
+    return GOOD
+
+
+@compiled
+def march(run, output, most, flag):
+    """See `mbdae.integrators.control.loop`."""
+    return loop.time_loop(attempt, retry, accept, between, run, output, most, flag)
+
+
+@compiled
+def sample(times, t, h, run, output):
+    """See `mbdae.integrators.control.loop`."""
+    return loop.sample(between, times, t, h, run, output)

@@ -1,0 +1,65 @@
+"""What all state-space methods share: their parameters, and how they are run."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...charts.pointers import DERIVATIVES
+from ...driver.arguments import check_max_step, check_max_steps, check_step
+from ...driver.method import Method
+from ...driver.support import FORMS, Settings, supported
+from ..control.driver import Driver
+from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from .stepper import ChartedStepper
+
+_ELSEWHERE = "it integrates in independent coordinates; 'partition' and 'tangent' are such forms"
+SUPPORT = {form: _ELSEWHERE for form in FORMS} | {form: Settings(scaling="none", linear_solver="reduced matrix, dense")
+                                                  for form in ("partition", "tangent")}
+
+
+@dataclass(frozen=True)
+class Charted(Method):
+    """Base of the integrators on state-space form, with error control on positions and velocities."""
+
+    jacobian: str = "exact"
+    first_step: float = 0.0
+    max_step: float = np.inf
+    max_steps: int = 1_000_000
+    fixed_step: float = 0.0
+    filter: bool = False
+    controller: StepSizeController = ELEMENTARY
+
+    keeps_charts = True
+    one_step = True
+    support = SUPPORT
+    formulations = supported(SUPPORT)
+    kind: ClassVar[int]
+    error_order: ClassVar[int]  # of the embedded formula
+
+    def __post_init__(self):
+        name = type(self).__name__
+        if not isinstance(self.jacobian, str) or self.jacobian not in DERIVATIVES:
+            raise ValueError(f"{name}: jacobian must be one of {', '.join(DERIVATIVES)}, got {self.jacobian!r}")
+        for field in ("first_step", "fixed_step"):
+            check_step(name, field, getattr(self, field))
+        check_max_step(name, self.max_step)
+        check_max_steps(name, self.max_steps)
+        if not isinstance(self.filter, (bool, np.bool_)):
+            raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
+        check_controller(name, self.controller, not self.fixed_step)
+
+    @property
+    def label(self):
+        """Name for tables and legends."""
+        name = type(self).__name__ + (f"(fixed_step={self.fixed_step:g})" if self.fixed_step else "")
+        name += "" if self.filter == type(self).filter else ", filtered" if self.filter else ", not filtered"
+        return name if self.jacobian == "exact" else f"{name}, {self.jacobian} Jacobian"
+
+    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+        """See `mbdae.driver.method`."""
+        if np.ndim(atol) or not atol > 0.0:
+            raise ValueError(f"{type(self).__name__}: atol must be one positive number, as charts have coordinates of their own and what "
+                             f"moves passes through zero; got {atol!r}")
+        stepper = ChartedStepper(self, problem, state, t_end, rtol, atol)
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until).to_end()

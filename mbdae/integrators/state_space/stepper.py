@@ -1,0 +1,160 @@
+"""An integration by a state-space method: its arrays, its charts, its first step."""
+
+import numpy as np
+
+from ...charts.motion import evaluate
+from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
+from ...charts.store import bases, new_store
+from ...compilation.structure import with_fields
+from ...results.diagnosis import ChartError, explain
+from ...results.status import Status
+from ...results.steps import Step, split_state
+from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NO_POSITION
+from ..control.newton import NewtonRule
+from ..control.records import new_state
+from ..control.stepper import FIXED, Stepper
+from ..resolution import tolerances_below_rounding
+from . import attempt
+from .arrays import (
+    ChartedRun,
+    ChartedState,
+    DenseCoefficients,
+    Memory,
+    Near,
+    Pair,
+    RosenbrockCoefficients,
+    SdirkCoefficients,
+    Stages,
+)
+from .formulas import SDIRK_FIRST_ORDER
+from .rosenbrock_tableau import ROSENBROCK_NYSTROM_4
+from .sdirk_tableau import SDIRK_4_15, SDIRK_4_16
+from .step import size, weigh
+
+KAPPA = 0.02  # share of the tolerance that Newton's method may leave [Negrut, eq. (4.91)]
+MAX_ITER = 10
+GROW = 5.0  # largest ratio of two steps
+
+
+class ChartedStepper(Stepper):
+    """See `Stepper`."""
+
+    march, sample = staticmethod(attempt.march), staticmethod(attempt.sample)
+
+    def __init__(self, method, problem, state, t_end, rtol, atol):
+        super().__init__(problem.system, state, t_end)
+        self.method, self.problem, self.chart = method, problem, problem.chart
+        self.max_steps, self.restarts, self.recentred = method.max_steps, 0, None
+        self.model, self.work = problem.model, self.chart.work
+        n, s = self.chart.n, self.system
+        start, end, inside = (new_state(ChartedState, state, z=n, zd=n, zdd=n) for _ in range(3))
+        stages = Stages(X=np.zeros((5, n)), Xd=np.zeros((5, n)), K=np.zeros((5, n)), Kd=np.zeros((5, n)))
+        memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, factors_stale=1, first_condition=np.inf, condition=0.0)
+        sdirk, dense = _sdirk_of(method.kind)
+        self.run = ChartedRun(
+            clock=self.clock, counts=self.counts, newton=NewtonRule(KAPPA, MAX_ITER), start=start, end=end, inside=inside, memory=memory,
+            rule=FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, GROW), kind=method.kind,
+            filtered=int(method.filter), rheonomic=int(s.rheonomic), evaluations=2 * n + 1 if method.jacobian == "difference" else 0,
+            rtol=float(rtol), atol=float(atol), near=_near(s, n), stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)), sdirk=sdirk,
+            dense=dense, rosenbrock=_ROSENBROCK, store=self.chart.store, place=PLACE, evaluate=EVALUATE,
+            derive=DERIVATIVES[method.jacobian], scratch=(new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()),
+            model=self.model, work=self.work)
+        self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
+
+    # the first step ------------------------------------------------------------------------------------------------------
+
+    def begin(self):
+        """See `Stepper`."""
+        run = self.run
+        self._centre()
+        if not self.fixed and (reason := tolerances_below_rounding(run.start.q, run.start.v, run.rtol, run.atol)):
+            raise ChartError(Status.STEP_TOO_SMALL, reason)
+        self.clock.h = self.method.fixed_step or self.method.first_step or self._first_step()
+
+    def _first_step(self):
+        """A step in which the motion changes by little, and its second derivative by less than the tolerance."""
+        run, s, span = self.run, self.run.start, self.t_end - self.t
+        run.near.N[:] = bases(self.chart.n, self.model, self.chart.store)[1]
+        weigh(s, run)
+        weighed = np.sum((s.q * run.near.weights_q) ** 2) + np.sum((s.v * run.near.weights_v) ** 2)
+        large, speed = np.sqrt(weighed / (len(s.q) + len(s.v))), size(s.zd, s.zdd, run)
+        h = min(1e-2 * large / speed if speed > 0.0 else np.inf, 1e-2 * abs(span)) or 1e-6 * abs(span) or abs(span)
+        step, trial, zdd = np.copysign(h, span), run.end, np.zeros_like(s.zdd)
+        trial.q[:] = s.q
+        code = evaluate(self.t + step, s.z + step * s.zd, s.zd + step * s.zdd, trial.q, trial.v, trial.a, s.lam.copy(), zdd, *self._tools())
+        bend = size(step * s.zdd, zdd - s.zdd, run) / h if code == GOOD else np.inf
+        longest = (1e-2 / max(speed, bend)) ** (1.0 / (self.method.error_order + 1)) if max(speed, bend) > 0.0 else np.inf
+        return float(max(min(1e2 * h, longest, abs(span)), 1e-12 * abs(span)))
+
+    def _tools(self):
+        return self.chart.store, self.model, self.work
+
+    # charts --------------------------------------------------------------------------------------------------------------
+
+    def _centre(self):
+        """Choose the chart anew at the present state."""
+        s, memory = self.run.start, self.run.memory
+        self.chart.centre(self.t, s.q)
+        s.z[:], s.zd[:] = self.chart.coordinates(self.t, s.q, s.v)
+        code = evaluate(self.t, s.z, s.zd, s.q, s.v, s.a, s.lam, s.zdd, *self._tools())
+        self.system.callbacks.check()
+        if code != GOOD:
+            raise ChartError(*explain(self.system, code, self.work, self.t, s.q))
+        self.run.scratch[0][:self.chart.P.size] = self.chart.P.ravel()
+        memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
+
+    def assist(self, fault):
+        """The chart has become ill-conditioned: choose another one if that is better."""
+        if self.chart.outdone(self.t, self.run.start.q, self.run.memory.first_condition):
+            self.restarts += 1
+            self._centre()
+
+    def cure(self, fault):
+        """Where a chart has come to its end, or a fixed step reaches beyond it, which a shorter one would not: once with another one."""
+        curable = fault in (CHART_LOST, NO_POSITION) or (self.fixed and fault != BAD_DERIVATIVES)
+        if not curable or self.recentred == self.t:
+            return False
+        self.recentred = self.t
+        self.restarts += 1
+        self._centre()
+        self.clock.h = self.method.fixed_step or self._first_step()
+        return True
+
+    # steps ---------------------------------------------------------------------------------------------------------------
+
+    def snapshot(self):
+        """See `Stepper`."""
+        return self.t, new_state(ChartedState, self.run.start)
+
+    def step(self, before):
+        """The last accepted step, with the dense output of the method."""
+        (t0, start), (t, q, v, a, lam) = before, self.row()
+        return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]), lambda times: self.within(times, t0, start),
+                    split_state(self.system))
+
+    def within(self, times, t0, start):
+        """States at times within the last step, by rows."""
+        columns, code = self.sampled(with_fields(self.run, start=start), times, t0)
+        if code != GOOD:
+            raise ChartError(*self.explain(code))
+        return columns
+
+
+def _near(system, n):
+    """Room for what is known near the start of a step."""
+    nq, nv, nc = system.nq, system.nv, system.nc
+    rows = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
+    named = dict(zip(("V", "A1", "L1", "J1", "A2", "L2", "J2"), rows))
+    return Near(derivatives=rows, **named, N=np.zeros((n, nv)), by_time=np.zeros(n), W=np.zeros((n, n)), pivots=np.zeros(n, dtype=np.int64),
+                weights_q=np.zeros(nq), weights_v=np.zeros(nv))
+
+
+def _sdirk_of(kind):
+    """Coefficients for the time loop; methods get those of others where they have none of that sort."""
+    tableau = SDIRK_4_15 if kind == SDIRK_FIRST_ORDER else SDIRK_4_16
+    dense = (tableau.dense_z, tableau.dense_z) if kind == SDIRK_FIRST_ORDER else (tableau.dense_position, tableau.dense)
+    return SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)), DenseCoefficients(*dense)
+
+
+_R = ROSENBROCK_NYSTROM_4
+_ROSENBROCK = RosenbrockCoefficients(float(_R.e), *(getattr(_R, name) for name in RosenbrockCoefficients._fields[1:]))

@@ -1,0 +1,77 @@
+"""An integration by a structural integrator: its arrays, its charts."""
+
+import numpy as np
+
+from ...charts.chart import Chart
+from ...charts.condition import MAX_GROWTH
+from ...charts.pointers import DERIVATIVES
+from ...charts.store import new_store
+from ...results.diagnosis import ChartError
+from ...results.status import Status
+from ..control.newton import NewtonRule
+from ..control.records import new_state
+from ..control.stepper import FIXED, Stepper
+from ..resolution import tolerances_below_rounding
+from . import attempt
+from .arrays import Coefficients, Memory, StructuralRun, StructuralState, friction_for, scratch_for
+from .matrix import ChartArrays, matrix_for
+
+ERROR_ORDER = 2  # of the error estimate
+GROW, HOLD = 3.0, 1.2  # largest ratio of two steps; growth that is worth the disturbance
+
+
+class StructuralStepper(Stepper):
+    """See `Stepper`."""
+
+    march, sample = staticmethod(attempt.march), staticmethod(attempt.sample)
+
+    def __init__(self, method, problem, state, t_end, rtol, atol):
+        super().__init__(problem.system, state, t_end)
+        self.method, self.max_steps, self.chart = method, method.max_steps, None
+        s, f = self.system, method.formula
+        start, end = (new_state(StructuralState, state, w=s.nv) for _ in range(2))
+        start.w[:] = start.a
+        memory = Memory(jacobian_age=1, jacobian_requested=0, factors_stale=1, back_step=0.0, formed=0.0, condition_limit=np.inf,
+                        alpha_time_lag=0.0, renewing_steps=0, rate=0.0, iterations=0, renewed=0)
+        no_chart = ChartArrays(store=np.zeros(0), scratch=(np.zeros(0, complex), np.zeros(0, complex), np.zeros(0)), rows=self._rows(0))
+        self.run = StructuralRun(
+            clock=self.clock, counts=self.counts, start=start, end=end, back=start.a.copy(), memory=memory, kind=method.kind,
+            rule=method.controller.rule(ERROR_ORDER + 1, GROW, HOLD) if method.adaptive else FIXED,
+            newton=NewtonRule(float(method.tol), int(method.max_iter)), coefficients=Coefficients(f.beta, f.gamma, f.alpha_m, f.alpha_f),
+            rtol=float(rtol) if method.adaptive else 1.0, atol=float(atol) if method.adaptive else 1.0, scratch=scratch_for(s),
+            friction=friction_for(s), matrix=matrix_for(0, s.nv), chart=no_chart, derive=DERIVATIVES["exact"], model=self.model,
+            work=self.work)
+        self.clock.fixed = 0 if method.adaptive else 1
+
+    def _rows(self, n):
+        s = self.system
+        return tuple(np.zeros((n, k)) for k in (s.nv, s.nv, s.nc, n, s.nv, s.nc, n))
+
+    def begin(self):
+        """See `Stepper`."""
+        run, method = self.run, self.method
+        if method.adaptive and (reason := tolerances_below_rounding(run.start.q, run.start.v, run.rtol, run.atol)):
+            raise ChartError(Status.STEP_TOO_SMALL, reason)
+        self.clock.h = method.h or method.first_step or self._first_step()
+
+    def _first_step(self):
+        """A step in which positions and velocities change by little."""
+        (rtol, atol), s = (self.run.rtol, self.run.atol), self.begins
+        speed, size = np.linalg.norm(self.system.qdot(s.q, s.v, s.t)), np.linalg.norm(s.a)
+        share = max(speed / (atol / rtol + np.linalg.norm(s.q)), size / (atol / rtol + np.linalg.norm(s.v) + np.sqrt(size * 1e-2)))
+        return min(1e-2 * abs(self.t_end - s.t), 0.1 * rtol ** (1 / 3) / share if share > 0.0 else np.inf)
+
+    def assist(self, fault):
+        """Choose a chart at the present state, for the iteration matrix."""
+        s, memory = self.system, self.run.memory
+        if s.freedom == 0:  # there is nothing to derive: as good as fresh derivatives
+            memory.jacobian_requested, memory.jacobian_age = 0, 0
+            return
+        if self.chart is None:
+            self.chart = Chart(s, self.method.parametrisation)
+            self.run.matrix = matrix_for(self.chart.n, s.nv)
+        self.chart.centre(self.t, self.run.start.q)
+        scratch = new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()
+        self.run.chart = ChartArrays(store=self.chart.store, scratch=scratch, rows=self._rows(self.chart.n))
+        memory.condition_limit = MAX_GROWTH * self.chart.first
+        memory.jacobian_requested, memory.factors_stale = 1, 1

@@ -1,0 +1,139 @@
+"""Causes of failed evaluations, in words: loss of rank, no solution for the positions, jammed joints, chart no longer valid."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from ..system import layout as lay
+from ..system.assembly import State
+from ..system.codes import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
+from ..system.evaluate import accelerations
+from ..system.jamming import jammed
+from ..system.system import System
+from .status import Status
+
+MAX_ROWS = 400  # constraint equations for which singular positions are searched
+JAM_TIME = 1e-6  # relative time before a joint jams at which step sizes tend to zero
+SEARCH_STEPS = 2.5  # steps that are searched: along a straight line a dead point is twice as far away as on the motion
+PREDICTED_RATIO = 1e-2  # as the next one, along a straight line
+SINGULAR_RATIO = 1e-4  # smallest singular value of `Phi_q`, relative to its initial value, at a singular position
+MAX_POSITION = 1e6  # relative to the largest initial coordinate; residuals at larger positions are meaningless
+RESIDUAL_TOL = 1e-9  # relative to the coordinates, below which the constraints are satisfied
+
+Vector = NDArray[np.float64]
+Cause = tuple[Status, str]
+
+
+class ChartError(ArithmeticError):
+    """The equations in independent coordinates cannot be evaluated at a state, for the cause in `status` and `reason`."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+def explain(system: System, code: int, work: Vector, t: float, q: Any) -> Cause:
+    """`(Status, reason)` for a code other than `GOOD`; `work` and `q` are those of the evaluation that has failed."""
+    if code == RANK_LOST:
+        return Status.SINGULAR, f"the constraints lose rank, {_lost_rows(system, work, t, q)}: a singular position"
+    if code == NO_POSITION:
+        return Status.SINGULAR, _without_position(system, t, q)
+    if code == NO_FRICTION:
+        return Status.NEWTON_FAILED, jammed(system, work, t)
+    if code == CHART_LOST:
+        return Status.CHART_LOST, "the independent coordinates are no longer independent"
+    assert code == NOT_FINITE
+    return Status.NOT_FINITE, "the equations are not finite"
+
+
+def jam_ahead(system: System, t: float, q: Vector, v: Vector, a: Vector, span: float) -> Cause | None:
+    """`(Status, reason)` if a joint jams within a step `span` from a state, or shortly after the state, otherwise `None`."""
+    if not (system.has_friction and all(np.isfinite(x).all() for x in (q, v, a))):
+        return None
+    for ahead in (span, np.copysign(JAM_TIME * (1.0 + abs(t)), span)):
+        work, at = system.workspace(), system.retract(q, ahead * v)
+        code = accelerations(t + ahead, at, v + ahead * a, system.multiplier_guess(), system.model, work)[2]
+        if code == NO_FRICTION:
+            return explain(system, code, work, t + ahead, at)
+    return None
+
+
+def near_singular(system: System, start: State, t: float, q: Vector) -> Cause | None:
+    """`(Status, reason)` if the constraints are about to lose rank at `q` after a run from the state `start`, otherwise `None`.
+
+    Step sizes tend to zero there before a factorisation fails.
+    """
+    if system.nc == 0:
+        return None
+    scales, before = _reference(system, start)
+    if not _smallest(system, scales, t, q) < SINGULAR_RATIO * before:
+        return None
+    return Status.SINGULAR, f"the constraints are about to lose rank, in {_dependent_rows(system, scales, t, q)}: a singular position"
+
+
+def singular_ahead(system: System, start: State, t: float, q: Vector, v: Vector, span: float) -> Cause | None:
+    """`(Status, reason)` if the constraints lose rank within a step `span` from the state `(q, v)` at `t`, otherwise `None`.
+
+    A step fails before it reaches a singular position. The search is along a straight line.
+    """
+    if not 0 < system.nc <= MAX_ROWS or not (np.isfinite(q).all() and np.isfinite(v).all()):
+        return None
+    scales, before = _reference(system, start)
+    found = minimize_scalar(lambda s: _smallest(system, scales, t + s * span, system.retract(q, s * span * v)), bounds=(0.0, SEARCH_STEPS),
+                            method="bounded", options={"xatol": 1e-6})
+    if not found.fun < PREDICTED_RATIO * before:
+        return None
+    at = t + found.x * span
+    rows = _dependent_rows(system, scales, at, system.retract(q, found.x * span * v))
+    return Status.SINGULAR, f"the constraints lose rank near t = {at:.6g}, in {rows}: a singular position"
+
+
+def _reference(system: System, start: State) -> tuple[Vector, float]:
+    """Scales of the rows of `Phi_q`, and its smallest singular value, at a regular state."""
+    rows = _gradients(system, start.t, start.q)
+    scales = 1.0 / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+    return scales, np.linalg.svd(scales * rows, compute_uv=False)[_smallest_index(system)]
+
+
+def _smallest(system: System, scales: Vector, t: float, q: Vector) -> float:
+    """The smallest singular value of the scaled `Phi_q`."""
+    return np.linalg.svd(scales * _gradients(system, t, q), compute_uv=False)[_smallest_index(system)]
+
+
+def _dependent_rows(system: System, scales: Vector, t: float, q: Vector) -> str:
+    """Labels of the constraints that become linearly dependent."""
+    weights = np.abs(np.linalg.svd(scales * _gradients(system, t, q))[0][:, _smallest_index(system)])
+    return ", ".join(system.labels[k] for k in np.flatnonzero(weights > 0.5 * weights.max()))
+
+
+def _smallest_index(system: System) -> int:
+    """Index of the smallest singular value of `Phi_q` apart from the zeros of redundant equations."""
+    return system.nc - len(system.dependent) - 1
+
+
+def _gradients(system: System, t: float, q: Vector) -> Vector:
+    return system.phi_q(t, q).toarray()
+
+
+def _lost_rows(system: System, work: Vector, t: float, q: Vector) -> str:
+    """Equations without a pivot in the last factorisation; with redundant equations, those that become dependent in addition."""
+    if len(system.dependent):
+        return f"in {_dependent_rows(system, _reference(system, system.start)[0], t, q)}"
+    head = system._header
+    pivots = work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]
+    rows = sorted(system.row_order[pivots == 0.0])
+    return ", ".join(system.labels[k] for k in rows) + (" follow" if len(rows) > 1 else " follows") + " from the others"
+
+
+def _without_position(system: System, t: float, q: Vector) -> str:
+    """Why the iteration for the positions has failed."""
+    none = "no positions satisfy the constraints for these independent coordinates; "
+    residual = system.phi(t, q) if np.isfinite(q).all() else np.full(system.nc, np.nan)
+    if not system.nc or not np.isfinite(residual).all() or np.abs(q).max() > MAX_POSITION * (1.0 + np.abs(system.start.q).max()):
+        return none + "the iterates are unbounded"
+    worst = np.argsort(-np.abs(residual))[:2]
+    if np.abs(residual[worst[0]]) < RESIDUAL_TOL * (1.0 + np.abs(q).max()):
+        return "the constraints hold, but the iteration for these independent coordinates does not converge: a singular position is close"
+    return none + "the largest residuals are those of " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in worst)
