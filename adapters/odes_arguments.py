@@ -195,7 +195,7 @@ def check_choices(owner: str, solver: Any, jacobian: str | Strategy, linsolver: 
         raise ValueError(f"{owner}: with linsolver='band' the package passes {'no' if solver == 'ida' else 'only a given'} Jacobian on to "
                          f"{SOLVERS[solver]}, so jacobian must {'be' if solver == 'ida' else 'not be'} 'difference'")
     if solver in ("lsodi", "dop853", "dopri5") and jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: {SOLVERS[solver]} takes no Jacobian, so jacobian={jacobian!r} cannot be had")
+        raise ValueError(f"{owner}: {SOLVERS[solver]} takes no Jacobian, so jacobian={jacobian!r} is not possible")
 
 
 def check_multistep(owner: str, multistep: str) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
 from ..jacobians.signatures import Array, Tables, Vector
-from ..system import sparse
 from ..system import layout as lay
+from ..system import sparse
 from ..system.assembly import State
 from ..system.layout import header, part
 from ..system.system import System
