@@ -42,9 +42,13 @@ setup-all: $(READY)
 demo: $(STAMP)
 	@$(BIN)/mbdae compare slider-crank --output results/demo
 
+# mypy finds modules by their folders, and mbdae.adapters lies in adapters/: it gets a folder of links in which all lie where they are imported
+TYPES := build/types
 lint: $(STAMP)
 	$(BIN)/ruff check mbdae adapters solvers tests examples
-	$(BIN)/mypy
+	@rm -rf $(TYPES) && mkdir -p $(TYPES)/mbdae
+	@ln -s $(CURDIR)/mbdae/* $(CURDIR)/adapters $(TYPES)/mbdae
+	cd $(TYPES) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml
 
 test: setup-all
 	@$(MAKE) --no-print-directory lint

@@ -43,25 +43,25 @@ def availability() -> Availability:
 class Assimulo:
     """A solver of Assimulo.
 
-    It always runs forward, on a clock of its own that starts at zero: backward in time several of them are wrong.
+    The time of the solver always starts at zero and increases: several solvers are wrong backward in time.
 
     Parameters
     ----------
     solver : {"IDA", "CVode", "Radau5DAE", "Radau5ODE", "RodasODE", "ODASSL", "GLIMDA", "DASP3ODE", "LSODAR", "Dopri5", "RungeKutta34"}
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
-        `mbdae.JacobianStrategy`), or `"difference"`: the solver's own quotients. Radau5DAE, ODASSL and GLIMDA make these in any case.
+        `mbdae.JacobianStrategy`), or `"difference"`: the difference quotients of the solver, which Radau5DAE, ODASSL and GLIMDA always use.
     max_order : int, optional
     first_step, max_step : float
-        Zero leaves the first step to formulation and solver, and steps unlimited.
+        Zero: the first step of the formulation or solver, and no limit of the step size.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
 
     Notes
     -----
-    ODASSL and GLIMDA have no interpolant: between two steps theirs is the cubic Hermite polynomial of `y` and `yd` at both. ODASSL steps
-    beyond the end of the time span and interpolates back. GLIMDA takes the mass matrix for constant; in the form `"ggl"` one that may
-    not be is divided out, in the others its steps may shrink to nothing.
+    ODASSL and GLIMDA have no dense output: between two steps the cubic Hermite polynomial of `y` and `yd` is used. ODASSL steps beyond the
+    end of the time span and interpolates. GLIMDA assumes a constant mass matrix; in the form `"ggl"` the equations are multiplied by the
+    inverse of one that is not, in the others its step sizes may tend to zero.
     """
 
     solver: str = "IDA"
@@ -126,15 +126,15 @@ class Assimulo:
         def integrate() -> None:
             error = self._simulate(solver, listener, run)
             if error is not None:
-                raise error  # not while another is being handled: it would change the one of a user
+                raise error  # outside of any except block, which would set the context of a user's exception
 
         with warnings.catch_warnings():
-            if is_old():  # CVode asks SciPy for an old name; if the warning is made an error, it goes on without the Jacobian
+            if is_old():  # CVode imports an old name from SciPy; if the warning is an error, it continues without the Jacobian
                 warnings.filterwarnings("ignore", message=r"Please (use|import) `csc_matrix`")
             run.carry_out(integrate)
 
     def _simulate(self, solver: Any, listener: "_Listener", run: Run) -> BaseException | None:
-        """Run the solver; returns the exception that has ended it, if any."""
+        """Run the solver; returns the exception that ended the run, if any."""
         native, callbacks, output, failure = solver.problem, run.callbacks, self._output(), None
         native.suppress_errors = getattr(output, "suppress_errors", native.suppress_errors)
         with output, alone(f"Assimulo {self.solver}") if facts_of(self.solver).alone else contextlib.nullcontext():
@@ -144,17 +144,17 @@ class Assimulo:
                 failure = error
         if failure is None:
             return None
-        kept, callbacks.error = callbacks.error, None  # our own, or what lies behind that of the solver
+        kept, callbacks.error = callbacks.error, None  # of a callback, which is the cause of that of the solver
         return listener.explain(kept or _failure(self.solver, failure, getattr(output, "text", ""), callbacks))
 
     def _output(self) -> Any:
-        """What takes care of what the solver prints."""
+        """A context that suppresses the output of the solver."""
         if facts_of(self.solver).fortran:
-            return FortranOutput("assimulo.lib.radau5")  # any of them: they share one run-time library
+            return FortranOutput("assimulo.lib.radau5")  # any module: they share one run-time library
         return contextlib.nullcontext() if sys.stdout is None else contextlib.redirect_stdout(WithoutWarnings(sys.stdout))
 
     def _statistics(self, solver: Any, run: Run, seconds: float) -> Statistics:
-        """What Assimulo counts is there only if the solver has returned; by item access it would tell zero for what it does not count."""
+        """Counts of Assimulo exist only if the solver has returned; access by item would give zero for what it does not count."""
         counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
         facts = facts_of(self.solver)
         exact, none = facts.jacobian == "exact" and self.jacobian != "difference", facts.jacobian == "none"
@@ -165,35 +165,35 @@ class Assimulo:
                           newton_iterations=counts.get("nniters"), seconds=seconds)
 
     def _evaluations(self, calls: int, counts: dict[str, int], no_differences: bool, n: int) -> tuple[int | None, int | None]:
-        """Evaluations without those for Jacobians, and these; our own count is the sum."""
-        if no_differences and self.solver != "RodasODE":  # which differentiates by time itself
+        """Evaluations except those for Jacobians, and those; `calls` is their sum."""
+        if no_differences and self.solver != "RodasODE":  # it computes the derivative by time itself
             return calls, 0
         if "nfcns" not in counts:
             return None, None
         if facts_of(self.solver).counts_all:
             return calls - counts["njacs"] * n, counts["njacs"] * n
-        residuals = counts["nfcns"] + (self.solver == "ODASSL")  # which calls once to see how many equations there are
+        residuals = counts["nfcns"] + (self.solver == "ODASSL")  # one call determines the number of equations
         return residuals, calls - residuals
 
 
 def _suited(problem: Any, solver: str) -> Any:
-    """The problem in the variant that the solver can take."""
+    """The problem in the variant that the solver supports."""
     if solver == "ODASSL" and problem.formulation == "overdetermined":
         return WithInvariants(problem)
-    # Assimulo tells GLIMDA that the matrix before yd is constant; a mass matrix that is not must be divided out
+    # Assimulo declares the matrix of yd as constant to GLIMDA: multiply by the inverse of a mass matrix that is not
     if solver == "GLIMDA" and problem.formulation == "ggl" and not problem.system.constant_mass:
         return GGL(problem.system, form="explicit")
     return problem
 
 
 class _Listener:
-    """Passes the steps of the solver to the run, on the clock of the problem."""
+    """Passes the steps of the solver to the run, with the time of the problem."""
 
     def __init__(self, run: Run, start: tuple[Vector, Vector], interpolates: bool) -> None:
         self.run, self.callbacks, self.interpolates = run, run.callbacks, interpolates
         self.s, (self.y, self.yd) = 0.0, start
         self.span = abs(run.callbacks.clock(run.t_end))
-        self.bad = 0  # values that were not finite until the last step that moved
+        self.bad = 0  # number of values that were not finite until the last step of nonzero size
 
     def __call__(self, s: float, y: Vector, yd: Vector | None, solver: Any) -> None:
         c, yd = self.callbacks, self.callbacks.rate(yd)
@@ -201,12 +201,12 @@ class _Listener:
         self.s, self.y, self.yd = s, y, yd
         if s - before[0] > 4e-16 * s:
             self.bad = c.bad
-        t = self.run.t_end if s >= self.span else c.time(s)  # rounding must not keep the run from ending
+        t = self.run.t_end if s >= self.span else c.time(s)  # at the end in spite of rounding
         at = self._interpolant(solver, before[0]) if self.interpolates else self._hermite(*before)
         self.run.accept(t, y, yd, at)
 
     def explain(self, error: BaseException) -> BaseException:
-        """Solvers that shorten their steps before values that are not finite speak of the steps only."""
+        """Replace failures by small steps that are caused by values that are not finite."""
         if not isinstance(error, SolverFailure) or error.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS):
             return error
         if self.callbacks.bad > self.bad:
@@ -230,7 +230,7 @@ class _Listener:
         return at
 
     def _within(self, t: float, before: float) -> float:
-        return min(max(self.callbacks.clock(t), before), self.s)  # solvers refuse times that rounding has put outside
+        return min(max(self.callbacks.clock(t), before), self.s)  # solvers refuse times outside of the step, even by rounding
 
 
 _NEWTON = "convergence test", "corrector", "consecutive failures", "idid -7", "idid -9", "lsodar failed with flag -5"
@@ -238,11 +238,11 @@ _SMALL = "step size", "stepsize", "error test", "idid -6", "lsodar failed with f
 
 
 def _failure(solver: str, error: Exception, printed: str, callbacks: SolverCallbacks) -> SolverFailure:
-    """What the solver raised, with what it has printed, as a `SolverFailure`."""
+    """The exception and the output of the solver as a `SolverFailure`."""
     text = str(error).strip("'")
-    if isinstance(error, KeyError):  # GLIMDA has flags that Assimulo does not know
+    if isinstance(error, KeyError):  # of GLIMDA, with a flag unknown to Assimulo
         text = f"failed with flag {text}"
-    shifted = ", whose clock begins at zero" if callbacks.t0 or callbacks.direction < 0 else ""
+    shifted = ", whose time starts at zero" if callbacks.t0 or callbacks.direction < 0 else ""
     text = f"Assimulo {solver}{shifted}: {text}" + (f" ({printed})" if printed else "")
     low = text.lower()
     if any(x in low for x in _NEWTON):

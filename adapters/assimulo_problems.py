@@ -26,25 +26,25 @@ def implicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, 
     Parameters
     ----------
     problem : Problem
-        Any implicit form but the overdetermined one.
+        Any implicit form except the overdetermined one.
     t0 : float
     state : State, optional
-        Consistent start; by default it is assembled from the guess of the mechanism's bodies.
+        Consistent initial values; by default assembled from the guess of the mechanism's bodies.
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become `state_events` and `handle_event`; `t_events[k]` of the
         result holds the times at which event `k` was found.
     callbacks : SolverCallbacks, optional
-        Counter of evaluations, by default a new one; it may also turn the direction of time.
+        Counter of evaluations, by default a new one; it can also reverse time.
 
     Returns
     -------
     Implicit_Problem
-        With `res`, `jac`, `algvar`, `y0`, `yd0`, and `source`, the problem whose `unpack`, `motion` and `state` understand its `y`.
+        With `res`, `jac`, `algvar`, `y0`, `yd0`, and `source`, the problem whose `unpack`, `motion` and `state` belong to its `y`.
 
     Raises
     ------
     ValueError
-        If the problem is of another kind.
+        If the problem has another form.
     """
     if not problem.implicit or problem.m != problem.n:
         raise ValueError(f"implicit_problem needs as many residuals as unknowns, got {problem!r}; see explicit_problem and "
@@ -100,9 +100,9 @@ def overdetermined_problem(problem: Any, t0: float = 0.0, state: State | None = 
 class WithInvariants(UnderlyingODE):
     """`qd = T v`, `vd = a(t, q, v)` with the invariants `Phi = 0`, `Phi_q v = nu`, `y = (q, v)`: more equations than unknowns.
 
-    ODASSL satisfies the invariants, the last equations, and corrects the first ones, one for each unknown, along the gradients of
-    the invariants. With multipliers among the unknowns its matrix is singular: a correction of `M vd + Phi_q^T lam = Q` along
-    `Phi_q^T` is one of `lam` and moves nothing.
+    ODASSL satisfies the invariants, the last equations, and relaxes the others, one for each unknown, along the gradients of the
+    invariants. With multipliers among the unknowns its matrix would be singular: a relaxation of `M vd + Phi_q^T lam = Q` along `Phi_q^T`
+    only changes `lam`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class WithInvariants(UnderlyingODE):
         super().__init__(problem.system, project=False)
         self._ode, self._whole = super().kernel, problem
         self._y, self._yd, self._F = np.zeros(problem.n), np.zeros(problem.n), np.empty(problem.m)
-        self._y[problem.blocks["lam"]] = problem.system.multiplier_guess()  # unused but where a force must be a number
+        self._y[problem.blocks["lam"]] = problem.system.multiplier_guess()  # unused, but forces must be finite
         self.m = self.n + 2 * (problem.system.nc - len(problem.system.dependent))
 
     def kernel(self, t: float, y: Vector, yd: Vector, out: Vector, *arguments: Any) -> bool:
@@ -131,7 +131,7 @@ class WithInvariants(UnderlyingODE):
         return good
 
     def _invariants(self) -> Indices:
-        """Numbers of the constraint equations that `_ode` has kept: the matrix must have full rank."""
+        """Indices of the constraint equations in `_ode` that are not redundant: the matrix must have full rank."""
         independent = np.delete(np.arange(self.system.nc), lay.records_of(self.model, lay.DEPENDENT, lay.DEPENDENT_T)["row"])
         return np.concatenate([self._whole.equations[name].start + independent for name in ("position", "velocity")])
 
@@ -186,10 +186,10 @@ class Guarded:
         return self.callbacks.problem
 
     def suppress_errors(self) -> None:
-        """Nothing to do in a script."""
+        """Does nothing in a script."""
 
     def initialize(self, solver: Any) -> None:
-        """Called when a simulation begins."""
+        """Called at the start of a simulation."""
         name = type(solver).__name__
         self.callbacks.error = None
         self.stoppable = name in SOLVERS and SOLVERS[name].stops and solver.problem_info["step_events"]
@@ -198,10 +198,10 @@ class Guarded:
         self.offset = offset if offset.any() else None
 
     def finalize(self, solver: Any) -> None:
-        """Nothing to do; Assimulo's own would log."""
+        """Does nothing; the one of Assimulo would log."""
 
     def handle_result(self, solver: Any, t: float, y: Vector, yd: Vector | None = None) -> None:
-        """Store a result, or hand it on. The array that Assimulo passes first is later overwritten by ODASSL, hence the copies."""
+        """Store a result or pass it to the listener; copies, as ODASSL overwrites the first array later."""
         y, yd = y.copy(), None if yd is None else yd.copy()
         if self.callbacks.error is None:
             try:
@@ -213,27 +213,27 @@ class Guarded:
             self.raise_kept(solver)
 
     def _accept(self, solver: Any, t: float, y: Vector, yd: Vector | None) -> None:
-        if not np.isfinite(y).all():  # IDA has returned NaN as a success
+        if not np.isfinite(y).all():  # IDA may return NaN with success
             raise SolverFailure(Status.NOT_FINITE, f"the solver returned values that are not finite at t = {self.callbacks.time(t):.9g}")
         if self.listener is not None:
             self.listener(t, y, yd, solver)
-        elif len(solver.t_sol) != 1 or solver.t_sol[0] != t:  # several solvers report the start twice
+        elif len(solver.t_sol) != 1 or solver.t_sol[0] != t:  # several solvers report the initial values twice
             super().handle_result(solver, t, y, *(() if yd is None else (yd,)))  # type: ignore[misc]  # of Assimulo, see `_kind`
 
     def step_events(self, solver: Any) -> bool:
-        """Whether the solver must stop, because there is an exception for `handle_event` to raise."""
+        """Whether the solver must stop, as `handle_event` has to raise an exception."""
         return self.callbacks.error is not None
 
     def handle_event(self, solver: Any, event_info: Any) -> None:
-        """Raise what has been kept; note the events that were found, and end the simulation after a terminal one."""
+        """Raise a stored exception; otherwise store the events, and end the simulation after a terminal one."""
         from assimulo.exception import TerminateSimulation
 
         try:
             self.raise_kept(solver)
-        except TerminateSimulation:  # of a user: Assimulo ends the run with it
+        except TerminateSimulation:  # raised by a user function: it ends the run
             raise
         except BaseException:
-            # Radau5ODE of 3.9 frees its memory at the end of a run, which is not reached, and crashes if it does so twice
+            # otherwise Radau5ODE of 3.9 does not free its memory, and the next run crashes
             solver.finalize()
             raise
         found = [k for k, sign in enumerate(event_info[0]) if sign and self._has_direction(solver, k, sign)]
@@ -243,9 +243,9 @@ class Guarded:
             raise TerminateSimulation
 
     def raise_kept(self, solver: Any = None) -> None:
-        """Raise the exception that has been kept, if any; it stays there, so that it can be told from those of the solver.
+        """Raise the stored exception, if any; it remains stored, to distinguish it from exceptions of the solver.
 
-        The solver, which has gone on with harmless values, is set back to the last result.
+        The solver, which has continued with placeholder values, is reset to the last result.
         """
         if self.callbacks.error is None:
             return
@@ -257,22 +257,22 @@ class Guarded:
         raise self.callbacks.error
 
     def flag(self, evaluate: Callable[..., Any], *arguments: Any) -> Any:
-        """What `evaluate` returns; it keeps exceptions itself, but for an interrupt that comes in between."""
+        """The result of `evaluate`, which stores exceptions itself, except an interrupt before or after it."""
         try:
             return evaluate(*arguments)
         except BaseException as error:
             self.callbacks.error = error
             return FATAL
 
-    def fail(self, out: Vector, harmless: Vector) -> Vector:
-        """To be called by callbacks that cannot give values any more."""
+    def fail(self, out: Vector, placeholder: Vector) -> Vector:
+        """Placeholder values of a callback after an exception; raised if the solver cannot be stopped."""
         if not self.stoppable:
             self.raise_kept()
-        out[:len(harmless)] = harmless
+        out[:len(placeholder)] = placeholder
         return out
 
     def watch(self, events: Sequence[Event]) -> None:
-        """Have Assimulo look for the zeros of `event(t, q, v)`."""
+        """Make `event(t, q, v)` state events of Assimulo."""
         self.events, self.t_events = tuple(events), [[] for _ in events]
         evaluate = self.callbacks.guarded(self._values, np.ones(len(self.events)))
         self.state_events = lambda t, y, *derivatives_and_switches: evaluate(t, y)
@@ -283,7 +283,7 @@ class Guarded:
         return np.array([evaluated(event, time, q, v) for event in self.events])
 
     def _has_direction(self, solver: Any, k: int, sign: int) -> bool:
-        """Whether a zero is crossed as the event wants it. LSODAR tells which zero it has found, but not how: there the flow decides."""
+        """Whether a zero is crossed in the direction of the event; LSODAR does not report the direction, so it is computed from `rhs`."""
         wanted = getattr(self.events[k], "direction", 0)
         if wanted and type(solver).__name__ == "LSODAR":
             h = 1e-7 * max(1.0, abs(solver.t))
@@ -304,14 +304,14 @@ def _native(kind: str, problem: Any, t0: float, state: State | None,
     callbacks = SolverCallbacks(problem, keeps=True) if callbacks is None else callbacks
     state = start_at(problem.system, t0) if state is None else state
     if state.t != t0:
-        raise ValueError(f"the state belongs to t = {state.t:g}, the problem begins at t0 = {t0:g}")
+        raise ValueError(f"the state belongs to t = {state.t:g}, the problem starts at t0 = {t0:g}")
     native = _kind(kind)(t0=callbacks.clock(t0), name=problem.system.name)
     native.callbacks = callbacks
     return native, *problem.pack(state)
 
 
 def algvar(problem: Any) -> Indices:
-    """What Assimulo calls `algvar`: 1 for differential unknowns, 0 for algebraic ones."""
+    """`algvar` of Assimulo: 1 for differential unknowns, 0 for algebraic ones."""
     return np.where(problem.algebraic, 0, 1)
 
 
@@ -321,7 +321,7 @@ def _residual(native: Any) -> Callable[..., Any]:
     def res(t: float, y: Vector, yd: Vector, sw: Any = None) -> Vector:
         if native.offset is not None:
             y = y - native.offset
-        out = np.empty(m)  # not one for all calls: users keep what they get
+        out = np.empty(m)  # a new array for each call, which users may keep
         return out if native.flag(evaluate, t, y, yd, out) != FATAL else native.fail(out, yd)
 
     return res

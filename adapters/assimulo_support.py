@@ -1,4 +1,4 @@
-"""The solvers of Assimulo: which forms they take, how they are then run, and what has to be known about their codes."""
+"""The solvers of Assimulo: supported formulations with their settings, and properties of the codes."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,26 +13,26 @@ from .contract import Support
 
 _MASKED = Settings(mask=True, exclude=True)
 _DIFFERENCES = Settings(jacobian="difference")
-_SHIFTED = Settings(jacobian="difference", scaling="unknowns shifted off zero")
-_FROZEN = "Assimulo tells GLIMDA that the matrix before yd is constant, but in this form it turns with the bodies; take 'ggl'"
-_ONE_FAST = "Assimulo 3.0 hands DASP3 work arrays of a shape that is right for one fast unknown only, and 3.9 fails with one, too"
+_SHIFTED = Settings(jacobian="difference", scaling="unknowns shifted away from zero")
+_FROZEN = "Assimulo declares the matrix of yd as constant to GLIMDA, but in this form it depends on the positions; use 'ggl'"
+_ONE_FAST = "the work arrays of Assimulo 3.0 for DASP3 have the right shape for one fast unknown only, and 3.9 fails with one, too"
 
-# In index 3 no error test sees the velocities, hence `tighten`: the positions then meet what was asked for.
+# In index 3 the velocities are excluded from the error test; with `tighten` the positions meet the tolerances.
 _IDA = implicit_support(gear=Settings(), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
                         index3=Settings(mask=True, exclude=True, tighten=1e-3))
 _RADAU = implicit_support(ggl=_DIFFERENCES, index2=_DIFFERENCES, gear=_DIFFERENCES, index1=_DIFFERENCES,
                           index3=Settings(tighten=0.1, jacobian="difference"))
 _ODASSL = implicit_support(overdetermined=_SHIFTED, ggl=_SHIFTED, gear=_SHIFTED, index2=_SHIFTED, index1=_SHIFTED,
-                           index3=Settings(tighten=0.1, jacobian="difference", scaling="unknowns shifted off zero"))
+                           index3=Settings(tighten=0.1, jacobian="difference", scaling="unknowns shifted away from zero"))
 _GLIMDA = implicit_support(ggl=_DIFFERENCES, index2=_DIFFERENCES, index3=Settings(tighten=0.1, jacobian="difference"), gear=_FROZEN,
                            index1=_FROZEN)
-_NONE_FAST = "a mechanism has no small parameter that tells slow unknowns from fast ones"
+_NONE_FAST = "a mechanism has no small parameter that separates slow and fast unknowns"
 _DASP3: Support = {form: _NONE_FAST if form in EXPLICIT else _ONE_FAST for form in FORMS}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What has to be known about one solver.
+    """Properties of one solver.
 
     Attributes
     ----------
@@ -40,20 +40,20 @@ class Facts:
     highest_order : int or None
         `None` if the order cannot be limited.
     first_step : float or None
-        Tried if neither user nor formulation say something; zero leaves it to the solver, `None` means that it cannot be set. The
-        hundredth of a second that is the default of some is longer than the period of fast mechanisms.
+        Default if neither user nor formulation set it; zero leaves it to the solver, `None` means that it cannot be set. The default
+        of some solvers, 0.01 s, is longer than the period of fast mechanisms.
     max_step : bool
-        Whether steps can be limited.
+        Whether the step size can be limited.
     jacobian : {"exact", "difference", "none"}
-        Whether the solver takes the exact Jacobian, makes difference quotients in any case, or needs none.
+        Whether the solver takes the exact Jacobian, always uses difference quotients, or needs none.
     interpolates : bool
-        Whether it has an interpolant of its own.
+        Whether it has dense output.
     stops : bool
-        Whether it can be asked to stop after a step; otherwise exceptions must be raised through it.
+        Whether it can be stopped after a step; otherwise exceptions must be raised through it.
     fortran : bool
-        Whether it keeps its state in COMMON blocks and writes to the terminal when it fails.
+        Whether it stores its state in COMMON blocks and prints when it fails.
     alone : bool
-        Whether a run spoils another one that is under way, because its steps or its interpolant are made with what lies in COMMON blocks.
+        Whether a nested run destroys the outer one, as steps or dense output use COMMON blocks.
     counts_all : bool
         Whether its count of evaluations includes those for Jacobians.
     """
@@ -71,7 +71,7 @@ class Facts:
 
     @property
     def formulations(self) -> tuple[str, ...]:
-        """Names of the forms that the solver takes, the best first."""
+        """Names of the supported forms, the best first."""
         return supported(self.support)
 
 
@@ -104,7 +104,7 @@ def facts_of(name: str) -> Facts:
         If there is none of this name.
     """
     check_choice("Assimulo", "solver", name, SOLVERS)
-    if name == "Radau5ODE" and not is_old():  # it is written in C there, with memory of its own, and prints nothing
+    if name == "Radau5ODE" and not is_old():  # a C code there, without static memory or output
         return replace(SOLVERS[name], fortran=False, alone=False)
     return SOLVERS[name]
 
@@ -116,7 +116,7 @@ def is_old() -> bool:
 
 
 def check_options(owner: str, name: str, jacobian: str | Strategy, max_order: int | None, first_step: float, max_step: float) -> None:
-    """Refuse options that are wrong, or that the solver does not have.
+    """Validate the options; raise a ValueError if one is wrong or the solver does not have it.
 
     Raises
     ------
@@ -125,8 +125,8 @@ def check_options(owner: str, name: str, jacobian: str | Strategy, max_order: in
     facts = facts_of(name)
     strategy = as_strategy(jacobian, owner)
     if facts.jacobian != "exact" and strategy not in (None, as_strategy("exact")):
-        makes = "makes its difference quotients itself" if facts.jacobian == "difference" else "needs no Jacobian"
-        raise ValueError(f"{owner}: {name} {makes}, so jacobian={jacobian!r} cannot be had")
+        makes = "uses its own difference quotients" if facts.jacobian == "difference" else "needs no Jacobian"
+        raise ValueError(f"{owner}: {name} {makes}, so jacobian={jacobian!r} is not possible")
     if max_order is not None and facts.highest_order is None:
         raise ValueError(f"{owner}: {name} has no max_order")
     if max_order is not None:

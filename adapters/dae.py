@@ -24,12 +24,12 @@ from mbdae.system.assembly import State
 from . import storage
 from .contract import Event, Progress, Support, Tolerance, Until, Vector
 
-DENSE_LIMIT = 150  # unknowns up to which dense factorisations are the quicker ones
-# Seconds. The package's own choice is right for order one and nanoseconds short. There Newton's first correction is already at rounding
-# level, the second is not smaller, the package takes that for divergence, and halving the step makes it worse, down to underflow.
+DENSE_LIMIT = 150  # unknowns up to which dense factorisations are faster
+# [s]; the choice of the package is for order one and a few nanoseconds long. Then the first Newton correction is at rounding, the second is
+# not smaller, which counts as divergence, and halving the step makes it worse until underflow.
 FIRST_STEP = 1e-5
-LAST_STEP = 1e-4  # of the step before
-RECENT = 1000  # evaluations, as many as the package takes to creep up to a gap; the last of them may all be good
+LAST_STEP = 1e-4  # relative to the previous step
+RECENT = 1000  # evaluations while the package approaches a point where the equations are not finite; the last ones may all be finite
 
 _STAGES = {"Radau3": 3, "Radau5": 5, "Radau7": 7}
 _METHODS = (*_STAGES, "BDF")
@@ -40,11 +40,11 @@ def _support(index3: Settings | str) -> Support:
     return implicit_support(gear=how, ggl=how, index2=how, index1=how, index3=index3)
 
 
-# in index 3 only the positions are in the error test; what a step does to the velocities is held down by smaller tolerances
+# in index 3 the error test includes the positions only; smaller tolerances limit the errors of the velocities
 SUPPORT = {"Radau3": _support(Settings(tighten=1e-1, linear_solver="dense, sparse")),
            "Radau5": _support(Settings(linear_solver="dense, sparse")),
-           "Radau7": _support("with seven stages the multipliers of index 3 spoil the prediction of the next step, so that Newton's method "
-                              "fails too often; 'index2' takes a tenth of the steps, and Radau3 takes 'index3'"),
+           "Radau7": _support("with seven stages the errors of index-3 multipliers dominate the initial values of the next step, so that "
+                              "Newton's method often fails; 'index2' needs a tenth of the steps, and Radau3 supports 'index3'"),
            "BDF": _support(Settings(tighten=1e-2, linear_solver="dense, sparse"))}
 
 
@@ -58,8 +58,8 @@ def solve_dae_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8
                         callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `solve_dae`: `solve_dae(**solve_dae_arguments(problem), t_span=(0, 1), y0=y0, yp0=yd0)` with the right settings.
 
-    They hold `fun`, `jac`, tolerances per block (solve-dae knows no index of variables, so multipliers leave its error test by a large
-    `atol`), a first step, which must not exceed the time span, and the events. Which method it is, `solve_dae` is told apart:
+    They contain `fun`, `jac`, tolerances per block (solve-dae has no index of variables, so a large `atol` excludes multipliers from its
+    error test), a first step, which must not exceed the time span, and the events. The method is a separate argument of `solve_dae`:
     `method="Radau", stages=5` or `method="BDF"`.
 
     Parameters
@@ -116,8 +116,8 @@ def _residual(callbacks: SolverCallbacks) -> Callable[[float, Vector, Vector], V
     evaluate, n = callbacks.residual(), callbacks.problem.n
 
     def fun(t: float, y: Vector, yp: Vector) -> Vector:
-        out = np.empty(n)  # a new one each time: the difference quotients keep a result while they ask for the next
-        # the difference quotients hand over columns of a matrix, compiled code wants what lies in one piece
+        out = np.empty(n)  # a new array each time: the difference quotients store one result during the next evaluation
+        # the difference quotients pass columns of a matrix, compiled code needs contiguous arrays
         if evaluate(t, np.ascontiguousarray(y), np.ascontiguousarray(yp), out) == FATAL:
             assert callbacks.error is not None
             raise callbacks.error
@@ -127,7 +127,7 @@ def _residual(callbacks: SolverCallbacks) -> Callable[[float, Vector, Vector], V
 
 
 def _matrix(problem: Any) -> Callable[[Vector], Any]:
-    """`make(values)`: a dense array or a CSC matrix, whatever the package is faster with."""
+    """`make(values)`: a dense array or a CSC matrix, whichever is faster."""
     n, pattern = problem.n, problem.pattern
     if n > DENSE_LIMIT:
         return lambda values: csc_matrix((values, pattern.indices, pattern.indptr), shape=(n, n))
@@ -148,7 +148,7 @@ class _Stepper:
 
     def step(self) -> tuple[float, Vector, Vector]:
         solver = self.solver
-        # a last step that is very short fails like a first one; the polynomial of the step before reaches as far
+        # a very short last step fails like a first one; extrapolate the previous step instead
         if solver.t_old is not None and abs(solver.t_bound - solver.t) < LAST_STEP * abs(solver.t - solver.t_old):
             return solver.t_bound, *self.at(solver.t_bound)
         message = self._advance()
@@ -163,23 +163,23 @@ class _Stepper:
         return self._dense(t)
 
     def _advance(self) -> str | None:
-        # the increments of its difference quotients grow tenfold with each Jacobian where a column is small, without limit
+        # the increments for small columns would grow tenfold with each Jacobian, without limit
         self.solver.jac_factor_y = self.solver.jac_factor_yp = None
         try:
             return self.solver.step()
-        except (ArithmeticError, RuntimeError, ValueError) as error:  # what the factorisation of a singular or huge matrix raises
+        except (ArithmeticError, RuntimeError, ValueError) as error:  # of the factorisation of a singular or huge matrix
             if self.callbacks.error is not None:
                 raise
             raise SolverFailure(Status.SOLVER_FAILED, f"solve-dae: {error}") from error
 
 
 def _with_smallest_step(fun: Callable[[float, Vector, Vector], Vector], run: Run) -> Callable[[float, Vector, Vector], Vector]:
-    """`fun` that ends the run at steps below the resolution of the time span; at t = 0 the package would halve them down to 1e-322."""
+    """`fun` that ends the run at steps below the resolution of the time span; near t = 0 the package would halve them to 1e-322."""
     smallest = np.spacing(abs(run.t_end - run.t))
 
     def guarded(t: float, y: Vector, yp: Vector) -> Vector:
         if 0.0 < abs(t - run.t) < smallest:
-            raise SolverFailure(Status.STEP_TOO_SMALL, "solve-dae: the step has shrunk to rounding")
+            raise SolverFailure(Status.STEP_TOO_SMALL, "solve-dae: the step size is at rounding")
         return fun(t, y, yp)
 
     return guarded
@@ -195,7 +195,7 @@ class SolveDae:
         Radau IIA with 3, 5 or 7 stages, or BDF of order 1 to 5 (the package's NDF coefficients).
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
-        `mbdae.JacobianStrategy`), or `"difference"`: the package's own quotients.
+        `mbdae.JacobianStrategy`), or `"difference"`: the difference quotients of the package.
     max_step : float
     first_step : float, optional
         By default 1e-5 s.
@@ -221,12 +221,12 @@ class SolveDae:
 
     @property
     def support(self) -> dict[str, Settings | str]:
-        """Forms that this method takes and how, or why not."""
+        """Each form with its `Settings`, or the reason why it is refused."""
         return SUPPORT[self.method]
 
     @property
     def formulations(self) -> tuple[str, ...]:
-        """Names of the forms that this method takes."""
+        """Names of the supported forms."""
         return supported(self.support)
 
     @property
@@ -242,7 +242,7 @@ class SolveDae:
     def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
                   every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        callbacks = SolverCallbacks(problem, keeps=True, recent=RECENT)  # an exception that was kept is told from those of the package
+        callbacks = SolverCallbacks(problem, keeps=True, recent=RECENT)  # stored exceptions are distinguished from those of the package
         start = problem.pack(state)
         problem.compile(state.t, *start)
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
@@ -252,7 +252,7 @@ class SolveDae:
             steppers.append(_Stepper(self._solver(run, start, rtol, atol), callbacks))
             run.pull(steppers[0])
 
-        with warnings.catch_warnings():  # of overflow and of singular matrices; those of user functions go through
+        with warnings.catch_warnings():  # of overflow and singular matrices; those of user functions remain
             warnings.filterwarnings("ignore", module=r"(numpy|scipy|solve_dae)\b")
             run.carry_out(integrate)
         return run.trajectory(_statistics(run, steppers, watch.seconds))
@@ -269,7 +269,7 @@ class SolveDae:
 
 
 def _statistics(run: Run, steppers: list[_Stepper], seconds: float) -> Statistics:
-    """The package adds up the steps rejected by the error test and by Newton's method, and does not count iterations."""
+    """The package does not separate rejections by the error test and by Newton's method, and does not count iterations."""
     if not steppers:
         return Statistics(steps=run.steps, seconds=seconds)
     solver = steppers[0].solver

@@ -34,20 +34,20 @@ from .odes_arguments import (
 )
 from .odes_steppers import Clock, Daspk, Dop, Lsodi, Sundials
 
-RECENT = 100  # evaluations: SUNDIALS creeps up to where the equations are no longer finite
+RECENT = 100  # evaluations while SUNDIALS approaches a point where the equations are not finite
 __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_arguments", "dop_arguments", "ida_arguments", "lsodi_arguments"]
 
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
 # 3.0 takes SUNDIALS 6 and Python up to 3.12, 3.1 takes SUNDIALS 7
 _EXTRA = "odes" if sys.version_info < (3, 13) else "odes7"
-# the Cython that 3.0 is built with cannot read the declarations of NumPy 2.5, which needs Python 3.12
+# 3.0 cannot be built with the declarations of NumPy 2.5, which needs Python 3.12
 _OLDER = "echo 'numpy<2.5' > /tmp/older.txt && PIP_CONSTRAINT=/tmp/older.txt " if sys.version_info[:2] == (3, 12) else ""
 _REMEDY = f"apt-get install -y gfortran libsundials-dev && {_OLDER}pip install 'mbdae[{_EXTRA}]'"
 
 
 def availability() -> Availability:
-    """State of the package, or of the first of its parts that cannot be used."""
+    """State of the package, or of its first part that is not usable."""
     states = [installed(part, module, _REMEDY, "make setup-all") for part, module in _PARTS.items()]
     return next((state for state in states if not state.installed), states[0])
 
@@ -56,24 +56,24 @@ def availability() -> Availability:
 class Odes:
     """A solver of scikits.odes.
 
-    Each run of IDA and CVODE leaves the memory of its matrix behind, which the package does not free.
+    The package does not free the matrix of a run of IDA or CVODE.
 
     Parameters
     ----------
     solver : {"ida", "ddaspk", "lsodi", "cvode", "dop853", "dopri5"}
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
-        `mbdae.JacobianStrategy`), or `"difference"`: the solver's own quotients. LSODI always takes those
+        `mbdae.JacobianStrategy`), or `"difference"`: the difference quotients of the solver. LSODI always uses those
         for `d/dy`; the explicit methods need none.
     linsolver : {"dense", "band", "spgmr", "sptfqmr"}
-        `"band"`, with unknowns and equations renumbered for a small band: DASPK with the exact Jacobian, IDA with difference quotients.
+        `"band"`, with unknowns and equations renumbered to a small bandwidth: DASPK with the exact Jacobian, IDA with difference quotients.
         The Krylov methods: CVODE.
     multistep : {"BDF", "Adams"}
         Of CVODE.
     max_order : int, optional
-        Of the multistep methods, by default the highest.
+        Of the multistep methods, by default the maximum.
     first_step, max_step : float
-        Zero leaves the choice to the solver, or the first step to the formulation.
+        Zero: the choice of the solver, and the first step of the formulation.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     """
@@ -111,12 +111,12 @@ class Odes:
 
     @property
     def support(self) -> dict[str, Settings | str]:
-        """Forms that the solver takes and how, or why not."""
+        """Each form with its `Settings`, or the reason why it is refused."""
         return SUPPORT[self.solver]
 
     @property
     def formulations(self) -> tuple[str, ...]:
-        """Names of the forms that the solver takes."""
+        """Names of the supported forms."""
         return supported(self.support)
 
     @property
@@ -133,7 +133,7 @@ class Odes:
     def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
                   every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        # exceptions are kept: SUNDIALS loses them, and those that pass through FORTRAN leave messages in standard error
+        # exceptions are stored: SUNDIALS loses them, and exceptions raised through FORTRAN are printed to standard error
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
         start = problem.pack(state)
         problem.compile(state.t, *start)
@@ -155,7 +155,7 @@ class Odes:
         y0, yd0 = start
         return make(run.callbacks, Clock(run.callbacks, run.t_end), y0, run.callbacks.rate(yd0), rtol, atol)
 
-    # the classes behind `dae` and `ode` themselves: these print the import errors of all solvers that are not there
+    # the classes behind `dae` and `ode`, which would print import errors of all missing solvers
 
     def _ida(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Sundials:
         from scikits_odes_sundials.ida import IDA
@@ -200,7 +200,7 @@ class Odes:
         return Dop(solver, scipy.integrate.DOP853 if self.solver == "dop853" else scipy.integrate.RK45, clock, y0, options)
 
     def _in_order(self, problem: Any, y0: Vector, yd0: Vector) -> tuple[tuple[Vector, Vector], Indices | None]:
-        """The start in the order of the solver, and the place of each unknown there."""
+        """The initial values in the order of the solver, and the place of each unknown in it."""
         if self.linsolver != "band":
             return (y0, yd0), None
         order = band_order(problem)
@@ -208,7 +208,7 @@ class Odes:
 
 
 def _into(reports: list[str]) -> Callable[..., Any]:
-    """Error handler of SUNDIALS that collects messages which it would otherwise print."""
+    """Error handler of SUNDIALS that collects its messages."""
     def handler(code: int, module: bytes, function: bytes, message: bytes) -> None:
         reports.append(message.decode(errors="replace").strip())
 

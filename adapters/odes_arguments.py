@@ -20,14 +20,14 @@ SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", 
 LINEAR = {"ida": ("dense", "band"), "ddaspk": ("dense", "band"), "lsodi": ("dense",), "cvode": ("dense", "spgmr", "sptfqmr"),
           "dop853": ("dense",), "dopri5": ("dense",)}
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
-MANY_STEPS = 1_000_000  # between two output times, where the package allows 500
+MAX_STEPS = 1_000_000  # between two output times; the default of the package is 500
 
 _FREE = Settings(linear_solver="dense, band")
 _MASKED = Settings(mask=True, exclude=True, linear_solver="dense, band")
-# in index 3 only the positions are in the error test; what a step does to the velocities is held down by smaller tolerances
+# in index 3 the error test includes the positions only; smaller tolerances limit the errors of the velocities
 _TIGHT = Settings(mask=True, exclude=True, tighten=1e-3, linear_solver="dense, band")
 _MULTISTEP = implicit_support(gear=_FREE, ggl=_MASKED, index2=_MASKED, index1=_MASKED, index3=_TIGHT)
-_NO_LSODI = "its error test fails for good on some mechanisms; it takes 'index1', and DASPK takes this form"
+_NO_LSODI = "its error test fails permanently on some mechanisms; it supports 'index1', and DASPK supports this form"
 SUPPORT = {
     "ida": _MULTISTEP,
     "ddaspk": _MULTISTEP,
@@ -44,27 +44,27 @@ def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jaco
                   events: Sequence[Event] | None = None, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for IDA: `dae("ida", **ida_arguments(problem))` has residual, Jacobian, tolerances, mask and first step.
 
-    The package rounds what it is told of `rtol`, `tstop` and steps to single precision: a `tstop` below the end of the time span stops
-    IDA short of it. Backward in time it wants a negative `compute_initcond_t0`, though nothing is computed.
+    The package rounds `rtol`, `tstop` and step sizes to single precision: with a `tstop` below the end of the time span IDA stops before
+    it. Backward in time it needs a negative `compute_initcond_t0`, although it is not used.
 
     Parameters
     ----------
     problem : Problem
-        Any implicit form that `SUPPORT["ida"]` lists as taken.
+        Any implicit form that `SUPPORT["ida"]` supports.
     rtol, atol : float
         Tolerances of positions and velocities; multipliers get those of the formulation.
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
-        `mbdae.JacobianStrategy`), or `"difference"`: IDA's own quotients.
+        `mbdae.JacobianStrategy`), or `"difference"`: the difference quotients of IDA.
     linsolver : {"dense", "band"}
-        `"band"` numbers unknowns and equations anew, so `y` and `yd` that go in or come out are `y[band_order(problem)]`; the package
-        takes no Jacobian for it, hence `jacobian="difference"`.
+        `"band"` renumbers unknowns and equations: `y` and `yd` of the solver are `y[band_order(problem)]`. The package takes no Jacobian
+        for it, hence `jacobian="difference"`.
     events : sequence of callables, optional
-        `event(t, q, v) -> float`, with `terminal` and `direction`, become root functions; `solve` ends at a terminal one, and what it
-        returns in `roots` are the zeros of all, in both directions.
+        `event(t, q, v) -> float`, with `terminal` and `direction`, become root functions; `solve` ends at a terminal one, and returns the
+        zeros of all, in both directions, in `roots`.
     callbacks : SolverCallbacks, optional
-        Counter of evaluations. It should keep exceptions, which cannot pass through IDA: by default one that a user function raises is
-        logged and makes the solver end with the flag of an unrecoverable error.
+        Counter of evaluations. It should store exceptions, which cannot be raised through IDA. By default an exception of a user function
+        is logged, and the solver ends with the flag of an unrecoverable error.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jaco
     Raises
     ------
     ValueError
-        If the solver cannot take the formulation, or of unknown options.
+        If the solver does not support the formulation, or an option is unknown.
     """
     how = _settings("ida_arguments", "ida", problem, jacobian, linsolver)
     callbacks = _Logged(problem) if callbacks is None else callbacks
@@ -81,7 +81,7 @@ def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jaco
     band = storage.Band(problem.pattern) if linsolver == "band" else None
     rtol, atol = tightened(SUPPORT["ida"], problem, rtol, atol)
     options = {"eqsres": _residual(callbacks, band), "rtol": rtol, **_blocks(problem, how, rtol, atol, band), "linsolver": linsolver,
-               "max_steps": MANY_STEPS, "first_step_size": problem.first_step, "old_api": False}
+               "max_steps": MAX_STEPS, "first_step_size": problem.first_step, "old_api": False}
     if jacobian != "difference":
         options["jacfn"] = _ida_jacobian(callbacks)
     if events is not None:
@@ -93,7 +93,7 @@ def daspk_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, ja
                     callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for DASPK: `dae("ddaspk", **daspk_arguments(problem))`, as `ida_arguments`.
 
-    DASPK knows no events, and stops after 500 steps between two output times whatever it is told. Exceptions pass through it. With
+    DASPK has no events, and always stops after 500 steps between two output times. Exceptions are raised through it. With
     `linsolver="band"` it takes the exact Jacobian only.
     """
     how = _settings("daspk_arguments", "ddaspk", problem, jacobian, linsolver)
@@ -116,7 +116,7 @@ def lsodi_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, ca
     how = _settings("lsodi_arguments", "lsodi", problem)
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     return {"eqsres": _residual(callbacks), "adda_func": _without_matrix(callbacks), "method": "bdf", "rtol": rtol,
-            "atol": problem.tolerances(rtol, atol, how.excluded_atol), "first_step": problem.first_step, "max_steps": MANY_STEPS}
+            "atol": problem.tolerances(rtol, atol, how.excluded_atol), "first_step": problem.first_step, "max_steps": MAX_STEPS}
 
 
 def cvode_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "dense",
@@ -144,7 +144,7 @@ def cvode_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, ja
         return evaluate(t, y, out)
 
     options = {"eqsrhs": rhs, "rtol": rtol, "atol": problem.tolerances(rtol, atol), "linsolver": linsolver, "lmm_type": multistep,
-               "max_steps": MANY_STEPS, "old_api": False}
+               "max_steps": MAX_STEPS, "old_api": False}
     if jacobian != "difference" and linsolver == "dense":
         options["jacfn"] = _rhs_jacobian(callbacks)
     if events is not None:
@@ -166,8 +166,8 @@ def dop_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, call
         if evaluate(t, y, out) == FATAL:
             out[:] = np.nan  # flags are not passed on: the solver must fail by itself, and would take one huge value for constant
 
-    # what is not named here would be what the last solver was told
-    return {"eqsrhs": rhs, **_dop_tolerances(problem, rtol, atol), "nsteps": MANY_STEPS, "first_step": 0.0, "max_step": 0.0}
+    # options not given here would be those of the previous solver
+    return {"eqsrhs": rhs, **_dop_tolerances(problem, rtol, atol), "nsteps": MAX_STEPS, "first_step": 0.0, "max_step": 0.0}
 
 
 def _dop_tolerances(problem: Any, rtol: float, atol: Any) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def check_choices(owner: str, solver: Any, jacobian: str | Strategy, linsolver: 
         raise ValueError(f"{owner}: with linsolver='band' the package passes {'no' if solver == 'ida' else 'only a given'} Jacobian on to "
                          f"{SOLVERS[solver]}, so jacobian must {'be' if solver == 'ida' else 'not be'} 'difference'")
     if solver in ("lsodi", "dop853", "dopri5") and jacobian not in ("exact", "difference"):
-        raise ValueError(f"{owner}: {SOLVERS[solver]} takes no Jacobian, so jacobian={jacobian!r} cannot be had")
+        raise ValueError(f"{owner}: {SOLVERS[solver]} takes no Jacobian, so jacobian={jacobian!r} is not possible")
 
 
 def check_multistep(owner: str, multistep: str) -> None:
@@ -310,13 +310,13 @@ def _rhs_jacobian(callbacks: SolverCallbacks) -> Callable[..., Any]:
 
 
 class _Roots:
-    """Events as root functions. SUNDIALS knows neither their directions nor which of them are terminal, and the package does not tell
-    which one it has found: that is read off the values on both sides of the root.
+    """Events as root functions. The package has no directions and no terminal events, and does not report which function has a root: this
+    is determined from the values on both sides of the root.
     """
 
     def __init__(self, callbacks: SolverCallbacks, events: Sequence[Event] | None, band: storage.Band | None = None) -> None:
         self.callbacks, self.events, self.place = callbacks, as_events(events), slice(None) if band is None else band.place
-        self.seen: deque[tuple[float, Vector]] = deque(maxlen=1000)  # (t, values), more than the search for a root evaluates
+        self.seen: deque[tuple[float, Vector]] = deque(maxlen=1000)  # (t, values), more than the root finder evaluates
 
     def of_dae(self) -> dict[str, Any]:
         values, stop = self._guarded()
@@ -338,7 +338,7 @@ class _Roots:
         return GOOD
 
     def _stop(self, s: float) -> bool:
-        """Whether a terminal event has been passed, in its direction: then the package stops, otherwise it goes on."""
+        """Whether a terminal event has occurred in its direction; then the package stops."""
         forward = 1.0 if s > self.seen[0][0] else -1.0
         after = next(g for r, g in reversed(self.seen) if r == s)
         _, before = max(((forward * r, g) for r, g in self.seen if forward * r < forward * s), key=lambda pair: pair[0])

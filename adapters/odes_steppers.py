@@ -1,6 +1,6 @@
-"""How the solvers of scikits.odes are driven: step by step, on a clock of their own, in silence.
+"""The solvers of scikits.odes in single steps, with a time that starts at zero, without output.
 
-Each has `integrate(run)`, which takes the steps, and `counts(run, exact)`, the fields of `Statistics` that are known for it.
+Each has `integrate(run)`, which takes the steps, and `counts(run, exact)`, the fields of `Statistics` that it counts.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ from .terminal import alone, environment
 
 
 class Clock:
-    """The clock of a solver starts at zero and runs forward.
+    """The time of a solver, which starts at zero and increases.
 
-    SUNDIALS takes a stop time only if it is positive, and to the FORTRAN solvers of the package a negative time means "one step only".
+    SUNDIALS needs a positive stop time, and for the FORTRAN solvers of the package a negative time means "one step only".
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Clock:
     Attributes
     ----------
     end : float
-        What it shows at `t_end`.
+        Its value at `t_end`.
     """
 
     def __init__(self, callbacks: SolverCallbacks, t_end: float) -> None:
@@ -43,7 +43,7 @@ class Clock:
         self.own = callbacks.t0 != 0.0 or callbacks.direction < 0
 
     def time(self, s: float) -> float:
-        """Time of the problem; at the end `t_end` itself, which rounding could miss, that of DOP853's last step too."""
+        """Time of the problem; exactly `t_end` at the end, in spite of rounding."""
         return self.t_end if s >= self._last else self._time(s)
 
 
@@ -55,21 +55,21 @@ class Sundials:
     solver : scikits_odes_sundials.ida.IDA or scikits_odes_sundials.cvode.CVODE
     clock : Clock
     start : sequence of ndarray
-        `y`, for IDA also `yd`, by the clock and in the order of the solver.
+        `y`, for IDA also `yd`, in the time and order of the solver.
     reports : list of str
-        Messages that the error handler of the solver has received.
+        Messages collected by the error handler of the solver.
     place : ndarray of int or None
-        Where the solver has each unknown of the problem.
+        Position of each unknown of the problem in the order of the solver.
     """
 
     def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, ...], reports: list[str], place: Indices | None = None) -> None:
         self.solver, self.clock, self.reports, self.place, self._reached, self._one = solver, clock, reports, place, 0.0, True
-        solver.set_options(tstop=_single_above(clock.end), one_step_compute=True)  # without it the last step goes far beyond the end
-        with environment("SUNLOGGER_WARNING_FILENAME", os.devnull):  # SUNDIALS 7 prints its warnings, no error handler gets them
+        solver.set_options(tstop=_single_above(clock.end), one_step_compute=True)  # the last step must not go beyond the end
+        with environment("SUNLOGGER_WARNING_FILENAME", os.devnull):  # SUNDIALS 7 prints its warnings in spite of the error handler
             solver.init_step(0.0, *start)
 
     def integrate(self, run: Run) -> None:
-        self._trials = run.callbacks.calls  # `init_step` tries each function of CVODE once
+        self._trials = run.callbacks.calls  # `init_step` calls each function of CVODE once
         run.pull(self)
 
     def step(self) -> tuple[float, Vector, Vector | None]:
@@ -94,7 +94,7 @@ class Sundials:
     def _report(self, result: Any) -> str:
         if not self.reports:
             return result.message
-        return self.reports[-1] + (" (t from the start on)" if self.clock.own else "")
+        return self.reports[-1] + (" (t relative to the start)" if self.clock.own else "")
 
     def _state(self, values: Any) -> tuple[Vector, Vector | None]:
         y, yd = values.y, getattr(values, "ydot", None)
@@ -103,7 +103,7 @@ class Sundials:
         return y, self.clock.rate(yd)
 
     def counts(self, run: Run, exact: bool) -> dict[str, int | None]:
-        """IDA's counters are out of reach: what it spends on difference quotients cannot be told from the rest."""
+        """The counters of IDA are not accessible: evaluations for difference quotients are not counted separately."""
         calls, jacobians = run.callbacks.calls, run.callbacks.jacobians
         if hasattr(self.solver, "get_info"):
             info = self.solver.get_info()
@@ -114,7 +114,7 @@ class Sundials:
 
 
 def _single_above(x: float) -> float:
-    """The package rounds the stop time to single precision. From one below the end SUNDIALS would go on, and far beyond the end."""
+    """The stop time in single precision, rounded up: beyond one below the end SUNDIALS would step far beyond the end."""
     single = np.float32(x)
     return float(single if float(single) >= x else np.nextafter(single, np.float32(np.inf)))
 
@@ -127,7 +127,7 @@ def _status(name: str) -> Status:
 
 
 class _Fortran:
-    """DASPK or LSODI, by their compiled routines: `step` of the classes around them prints failures, and fails at the end of LSODI's span.
+    """DASPK or LSODI, by their compiled routines: `step` of their classes prints failures, and fails at the end of the time span of LSODI.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class Daspk(_Fortran):
         self._check(flag)
 
     def at(self, t: float) -> tuple[Vector, Vector]:
-        """DASPK refuses times before the one that it is told it has returned last."""
+        """Interpolation; DASPK refuses times before its initial time, so that is set to the start of the step."""
         self.solver.info[2] = 0
         y, yd, _, flag = self._call(self._before, min(self.clock.of(t), self.solver.rwork[3]))
         self._check(flag)
@@ -194,7 +194,7 @@ class Daspk(_Fortran):
         solver, n = self.solver, run.problem.n
         calls, jacobians, errors, failures = (int(k) for k in solver.iwork[11:15])
         spent = 0 if exact else jacobians * n
-        jacobians = run.callbacks.jacobians if exact else jacobians  # to DASPK an update is a Jacobian, too
+        jacobians = run.callbacks.jacobians if exact else jacobians  # DASPK also counts updates as Jacobians
         return {"residuals": calls - spent, "residuals_jacobian": spent, "jacobians": jacobians, "rejected_error": errors,
                 "rejected_newton": failures, "newton_iterations": int(solver.iwork[18])}
 
@@ -207,7 +207,7 @@ class Lsodi(_Fortran):
 
     def _advance(self) -> None:
         solver = self.solver
-        solver.call_args[3] = 5  # one step only, not beyond the stop time
+        solver.call_args[3] = 5  # one step only, with a stop time
         self.y, _, self.s, flag = solver._runner(solver._resFn, solver.adda, solver._jacFn, self.y, self.yd, self.s, self.clock.end,
                                                  *solver.call_args)
         solver.call_args[4] = flag
@@ -224,7 +224,7 @@ class Lsodi(_Fortran):
         return x
 
     def counts(self, run: Run, exact: bool) -> dict[str, int | None]:
-        """With each Jacobian LSODI evaluates the residual once for every unknown and once more."""
+        """Each Jacobian of LSODI takes one evaluation per unknown and one more."""
         calls, jacobians = (int(k) for k in self.solver.iwork[11:13])
         spent = jacobians * (run.problem.n + 1)
         return {"residuals": calls - spent, "residuals_jacobian": spent, "jacobians": jacobians}
@@ -232,7 +232,7 @@ class Lsodi(_Fortran):
 
 @contextlib.contextmanager
 def _mute(solver: Any) -> Iterator[None]:
-    """DASPK writes to FORTRAN's standard output, which shows when the process ends: switch that off meanwhile. LSODI never writes."""
+    """Switch off the FORTRAN output of DASPK, which would appear when the process ends; LSODI has none."""
     if solver.name != "ddaspk":
         yield
         return
@@ -247,18 +247,18 @@ def _mute(solver: Any) -> Iterator[None]:
 
 
 class Dop:
-    """DOP853 or DOPRI5. The package's `step` refuses to run: the solver of SciPy inside is driven, and hands over its steps.
+    """DOP853 or DOPRI5. `step` of the package does not work: the solver of SciPy behind it is run, and calls back after its steps.
 
     Parameters
     ----------
     solver : scikits_odes.dopri5.dopri5
         DOP853 or DOPRI5.
     pair : {scipy.integrate.DOP853, scipy.integrate.RK45}
-        The same formulas, for what lies between the steps.
+        The same formulas, for output between the steps.
     clock : Clock
     y0 : ndarray
     options : dict
-        What the solver has been told.
+        Options of the solver.
     """
 
     def __init__(self, solver: Any, pair: Any, clock: Clock, y0: Vector, options: dict[str, Any]) -> None:
@@ -271,16 +271,16 @@ class Dop:
         self.solver.init_step(*self._reached)
         self._core = self.solver.solver
         self._core.set_solout(self._accept)
-        # SciPy 1.17 keeps the functions of a run in static memory: another run would put its own in their place, without a word
+        # SciPy 1.17 stores the functions of a run in static memory, which a nested run would overwrite
         with alone("DOP853 and DOPRI5 of SciPy") if SCIPY >= (1, 17) else contextlib.nullcontext(), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="dop")  # how SciPy reports failures
+            warnings.filterwarnings("ignore", message="dop")  # failures are reported as warnings
             self._core.integrate(self.clock.end)
         if self._error is not None:
             raise self._error
         self._check(self._core)
 
     def _accept(self, s: float, y: Vector) -> int | None:
-        """An exception waits until the solver has returned, since it would leave a message in standard error on its way through it."""
+        """Exceptions are stored until the solver has returned: raised through it, they would be printed to standard error."""
         self._before, self._reached = self._reached, (s, y.copy())
         try:
             self._run.accept(self.clock.time(s), self._reached[1], None, self.at)
@@ -290,7 +290,7 @@ class Dop:
         return None
 
     def at(self, t: float) -> tuple[Vector, None]:
-        """By a step of its own from the last step's beginning: the dense output of the solver is out of reach."""
+        """By a separate step from the start of the last one: the dense output of the solver is not accessible."""
         s, (before, y) = self.clock.of(t), self._before
         if s <= before:
             return y, None

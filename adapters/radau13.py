@@ -26,19 +26,19 @@ from . import storage
 from .contract import Event, Progress, Support, Tolerance, Until, Vector
 from .terminal import alone
 
-MANY_STEPS = 2**31 - 1  # the limit of steps is kept by `Run`, which counts accepted ones
+MAX_STEPS = 2**31 - 1  # `Run` limits the number of accepted steps
 
-_LEVELS = "it takes M y' = f(t, y) with a constant M; 'mass' is that form, with the constraints on any level: MassMatrix(system, level=...)"
+_LEVELS = "it solves M y' = f(t, y) with a constant M; use 'mass', with the constraints on any level: MassMatrix(system, level=...)"
 _ORDERS = (None, 5, 9, 13)
 
-# RADAU scales the errors of an unknown by its index, so multipliers stay in the error test. The polynomials between its steps are of lower
-# order than these: errors there are some hundred times those at the ends, which smaller tolerances hold down. In index 3 they do not help
-# the velocities, whose errors count h times, as much as they cost.
+# RADAU scales the errors of an unknown by its index, so multipliers are part of the error test. Its dense output has a lower order than the
+# steps, with errors about a hundred times larger, hence the smaller tolerances. In index 3, where errors of velocities are weighted with h,
+# these cost more than they improve.
 POSITION_LEVEL = 1e-1  # factor on the tolerances in index 3
 _MASS = Settings(excluded_atol=1e-6, tighten=1e-2, scaling="errors of index 2 by h, of index 3 by h^2")
 SUPPORT: Support = {"mass": _MASS,
            **{form: _LEVELS for form in ("index3", "ggl", "gear", "index2", "index1")}, "overdetermined": SQUARE_ONLY,
-           **{form: f"it is driven with a mass matrix; SciPy's Radau does {form!r}" for form in EXPLICIT}}
+           **{form: f"it is used with a mass matrix; SciPy's Radau supports {form!r}" for form in EXPLICIT}}
 
 
 def availability() -> Availability:
@@ -51,21 +51,21 @@ def radau13_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, 
                       callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `radau13`: `radau13(**radau13_arguments(problem), y0=y0, t=t_end)` with the right settings.
 
-    They hold `rhs_fn`, `jacobian_fn`, `mass_matrix`, the numbers of unknowns of each index, tolerances, the first step, and the order.
+    They contain `rhs_fn`, `jacobian_fn`, `mass_matrix`, the numbers of unknowns of each index, tolerances, the first step, and the order.
 
     Parameters
     ----------
     problem : MassMatrix
     rtol, atol : float
-        Tolerances of positions and velocities; multipliers get their own `atol`.
+        Tolerances of positions and velocities; multipliers have an `atol` of their own.
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
-        `mbdae.JacobianStrategy`), or `"difference"`: RADAU's own quotients.
+        `mbdae.JacobianStrategy`), or `"difference"`: the difference quotients of RADAU.
     order : {None, 5, 9, 13}
-        `None` begins with 5 and leaves the choice to RADAU; 9 and 13 need the constraints on the velocity or acceleration level, as by
-        default.
+        `None`: variable order, starting with 5. Orders 9 and 13 need the constraints on the velocity (the default) or acceleration
+        level.
     events : sequence of callables, optional
-        `event(t, q, v) -> float`, with `terminal` and `direction`: an `EventLog` finds their zeros as `dense_callback`.
+        `event(t, q, v) -> float`, with `terminal` and `direction`: an `EventLog` locates their zeros as `dense_callback`.
     callbacks : SolverCallbacks, optional
         Counter of evaluations.
 
@@ -76,7 +76,7 @@ def radau13_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, 
     Raises
     ------
     ValueError
-        If RADAU cannot take the formulation, or this order of it.
+        If RADAU does not support the formulation, or the order for it.
     """
     _check_choices("radau13_arguments", order, jacobian)
     _check_problem("radau13_arguments", problem, order)
@@ -85,9 +85,9 @@ def radau13_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, 
     how = _MASS
     factor = POSITION_LEVEL if problem.level == 3 else how.tighten
     atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.excluded_atol)
-    # one vector of tolerances demands the other
+    # both tolerances must be vectors
     options = {"rhs_fn": _lasting(callbacks, _rhs(callbacks)), "reltol": np.full(problem.n, rtol * factor), "abstol": atol,
-               "mass_matrix": problem.mass.toarray(), "h0": problem.first_step, "max_steps": MANY_STEPS, "initial_order": order or 5}
+               "mass_matrix": problem.mass.toarray(), "h0": problem.first_step, "max_steps": MAX_STEPS, "initial_order": order or 5}
     options |= {f"dae_index_{k}_count": n for k, n in enumerate(problem.nind, 1)}
     if order is not None:
         options |= {"min_order": order, "max_order": order}
@@ -109,12 +109,12 @@ def _check_problem(owner: str, problem: Any, order: int | None) -> None:
     if isinstance(how, str):
         raise ValueError(f"{owner}: RADAU cannot take the form {problem.formulation!r}: {how}")
     if problem.level == 3 and order in (9, 13):
-        raise ValueError(f"{owner}: in index 3 steps of order {order} fail at the start or miss the solution; take order=None or 5, or the "
+        raise ValueError(f"{owner}: in index 3 steps of order {order} fail initially or are wrong; use order=None or 5, or the "
                          "form MassMatrix(system, level=2) or level=1")
 
 
 def _lasting(callbacks: SolverCallbacks, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` as RADAU has to see it: RADAU goes on after an exception, so every later call raises the same one again."""
+    """`function` that raises its first exception again in every later call, as RADAU continues after an exception."""
 
     def call(*args: Any) -> Any:
         if callbacks.error is not None:
@@ -133,7 +133,7 @@ def _rhs(callbacks: SolverCallbacks) -> Callable[..., Any]:
     out, at_rest = np.empty(callbacks.problem.n), np.zeros(callbacks.problem.n)
 
     def rhs(t: float, y: Vector) -> Vector:
-        # RADAU takes NaN for convergence or crashes on it, so what is not finite has become huge
+        # RADAU accepts NaN as convergence or crashes; `evaluate` has replaced values that are not finite by huge ones
         if evaluate(t, y, at_rest, out) == FATAL:
             assert callbacks.error is not None
             raise callbacks.error
@@ -156,9 +156,9 @@ def _jacobian(callbacks: SolverCallbacks) -> Callable[..., Any]:
 
 
 class EventLog:
-    """A `dense_callback` that finds the zeros of events and halts RADAU after the step in which there was a terminal one.
+    """A `dense_callback` that locates the zeros of events and stops RADAU after the step with a terminal one.
 
-    `radau13` then returns the end of that step, without its time; the zeros and the states there are kept here.
+    `radau13` then returns the end of that step, without its time; the zeros and the states at them are stored here.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class EventLog:
         self._look = _lasting(callbacks, self._find)
 
     def __call__(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
-        """As RADAU calls it after each step, and with `t_old == t` at the start."""
+        """Called by RADAU after each step, and initially with `t_old == t`."""
         return self._look(t_old, t, y, cont)
 
     def _find(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
@@ -187,7 +187,7 @@ class EventLog:
         before, self._before = self._before, values
         found = [] if t == t_old else [k for k, pair in enumerate(zip(before, values)) if passed(self.events[k], *pair)]
         for k in found:
-            ends = {t_old: before[k], t: values[k]}  # as they were when their signs were compared
+            ends = {t_old: before[k], t: values[k]}  # the values whose signs were compared
             zero = brentq(lambda s, k=k, ends=ends: ends[s] if s in ends else self._value(self.events[k], s, cont(s)), t_old, t,
                           xtol=1e-14, rtol=1e-14)
             self.times[k].append(zero)
@@ -202,24 +202,24 @@ class EventLog:
 class Radau13:
     """RADAU on the mass-matrix form, by default in index 2: Radau IIA of variable step and order.
 
-    Tolerances are made a hundred times smaller, and the output is projected onto the constraints and completed by the equations: where
-    tried, errors of positions and velocities are then below 50 tolerances at all output times. In index 3, `MassMatrix(system, level=3)`,
-    velocities may be off by thousands of tolerances, and runs at loose tolerances may fail.
+    Tolerances are divided by a hundred, the output is projected onto the constraints, and accelerations and multipliers are computed from
+    the equations: in tests the errors of positions and velocities are below 50 tolerances at all output times. In index 3,
+    `MassMatrix(system, level=3)`, errors of velocities may be thousands of tolerances, and runs with large tolerances may fail.
 
-    One run at a time: RADAU keeps its state in common blocks, so a user function that calls it in turn is refused.
+    RADAU stores its state in common blocks, so nested runs are refused.
 
     Parameters
     ----------
     order : {None, 5, 9, 13}
-        `None`: RADAU begins with order 5 and chooses. Orders 9 and 13 are not for a problem `MassMatrix(system, level=3)`.
+        `None`: variable order, starting with 5. Orders 9 and 13 are not possible with `MassMatrix(system, level=3)`.
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
-        `mbdae.JacobianStrategy`), or `"difference"`: RADAU's own quotients.
+        `mbdae.JacobianStrategy`), or `"difference"`: the difference quotients of RADAU.
     max_step : float
     first_step : float
-        Zero leaves it to the formulation.
+        Zero: the first step of the formulation.
     max_steps : int
-        Steps after which the run ends with `TOO_MANY_STEPS`.
+        Steps after which the run ends with `TOO_MAX_STEPS`.
     """
 
     order: int | None = None
@@ -251,7 +251,7 @@ class Radau13:
         """See `mbdae.driver.method`."""
         _check_problem("Radau13", problem, self.order)
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
-        # RADAU's clock runs forward only, and begins at `span`: at zero RADAU takes no step for too small, down to 1e-308
+        # the time of RADAU increases from `span`: near zero no step size would count as too small, down to 1e-308
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t - direction * span, direction=direction)
         start = problem.pack(state)
         problem.compile(state.t, *start)
@@ -265,7 +265,7 @@ class Radau13:
 
         callbacks, n = run.callbacks, run.problem.n
         options = radau13_arguments(run.problem, rtol, atol, self.jacobian, self.order, callbacks=callbacks)
-        # nothing may be raised through RADAU, see `_lasting`: on zeros it finds the end of its step, or a singular matrix, at once
+        # no exceptions through RADAU, see `_lasting`: with zeros it ends its step, or finds a singular matrix, at once
         options |= {name: callbacks.guarded(options[name], np.zeros(size)) for name, size in (("rhs_fn", n), ("jacobian_fn", (n, n)))
                     if name in options}
         options["dense_callback"] = callbacks.guarded(_acceptance(run, span), True)
@@ -279,7 +279,7 @@ class Radau13:
                 raise _failure(str(error)) from error
 
     def _statistics(self, run: Run, seconds: float) -> Statistics:
-        """RADAU does not tell what it has counted, nor which evaluations were for difference quotients."""
+        """RADAU does not report its counts; evaluations for difference quotients cannot be separated."""
         callbacks = run.callbacks
         if self.jacobian == "difference":
             return Statistics(steps=run.steps, seconds=seconds)
@@ -287,21 +287,21 @@ class Radau13:
 
 
 def _acceptance(run: Run, span: float) -> Callable[..., Any]:
-    """RADAU's `dense_callback`, which hands its steps over to `run`; true ends the integration."""
+    """The `dense_callback` of RADAU, which passes its steps to `run`; true ends the integration."""
     callbacks, no_rates = run.callbacks, np.full(run.problem.n, np.nan)
 
     def accept(s_old: float, s: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
         def at(t: float) -> tuple[Vector, Vector]:
-            return cont(min(max(callbacks.clock(t), s_old), s)), no_rates  # `cont` refuses what lies outside by rounding
+            return cont(min(max(callbacks.clock(t), s_old), s)), no_rates  # `cont` refuses times outside of the step, even by rounding
 
-        if s > s_old:  # the first call is for the start
+        if s > s_old:  # the first call is for the initial values
             run.accept(run.t_end if 2.0 * span - s <= 1e-14 * span else callbacks.time(s), y, no_rates, at)
-        return run.ended  # what may be left is too short for RADAU
+        return run.ended  # a remaining step would be too short
 
     return accept
 
 
 def _failure(report: str) -> SolverFailure:
-    """RADAU's report of how it ended, without the time on its own clock."""
+    """The report of RADAU as a `SolverFailure`, without the time of the solver."""
     reason = "; ".join(line.strip() for line in report.split("\n") if "AT X=" not in line)
     return SolverFailure(Status.STEP_TOO_SMALL if "idid = -3" in report else Status.SOLVER_FAILED, f"RADAU: {reason}")

@@ -26,19 +26,19 @@ from .terminal import FortranOutput, alone
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
-_TO_BEGIN = 2  # evaluations before the first step
+_INITIAL_CALLS = 2  # evaluations before the first step
 SUPPORT = explicit_support(jacobian="exact (Radau, BDF, LSODA)")
 
 
 def availability() -> Availability:
     """State of the package."""
     return installed("scipy", "scipy", "pip install mbdae", "pip install -e .")
-_LEAST_ATOL = 1e-100
+_MIN_ATOL = 1e-100
 
 
 @contextmanager
-def _care_for_lsoda() -> Iterator[None]:
-    """It warns and prints when it fails, which the message of the solution says, too; a run within another one would wait for its end."""
+def _lsoda_alone() -> Iterator[None]:
+    """Suppress its output on failure, which is in the message of the solution; refuse nested runs, which would wait forever."""
     with FortranOutput("scipy.integrate._lsoda"), alone("SciPy's LSODA"):
         yield
 
@@ -54,10 +54,10 @@ def solve_ivp_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8
         Explicit: `UnderlyingODE` or `StateSpace`.
     rtol, atol : float
     method : str
-        Not part of the result, but it decides whether `jac` is.
+        Not part of the result; it determines whether `jac` is.
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
-        `mbdae.JacobianStrategy`), or `"difference"`: SciPy's own quotients.
+        `mbdae.JacobianStrategy`), or `"difference"`: the difference quotients of SciPy.
     events : sequence of callables, optional
         `event(t, q, v) -> float`, with `terminal` and `direction`, become SciPy's `event(t, y)`.
     callbacks : SolverCallbacks, optional
@@ -71,8 +71,8 @@ def solve_ivp_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8
     def rhs(t: float, y: Vector) -> Vector:
         out = np.empty(problem.n)
         flag = evaluate(t, np.ascontiguousarray(y, dtype=float), out)
-        # relative to states that have become huge an error may pass the test of SciPy; the choice of a first step wants numbers
-        if flag == RECOVERABLE and method != "LSODA" and callbacks.calls > _TO_BEGIN:
+        # NaN, as an error relative to huge states may pass the error test; the choice of the first step needs finite values
+        if flag == RECOVERABLE and method != "LSODA" and callbacks.calls > _INITIAL_CALLS:
             out[:] = np.nan
         return out
 
@@ -116,7 +116,7 @@ class SolveIvp:
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     first_step : float
-        Zero leaves it to SciPy.
+        Zero: the choice of SciPy.
     """
 
     method: str = "DOP853"
@@ -135,7 +135,7 @@ class SolveIvp:
             raise ValueError(f"SolveIvp: method must be one of {', '.join(_METHODS)}, got {self.method!r}")
         as_strategy(self.jacobian, "SolveIvp")
         if self.method not in _IMPLICIT and self.jacobian not in ("exact", "difference"):
-            raise ValueError(f"SolveIvp: {self.method} needs no Jacobian, so jacobian={self.jacobian!r} cannot be had")
+            raise ValueError(f"SolveIvp: {self.method} needs no Jacobian, so jacobian={self.jacobian!r} is not possible")
         check_max_steps("SolveIvp", self.max_steps)
         check_max_step("SolveIvp", self.max_step)
         check_step("SolveIvp", "first_step", self.first_step)
@@ -156,11 +156,11 @@ class SolveIvp:
         import scipy.integrate
 
         callbacks = SolverCallbacks(problem)
-        if self.method == "LSODA":  # it ends by itself, and Fortran reports exceptions that pass through it to the terminal
+        if self.method == "LSODA":  # it ends by itself; exceptions raised through Fortran would be printed
             callbacks.tolerated_at_a_gap = TOLERATED
         options = solve_ivp_arguments(problem, rtol, atol, self.method, self.jacobian, callbacks=callbacks)
-        if not (options["atol"] >= _LEAST_ATOL).all():
-            raise ValueError(f"SolveIvp: atol must be at least {_LEAST_ATOL:g}: SciPy divides by it where an unknown is zero, got {atol!r}")
+        if not (options["atol"] >= _MIN_ATOL).all():
+            raise ValueError(f"SolveIvp: atol must be at least {_MIN_ATOL:g}, SciPy divides by it where an unknown is zero, got {atol!r}")
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)
         run = Run(callbacks, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
@@ -168,7 +168,7 @@ class SolveIvp:
         watch = Stopwatch()
         solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
                                                        first_step=min(self.first_step, abs(t_end - state.t)) or None, **options)
-        with warnings.catch_warnings(), _care_for_lsoda() if self.method == "LSODA" else nullcontext():
+        with warnings.catch_warnings(), _lsoda_alone() if self.method == "LSODA" else nullcontext():
             warnings.filterwarnings("ignore", message="lsoda:")
             run.carry_out(lambda: run.pull(_Stepper(solver)))
         return run.trajectory(Statistics(

@@ -1,4 +1,4 @@
-"""Where solvers want their Jacobian: writers from the values in the order of `Problem.pattern` into dense, band and CSC storage."""
+"""Storage of Jacobians: writers from the values in the order of `Problem.pattern` into dense, band and CSC storage."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def positions(pattern: csc_array) -> tuple[Indices, Indices]:
 
 
 def dense(problem: Any) -> Store:
-    """Writer into a 2-D array; entries outside of the pattern are set to zero, whatever the solver has left there."""
+    """Writer into a 2-D array; entries outside of the pattern are set to zero."""
     rows, columns = positions(problem.pattern)
 
     def store(values: Vector, J: Vector) -> None:
@@ -31,12 +31,12 @@ def csc(values: Vector, J: Vector) -> None:
 
 
 class Band:
-    """A numbering of unknowns and equations in which the Jacobian has a small band, by reverse Cuthill-McKee on its symmetrised pattern.
+    """A renumbering that reduces the bandwidth of the Jacobian: reverse Cuthill-McKee for its symmetrised pattern.
 
     Attributes
     ----------
     order : ndarray of int, shape (n,)
-        `y[order]` are the unknowns as the solver sees them; the equations are numbered likewise.
+        `y[order]` are the unknowns of the solver; the equations have the same order.
     lower, upper : int
         Numbers of subdiagonals and superdiagonals.
     """

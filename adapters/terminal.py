@@ -1,4 +1,4 @@
-"""The process around a run: what Fortran code prints is kept off the terminal."""
+"""The environment of a run: output of Fortran code is captured, nested runs of codes with static memory are refused."""
 
 import contextlib
 import ctypes
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, TextIO
 
-# The Fortran solvers keep their state in COMMON blocks, and there is one standard output: runs in several threads follow each other.
+# The Fortran solvers store their state in COMMON blocks, and the process has one standard output: threads run one after the other.
 _ONE_AT_A_TIME = threading.RLock()
 _UNDER_WAY: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 _WARNINGS = "[IDA Warning]", "[CVode Warning]"
@@ -19,20 +19,20 @@ _WARNINGS = "[IDA Warning]", "[CVode Warning]"
 
 @contextlib.contextmanager
 def alone(name: str) -> Iterator[None]:
-    """A run of a solver whose state lies in static memory of compiled code, where a second run would spoil it unnoticed.
+    """A run of a solver that stores its state in static memory, which a nested run would overwrite.
 
     Parameters
     ----------
     name : str
-        Of the solver, for the message.
+        Name of the solver in the message.
 
     Raises
     ------
     RuntimeError
-        If it is at work already: a force, an event or `progress` calls it in turn.
+        If the solver is running: a force, an event or `progress` has called it.
     """
     if not _UNDER_WAY[name].acquire(blocking=False):
-        raise RuntimeError(f"{name} can do one run at a time: the one that is under way must end before another begins")
+        raise RuntimeError(f"{name} can do one run at a time: the current run must end before another starts")
     try:
         yield
     finally:
@@ -41,7 +41,7 @@ def alone(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def environment(name: str, value: str) -> Iterator[None]:
-    """An environment variable that compiled code is to see; one that the user has set stays."""
+    """An environment variable for compiled code; a value set by the user is not changed."""
     if name in os.environ:
         yield
         return
@@ -53,17 +53,17 @@ def environment(name: str, value: str) -> Iterator[None]:
 
 
 class FortranOutput:
-    """Takes file descriptor 1 away from Fortran; what Python code prints meanwhile goes where it should.
+    """Redirects file descriptor 1 for Fortran; output of Python code is not affected.
 
     Parameters
     ----------
     module : str
-        An extension module that is linked with the run-time library whose buffer is to be flushed.
+        An extension module linked with the Fortran run-time library, whose buffer is flushed.
 
     Attributes
     ----------
     text : str
-        What was written, once the context has been left: it says why the solver gave up.
+        The captured output, after the context has ended: the reason of the failure.
     """
 
     def __init__(self, module: str) -> None:

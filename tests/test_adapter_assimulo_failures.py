@@ -135,7 +135,7 @@ def test_failures_have_a_status(system, text, status):
     p = native(system, "ggl", t0=0.3, callbacks=SolverCallbacks(mbdae.GGL(system), t0=0.3))
     failure = _failure("X", Exception(text), "printed", p.callbacks)
     assert failure.status.name == status
-    assert failure.reason == f"Assimulo X, whose clock begins at zero: {text.strip(chr(39))} (printed)"
+    assert failure.reason == f"Assimulo X, whose time starts at zero: {text.strip(chr(39))} (printed)"
 
 
 def test_the_causes_of_exceptions_are_kept(throwing):

@@ -122,13 +122,13 @@ def test_drop_in_with_events(swing, name, form):
 @pytest.mark.parametrize("name", ["ODASSL", "GLIMDA"])
 def test_solvers_without_events_refuse_them(swing, name):
     """Trap: they ignore events without a word."""
-    with pytest.raises(ValueError, match=f"{name} has no state events and would ignore them"):
+    with pytest.raises(ValueError, match=f"{name} has no state events"):
         solver_for(name, native(swing, "ggl", events=[angle]))
 
 
 def test_radau5dae_refuses_events_at_negative_times(swing):
     """Trap: its tolerance for the time of an event is negative before zero, and never met."""
-    with pytest.raises(ValueError, match="Radau5DAE looks for events at negative times without end"):
+    with pytest.raises(ValueError, match="Radau5DAE does not terminate if events occur at negative times"):
         solver_for("Radau5DAE", native(swing, "ggl", t0=-1.0, events=[angle]))
     p = native(swing, "ggl", t0=-1.0, events=[angle])
     solver_for("IDA", p).simulate(0.0)

@@ -297,7 +297,7 @@ def test_times_in_messages_of_sundials_are_explained():
         never = with_law(lambda length, rate, t, t0=t0: float("nan") if t > t0 else 0.0)
         s = mbdae.solve(never, Odes("ida"), (t0, t0 + 1.0))
         assert "SUNDIALS: At t = 0" in s.message
-        assert ("(t from the start on)" in s.message) == told
+        assert ("(t relative to the start)" in s.message) == told
 
 
 def test_fortran_prints_nothing_when_the_process_ends():

@@ -258,7 +258,7 @@ def test_what_cannot_be_used_is_refused_at_once(mixed, given, words):
     (lambda x: x * 1j, "f returned complex values for a real argument"),
     (lambda x: np.where(np.arange(6) == 4, np.inf, x), r"f\(x\) is not finite in row 4: there are no differences at this point"),
     (lambda x: np.where((np.arange(6) == 2) & (x[3] != 1.0), np.nan, x),
-     r"f is not finite in row 2 when the columns of group 0 are displaced \(x\[0\], x\[1\].*\), though it is at the point itself")])
+     r"f is not finite in row 2 when the columns of group 0 are perturbed \(x\[0\], x\[1\].*\), but it is at the point itself")])
 def test_what_functions_must_not_return(f, words):
     with pytest.raises(ValueError, match=words):
         GroupedDifference(f, np.eye(6))(np.ones(6))
@@ -277,7 +277,7 @@ def test_the_imaginary_part_must_not_be_lost():
     def F(t, y, yd, out):
         out[:] = y.real**2
 
-    with pytest.raises(ValueError, match="F has lost the imaginary part, which is the derivative: all complex steps are zero, and yet it"):
+    with pytest.raises(ValueError, match="F discards the imaginary part, which is the derivative: all complex steps give zero, but it"):
         FoldedDifference(F, np.eye(3), "complex")(0.0, np.ones(3), np.ones(3), 1.0)
 
 

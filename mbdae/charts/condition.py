@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..jacobians.signatures import Array, Tables
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import BODY_T, RIGID, SEGMENT_T, header, part, table
@@ -15,7 +16,7 @@ MAX_ITER = 5  # of Hager's method
 
 
 @compiled
-def condition(t, q, n, store, model, work):
+def condition(t: float, q: Array, n: int, store: Array, model: Tables, work: Array) -> float:
     """`|Phi_q| |Phi_u^-1|` in the 1-norm, estimated with the factors in `store` and `work`.
 
     `Phi_u^-1`, for tangent planes `Q_1 (Phi_q Q_1)^-1` [Negrut, eq. (B.35)], consists of the columns of `K^-1` that belong to the
@@ -26,7 +27,7 @@ def condition(t, q, n, store, model, work):
 
 
 @compiled
-def _gradient_norm(model, work):
+def _gradient_norm(model: Tables, work: Array) -> float:
     """The 1-norm of `Phi_q`, at least 1."""
     G, segments = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T)
     sums = np.zeros(header(model)[lay.NV])
@@ -41,7 +42,7 @@ def _gradient_norm(model, work):
 
 
 @compiled
-def _inverse_norm(n, store, model, work):
+def _inverse_norm(n: int, store: Array, model: Tables, work: Array) -> float:
     """Hager's lower bound of the 1-norm, usually exact; from two initial vectors, as the first one can end in a local maximum."""
     nv, nc = header(model)[lay.NV], header(model)[lay.NC]
     x, y, g, none, norm = np.empty(nc), np.empty(nv), np.empty(nc), np.empty(n), 0.0
@@ -72,7 +73,7 @@ def _inverse_norm(n, store, model, work):
 
 
 @compiled
-def _transposed(y, n, store, model, work, out):
+def _transposed(y: Array, n: int, store: Array, model: Tables, work: Array, out: Array) -> None:
     """`out = (K^-1 [I; 0])^T y`; `y` is overwritten."""
     basis, weights = bases(n, model, store), np.empty(n)
     for k in range(n):
@@ -84,7 +85,7 @@ def _transposed(y, n, store, model, work, out):
 
 
 @compiled
-def _norm_columns(t, q, n, store, model):
+def _norm_columns(t: float, q: Array, n: int, store: Array, model: Tables) -> float:
     """The largest 1-norm of a column for the norm of a quaternion: its normal `p`, less the part in the independent coordinates."""
     head = header(model)
     if head[lay.KIND] != lay.MULTIBODY or head[lay.IDENTITY_MAP]:

@@ -5,9 +5,12 @@ There is one factorisation, that of the reduced matrix `B = Phi_q M^-1 Phi_q^T`.
 `PT N = I`, which for coordinate partitioning is `[H; I]` [Negrut, eqs. (3.12), (3.16)] and for tangent planes `P` of eq. (B.24).
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..jacobians.signatures import Array, Tables
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.codes import CHART_LOST, GOOD, NOT_FINITE, RANK_LOST
@@ -19,7 +22,7 @@ MIN_PIVOT = 1e-13  # ratio of diagonals of PT M^-1 PT^T with and without constra
 
 
 @compiled
-def prepare(t, q, n, store, model, work):
+def prepare(t: float, q: Array, n: int, store: Array, model: Tables, work: Array) -> int:
     """Factorise at `q`, where `n` is the number of independent coordinates; returns `GOOD` or the code of a failure."""
     basis, room = bases(n, model, store), scratch(n, model, store)
     # mass matrix, constraint Jacobian, reduced matrix and its factors
@@ -41,7 +44,7 @@ def prepare(t, q, n, store, model, work):
 
 
 @compiled
-def map_chart(t, q, P, model, PT):
+def map_chart(t: float, q: Array, P: Array, model: Tables, PT: Array) -> None:
     """`PT = P T(q)`."""
     head = header(model)
     if head[lay.IDENTITY_MAP]:
@@ -59,7 +62,7 @@ def map_chart(t, q, P, model, PT):
 
 
 @compiled
-def _map_bodies(q, P, bodies, PT):
+def _map_bodies(q: Array, P: Array, bodies: Any, PT: Array) -> None:
     """`PT` for bodies: the translation is copied, quaternion columns are multiplied by `E(p) / 2`."""
     for b in range(bodies.shape[0]):
         at, to = bodies[b]["q"], bodies[b]["v"]
@@ -76,7 +79,7 @@ def _map_bodies(q, P, bodies, PT):
 
 
 @compiled
-def _normalise(PT, X, S, lengths):
+def _normalise(PT: Array, X: Array, S: Array, lengths: Array) -> int:
     """`S = PT X`, its Cholesky factor in the place of `S`, and `N = S^-1 X` in the place of `X`, both by rows.
 
     `lengths` are the diagonal entries of `PT M^-1 PT^T`, which `S` would have if there were no constraints.
@@ -107,28 +110,28 @@ def _normalise(PT, X, S, lengths):
 
 
 @compiled
-def _add(c, x, y):
+def _add(c: float, x: Array, y: Array) -> None:
     """`y += c x`."""
     for k in range(x.shape[0]):
         y[k] += c * x[k]
 
 
 @compiled
-def _scale(c, x):
+def _scale(c: float, x: Array) -> None:
     """`x *= c`."""
     for k in range(x.shape[0]):
         x[k] *= c
 
 
 @compiled
-def combine(columns, c, out):
+def combine(columns: Array, c: Array, out: Array) -> None:
     """`out += sum_k c_k columns[k]`."""
     for k in range(c.shape[0]):
         _add(c[k], columns[k], out)
 
 
 @compiled
-def particular(c, model, work, lam, out):
+def particular(c: Array, model: Tables, work: Array, lam: Array, out: Array) -> None:
     """`out = M^-1 Phi_q^T B^-1 c`, the minimum-norm solution of `Phi_q x = c` in the metric of `M`; `lam` is scratch."""
     kkt.solve_reduced(model, work, c, lam)
     sparse.fill(out, 0.0)
@@ -137,7 +140,7 @@ def particular(c, model, work, lam, out):
 
 
 @compiled
-def solve_chart(c, d, n, store, model, work, out):
+def solve_chart(c: Array, d: Array, n: int, store: Array, model: Tables, work: Array, out: Array) -> None:
     """`out` with `Phi_q out = c` and `PT out = d`, for the factors in `store` and `work`; `d` is overwritten."""
     basis = bases(n, model, store)
     particular(c, model, work, scratch(n, model, store).product, out)

@@ -9,13 +9,14 @@ with `a` and `lam` held constant on the right [Negrut, eqs. (A.4)-(A.12)]. The r
 times the direction: an imaginary step gives the derivative to rounding, a real one a forward difference.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
+from ..jacobians.signatures import Array, Tables, Vector
 from ..system import kernels, sparse
 from ..system import layout as lay
 from ..system.codes import GOOD
@@ -26,12 +27,12 @@ from ..system.system import System
 from ..system.vectors import dot, largest
 from .configuration import prepare, solve_chart
 from .motion import map_rate, quaternion_turn, second_rates, velocities
-from .store import Array, Factors, bases, chart
+from .store import Factors, bases, chart
 
 INCREMENT = 1.5e-8  # of forward differences
 TIME_INCREMENT = 1e-5  # of differences by time
 
-Vector = NDArray[np.float64]
+Step = float | complex
 
 
 class State(NamedTuple):
@@ -82,7 +83,7 @@ def new_derivatives(system: System) -> MotionDerivatives:
 
 
 @compiled
-def linearise(state, factors, displaced, step, out):
+def linearise(state: State, factors: Factors, displaced: Array, step: Step, out: MotionDerivatives) -> bool:
     """The `MotionDerivatives` at the state to which the factors belong, into `out`; whether all of them are finite.
 
     `displaced` is scratch of the system, complex if `step` is.
@@ -112,19 +113,19 @@ def linearise(state, factors, displaced, step, out):
 
 
 @compiled
-def moved(x, dx, step):
+def moved(x: Array, dx: Array, step: Step) -> Array:
     """`x + step dx`."""
     return x + step * dx
 
 
 @compiled
-def slope(value, base, step):
+def slope(value: Array, base: Array, step: Step) -> Any:
     """The derivative along the step, from the value at its end."""
     return ((value - base) * (1.0 / step)).real
 
 
 @compiled
-def _base(state, P, model, displaced):
+def _base(state: State, P: Array, model: Tables, displaced: Array) -> Base:
     """The `Base` at a state."""
     t, zero = state.t, 0.0 * displaced[0]
     x, y, a, lam = state.q + zero, state.v + zero, state.a + zero, state.lam + zero
@@ -142,7 +143,7 @@ def _base(state, P, model, displaced):
 
 
 @compiled
-def _product(P, x):
+def _product(P: Array, x: Array) -> Array:
     """`P x`."""
     out = np.empty(P.shape[0], x.dtype)
     for k in range(P.shape[0]):
@@ -151,7 +152,7 @@ def _product(P, x):
 
 
 @compiled
-def _velocity_residual(t, x, y, model, displaced, out):
+def _velocity_residual(t: float, x: Array, y: Array, model: Tables, displaced: Array, out: Array) -> None:
     """`Phi_q v - nu`; `Phi_q` has been evaluated."""
     nu = np.empty_like(out)
     kernels.place_velocity(y, model, displaced)
@@ -162,7 +163,7 @@ def _velocity_residual(t, x, y, model, displaced, out):
 
 
 @compiled
-def _second_derivative(t, x, y, a, model):
+def _second_derivative(t: float, x: Array, y: Array, a: Array, model: Tables) -> Array:
     """`q'' = T a + T' v`."""
     out, turn, head = np.empty_like(x), np.empty_like(x), header(model)
     kernels.qdot(t, x, a, model, out)
@@ -176,7 +177,7 @@ def _second_derivative(t, x, y, a, model):
 
 
 @compiled
-def _by_position(state, direction, common, factors, step, k, out):
+def _by_position(state: State, direction: Vector, common: Common, factors: Factors, step: Step, k: int, out: MotionDerivatives) -> None:
     """Row `k` of the derivatives by `z`, along the displacement `direction`."""
     t, q, v, model, displaced = state.t, state.q, state.v, factors.model, common.displaced
     rate = np.empty_like(q)
@@ -203,7 +204,7 @@ def _by_position(state, direction, common, factors, step, k, out):
 
 
 @compiled
-def _couple(state, step, coupling, factors, displaced):
+def _couple(state: State, step: Step, coupling: Coupling, factors: Factors, displaced: Array) -> bool:
     """Derivatives of the forces by the multipliers at the state placed by `_base`; whether the multipliers are unique."""
     t, model, lam = state.t, factors.model, state.lam
     x, y, start = moved(state.q, state.q, 0.0 * step), moved(state.v, state.v, 0.0 * step), moved(lam, lam, 0.0 * step)
@@ -220,7 +221,7 @@ def _couple(state, step, coupling, factors, displaced):
 
 
 @compiled
-def _accelerations(state, x, dv, common, factors, step, da, dlam):
+def _accelerations(state: State, x: Array, dv: Vector, common: Common, factors: Factors, step: Step, da: Vector, dlam: Vector) -> None:
     """`da`, `dlam` for the positions `x` that have been placed in `common.displaced` and velocities displaced along `dv`."""
     y = moved(state.v, dv, step)
     a, lam = state.a + 0.0 * step, state.lam + 0.0 * step
@@ -238,7 +239,7 @@ def _accelerations(state, x, dv, common, factors, step, da, dlam):
 
 
 @compiled
-def _second_rates(state, x, dv, da, common, model, step, dzdd):
+def _second_rates(state: State, x: Array, dv: Vector, da: Vector, common: Common, model: Tables, step: Step, dzdd: Vector) -> None:
     """`dz'' = P dq''`."""
     P = common.P
     if header(model)[lay.IDENTITY_MAP]:
@@ -251,7 +252,7 @@ def _second_rates(state, x, dv, da, common, model, step, dzdd):
 
 
 @compiled
-def by_complex_step(state, zd, factors, displaced, step, out):
+def by_complex_step(state: State, zd: Array, factors: Factors, displaced: Factors, step: Step, out: MotionDerivatives) -> bool:
     """The same derivatives by the complex step through velocities, factorisation and accelerations: no formula is differentiated.
 
     `displaced` are complex `Factors`.
@@ -282,13 +283,14 @@ def by_complex_step(state, zd, factors, displaced, step, out):
 
 
 @compiled
-def _imaginary(x, step, out):
+def _imaginary(x: Array, step: Step, out: Array) -> None:
     for k in range(x.shape[0]):
         out[k] = slope(x[k], 0.0, step)
 
 
 @compiled
-def by_time(evaluate, t, span, z, zd, x, q, v, a, lam, store, model, work, out):
+def by_time(evaluate: Callable[..., int], t: float, span: float, z: Array, zd: Array, x: Array, q: Array, v: Array, a: Array, lam: Array,
+            store: Array, model: Tables, work: Array, out: Array) -> int:
     """`dz''/dt` at fixed `z`, `z'` from the state with `z'' = x`; `store` and `work` then belong to another configuration.
 
     One-sided difference of second order that stays within `span` of `t`: forces need not be defined elsewhere.
@@ -308,21 +310,24 @@ def by_time(evaluate, t, span, z, zd, x, q, v, a, lam, store, model, work, out):
 # and real scratch; `rows` are those of `MotionDerivatives`, in their order.
 
 @compiled
-def exact(t, zd, q, v, a, lam, n, store, model, work, scratch, rows):
+def exact(t: float, zd: Array, q: Array, v: Array, a: Array, lam: Array, n: int, store: Array, model: Tables, work: Array,
+          scratch: tuple[Array, Array, Array], rows: tuple[Vector, ...]) -> bool:
     """`linearise` to rounding."""
     _, displaced, _ = scratch
     return linearise(State(t, q, v, a, lam), Factors(n, store, model, work), displaced, 1j * COMPLEX_STEP, MotionDerivatives(*rows))
 
 
 @compiled
-def differences(t, zd, q, v, a, lam, n, store, model, work, scratch, rows):
+def differences(t: float, zd: Array, q: Array, v: Array, a: Array, lam: Array, n: int, store: Array, model: Tables, work: Array,
+                scratch: tuple[Array, Array, Array], rows: tuple[Vector, ...]) -> bool:
     """`linearise` by forward differences."""
     _, _, displaced = scratch
     return linearise(State(t, q, v, a, lam), Factors(n, store, model, work), displaced, INCREMENT, MotionDerivatives(*rows))
 
 
 @compiled
-def throughout(t, zd, q, v, a, lam, n, store, model, work, scratch, rows):
+def throughout(t: float, zd: Array, q: Array, v: Array, a: Array, lam: Array, n: int, store: Array, model: Tables, work: Array,
+               scratch: tuple[Array, Array, Array], rows: tuple[Vector, ...]) -> bool:
     """`by_complex_step`."""
     complex_store, complex_work, _ = scratch
     state, displaced = State(t, q, v, a, lam), Factors(n, complex_store, model, complex_work)

@@ -8,9 +8,12 @@
 The norms of quaternions need no equations: the retraction preserves them.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..jacobians.signatures import Array, Tables, Vector
 from ..system import kernels, sparse
 from ..system import layout as lay
 from ..system.codes import GOOD, NO_POSITION, NOT_FINITE
@@ -33,7 +36,8 @@ RESIDUAL_TOL = 1e-8  # of the constraints, relative to the sum of the absolute v
 
 
 @compiled
-def evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work):
+def evaluate(t: float, z: Array, zd: Array, q: Array, v: Array, a: Array, lam: Array, zdd: Array, store: Array, model: Tables,
+             work: Array) -> int:
     """The motion at `(z, z')`. On entry `q` is a guess, and the factors in `store` and `work` are those of a configuration near it.
 
     Returns `GOOD`, with the factors of the new configuration, or the code of a failure.
@@ -46,7 +50,7 @@ def evaluate(t, z, zd, q, v, a, lam, zdd, store, model, work):
 
 
 @compiled
-def place(t, z, zd, q, v, store, model, work):
+def place(t: float, z: Array, zd: Array, q: Array, v: Array, store: Array, model: Tables, work: Array) -> int:
     """Positions and velocities at `(z, z')`, and the factors there; returns `GOOD` or the code of a failure."""
     status = positions(t, z, q, store, model, work)
     if status == GOOD:
@@ -55,7 +59,7 @@ def place(t, z, zd, q, v, store, model, work):
 
 
 @compiled
-def positions(t, z, q, store, model, work):
+def positions(t: float, z: Array, q: Array, store: Array, model: Tables, work: Array) -> int:
     """`q` with `Phi(t, q) = 0` and `P q = z` on the branch of the guess `q`, and the factors there; `GOOD` or the code of a failure.
 
     Several positions of a mechanism may have the same coordinates. An iteration that contracts from its first step converges to the one
@@ -71,7 +75,7 @@ def positions(t, z, q, store, model, work):
 
 
 @compiled
-def _quasi_newton(t, z, share, residual, q, store, model, work):
+def _quasi_newton(t: float, z: Array, share: float, residual: Vector, q: Array, store: Array, model: Tables, work: Array) -> int:
     """Quasi-Newton iteration for `Phi(t, q) = share residual` and `P q = z`; `residual` is not used where the share is zero."""
     n = z.shape[0]
     room, P, before, refreshed = scratch(n, model, store), chart(n, model, store), np.inf, False
@@ -110,7 +114,7 @@ def _quasi_newton(t, z, share, residual, q, store, model, work):
 
 
 @compiled
-def _rotation(move, model):
+def _rotation(move: Vector, model: Tables) -> float:
     """The largest rotation of a body by the displacement `move`."""
     angle = 0.0
     if header(model)[lay.KIND] == lay.MULTIBODY:
@@ -125,14 +129,14 @@ def _rotation(move, model):
 
 
 @compiled
-def _verify(t, z, q, store, model, work):
+def _verify(t: float, z: Array, q: Array, store: Array, model: Tables, work: Array) -> int:
     """Factorise at the limit of the iteration and check the equations there; `GOOD` or the code of a failure."""
     status = prepare(t, q, z.shape[0], store, model, work)
     return NO_POSITION if status == GOOD and not _satisfied(t, z, q, store, model, work) else status
 
 
 @compiled
-def _satisfied(t, z, q, store, model, work):
+def _satisfied(t: float, z: Array, q: Array, store: Array, model: Tables, work: Array) -> bool:
     """Whether `P q = z` and `Phi = 0` hold at the configuration of the factors, up to rounding of the terms `Phi_q q` of each."""
     n = z.shape[0]
     P, room = chart(n, model, store), scratch(n, model, store)
@@ -155,7 +159,7 @@ def _satisfied(t, z, q, store, model, work):
 
 
 @compiled
-def _continuation(t, z, q, store, model, work):
+def _continuation(t: float, z: Array, q: Array, store: Array, model: Tables, work: Array) -> int:
     """Continuation with step halving from the guess to `z`, each step with the factors of its first configuration.
 
     The residual of the guess is reduced in proportion, so constraint violations vanish on the way.
@@ -192,7 +196,7 @@ def _continuation(t, z, q, store, model, work):
 
 
 @compiled
-def _first_newton_step(t, q, n, store, model, work):
+def _first_newton_step(t: float, q: Array, n: int, store: Array, model: Tables, work: Array) -> None:
     """`q` after one Newton step over the whole distance: its residual shows which constraints prevent the motion."""
     room, move = path(n, model, store), scratch(n, model, store).move
     if prepare(t, room.guess, n, store, model, work) == GOOD:
@@ -203,7 +207,7 @@ def _first_newton_step(t, q, n, store, model, work):
 
 
 @compiled
-def velocities(t, q, zd, v, store, model, work):
+def velocities(t: float, q: Array, zd: Array, v: Array, store: Array, model: Tables, work: Array) -> None:
     """`v` with `Phi_q v = nu` and `P T v = z'` for the factors in `store` and `work`, refined to rounding."""
     n = zd.shape[0]
     room, basis = scratch(n, model, store), bases(n, model, store)
@@ -228,7 +232,7 @@ def velocities(t, q, zd, v, store, model, work):
 
 
 @compiled
-def second_rates(t, q, v, a, n, store, model, zdd):
+def second_rates(t: float, q: Array, v: Array, a: Array, n: int, store: Array, model: Tables, zdd: Array) -> None:
     """`z'' = P q'' = P (T a + T' v)`; `PT` in `store` belongs to `q`."""
     P, PT = chart(n, model, store), bases(n, model, store).PT
     for k in range(n):
@@ -246,7 +250,7 @@ def second_rates(t, q, v, a, n, store, model, zdd):
 
 
 @compiled
-def quaternion_turn(q, v, bodies, out):
+def quaternion_turn(q: Array, v: Array, bodies: Any, out: Array) -> None:
     """`T' v`: for a quaternion `-|omega|^2 p / 4`, since `p' = p (0, omega) / 2`."""
     sparse.fill(out, 0.0)
     for b in range(bodies.shape[0]):
@@ -258,7 +262,7 @@ def quaternion_turn(q, v, bodies, out):
 
 
 @compiled
-def map_rate(t, q, v, model, out):
+def map_rate(t: float, q: Array, v: Array, model: Tables, out: Array) -> None:
     """`T' v` of a user's kinematic map, by differences of fourth order along the motion."""
     rate, moved, step = np.empty_like(q), np.empty_like(q), 1e-3 / (1.0 + largest(v))
     kernels.qdot(t, q, v, model, rate)

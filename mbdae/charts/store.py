@@ -5,17 +5,16 @@ where the coordinates are independent. `N`, stored by columns, is the basis of t
 of the reduced mass matrix `N^T M N`, stored as its Cholesky factor.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..compilation.compiled import compiled, matrix, window
+from ..jacobians.signatures import Array, Tables
 from ..system import layout as lay
 from ..system.layout import header
 from ..system.system import System
-
-Array = NDArray[Any]  # real, or complex for derivatives by the complex step
 
 
 class Factors(NamedTuple):
@@ -33,7 +32,7 @@ class Factors(NamedTuple):
 
     n: int
     store: Array
-    model: NDArray[np.uint8]
+    model: Tables
     work: Array
 
 
@@ -66,19 +65,19 @@ class Path(NamedTuple):
 
 
 @compiled
-def _sizes(model):
+def _sizes(model: Tables) -> tuple[int, int, int]:
     head = header(model)
     return head[lay.NQ], head[lay.NV], head[lay.NC]
 
 
 @compiled
-def chart(n, model, store):
+def chart(n: int, model: Tables, store: Array) -> Array:
     """`P`, shape (n, nq)."""
     return matrix(store, 0, n, header(model)[lay.NQ])
 
 
 @compiled
-def bases(n, model, store):
+def bases(n: int, model: Tables, store: Array) -> Bases:
     """The `Bases` in `store`."""
     nq, nv, _ = _sizes(model)
     at = n * nq
@@ -86,7 +85,7 @@ def bases(n, model, store):
 
 
 @compiled
-def scratch(n, model, store):
+def scratch(n: int, model: Tables, store: Array) -> Scratch:
     """The `Scratch` in `store`."""
     nq, nv, nc = _sizes(model)
     at = n * nq + 2 * n * nv + n * n
@@ -95,7 +94,7 @@ def scratch(n, model, store):
 
 
 @compiled
-def path(n, model, store):
+def path(n: int, model: Tables, store: Array) -> Path:
     """The `Path` in `store`."""
     nq, nv, nc = _sizes(model)
     at = n * nq + 2 * n * nv + n * n + nv + 2 * nc + nq + n

@@ -66,8 +66,8 @@ class JacobianStrategy:
         for field, possible in (("source", SOURCES), ("update", UPDATES), ("scheme", SCHEMES)):
             if getattr(self, field) not in possible:
                 raise ValueError(f"JacobianStrategy: {field} must be one of {', '.join(possible)}, got {getattr(self, field)!r}")
-        floor: Any = self.floor
-        if not (np.isscalar(floor) and np.isfinite(floor) and floor > 0.0):
+        scalar = bool(np.isscalar(self.floor))
+        if not (scalar and np.isfinite(self.floor) and self.floor > 0.0):
             raise ValueError(f"JacobianStrategy: floor must be positive and finite, got {self.floor!r}")
         if self.known is None:
             object.__setattr__(self, "known", self.source != "dense")

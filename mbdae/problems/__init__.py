@@ -1,4 +1,4 @@
-"""Problem classes: the equations of a system in the form a solver wants, with everything the solver must be told.
+"""Problem classes: the equations of a system in the form that a solver needs, with the settings for it.
 
 `Index3`, `GGL`, `Gear`, `Index2`, `Index1`, `Overdetermined` are implicit problems `F(t, y, yd) = 0`, `MassMatrix` is `M yd = f(t, y)`,
 `UnderlyingODE` is `yd = f(t, y)`; so is `StateSpace`, in independent coordinates.

@@ -5,8 +5,8 @@ from typing import Any
 from ..compilation.compiled import compiled
 from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
 from ..jacobians.signatures import Array, Tables, Vector
-from ..system import kkt, sparse
 from ..system import layout as lay
+from ..system import sparse
 from ..system.assembly import State
 from ..system.layout import header, part
 from ..system.system import System
@@ -37,7 +37,7 @@ def _explicit(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Ar
     nq, nv, _ = sizes(model)
     F, L = split(out, nq, nv), part(model, work, lay.W_MINV)
     if header(model)[lay.CONSTANT_MASS] == 0:
-        kkt.factor_mass(part(model, work, lay.W_MASS), model, L)
+        sparse.factor_mass(part(model, work, lay.W_MASS), model, L)
     sparse.mass_solve(L, F, model, F)
     return finite(out)
 

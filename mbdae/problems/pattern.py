@@ -204,7 +204,7 @@ def _force_groups(f: Any, mechanism: Mechanism) -> tuple[list[Group], list[Group
     return groups, groups
 
 
-def _dense(system: System) -> Structure:
+def _dense(system: Any) -> Structure:
     nq, nv, nc = system.nq, system.nv, system.nc
 
     def full(m: int, n: int) -> csr_array:

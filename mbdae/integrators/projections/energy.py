@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...compilation.compiled import compiled
-from ...jacobians.signatures import Vector
+from ...jacobians.signatures import Array, Tables, Vector
 from ...system import evaluate as ev
 from ...system import kernels, sparse
 from ...system import layout as lay
 from ...system.callbacks import call_force, view
 from ...system.system import System
-from .levels import Energy
+from .levels import Energy, Projection
 
 VALUE, DERIVATIVES, RATE = range(3)
 INCREMENT = 6e-6  # of central differences, relative
@@ -22,7 +22,7 @@ _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_int64, ctypes.c_int
 
 
 @compiled
-def energy(t, q, v, user, model, work):
+def energy(t: float, q: Array, v: Array, user: Energy, model: Tables, work: Array) -> float:
     """`H(t, q, v)`, by the `Energy` of a user or that of the system."""
     if user.address == 0:
         return ev.energy(t, q, v, model, work)
@@ -31,7 +31,7 @@ def energy(t, q, v, user, model, work):
 
 
 @compiled
-def gradient(t, q, v, p, model, work):
+def gradient(t: float, q: Array, v: Array, p: Projection, model: Tables, work: Array) -> None:
     """Derivatives of `H` by positions and velocities, into the `directions` of a `Projection`; its vector `room.x` is zero.
 
     Those by positions of the energy of the system are the forces at rest, of gravity and springs, with the opposite sign.
@@ -51,7 +51,7 @@ def gradient(t, q, v, p, model, work):
 
 
 @compiled
-def rate(t, q, v, a, user):
+def rate(t: float, q: Array, v: Array, a: Array, user: Energy) -> tuple[float, float, float]:
     """`dH/dt` along the motion with accelerations `a`, of a user's energy; the difference of two quotients for it, and their time span."""
     for k in range(a.shape[0]):
         user.state[q.shape[0] + v.shape[0] + k] = a[k]
@@ -60,7 +60,7 @@ def rate(t, q, v, a, user):
 
 
 @compiled
-def _call(what, t, q, v, user):
+def _call(what: int, t: float, q: Array, v: Array, user: Energy) -> None:
     """Call the user's energy; the results are in `user.out`."""
     for k in range(q.shape[0]):
         user.state[k] = q[k]
@@ -70,7 +70,7 @@ def _call(what, t, q, v, user):
 
 
 @compiled
-def kinetic(v, model, work, out):
+def kinetic(v: Array, model: Tables, work: Array, out: Array) -> float:
     """`1/2 v . M v` with the mass blocks in `work`."""
     sparse.mass_times(kernels.mass_values(model, work), v, model, out)
     total = 0.0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compilation.compiled import compiled
-from ...jacobians.signatures import Indices, Vector
+from ...jacobians.signatures import Array, Indices, Tables, Vector
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.codes import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
@@ -104,7 +104,7 @@ def identity_metric(system: System) -> Vector:
 
 
 @compiled
-def prepare(t, q, identity, metric, model, work):
+def prepare(t: float, q: Array, identity: bool, metric: Vector, model: Tables, work: Array) -> int:
     """Factorise at `q`, with the mass matrix in `work` and with the metric; `GOOD` or the code of a failure."""
     G, head = part(model, work, lay.W_G), header(model)
     kernels.place(q, model, work)
@@ -120,20 +120,20 @@ def prepare(t, q, identity, metric, model, work):
 
 
 @compiled
-def refresh(t, q, p, model, work):
+def refresh(t: float, q: Array, p: Projection, model: Tables, work: Array) -> int:
     """`prepare`, counted."""
     p.counts[FACTORISATIONS] += 2 if p.identity else 1
     return prepare(t, q, p.identity, p.metric, model, work)
 
 
 @compiled
-def rounding(q, G):
+def rounding(q: Array, G: Vector) -> float:
     """The size of `Phi` that follows from rounding errors of `q`."""
     return EPS * (1.0 + largest(q)) * max(1.0, largest(G))
 
 
 @compiled
-def positions(t, q, p, model, work):
+def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> int:
     """`q` moves to the nearest positions with `Phi(t, q) = 0`, up to rounding; the factors belong to `q` or positions near it.
 
     Newton's method on `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`. The first equation removes tangential components of earlier corrections,
@@ -172,7 +172,7 @@ def positions(t, q, p, model, work):
 
 
 @compiled
-def velocities(t, q, v, metric, p, model, work):
+def velocities(t: float, q: Array, v: Array, metric: Vector, p: Projection, model: Tables, work: Array) -> None:
     """`v` moves to the nearest velocities with `Phi_q v = nu` at `q`, in the given metric."""
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
@@ -186,7 +186,7 @@ def velocities(t, q, v, metric, p, model, work):
 
 
 @compiled
-def accelerations(t, q, v, a, p, model, work):
+def accelerations(t: float, q: Array, v: Array, a: Array, p: Projection, model: Tables, work: Array) -> None:
     """`a` moves to the nearest accelerations with `Phi_q a = gamma` at `(q, v)`, after `velocities` or `prepare`."""
     kernels.place_velocity(v, model, work)
     sparse.fill(p.room.x, 0.0)
@@ -199,7 +199,7 @@ def accelerations(t, q, v, a, p, model, work):
 
 
 @compiled
-def _refined(x, best, metric, p, model, work):
+def _refined(x: Array, best: float, metric: Vector, p: Projection, model: Tables, work: Array) -> float:
     """Correct `x` towards `Phi_q x = mu`, where `mu` is overwritten and `p.room.x` is zero.
 
     Returns the residual before the correction, or 0 if it is at rounding. `best` is the residual before the last correction: if that was

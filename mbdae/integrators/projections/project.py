@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 
 from ...compilation.compiled import by_address, compiled
-from ...jacobians.signatures import Vector
+from ...jacobians.signatures import Array, Tables, Vector
 from ...results.diagnosis import explain as explain_state
 from ...results.status import Status
 from ...system import kernels, kkt, motion
@@ -52,7 +52,8 @@ NOISE_FACTOR = 1e3  # error of the energy, relative to rounding
 
 
 @compiled
-def project(t, q, v, a, lam, target, p, model, work):
+def project(t: float, q: Array, v: Array, a: Array, lam: Array, target: float, p: Projection, model: Tables,
+            work: Array) -> tuple[int, float]:
     """Project the state onto what `p.levels` select, with the energy `target`; `p` is a `Projection`.
 
     Returns `(code, H)`: `GOOD` or the code of a failure, and the energy after the projection. In a projection onto the energy velocities
@@ -105,13 +106,13 @@ def project(t, q, v, a, lam, target, p, model, work):
 
 
 @compiled
-def _gain(expected, found):
+def _gain(expected: float, found: float) -> float:
     """Correction factor of the slope: velocities projected in another metric than the mass matrix change the energy, too."""
     return found / expected if 0.1 * abs(expected) < abs(found) < 10.0 * abs(expected) and found * expected > 0.0 else 1.0
 
 
 @compiled
-def _directions(t, q, v, p, model, work):
+def _directions(t: float, q: Array, v: Array, p: Projection, model: Tables, work: Array) -> float:
     """The gradient of the energy within the constraints, as displacement and velocity, and the derivative of the energy along it."""
     d, room = p.directions, p.room
     fill(room.x, 0.0)
@@ -127,7 +128,7 @@ def _directions(t, q, v, p, model, work):
 
 
 @compiled
-def _correct(q, v, eta, p, model):
+def _correct(q: Array, v: Array, eta: float, p: Projection, model: Tables) -> bool:
     """Move by `eta` times the gradient; False, without a move, if the correction is too large."""
     dq, dv, room = p.directions.dq, p.directions.dv, p.room
     if not (abs(eta) * largest(dq) <= MAX_CORRECTION * (1.0 + largest(q)) and abs(eta) * largest(dv) <= MAX_CORRECTION * (1.0 +
@@ -142,7 +143,7 @@ def _correct(q, v, eta, p, model):
 
 
 @compiled
-def _multipliers(t, q, v, lam, p, model, work):
+def _multipliers(t: float, q: Array, v: Array, lam: Array, p: Projection, model: Tables, work: Array) -> int:
     """Multipliers of the equations of motion at `(q, v)`, for factors that belong to `q` up to rounding; accelerations in `p.room.x`."""
     a = p.room.x
     p.counts[SOLVES] += 1
@@ -153,7 +154,7 @@ def _multipliers(t, q, v, lam, p, model, work):
 
 
 @compiled
-def _conserved(t, q, v, parts, p):
+def _conserved(t: float, q: Array, v: Array, parts: float, p: Projection) -> int:
     """`GOOD` if a user's energy is constant along the motion with the accelerations in `p.room.x`, otherwise `NOT_CONSERVED`.
 
     `dH/dt = sum_k (dH/dq_k v_k + dH/dv_k a_k) + dH/dt|_(q, v)` is compared with the sum of the absolute values of its terms, and with the
