@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable
 from functools import cache
 
-from ..model import bodies, drivers, forces, joints, motions, primitives
+from ..model import base, bodies, drivers, forces, joints, motions, primitives
 from ..model.mechanism import Mechanism
 
 FORMAT = "mbdae-mechanism"
@@ -137,7 +137,7 @@ def _row(name, cls):
 
 def size(cls, field):
     """The kind of value of a field, with the number of entries."""
-    planar = issubclass(cls, bodies.PlanarBody | joints._PlanarJoint)
+    planar = issubclass(cls, bodies.PlanarBody | base.PlanarJoint)
     return _SIZES.get(field.name, f"{2 if planar else 3} numbers") if field.kind in (VECTOR, MATRIX, TEXTS, MOTIONS, RATES) else field.kind
 
 

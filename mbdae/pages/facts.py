@@ -6,9 +6,9 @@ import numpy as np
 
 from ..driver.support import Settings
 from ..integrators.structural.base import Structural
+from ..model.base import Joint, PlanarJoint
 from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
-from ..model.joints import _Joint, _PlanarJoint
 from ..problems import FORMULATIONS
 from ..registry import FAMILIES, MethodSpec
 from ..system.callbacks import interpreted
@@ -121,7 +121,7 @@ def loops(mechanism):
 
     Constraint equations that are given one by one between two bodies count as one joint, or as parts of the joint that is there.
     """
-    whole = [(e.i, e.j) for e in mechanism.joints if isinstance(e, (_Joint, _PlanarJoint))]
+    whole = [(e.i, e.j) for e in mechanism.joints if isinstance(e, (Joint, PlanarJoint))]
     joined = {frozenset(pair) for pair in whole}
     edges = whole + [tuple(pair) for pair in {frozenset((e.i, e.j)) for e in mechanism.joints} - joined]
     root = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}

@@ -50,7 +50,7 @@ def driven(mechanism):
 
 def joint_rows(mechanism):
     """Number of the equations of joints; those of drivers follow."""
-    return len(mechanism.labels) - sum(p.rows for d in mechanism.drivers for p in d.primitives(mechanism._table()))
+    return len(mechanism.labels) - sum(p.rows for d in mechanism.drivers for p in d.primitives(mechanism.bodies_by_name()))
 
 
 def moves(system):

@@ -213,7 +213,7 @@ def _nonzero(p, end, k, kind):
 
 def joint_of_rows(mechanism):
     """Number of the joint or driver that each constraint row belongs to."""
-    table = mechanism._table()
+    table = mechanism.bodies_by_name()
     counts = [sum(p.rows for p in c.primitives(table)) for c in mechanism.constraints]
     return np.repeat(np.arange(len(counts)), counts)
 
