@@ -12,7 +12,7 @@ from .stamp import stamp
 # whoever calls a kernel keeps the arrays alive.
 
 # products and sums may be fused and reordered; NaN and infinity keep their meaning
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
+FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 def compiled(function):
@@ -22,16 +22,21 @@ def compiled(function):
     wrong numbers in silence. Here a change in any of the files that it is made of drops it. The cache files have the stamp in their
     names, too, so that two versions of the code that run side by side do not write into each other's.
     """
-    dispatcher = njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
-    if not config.DISABLE_JIT:
-        file, made_of = dispatcher._cache._cache_file, stamp(function.__code__.co_filename)
+    return compiled_from(function, None if config.DISABLE_JIT else stamp(function.__code__.co_filename))
+
+
+def compiled_from(function, made_of):
+    """The same for a function whose stamp is known; without one nothing is kept on disk."""
+    dispatcher = njit(cache=made_of is not None, error_model="numpy", fastmath=FAST)(function)
+    if made_of is not None and not config.DISABLE_JIT:
+        file = dispatcher._cache._cache_file
         file.__init__(file._cache_path, f"{dispatcher._cache._impl.filename_base}-{made_of[0][:12]}", made_of)
     return dispatcher
 
 
 def generic(function):
     """Compile a function that takes other compiled functions: it becomes part of its caller and is kept on disk with it."""
-    return njit(error_model="numpy", fastmath=_FAST, inline="always")(function)
+    return njit(error_model="numpy", fastmath=FAST, inline="always")(function)
 
 
 class ByAddress(types.WrapperAddressProtocol):

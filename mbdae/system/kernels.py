@@ -38,7 +38,7 @@ def phi(t, q, model, work, out):
 def phi_q(t, q, model, work, G):
     """Values of `Phi_q`, with respect to the velocity coordinates."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
-        multibody.phi_q(t, model, work, G)
+        multibody.phi_q(t, q, model, work, G)
     else:
         user.evaluate(lay.PHI_Q, t, q, q, q, model, G)
 
@@ -47,7 +47,7 @@ def phi_q(t, q, model, work, G):
 def nu(t, q, model, work, out):
     """`nu = -Phi_t`: the velocity equation is `Phi_q v = nu`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
-        multibody.nu(t, model, work, out)
+        multibody.nu(t, q, model, work, out)
     else:
         user.evaluate(lay.NU, t, q, q, q, model, out)
 
@@ -56,7 +56,7 @@ def nu(t, q, model, work, out):
 def gamma(t, q, v, model, work, out):
     """Right-hand side of the acceleration equation `Phi_q a = gamma`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
-        multibody.gamma(t, model, work, out)
+        multibody.gamma(t, q, model, work, out)
     else:
         user.evaluate(lay.GAMMA, t, q, v, q, model, out)
 

@@ -1,114 +1,89 @@
-"""Fused kernels of multibody systems: every family in turn, none for nothing. The state must have been placed (see `frames`)."""
+"""Fused kernels of multibody systems: every kind of element in turn, none for nothing. The state must have been placed (see `frames`).
+
+The loops over the kinds are written out from the lists `elements.kinds` and `loads.kinds` when this module is imported, because compiled
+code must know each kernel by name. `SOURCE` is the text; for the second kind of constraints, say, it reads
+
+    if count(model, 72):
+        records = table(model, 72, dtype_1)
+        for k in range(records.shape[0]):
+            phi_1(records[k], at, out)
+"""
+
 
 import numpy as np
+from numba.core import config
 
 from ..compilation.compiled import compiled
+from . import extra
 from . import layout as lay
-from .elements import angle, cd, coincident, distance, dp1, dp2, pin, turn
-from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, count, table
-from .loads import friction, gravity, load, rsda, tsda, user_force
+from .elements.kinds import KINDS as CONSTRAINT_KINDS
+from .layout import BODY_T, FRICTION_T, count, table
+from .loads import friction, gravity
+from .loads.kinds import KINDS as FORCE_KINDS
+from .placed import placed, placed_bodies
 from .sparse import fill
 from .vec3 import vec
 
-
-@compiled
-def phi(t, q, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    if count(model, lay.COINCIDENT):
-        coincident.phi(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
-    if count(model, lay.PIN):
-        pin.phi(table(model, lay.PIN, ELEMENT_T), X, out)
-    if count(model, lay.DP1):
-        dp1.phi(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DP2):
-        dp2.phi(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DISTANCE):
-        distance.phi(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
-    if count(model, lay.CD):
-        cd.phi(table(model, lay.CD, ELEMENT_T), t, m, X, out)
-    if count(model, lay.TURN):
-        turn.phi(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    if count(model, lay.ANGLE):
-        angle.phi(table(model, lay.ANGLE, ELEMENT_T), t, m, q, out)
-
-
-@compiled
-def phi_q(t, model, work, G):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    if count(model, lay.COINCIDENT):
-        coincident.rows(table(model, lay.COINCIDENT, ELEMENT_T), X, G)
-    if count(model, lay.PIN):
-        pin.rows(table(model, lay.PIN, ELEMENT_T), X, G)
-    if count(model, lay.DP1):
-        dp1.rows(table(model, lay.DP1, ELEMENT_T), X, G)
-    if count(model, lay.DP2):
-        dp2.rows(table(model, lay.DP2, ELEMENT_T), X, G)
-    if count(model, lay.DISTANCE):
-        distance.rows(table(model, lay.DISTANCE, ELEMENT_T), X, G)
-    if count(model, lay.CD):
-        cd.rows(table(model, lay.CD, ELEMENT_T), X, G)
-    if count(model, lay.TURN):
-        turn.rows(table(model, lay.TURN, ELEMENT_T), t, m, X, G)
-    if count(model, lay.ANGLE):
-        angle.rows(table(model, lay.ANGLE, ELEMENT_T), G)
+# what the fused kernels call beside the kernels of the kinds
+_NAMES = {"np": np, "lay": lay, "extra": extra, "gravity": gravity, "friction": friction, "FRICTION_T": FRICTION_T, "count": count,
+          "table": table, "placed": placed, "placed_bodies": placed_bodies, "fill": fill, "vec": vec}
+_HEADS = {
+    "phi": ("def phi(t, q, model, work, out):\n    at = placed(t, q, model, work)",
+            "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.PHI, t, q, model, work, out)"),
+    "phi_q": ("def phi_q(t, q, model, work, G):\n    at = placed(t, q, model, work)",
+              "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.PHI_Q, t, q, model, work, G)"),
+    "nu": ("def nu(t, q, model, work, out):\n    at = placed(t, q, model, work)\n    fill(out, 0.0)",
+           "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.NU, t, q, model, work, out)"),
+    "gamma": ("def gamma(t, q, model, work, out):\n    at = placed(t, q, model, work)",
+              "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.GAMMA, t, q, model, work, out)"),
+    "force": ("def force(t, q, lam, model, work, out):\n    at = placed_bodies(t, q, model, work)\n    fill(out, 0.0)\n"
+              "    gravity.forces(at, vec(table(model, lay.GRAVITY, np.float64)), out)",
+              "    if count(model, lay.EXTRA_FORCE):\n        extra.forces(lay.FORCE, t, q, model, work, out)\n"
+              "    if count(model, lay.FRICTION):\n        friction.forces(table(model, lay.FRICTION, FRICTION_T), at, lam, out)"),
+    "energy": ("def energy(t, q, model, work):\n    at = placed_bodies(t, q, model, work)\n    total = 0.0",
+               "    if count(model, lay.EXTRA_FORCE):\n        total += extra.energy(t, q, model, work)\n    return total"),
+}
+_CALL = """\
+    if count(model, {slot}):
+        records_{n} = table(model, {slot}, dtype_{n})
+        for k in range(records_{n}.shape[0]):
+            {name}_{n}(records_{n}[k], at, {out})"""
+_SUM = """\
+    if count(model, {slot}):
+        records_{n}, sum_{n} = table(model, {slot}, dtype_{n}), 0.0
+        for k in range(records_{n}.shape[0]):
+            sum_{n} += {name}_{n}(records_{n}[k], at)
+        total += sum_{n}"""
 
 
-@compiled
-def nu(t, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    fill(out, 0.0)
-    if count(model, lay.DP1):
-        dp1.nu(table(model, lay.DP1, ELEMENT_T), t, m, out)
-    if count(model, lay.DP2):
-        dp2.nu(table(model, lay.DP2, ELEMENT_T), t, m, out)
-    if count(model, lay.DISTANCE):
-        distance.nu(table(model, lay.DISTANCE, ELEMENT_T), t, m, out)
-    if count(model, lay.CD):
-        cd.nu(table(model, lay.CD, ELEMENT_T), t, m, out)
-    if count(model, lay.TURN):
-        turn.nu(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    if count(model, lay.ANGLE):
-        angle.nu(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
+def _source(name, kinds, first_slot, out):
+    """The text of one fused kernel."""
+    head, tail = _HEADS[name]
+    call = _SUM if name == "energy" else _CALL
+    calls = [call.format(n=n, name=name, out=out, slot=first_slot + 2 * n) for n, kind in enumerate(kinds) if name in kind.kernels()]
+    return "\n".join([head, *calls, tail]) + "\n"
 
 
-@compiled
-def gamma(t, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    if count(model, lay.COINCIDENT):
-        coincident.gamma(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
-    if count(model, lay.PIN):
-        pin.gamma(table(model, lay.PIN, ELEMENT_T), X, out)
-    if count(model, lay.DP1):
-        dp1.gamma(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DP2):
-        dp2.gamma(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DISTANCE):
-        distance.gamma(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
-    if count(model, lay.CD):
-        cd.gamma(table(model, lay.CD, ELEMENT_T), t, m, X, out)
-    if count(model, lay.TURN):
-        turn.gamma(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    if count(model, lay.ANGLE):
-        angle.gamma(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
+def _fused(name, kinds, first_slot, out="out"):
+    """One fused kernel, compiled; its text counts as part of this file, whose stamp follows the files of all kinds."""
+    names = {"__name__": __name__, **_NAMES}
+    for n, kind in enumerate(kinds):
+        names[f"dtype_{n}"] = kind.dtype
+        names |= {f"{kernel}_{n}": function for kernel, function in kind.kernels().items()}
+    exec(compile(_source(name, kinds, first_slot, out), f"<{name}>" if config.DISABLE_JIT else __file__, "exec"), names)
+    return compiled(names[name])
 
 
-@compiled
-def force(t, q, lam, model, work, out):
-    bodies, X = table(model, lay.BODY, BODY_T), lay.frames(model, work)
-    m = table(model, lay.MOTION, MOTION_T)
-    fill(out, 0.0)
-    gravity.forces(bodies, vec(table(model, lay.GRAVITY, np.float64)), X, out)
-    if count(model, lay.TSDA):
-        tsda.forces(table(model, lay.TSDA, SPRING_T), bodies, t, X, out)
-    if count(model, lay.RSDA):
-        rsda.forces(table(model, lay.RSDA, SPRING_T), bodies, t, q, X, out)
-    if count(model, lay.LOAD):
-        load.forces(table(model, lay.LOAD, LOAD_T), bodies, m, t, X, out)
-    if count(model, lay.USER_FORCE):
-        users = table(model, lay.USER_FORCE, USER_FORCE_T)
-        user_force.forces(users, table(model, lay.USER_IDS, np.int64), bodies, t, X, out)
-    if count(model, lay.FRICTION):
-        friction.forces(table(model, lay.FRICTION, FRICTION_T), bodies, X, lam, out)
+if len(CONSTRAINT_KINDS) > lay.MOST_CONSTRAINTS or len(FORCE_KINDS) > lay.MOST_FORCES:
+    raise ImportError(f"mbdae.system.layout has room for {lay.MOST_CONSTRAINTS} kinds of constraints and {lay.MOST_FORCES} of forces; "
+                      f"{len(CONSTRAINT_KINDS)} and {len(FORCE_KINDS)} are listed")
+
+phi = _fused("phi", CONSTRAINT_KINDS, lay.CONSTRAINTS)
+phi_q = _fused("phi_q", CONSTRAINT_KINDS, lay.CONSTRAINTS, "G")
+nu = _fused("nu", CONSTRAINT_KINDS, lay.CONSTRAINTS)
+gamma = _fused("gamma", CONSTRAINT_KINDS, lay.CONSTRAINTS)
+force = _fused("force", FORCE_KINDS, lay.FORCES)
+energy = _fused("energy", FORCE_KINDS, lay.FORCES)
 
 
 @compiled

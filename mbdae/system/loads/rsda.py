@@ -3,21 +3,25 @@
 import math
 
 from ...compilation.compiled import compiled
+from ...model.forces import RSDA
+from .. import words
 from ..callbacks import law
 from ..frames import omega, rotate, unrotate
+from ..layout import ROTATION, SPRING_T
 from ..vec3 import angle, cross, dot, scale, sub
 from .common import wrench
+from .kind import ForceKind, default_record
 
 _ZERO = (0.0, 0.0, 0.0)
 
 
 @compiled
-def _planar_angle(e, bodies, q):
-    theta = 0.0 * q[0]
-    if e["j"] < bodies.shape[0]:
-        theta += q[bodies[e["j"]]["q"] + 2]
-    if e["i"] < bodies.shape[0]:
-        theta -= q[bodies[e["i"]]["q"] + 2]
+def _planar_angle(e, at):
+    theta = 0.0 * at.q[0]
+    if e["j"] < at.bodies.shape[0]:
+        theta += at.q[at.bodies[e["j"]]["q"] + 2]
+    if e["i"] < at.bodies.shape[0]:
+        theta -= at.q[at.bodies[e["i"]]["q"] + 2]
     return theta
 
 
@@ -32,31 +36,41 @@ def _spatial_angle(e, X):
 
 
 @compiled
-def _angle(e, bodies, q, X):
-    return _planar_angle(e, bodies, q) if e["planar"] else _spatial_angle(e, X)
+def _angle(e, at):
+    return _planar_angle(e, at) if e["planar"] else _spatial_angle(e, at.X)
 
 
 @compiled
-def forces(table, bodies, t, q, X, Q):
-    for n in range(table.shape[0]):
-        e = table[n]
-        i, j = e["i"], e["j"]
-        axis = rotate(X, i, e["a_i"])
-        rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
-        theta = _angle(e, bodies, q, X)
-        torque = e["k"] * (theta - e["free"]) + e["c"] * rate
-        if e["law"] != 0:
-            torque += law(e["law"], theta, rate, t)
-        T = scale(torque, axis)
-        wrench(Q, bodies, i, _ZERO, unrotate(X, i, T))
-        wrench(Q, bodies, j, _ZERO, scale(-1.0, unrotate(X, j, T)))
+def force(e, at, Q):
+    i, j = e["i"], e["j"]
+    axis = rotate(at.X, i, e["a_i"])
+    rate = dot(axis, sub(rotate(at.X, j, omega(at.X, j)), rotate(at.X, i, omega(at.X, i))))
+    theta = _angle(e, at)
+    torque = e["k"] * (theta - e["free"]) + e["c"] * rate
+    if e["law"] != 0:
+        torque += law(e["law"], theta, rate, at.t)
+    T = scale(torque, axis)
+    wrench(Q, at, i, _ZERO, unrotate(at.X, i, T))
+    wrench(Q, at, j, _ZERO, scale(-1.0, unrotate(at.X, j, T)))
 
 
 @compiled
-def energy(table, bodies, q, X):
-    """`1/2 sum k (theta - theta0)^2`."""
-    total = 0.0
-    for n in range(table.shape[0]):
-        e = table[n]
-        total += 0.5 * e["k"] * (_angle(e, bodies, q, X) - e["free"]) ** 2
-    return total
+def energy(e, at):
+    """`1/2 k (theta - theta0)^2`."""
+    return 0.5 * e["k"] * (_angle(e, at) - e["free"]) ** 2
+
+
+def _fill(e, f, numbers):
+    default_record(e, f, numbers)
+    e["free"], e["law"] = f.theta0, 0 if f.law is None else numbers.law(f.law, words.law(f))
+    if f.a_i is None:
+        e["planar"], e["a_i"] = 1, (0.0, 0.0, 1.0)
+
+
+def _groups(f, mechanism):
+    """Rotations only."""
+    groups = [(b, ROTATION) for b in (f.i, f.j)]
+    return groups, groups
+
+
+KIND = ForceKind(RSDA, force, energy, fill=_fill, groups=_groups, dtype=SPRING_T)

@@ -1,0 +1,6 @@
+"""The kinds of force elements that are part of the compiled equations, in the order of their evaluation; joint friction comes last."""
+
+from . import friction, load, rsda, tsda, user_force
+
+KINDS = (tsda.KIND, rsda.KIND, load.KIND, user_force.KIND)
+FRICTION = friction.KIND
