@@ -5,10 +5,11 @@
 - A force element derives from `Force`; `register(ForceKind(...))` gives its compiled kernels. A `UserForce` needs less, and no class.
 
 Elements are frozen dataclasses, kernels are functions that numba compiles: plain ones, or decorated with `compiled` or `numba.njit`.
-They take one record `e` and the state `at` with the frames `at.X` of the bodies; the functions below are those that the elements of
-mbdae are made of, and `mbdae/system/elements` and `mbdae/system/loads` are examples. Registered kernels are called by address: the
-compiled code of mbdae stays as it is, theirs is kept on disk beside the file that defines them and made anew when anything in it has
-changed. `check(mechanism)` compares them with differences.
+They take one record `e` and what they name of the state, mostly the frames `X` of the bodies; the functions below are those that the
+elements of mbdae are made of, and `mbdae/system/elements` and `mbdae/system/loads` are examples.
+
+Registered kernels are called by address: the compiled code of mbdae stays as it is. Theirs is kept on disk beside the file that defines
+them and made anew when anything in it has changed. `check(mechanism)` compares them with differences.
 """
 
 from .check_kernels import check

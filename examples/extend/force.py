@@ -7,6 +7,7 @@ import numpy as np
 
 import mbdae
 from mbdae import extend as x
+from mbdae.adapters.sundae import Ida
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,16 @@ class Bushing(x.Force):
             self.set(field, x.checks.nonnegative(getattr(self, field), owner, field))
 
 
-def force(e, at, Q):
-    d = x.distance(at.X, e)
-    rate = x.sub(x.point_velocity(at.X, e["j"], e["s_j"]), x.point_velocity(at.X, e["i"], e["s_i"]))
+def force(e, X, bodies, Q):
+    d = x.distance(X, e)
+    rate = x.sub(x.point_velocity(X, e["j"], e["s_j"]), x.point_velocity(X, e["i"], e["s_i"]))
     F = x.add(x.scale(e["k"] + e["k3"] * x.dot(d, d), d), x.scale(e["c"], rate))
-    x.force_at(Q, at, e["i"], e["s_i"], F, x.ORIGIN)
-    x.force_at(Q, at, e["j"], e["s_j"], x.scale(-1.0, F), x.ORIGIN)
+    x.force_at(Q, bodies, X, e["i"], e["s_i"], F, x.ORIGIN)
+    x.force_at(Q, bodies, X, e["j"], e["s_j"], x.scale(-1.0, F), x.ORIGIN)
 
 
-def energy(e, at):
-    d2 = x.dot(x.distance(at.X, e), x.distance(at.X, e))
+def energy(e, X):
+    d2 = x.dot(x.distance(X, e), x.distance(X, e))
     return 0.5 * e["k"] * d2 + 0.25 * e["k3"] * d2 * d2
 
 
@@ -57,5 +58,5 @@ runs = {}
 for name, element in elements.items():
     mechanism = mbdae.Mechanism("oscillator", [mass], forces=[element])
     x.check(mechanism)
-    runs[name] = mbdae.solve(mechanism, "Ida", (0.0, 5.0), rtol=1e-9, atol=1e-10)
+    runs[name] = mbdae.solve(mechanism, Ida(), (0.0, 5.0), rtol=1e-9, atol=1e-10)
     print(f"{name:10} x = {runs[name].q[-1, 0]:.7f} m after 5 s, energy at the end {runs[name].energy[-1]:.6f} J")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import mbdae
+from mbdae.adapters.sundae import Ida
 from mbdae.extend import Joint, checks
 
 
@@ -32,7 +33,7 @@ half = 0.5 * slope
 puck = mbdae.RigidBody("puck", 2.0, (1e-3, 1e-3, 2e-3), orientation=(np.cos(half), 0.0, -np.sin(half), 0.0), velocity=(0, 1, 0),
                        omega=(0.0, 0.0, 3.0))
 mechanism = mbdae.Mechanism("puck", [puck], [OnPlane("plane", "ground", "puck", a_i=normal)], gravity=(0.0, 0.0, -9.81))
-run = mbdae.solve(mechanism, "Ida", (0.0, 1.0), t_eval=t, rtol=1e-8, atol=1e-10)
+run = mbdae.solve(mechanism, Ida(), (0.0, 1.0), t_eval=t, rtol=1e-8, atol=1e-10)
 exact = -0.5 * 9.81 * np.sin(slope) * t**2  # down the slope
 print("rows", mechanism.labels)
 print(f"error of the position {np.abs(run.q[:, 0] - exact * np.cos(slope)).max():.1e} m")

@@ -34,6 +34,11 @@ def compiled_from(function, made_of):
     return dispatcher
 
 
+def inlined(function):
+    """The same function for a caller that it is to become part of without a call, such as a loop around it; not kept apart on disk."""
+    return njit(error_model="numpy", fastmath=FAST, forceinline=True)(getattr(function, "py_func", function))
+
+
 def generic(function):
     """Compile a function that takes other compiled functions: it becomes part of its caller and is kept on disk with it."""
     return njit(error_model="numpy", fastmath=FAST, inline="always")(function)

@@ -13,7 +13,7 @@ from . import words
 from .elements.kinds import KINDS as CONSTRAINT_KINDS
 from .extra import address, is_built_in, kind_of
 from .loads.kind import copy_fields
-from .loads.kinds import FRICTION
+from .loads.kinds import FRICTION, USER_FORCE
 from .loads.kinds import KINDS as FORCE_KINDS
 from .ordering import joint_numbers, order_rows
 from .reduced import PIECE_T, envelope, meetings, pair_table, segment_table
@@ -60,8 +60,8 @@ def _element_tables(constraints, forces):
     """Tables of all elements, and the records of those that are of no built-in kind."""
     tables, records = _tables(constraints, CONSTRAINT_KINDS, "constraint", 0)
     of_forces, more = _tables(forces, FORCE_KINDS, "force", len(records))
-    friction = np.array(forces.get(FRICTION, []), FRICTION.dtype)
-    return tables | of_forces | {"friction": friction}, np.append(records, more)
+    last = {name: np.array(forces.get(kind, []), kind.dtype) for name, kind in (("user_force", USER_FORCE), ("friction", FRICTION))}
+    return tables | of_forces | last, np.append(records, more)
 
 
 def _assemble(mechanism, bodies, elements, pieces, pattern, numbering):

@@ -14,9 +14,8 @@ from ..compilation.compiled import compiled
 from . import kernels, kkt
 from . import layout as lay
 from .dense import factorise, solve
-from .layout import FRICTION_T, header, table
+from .layout import BODY_T, FRICTION_T, header, table
 from .loads import friction
-from .placed import placed_bodies
 from .sparse import fill
 
 INCREMENT = 1.5e-8  # of forward differences, relative
@@ -71,7 +70,7 @@ def coupled_forces(t, q, v, lam, model, work, out):
     """What depends on the multipliers of the forces, at the state that was placed; all forces for a user's functions."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         fill(out, 0.0)
-        friction.forces(table(model, lay.FRICTION, FRICTION_T), placed_bodies(t, q, model, work), lam, out)
+        friction.forces(table(model, lay.FRICTION, FRICTION_T), lay.frames(model, work), table(model, lay.BODY, BODY_T), lam, out)
     else:
         kernels.force(t, q, v, lam, model, work, out)
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..compilation.compiled import compiled
-from . import drift, dynamics, frames, kernels, kkt, multibody, null_space, sparse
+from . import drift, dynamics, extra, frames, kernels, kkt, multibody, null_space, sparse
 from . import layout as lay
-from .layout import header, part, table
+from .layout import count, header, part, table
 
 
 @compiled
@@ -166,4 +166,7 @@ def energy(t, q, v, model, work):
     """Kinetic energy and the potentials of gravity and forces, multibody systems only."""
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
-    return frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + multibody.energy(t, q, model, work)
+    total = frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + multibody.energy(q, model, work)
+    if count(model, lay.EXTRA_FORCE):
+        total += extra.energy(t, q, model, work)
+    return total

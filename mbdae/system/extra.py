@@ -19,14 +19,13 @@ from ..model.base import Force, Primitive
 from . import layout as lay
 from .c_functions import pointer
 from .callbacks import call_extra
-from .elements.kind import ConstraintKind
+from .elements.kind import ConstraintKind, arguments
 from .elements.kinds import KINDS as CONSTRAINT_KINDS
-from .layout import EXTRA_T, header, records, table
+from .layout import BODY_T, EXTRA_T, MOTION_T, header, records, table
 from .loads.kind import ForceKind
-from .loads.kinds import FRICTION
+from .loads.kinds import FRICTION, USER_FORCE
 from .loads.kinds import KINDS as FORCE_KINDS
-from .placed import placed, placed_bodies
-from .rare import address_of, model_at
+from .rare import model_at
 
 _SIGNATURE = types.int64(types.int64, types.float64, *(types.int64,) * 6)
 _EVALUATIONS = {"phi": lay.PHI, "phi_q": lay.PHI_Q, "nu": lay.NU, "gamma": lay.GAMMA, "force": lay.FORCE, "energy": lay.ENERGY}
@@ -45,7 +44,7 @@ def _models(kind):
     return kind.models if isinstance(kind.models, tuple) else (kind.models,)
 
 
-_BUILT_IN: dict[type, Kind] = _by_model((*CONSTRAINT_KINDS, *FORCE_KINDS, FRICTION))
+_BUILT_IN: dict[type, Kind] = _by_model((*CONSTRAINT_KINDS, *FORCE_KINDS, USER_FORCE, FRICTION))
 _registered: dict[type, Kind] = {}
 _functions: dict[Kind, Any] = {}  # what compiled code calls: made once, kept alive
 _called: list = []  # the same by number where nothing is compiled
@@ -65,11 +64,22 @@ def register(kind: Kind) -> Kind:
             raise ValueError(f"register: {model!r} must be a class derived from {base.__name__}")
         if model in _BUILT_IN:
             raise ValueError(f"register: {model.__name__} is built in; derive a class of another name")
+    for name, kernel in kind.kernels().items():
+        _check_parameters(f"{name} of {_models(kind)[0].__name__}", arguments(kernel), isinstance(kind, ForceKind), name != "energy")
     wrong = [name for name in kind.dtype.names if kind.dtype[name].base not in (np.dtype("i8"), np.dtype("f8"))]
     if wrong:
         raise ValueError(f"register: the field {wrong[0]!r} of {_models(kind)[0].__name__} must consist of float64 or int64")
     _registered.update(_by_model([kind]))
     return kind
+
+
+def _check_parameters(what, names, of_force, writes):
+    """A kernel takes a record, some of the state, and where it writes."""
+    known = ("t", "q", "X", "motions", "bodies")[:5 if of_force else 4]
+    if (writes and not names) or not set(names[:len(names) - writes]) <= set(known):
+        last = ", its last one is where it writes" if writes else ""
+        raise ValueError(f"register: {what} has the parameters {', '.join(names) or 'none'} after the record; those are some of "
+                         f"{', '.join(known)}{last}")
 
 
 def kind_of(element: Primitive | Force) -> Kind:
@@ -93,7 +103,7 @@ _SOURCE = """\
 def {name}_at(what, t, entry, q, model, work, out):
     entry = table(model, SLOT, EXTRA_T)[entry]
     elements = records(model, header(model)[lay.EXTRA_RECORDS] + entry["at"], entry["count"], DTYPE)
-    at = PLACED(t, q, model, work)
+    X, motions, bodies = lay.frames(model, work), table(model, lay.MOTION, MOTION_T), table(model, lay.BODY, BODY_T)
 {calls}
 
 
@@ -117,8 +127,7 @@ def {name}(what, t, entry, q, model, work, out, is_complex):
 _CALL = """\
     if what == {what}:
         for k in range(elements.shape[0]):
-            {call}"""
-_CALLS = {"force": "force(elements[k], at, out)", "energy": "out[0] += energy(elements[k], at)"}
+            {result}{kernel}(elements[k], {arguments})"""
 
 
 @compiled
@@ -136,8 +145,8 @@ def sizes(what, model):
 
 
 # what a function of a kind calls beside its kernels
-_NAMES = {"np": np, "carray": carray, "lay": lay, "pointer": pointer, "EXTRA_T": EXTRA_T, "header": header, "records": records,
-          "table": table, "model_at": model_at, "sizes": sizes}
+_NAMES = {"np": np, "carray": carray, "lay": lay, "pointer": pointer, "EXTRA_T": EXTRA_T, "BODY_T": BODY_T, "MOTION_T": MOTION_T,
+          "header": header, "records": records, "table": table, "model_at": model_at, "sizes": sizes}
 
 
 def address(kind: Kind) -> int:
@@ -151,19 +160,25 @@ def address(kind: Kind) -> int:
     return function.__wrapper_address__()
 
 
+def _call(name, names):
+    """The text of the calls of one kernel; what it writes to is called `out`."""
+    result, given = ("out[0] += ", names) if name == "energy" else ("", [*names[:-1], "out"])
+    return _CALL.format(what=_EVALUATIONS[name], kernel=name, result=result, arguments=", ".join(given))
+
+
 def _function(kind):
     """All kernels of a kind as one function."""
     kernels = {name: f if isinstance(f, Dispatcher) else njit(error_model="numpy", fastmath=FAST)(f) for name, f in kind.kernels().items()}
     name = f"kernels_of_{_models(kind)[0].__name__}"
-    calls = "\n".join(_CALL.format(what=_EVALUATIONS[k], call=_CALLS.get(k, f"{k}(elements[k], at, out)")) for k in kernels)
+    calls = "\n".join(_call(k, arguments(f)) for k, f in kernels.items())
     source = _SOURCE.format(name=name, calls=calls)
     constraint = isinstance(kind, ConstraintKind)
-    names = {"__name__": __name__, **_NAMES, **kernels, "DTYPE": kind.dtype, "PLACED": placed if constraint else placed_bodies,
+    names = {"__name__": __name__, **_NAMES, **kernels, "DTYPE": kind.dtype,
              "SLOT": lay.EXTRA_CONSTRAINT if constraint else lay.EXTRA_FORCE}
     first = next(iter(kind.kernels().values()))
     file = getattr(first, "py_func", first).__code__.co_filename
     kept = Path(file).is_file() and not config.DISABLE_JIT
-    made_of = stamp_of([*kernels.values(), *_NAMES.values(), names["PLACED"]], source, kind.dtype) if kept else None
+    made_of = stamp_of([*kernels.values(), *_NAMES.values()], source, kind.dtype) if kept else None
     exec(compile(source, file if kept else f"<{name}>", "exec"), names)
     names["AT"] = inner = njit(error_model="numpy", fastmath=FAST)(names[f"{name}_at"])
     return inner if config.DISABLE_JIT else by_address(compiled_from(names[name], made_of), _SIGNATURE)
@@ -188,16 +203,16 @@ else:
         """Let the constraints of each kind fill their part of `out`."""
         entries = table(model, lay.EXTRA_CONSTRAINT, EXTRA_T)
         for n in range(entries.shape[0]):
-            call_extra(entries[n]["address"], what, t, n, address_of(q, work), model.ctypes.data, work.ctypes.data,
-                       address_of(out, work), 1 if work.itemsize == 16 else 0)
+            call_extra(entries[n]["address"], what, t, n, q.ctypes.data, model.ctypes.data, work.ctypes.data,
+                       out.ctypes.data, 1 if work.itemsize == 16 else 0)
 
     @compiled
     def forces(what, t, q, model, work, out):
         """Let the forces of each kind add to `out`."""
         entries = table(model, lay.EXTRA_FORCE, EXTRA_T)
         for n in range(entries.shape[0]):
-            call_extra(entries[n]["address"], what, t, n, address_of(q, work), model.ctypes.data, work.ctypes.data,
-                       address_of(out, work), 1 if work.itemsize == 16 else 0)
+            call_extra(entries[n]["address"], what, t, n, q.ctypes.data, model.ctypes.data, work.ctypes.data,
+                       out.ctypes.data, 1 if work.itemsize == 16 else 0)
 
 
 @compiled

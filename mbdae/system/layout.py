@@ -23,16 +23,16 @@ USER_FUNCTIONS = ("mass", "force", "phi", "phi_q", "nu", "gamma", "friction")
 KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP, COUPLED = range(12)
 W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_RARE, W_NULL, WORK_SIZE = range(12, 26)
 MOST_CONSTRAINTS, MOST_FORCES = 16, 8  # room for tables, one for each kind of constraint and of force that is built in
-TABLES = ("gravity", "body", "motion", "members", "friction",
+TABLES = ("gravity", "body", "motion", "user_force", "members", "friction",
           "segment", "block", "block_of", "rows", "first", "env_ptr", "pair",
           "dependent", "candidate", "max_entry", "null_space", "drift",
           "extra_constraint", "extra_force", "extra_records",
           *(f"constraint {k}" for k in range(MOST_CONSTRAINTS)), *(f"force {k}" for k in range(MOST_FORCES)))
 _FIRST_TABLE = 26
-(GRAVITY, BODY, MOTION, MEMBERS, FRICTION,
+(GRAVITY, BODY, MOTION, USER_FORCE, MEMBERS, FRICTION,
  SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR,
  DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE, DRIFT,
- EXTRA_CONSTRAINT, EXTRA_FORCE, EXTRA_RECORDS, CONSTRAINTS) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * 21, 2)
+ EXTRA_CONSTRAINT, EXTRA_FORCE, EXTRA_RECORDS, CONSTRAINTS) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * 22, 2)
 FORCES = CONSTRAINTS + 2 * MOST_CONSTRAINTS
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER

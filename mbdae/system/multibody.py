@@ -1,76 +1,92 @@
 """Fused kernels of multibody systems: every kind of element in turn, none for nothing. The state must have been placed (see `frames`).
 
-The loops over the kinds are written out from the lists `elements.kinds` and `loads.kinds` when this module is imported, because compiled
-code must know each kernel by name. `SOURCE` is the text; for the second kind of constraints, say, it reads
+The calls are written out from the lists `elements.kinds` and `loads.kinds` when this module is imported, because compiled code must
+know each kernel by name. For the second kind of constraints, say, the text reads
 
-    if count(model, 72):
-        records = table(model, 72, dtype_1)
-        for k in range(records.shape[0]):
-            phi_1(records[k], at, out)
+    if count(model, 76):
+        phi_1(table(model, 76, dtype_1), X, out)
+
+where `phi_1` is a loop over the records, with the kernel of the kind inside.
 """
-
 
 import numpy as np
 from numba.core import config
 
-from ..compilation.compiled import compiled
-from . import extra
+from ..compilation.compiled import compiled, inlined
 from . import layout as lay
+from .elements.kind import arguments
 from .elements.kinds import KINDS as CONSTRAINT_KINDS
-from .layout import BODY_T, FRICTION_T, count, table
-from .loads import friction, gravity
+from .layout import BODY_T, FRICTION_T, MOTION_T, USER_FORCE_T, count, table
+from .loads import friction, gravity, user_force
 from .loads.kinds import KINDS as FORCE_KINDS
-from .placed import placed, placed_bodies
 from .sparse import fill
 from .vec3 import vec
 
 # what the fused kernels call beside the kernels of the kinds
-_NAMES = {"np": np, "lay": lay, "extra": extra, "gravity": gravity, "friction": friction, "FRICTION_T": FRICTION_T, "count": count,
-          "table": table, "placed": placed, "placed_bodies": placed_bodies, "fill": fill, "vec": vec}
-_HEADS = {
-    "phi": ("def phi(t, q, model, work, out):\n    at = placed(t, q, model, work)",
-            "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.PHI, t, q, model, work, out)"),
-    "phi_q": ("def phi_q(t, q, model, work, G):\n    at = placed(t, q, model, work)",
-              "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.PHI_Q, t, q, model, work, G)"),
-    "nu": ("def nu(t, q, model, work, out):\n    at = placed(t, q, model, work)\n    fill(out, 0.0)",
-           "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.NU, t, q, model, work, out)"),
-    "gamma": ("def gamma(t, q, model, work, out):\n    at = placed(t, q, model, work)",
-              "    if count(model, lay.EXTRA_CONSTRAINT):\n        extra.constraints(lay.GAMMA, t, q, model, work, out)"),
-    "force": ("def force(t, q, lam, model, work, out):\n    at = placed_bodies(t, q, model, work)\n    fill(out, 0.0)\n"
-              "    gravity.forces(at, vec(table(model, lay.GRAVITY, np.float64)), out)",
-              "    if count(model, lay.EXTRA_FORCE):\n        extra.forces(lay.FORCE, t, q, model, work, out)\n"
-              "    if count(model, lay.FRICTION):\n        friction.forces(table(model, lay.FRICTION, FRICTION_T), at, lam, out)"),
-    "energy": ("def energy(t, q, model, work):\n    at = placed_bodies(t, q, model, work)\n    total = 0.0",
-               "    if count(model, lay.EXTRA_FORCE):\n        total += extra.energy(t, q, model, work)\n    return total"),
+_NAMES = {"np": np, "lay": lay, "gravity": gravity, "friction": friction, "user_force": user_force, "FRICTION_T": FRICTION_T,
+          "USER_FORCE_T": USER_FORCE_T, "BODY_T": BODY_T, "MOTION_T": MOTION_T, "count": count, "table": table, "fill": fill, "vec": vec}
+_BEGIN = "    X, motions = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)\n"
+_TEXTS = {  # beginning and end of each fused kernel
+    "phi": ("def phi(t, q, model, work, out):\n" + _BEGIN, ""),
+    "phi_q": ("def phi_q(t, model, work, G):\n" + _BEGIN, ""),
+    "nu": ("def nu(t, model, work, out):\n" + _BEGIN + "    fill(out, 0.0)\n", ""),
+    "gamma": ("def gamma(t, model, work, out):\n" + _BEGIN, ""),
+    "force": ("""\
+def force(t, q, lam, model, work, Q):
+    bodies, X = table(model, lay.BODY, BODY_T), lay.frames(model, work)
+    motions = table(model, lay.MOTION, MOTION_T)
+    fill(Q, 0.0)
+    gravity.forces(bodies, vec(table(model, lay.GRAVITY, np.float64)), X, Q)
+""", """\
+    if count(model, lay.USER_FORCE):
+        users = table(model, lay.USER_FORCE, USER_FORCE_T)
+        user_force.forces(users, table(model, lay.MEMBERS, np.int64), bodies, t, X, Q)
+    if count(model, lay.FRICTION):
+        friction.forces(table(model, lay.FRICTION, FRICTION_T), X, bodies, lam, Q)
+"""),
+    "energy": ("""\
+def energy(q, model, work):
+    X, bodies = lay.frames(model, work), table(model, lay.BODY, BODY_T)
+    total = 0.0
+""", """\
+    return total
+"""),
 }
 _CALL = """\
     if count(model, {slot}):
-        records_{n} = table(model, {slot}, dtype_{n})
-        for k in range(records_{n}.shape[0]):
-            {name}_{n}(records_{n}[k], at, {out})"""
+        {result}{name}_{n}(table(model, {slot}, dtype_{n}), {arguments})
+"""
+_LOOP = """\
+def {name}_{n}(table, {arguments}):
+    for k in range(table.shape[0]):
+        kernel(table[k], {arguments})
+"""
 _SUM = """\
-    if count(model, {slot}):
-        records_{n}, sum_{n} = table(model, {slot}, dtype_{n}), 0.0
-        for k in range(records_{n}.shape[0]):
-            sum_{n} += {name}_{n}(records_{n}[k], at)
-        total += sum_{n}"""
+def {name}_{n}(table, {arguments}):
+    total = 0.0
+    for k in range(table.shape[0]):
+        total += kernel(table[k], {arguments})
+    return total
+"""
 
 
-def _source(name, kinds, first_slot, out):
-    """The text of one fused kernel."""
-    head, tail = _HEADS[name]
-    call = _SUM if name == "energy" else _CALL
-    calls = [call.format(n=n, name=name, out=out, slot=first_slot + 2 * n) for n, kind in enumerate(kinds) if name in kind.kernels()]
-    return "\n".join([head, *calls, tail]) + "\n"
-
-
-def _fused(name, kinds, first_slot, out="out"):
+def _fused(name, kinds, first_slot):
     """One fused kernel, compiled; its text counts as part of this file, whose stamp follows the files of all kinds."""
     names = {"__name__": __name__, **_NAMES}
+    (begin, end), calls = _TEXTS[name], ""
     for n, kind in enumerate(kinds):
-        names[f"dtype_{n}"] = kind.dtype
-        names |= {f"{kernel}_{n}": function for kernel, function in kind.kernels().items()}
-    exec(compile(_source(name, kinds, first_slot, out), f"<{name}>" if config.DISABLE_JIT else __file__, "exec"), names)
+        if name in kind.kernels():
+            what = {"name": name, "n": n, "slot": first_slot + 2 * n, "result": "total += " if name == "energy" else "",
+                    "arguments": ", ".join(arguments(kind.kernels()[name]))}
+            loop = _written(f"{name}_{n}", (_SUM if name == "energy" else _LOOP).format(**what), {"kernel": inlined(kind.kernels()[name])})
+            names |= {f"{name}_{n}": loop, f"dtype_{n}": kind.dtype}
+            calls += _CALL.format(**what)
+    return _written(name, begin + calls + end, names)
+
+
+def _written(name, text, names):
+    """The function of a text, compiled."""
+    exec(compile(text, f"<{name}>" if config.DISABLE_JIT else __file__, "exec"), names)
     return compiled(names[name])
 
 
@@ -79,7 +95,7 @@ if len(CONSTRAINT_KINDS) > lay.MOST_CONSTRAINTS or len(FORCE_KINDS) > lay.MOST_F
                       f"{len(CONSTRAINT_KINDS)} and {len(FORCE_KINDS)} are listed")
 
 phi = _fused("phi", CONSTRAINT_KINDS, lay.CONSTRAINTS)
-phi_q = _fused("phi_q", CONSTRAINT_KINDS, lay.CONSTRAINTS, "G")
+phi_q = _fused("phi_q", CONSTRAINT_KINDS, lay.CONSTRAINTS)
 nu = _fused("nu", CONSTRAINT_KINDS, lay.CONSTRAINTS)
 gamma = _fused("gamma", CONSTRAINT_KINDS, lay.CONSTRAINTS)
 force = _fused("force", FORCE_KINDS, lay.FORCES)

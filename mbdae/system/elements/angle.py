@@ -9,17 +9,17 @@ from .kind import ConstraintKind
 
 
 @compiled
-def phi(e, at, out):
-    difference = -value(at, e["motion"]) + 0.0 * at.q[0]
+def phi(e, t, q, motions, out):
+    difference = -value(motions, e["motion"], t) + 0.0 * q[0]
     if e["kind_i"] != FIXED:
-        difference -= at.q[e["i"]]
+        difference -= q[e["i"]]
     if e["kind_j"] != FIXED:
-        difference += at.q[e["j"]]
+        difference += q[e["j"]]
     out[e["row"]] = difference
 
 
 @compiled
-def phi_q(e, at, G):
+def phi_q(e, G):
     if e["kind_i"] != FIXED:
         G[e["at_i"]], G[e["at_i"] + 1], G[e["at_i"] + 2] = 0.0, 0.0, -1.0
     if e["kind_j"] != FIXED:
@@ -27,13 +27,13 @@ def phi_q(e, at, G):
 
 
 @compiled
-def nu(e, at, out):
-    out[e["row"]] = first(at, e["motion"])
+def nu(e, t, motions, out):
+    out[e["row"]] = first(motions, e["motion"], t)
 
 
 @compiled
-def gamma(e, at, out):
-    out[e["row"]] = second(at, e["motion"])
+def gamma(e, t, motions, out):
+    out[e["row"]] = second(motions, e["motion"], t)
 
 
 def _nonzero(p, end, k):

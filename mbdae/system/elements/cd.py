@@ -10,26 +10,26 @@ from .kind import ConstraintKind, couplings_of_offsets
 
 
 @compiled
-def phi(e, at, out):
-    out[e["row"]] = dot(e["a_i"], distance(at.X, e)) - value(at, e["motion"])
+def phi(e, t, X, motions, out):
+    out[e["row"]] = dot(e["a_i"], distance(X, e)) - value(motions, e["motion"], t)
 
 
 @compiled
-def phi_q(e, at, G):
+def phi_q(e, X, G):
     c = e["a_i"]
-    put_i(G, e, 0, scale(-1.0, c), cross(unrotate(at.X, e["i"], c), e["s_i"]))
-    put_j(G, e, 0, c, cross(e["s_j"], unrotate(at.X, e["j"], c)))
+    put_i(G, e, 0, scale(-1.0, c), cross(unrotate(X, e["i"], c), e["s_i"]))
+    put_j(G, e, 0, c, cross(e["s_j"], unrotate(X, e["j"], c)))
 
 
 @compiled
-def nu(e, at, out):
-    out[e["row"]] = first(at, e["motion"])
+def nu(e, t, motions, out):
+    out[e["row"]] = first(motions, e["motion"], t)
 
 
 @compiled
-def gamma(e, at, out):
-    bend = sub(spin2(at.X, e["j"], e["s_j"]), spin2(at.X, e["i"], e["s_i"]))
-    out[e["row"]] = second(at, e["motion"]) - dot(e["a_i"], bend)
+def gamma(e, t, X, motions, out):
+    bend = sub(spin2(X, e["j"], e["s_j"]), spin2(X, e["i"], e["s_i"]))
+    out[e["row"]] = second(motions, e["motion"], t) - dot(e["a_i"], bend)
 
 
 def _nonzero(p, end, k):

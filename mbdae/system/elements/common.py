@@ -12,9 +12,9 @@ CONSTANT, POLYNOMIAL, HARMONIC, FUNCTION = 0, 1, 2, 3
 
 
 @compiled
-def value(at, k):
+def value(motions, k, t):
     """`f(t)` of motion `k`."""
-    m, t = at.motions[k], at.t
+    m = motions[k]
     c = m["c"]
     if m["kind"] == CONSTANT:
         return c[0]
@@ -29,9 +29,9 @@ def value(at, k):
 
 
 @compiled
-def first(at, k):
+def first(motions, k, t):
     """`f'(t)`."""
-    m, t = at.motions[k], at.t
+    m = motions[k]
     c = m["c"]
     if m["kind"] == CONSTANT:
         return 0.0
@@ -46,9 +46,9 @@ def first(at, k):
 
 
 @compiled
-def second(at, k):
+def second(motions, k, t):
     """`f''(t)`."""
-    m, t = at.motions[k], at.t
+    m = motions[k]
     c = m["c"]
     if m["kind"] == CONSTANT:
         return 0.0

@@ -10,28 +10,28 @@ from .kind import ConstraintKind
 
 
 @compiled
-def phi(e, at, out):
-    d = distance(at.X, e)
-    out[e["row"]] = dot(d, d) - value(at, e["motion"])
+def phi(e, t, X, motions, out):
+    d = distance(X, e)
+    out[e["row"]] = dot(d, d) - value(motions, e["motion"], t)
 
 
 @compiled
-def phi_q(e, at, G):
-    d = scale(2.0, distance(at.X, e))
-    put_i(G, e, 0, scale(-1.0, d), cross(unrotate(at.X, e["i"], d), e["s_i"]))
-    put_j(G, e, 0, d, cross(e["s_j"], unrotate(at.X, e["j"], d)))
+def phi_q(e, X, G):
+    d = scale(2.0, distance(X, e))
+    put_i(G, e, 0, scale(-1.0, d), cross(unrotate(X, e["i"], d), e["s_i"]))
+    put_j(G, e, 0, d, cross(e["s_j"], unrotate(X, e["j"], d)))
 
 
 @compiled
-def nu(e, at, out):
-    out[e["row"]] = first(at, e["motion"])
+def nu(e, t, motions, out):
+    out[e["row"]] = first(motions, e["motion"], t)
 
 
 @compiled
-def gamma(e, at, out):
-    rate = sub(point_velocity(at.X, e["j"], e["s_j"]), point_velocity(at.X, e["i"], e["s_i"]))
-    bend = sub(spin2(at.X, e["j"], e["s_j"]), spin2(at.X, e["i"], e["s_i"]))
-    out[e["row"]] = second(at, e["motion"]) - 2.0 * (dot(rate, rate) + dot(distance(at.X, e), bend))
+def gamma(e, t, X, motions, out):
+    rate = sub(point_velocity(X, e["j"], e["s_j"]), point_velocity(X, e["i"], e["s_i"]))
+    bend = sub(spin2(X, e["j"], e["s_j"]), spin2(X, e["i"], e["s_i"]))
+    out[e["row"]] = second(motions, e["motion"], t) - 2.0 * (dot(rate, rate) + dot(distance(X, e), bend))
 
 
 def _nonzero(p, end, k):

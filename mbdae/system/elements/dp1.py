@@ -12,29 +12,29 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 @compiled
-def phi(e, at, out):
-    u, w = rotate(at.X, e["i"], e["a_i"]), rotate(at.X, e["j"], e["a_j"])
-    out[e["row"]] = dot(u, w) - value(at, e["motion"])
+def phi(e, t, X, motions, out):
+    u, w = rotate(X, e["i"], e["a_i"]), rotate(X, e["j"], e["a_j"])
+    out[e["row"]] = dot(u, w) - value(motions, e["motion"], t)
 
 
 @compiled
-def phi_q(e, at, G):
-    u, w = rotate(at.X, e["i"], e["a_i"]), rotate(at.X, e["j"], e["a_j"])
-    put_i(G, e, 0, _ZERO, cross(e["a_i"], unrotate(at.X, e["i"], w)))
-    put_j(G, e, 0, _ZERO, cross(e["a_j"], unrotate(at.X, e["j"], u)))
+def phi_q(e, X, G):
+    u, w = rotate(X, e["i"], e["a_i"]), rotate(X, e["j"], e["a_j"])
+    put_i(G, e, 0, _ZERO, cross(e["a_i"], unrotate(X, e["i"], w)))
+    put_j(G, e, 0, _ZERO, cross(e["a_j"], unrotate(X, e["j"], u)))
 
 
 @compiled
-def nu(e, at, out):
-    out[e["row"]] = first(at, e["motion"])
+def nu(e, t, motions, out):
+    out[e["row"]] = first(motions, e["motion"], t)
 
 
 @compiled
-def gamma(e, at, out):
+def gamma(e, t, X, motions, out):
     i, j, a, b = e["i"], e["j"], e["a_i"], e["a_j"]
-    curvature = (dot(spin2(at.X, i, a), rotate(at.X, j, b)) + dot(rotate(at.X, i, a), spin2(at.X, j, b))
-                 + 2.0 * dot(spin(at.X, i, a), spin(at.X, j, b)))
-    out[e["row"]] = second(at, e["motion"]) - curvature
+    curvature = (dot(spin2(X, i, a), rotate(X, j, b)) + dot(rotate(X, i, a), spin2(X, j, b))
+                 + 2.0 * dot(spin(X, i, a), spin(X, j, b)))
+    out[e["row"]] = second(motions, e["motion"], t) - curvature
 
 
 def _nonzero(p, end, k):

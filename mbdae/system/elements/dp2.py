@@ -11,31 +11,31 @@ from .kind import ConstraintKind, groups
 
 
 @compiled
-def phi(e, at, out):
-    out[e["row"]] = dot(rotate(at.X, e["i"], e["a_i"]), distance(at.X, e)) - value(at, e["motion"])
+def phi(e, t, X, motions, out):
+    out[e["row"]] = dot(rotate(X, e["i"], e["a_i"]), distance(X, e)) - value(motions, e["motion"], t)
 
 
 @compiled
-def phi_q(e, at, G):
+def phi_q(e, X, G):
     i, j = e["i"], e["j"]
-    u, d = rotate(at.X, i, e["a_i"]), distance(at.X, e)
-    h = sub(cross(e["a_i"], unrotate(at.X, i, d)), cross(e["s_i"], e["a_i"]))
+    u, d = rotate(X, i, e["a_i"]), distance(X, e)
+    h = sub(cross(e["a_i"], unrotate(X, i, d)), cross(e["s_i"], e["a_i"]))
     put_i(G, e, 0, scale(-1.0, u), h)
-    put_j(G, e, 0, u, cross(e["s_j"], unrotate(at.X, j, u)))
+    put_j(G, e, 0, u, cross(e["s_j"], unrotate(X, j, u)))
 
 
 @compiled
-def nu(e, at, out):
-    out[e["row"]] = first(at, e["motion"])
+def nu(e, t, motions, out):
+    out[e["row"]] = first(motions, e["motion"], t)
 
 
 @compiled
-def gamma(e, at, out):
+def gamma(e, t, X, motions, out):
     i, j, a = e["i"], e["j"], e["a_i"]
-    rate = sub(point_velocity(at.X, j, e["s_j"]), point_velocity(at.X, i, e["s_i"]))
-    bend = sub(spin2(at.X, j, e["s_j"]), spin2(at.X, i, e["s_i"]))
-    curvature = dot(spin2(at.X, i, a), distance(at.X, e)) + 2.0 * dot(spin(at.X, i, a), rate) + dot(rotate(at.X, i, a), bend)
-    out[e["row"]] = second(at, e["motion"]) - curvature
+    rate = sub(point_velocity(X, j, e["s_j"]), point_velocity(X, i, e["s_i"]))
+    bend = sub(spin2(X, j, e["s_j"]), spin2(X, i, e["s_i"]))
+    curvature = dot(spin2(X, i, a), distance(X, e)) + 2.0 * dot(spin(X, i, a), rate) + dot(rotate(X, i, a), bend)
+    out[e["row"]] = second(motions, e["motion"], t) - curvature
 
 
 def _nonzero(p, end, k):

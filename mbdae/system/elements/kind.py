@@ -1,5 +1,6 @@
 """What the system layer knows of a kind of primitive constraint: its kernels, its record, and what its equations depend on."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,11 @@ from ...model.bodies import GROUND
 from ..layout import ELEMENT_T, ROTATION, TRANSLATION
 
 Group = tuple[str, int]
+
+
+def arguments(kernel: Callable) -> list[str]:
+    """Names of the parameters of a kernel after the record."""
+    return list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)[1:]
 
 
 def everything(p: Primitive, end: str, k: int) -> tuple[tuple, tuple]:
@@ -48,15 +54,18 @@ def couplings_of_offsets(p: Any) -> list[tuple[Group, Group]]:
 class ConstraintKind:
     """Kernels of a primitive constraint, and how an element of the model becomes the record that they get.
 
-    Each kernel takes one record `e` and `at`, the state that was placed (see `placed`), and is real or complex like the state; all but `nu`
-    must be analytic. With `row = e["row"]`, the first equation:
+    The first parameter of a kernel is one record `e`, the last one where it writes; between them it names what it needs of `t`, `q`, `X`
+    and `motions`: the frames of the bodies, as placed, and the functions of time. Kernels are real or complex like `X` and must be
+    analytic. With `row = e["row"]`, the first equation:
 
-    - `phi(e, at, out)` writes `Phi` to `out[row]` and the following ones;
-    - `phi_q(e, at, G)` writes `Phi_q` into the fixed pattern, by `put_i(G, e, k, g, h)` and `put_j(G, e, k, g, h)` for equation `k`,
+    - `phi(e, ..., out)` writes `Phi` to `out[row]` and the following ones;
+    - `phi_q(e, ..., G)` writes `Phi_q` into the fixed pattern, by `put_i(G, e, k, g, h)` and `put_j(G, e, k, g, h)` for equation `k`,
       with the gradients `g` by the translation and `h` by the body-fixed rotation: `delta Phi = g . delta r + h . delta theta`,
       where `delta(A s) = A (delta theta x s)`;
-    - `gamma(e, at, out)` writes `gamma`, the right-hand side of `Phi_q a = gamma`;
-    - `nu(e, at, out)` writes `nu = -Phi_t`; left out where `Phi` does not depend on time.
+    - `gamma(e, ..., out)` writes `gamma`, the right-hand side of `Phi_q a = gamma`;
+    - `nu(e, ..., out)` writes `nu = -Phi_t`; left out where `Phi` does not depend on time.
+
+    Of built-in kinds only `phi` may name `q`. `value(motions, e["motion"], t)` is the motion `f(t)` of the element.
 
     Attributes
     ----------
@@ -90,7 +99,8 @@ class ConstraintKind:
     dtype: np.dtype = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", np.dtype([*ELEMENT_T.descr, *self.fields]) if self.fields else ELEMENT_T)
+        # own fields come first: numba takes a record that only has more at its end for a subtype, with a warning
+        object.__setattr__(self, "dtype", np.dtype([*self.fields, *ELEMENT_T.descr]) if self.fields else ELEMENT_T)
 
     def kernels(self) -> dict[str, Callable]:
         """The kernels by name."""

@@ -14,15 +14,15 @@ def _arm(X, b, s):
 
 
 @compiled
-def phi(e, at, out):
+def phi(e, X, out):
     i, j, row = e["i"], e["j"], e["row"]
-    u_i, u_j = _arm(at.X, i, e["s_i"]), _arm(at.X, j, e["s_j"])
-    out[row], out[row + 1] = at.X[j, 0] + u_j[0] - at.X[i, 0] - u_i[0], at.X[j, 1] + u_j[1] - at.X[i, 1] - u_i[1]
+    u_i, u_j = _arm(X, i, e["s_i"]), _arm(X, j, e["s_j"])
+    out[row], out[row + 1] = X[j, 0] + u_j[0] - X[i, 0] - u_i[0], X[j, 1] + u_j[1] - X[i, 1] - u_i[1]
 
 
 @compiled
-def phi_q(e, at, G):
-    u_i, u_j = _arm(at.X, e["i"], e["s_i"]), _arm(at.X, e["j"], e["s_j"])
+def phi_q(e, X, G):
+    u_i, u_j = _arm(X, e["i"], e["s_i"]), _arm(X, e["j"], e["s_j"])
     put_i(G, e, 0, (-1.0, 0.0, 0.0), (0.0, 0.0, u_i[1]))
     put_j(G, e, 0, (1.0, 0.0, 0.0), (0.0, 0.0, -u_j[1]))
     put_i(G, e, 1, (0.0, -1.0, 0.0), (0.0, 0.0, -u_i[0]))
@@ -30,11 +30,11 @@ def phi_q(e, at, G):
 
 
 @compiled
-def gamma(e, at, out):
+def gamma(e, X, out):
     """`(A s)'' = -omega^2 A s` at zero acceleration."""
     i, j, row = e["i"], e["j"], e["row"]
-    u_i, u_j = _arm(at.X, i, e["s_i"]), _arm(at.X, j, e["s_j"])
-    w_i, w_j = at.X[i, 17] * at.X[i, 17], at.X[j, 17] * at.X[j, 17]
+    u_i, u_j = _arm(X, i, e["s_i"]), _arm(X, j, e["s_j"])
+    w_i, w_j = X[i, 17] * X[i, 17], X[j, 17] * X[j, 17]
     out[row], out[row + 1] = w_j * u_j[0] - w_i * u_i[0], w_j * u_j[1] - w_i * u_i[1]
 
 

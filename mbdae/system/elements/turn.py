@@ -21,36 +21,36 @@ def _normal(e, f):
 
 
 @compiled
-def phi(e, at, out):
-    n, _ = _normal(e, value(at, e["motion"]))
-    out[e["row"]] = dot(rotate(at.X, e["i"], n), rotate(at.X, e["j"], e["a_j"]))
+def phi(e, t, X, motions, out):
+    n, _ = _normal(e, value(motions, e["motion"], t))
+    out[e["row"]] = dot(rotate(X, e["i"], n), rotate(X, e["j"], e["a_j"]))
 
 
 @compiled
-def phi_q(e, at, G):
-    n, _ = _normal(e, value(at, e["motion"]))
-    u, w = rotate(at.X, e["i"], n), rotate(at.X, e["j"], e["a_j"])
-    put_i(G, e, 0, _ZERO, cross(n, unrotate(at.X, e["i"], w)))
-    put_j(G, e, 0, _ZERO, cross(e["a_j"], unrotate(at.X, e["j"], u)))
+def phi_q(e, t, X, motions, G):
+    n, _ = _normal(e, value(motions, e["motion"], t))
+    u, w = rotate(X, e["i"], n), rotate(X, e["j"], e["a_j"])
+    put_i(G, e, 0, _ZERO, cross(n, unrotate(X, e["i"], w)))
+    put_j(G, e, 0, _ZERO, cross(e["a_j"], unrotate(X, e["j"], u)))
 
 
 @compiled
-def nu(e, at, out):
-    _, dn = _normal(e, value(at, e["motion"]))
-    out[e["row"]] = -first(at, e["motion"]) * dot(rotate(at.X, e["i"], dn), rotate(at.X, e["j"], e["a_j"]))
+def nu(e, t, X, motions, out):
+    _, dn = _normal(e, value(motions, e["motion"], t))
+    out[e["row"]] = -first(motions, e["motion"], t) * dot(rotate(X, e["i"], dn), rotate(X, e["j"], e["a_j"]))
 
 
 @compiled
-def gamma(e, at, out):
+def gamma(e, t, X, motions, out):
     i, j, a_j = e["i"], e["j"], e["a_j"]
-    n, dn = _normal(e, value(at, e["motion"]))
-    fd, fdd = first(at, e["motion"]), second(at, e["motion"])
+    n, dn = _normal(e, value(motions, e["motion"], t))
+    fd, fdd = first(motions, e["motion"], t), second(motions, e["motion"], t)
     n1 = scale(fd, dn)  # n' and n'', in body i
     n2 = sub(scale(fdd, dn), scale(fd * fd, n))
-    rate = add(spin(at.X, i, n), rotate(at.X, i, n1))
-    bend = add(spin2(at.X, i, n), rotate(at.X, i, add(scale(2.0, cross(omega(at.X, i), n1)), n2)))
-    out[e["row"]] = -(dot(bend, rotate(at.X, j, a_j)) + 2.0 * dot(rate, spin(at.X, j, a_j))
-                      + dot(rotate(at.X, i, n), spin2(at.X, j, a_j)))
+    rate = add(spin(X, i, n), rotate(X, i, n1))
+    bend = add(spin2(X, i, n), rotate(X, i, add(scale(2.0, cross(omega(X, i), n1)), n2)))
+    out[e["row"]] = -(dot(bend, rotate(X, j, a_j)) + 2.0 * dot(rate, spin(X, j, a_j))
+                      + dot(rotate(X, i, n), spin2(X, j, a_j)))
 
 
 def _nonzero(p, end, k):

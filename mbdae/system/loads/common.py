@@ -8,11 +8,11 @@ from ..vec3 import add, cross
 
 
 @compiled
-def wrench(Q, at, b, F, T):
+def wrench(Q, bodies, b, F, T):
     """Global force `F` at the centre of mass and body-fixed torque `T`; the ground takes everything."""
-    if b == at.bodies.shape[0]:
+    if b == bodies.shape[0]:
         return
-    v, kind = at.bodies[b]["v"], at.bodies[b]["kind"]
+    v, kind = bodies[b]["v"], bodies[b]["kind"]
     Q[v] += F[0]
     Q[v + 1] += F[1]
     if kind == PLANAR:
@@ -26,6 +26,6 @@ def wrench(Q, at, b, F, T):
 
 
 @compiled
-def force_at(Q, at, b, s, F, T):
+def force_at(Q, bodies, X, b, s, F, T):
     """Global force `F` at the body-fixed point `s`, and a body-fixed torque `T`."""
-    wrench(Q, at, b, F, add(cross(s, unrotate(at.X, b, F)), T))
+    wrench(Q, bodies, b, F, add(cross(s, unrotate(X, b, F)), T))

@@ -48,29 +48,29 @@ def _radial_force(e, lam, axis):
 
 
 @compiled
-def force(e, at, lam, Q):
-    i, j, X = e["i"], e["j"], at.X
+def force(e, X, bodies, lam, Q):
+    i, j = e["i"], e["j"]
     axis = rotate(X, i, e["a_i"])
     if e["revolute"]:
         rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
         T = scale(-e["mu"] * e["lever"] * _radial_force(e, lam, axis) * _sign(e, rate), axis)
-        wrench(Q, at, j, _ZERO, unrotate(X, j, T))
-        wrench(Q, at, i, _ZERO, scale(-1.0, unrotate(X, i, T)))
+        wrench(Q, bodies, j, _ZERO, unrotate(X, j, T))
+        wrench(Q, bodies, i, _ZERO, scale(-1.0, unrotate(X, i, T)))
     else:
         # sliding velocity of the contact point relative to the guide
         P = point(X, j, e["s_j"])
         s = unrotate(X, i, sub(P, (X[i, 0], X[i, 1], X[i, 2])))
         v = dot(axis, sub(point_velocity(X, j, e["s_j"]), point_velocity(X, i, s)))
         F = scale(-e["mu"] * _normal_force(e, lam) * _sign(e, v), axis)
-        force_at(Q, at, j, e["s_j"], F, _ZERO)
-        force_at(Q, at, i, s, scale(-1.0, F), _ZERO)
+        force_at(Q, bodies, X, j, e["s_j"], F, _ZERO)
+        force_at(Q, bodies, X, i, s, scale(-1.0, F), _ZERO)
 
 
 @compiled
-def forces(table, at, lam, Q):
+def forces(table, X, bodies, lam, Q):
     """Friction of all joints; beside its record each one takes the multipliers."""
     for n in range(table.shape[0]):
-        force(table[n], at, lam, Q)
+        force(table[n], X, bodies, lam, Q)
 
 
 def _fill(e, f, numbers):

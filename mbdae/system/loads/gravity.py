@@ -9,8 +9,7 @@ from .common import wrench
 
 
 @compiled
-def forces(at, g, Q):
-    bodies, X = at.bodies, at.X
+def forces(bodies, g, X, Q):
     weightless = g[0] == 0.0 and g[1] == 0.0 and g[2] == 0.0
     for b in range(bodies.shape[0]):
         if weightless and bodies[b]["kind"] != RIGID:
@@ -19,4 +18,4 @@ def forces(at, g, Q):
         if bodies[b]["kind"] == RIGID:
             J, w = bodies[b]["J"], omega(X, b)
             T = cross((dot(vec(J), w), dot(vec(J[3:]), w), dot(vec(J[6:]), w)), w)
-        wrench(Q, at, b, scale(bodies[b]["mass"], g), T)
+        wrench(Q, bodies, b, scale(bodies[b]["mass"], g), T)

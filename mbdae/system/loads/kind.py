@@ -56,11 +56,12 @@ def default_record(e: Any, f: Any, numbers: Numbers) -> None:
 class ForceKind:
     """Kernels of a force element, and how an element of the model becomes the record that they get.
 
-    Each kernel takes one record `e` and `at`, the state that was placed (see `placed.PlacedBodies`), and is real or complex like the
-    state, so it must be analytic:
+    The first parameter of a kernel is one record `e`; after it a kernel names what it needs of `t`, `q`, `X`, `motions` and `bodies`: the
+    frames of the bodies, as placed, the functions of time, and the records of the bodies. Kernels are real or complex like `X`; they must
+    be analytic.
 
-    - `force(e, at, Q)` adds the generalised forces, by `force_at(Q, at, b, s, F, T)` and `wrench(Q, at, b, F, T)`;
-    - `energy(e, at)` returns the potential; left out where there is none.
+    - `force(e, ..., Q)` adds the generalised forces, by `force_at(Q, bodies, X, b, s, F, T)` and `wrench(Q, bodies, b, F, T)`;
+    - `energy(e, ...)` returns the potential, without `t` and `motions`; left out where there is none.
 
     Attributes
     ----------
@@ -91,7 +92,7 @@ class ForceKind:
 
     def __post_init__(self) -> None:
         if self.dtype is None:
-            object.__setattr__(self, "dtype", np.dtype([*FORCE_T.descr, *self.fields]))
+            object.__setattr__(self, "dtype", np.dtype([*self.fields, *FORCE_T.descr]))  # see `ConstraintKind`
 
     def kernels(self) -> dict[str, Callable]:
         """The kernels by name."""

@@ -15,19 +15,19 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 @compiled
-def force(e, at, Q):
+def force(e, t, X, motions, bodies, Q):
     b, m = e["body"], e["motion"]
-    F = value(at, m[0]), value(at, m[1]), value(at, m[2])
+    F = value(motions, m[0], t), value(motions, m[1], t), value(motions, m[2], t)
     if e["torque"]:
-        T = unrotate(at.X, b, F)
+        T = unrotate(X, b, F)
         if e["in_body"]:
             T = (F[0] + 0.0 * T[0], F[1] + 0.0 * T[1], F[2] + 0.0 * T[2])
-        wrench(Q, at, b, _ZERO, T)
+        wrench(Q, bodies, b, _ZERO, T)
     else:
-        G = rotate(at.X, b, F)
+        G = rotate(X, b, F)
         if not e["in_body"]:
             G = (F[0] + 0.0 * G[0], F[1] + 0.0 * G[1], F[2] + 0.0 * G[2])
-        force_at(Q, at, b, e["s"], G, _ZERO)
+        force_at(Q, bodies, X, b, e["s"], G, _ZERO)
 
 
 def _fill(e, f, numbers):

@@ -16,12 +16,12 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 @compiled
-def _planar_angle(e, at):
-    theta = 0.0 * at.q[0]
-    if e["j"] < at.bodies.shape[0]:
-        theta += at.q[at.bodies[e["j"]]["q"] + 2]
-    if e["i"] < at.bodies.shape[0]:
-        theta -= at.q[at.bodies[e["i"]]["q"] + 2]
+def _planar_angle(e, bodies, q):
+    theta = 0.0 * q[0]
+    if e["j"] < bodies.shape[0]:
+        theta += q[bodies[e["j"]]["q"] + 2]
+    if e["i"] < bodies.shape[0]:
+        theta -= q[bodies[e["i"]]["q"] + 2]
     return theta
 
 
@@ -36,28 +36,28 @@ def _spatial_angle(e, X):
 
 
 @compiled
-def _angle(e, at):
-    return _planar_angle(e, at) if e["planar"] else _spatial_angle(e, at.X)
+def _angle(e, bodies, q, X):
+    return _planar_angle(e, bodies, q) if e["planar"] else _spatial_angle(e, X)
 
 
 @compiled
-def force(e, at, Q):
+def force(e, t, q, X, bodies, Q):
     i, j = e["i"], e["j"]
-    axis = rotate(at.X, i, e["a_i"])
-    rate = dot(axis, sub(rotate(at.X, j, omega(at.X, j)), rotate(at.X, i, omega(at.X, i))))
-    theta = _angle(e, at)
+    axis = rotate(X, i, e["a_i"])
+    rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
+    theta = _angle(e, bodies, q, X)
     torque = e["k"] * (theta - e["free"]) + e["c"] * rate
     if e["law"] != 0:
-        torque += law(e["law"], theta, rate, at.t)
+        torque += law(e["law"], theta, rate, t)
     T = scale(torque, axis)
-    wrench(Q, at, i, _ZERO, unrotate(at.X, i, T))
-    wrench(Q, at, j, _ZERO, scale(-1.0, unrotate(at.X, j, T)))
+    wrench(Q, bodies, i, _ZERO, unrotate(X, i, T))
+    wrench(Q, bodies, j, _ZERO, scale(-1.0, unrotate(X, j, T)))
 
 
 @compiled
-def energy(e, at):
+def energy(e, q, X, bodies):
     """`1/2 k (theta - theta0)^2`."""
-    return 0.5 * e["k"] * (_angle(e, at) - e["free"]) ** 2
+    return 0.5 * e["k"] * (_angle(e, bodies, q, X) - e["free"]) ** 2
 
 
 def _fill(e, f, numbers):

@@ -17,22 +17,22 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 @compiled
-def force(e, at, Q):
-    d = distance(at.X, e)
+def force(e, t, X, bodies, Q):
+    d = distance(X, e)
     length = np.sqrt(dot(d, d))
-    rate = dot(d, sub(point_velocity(at.X, e["j"], e["s_j"]), point_velocity(at.X, e["i"], e["s_i"]))) / length
+    rate = dot(d, sub(point_velocity(X, e["j"], e["s_j"]), point_velocity(X, e["i"], e["s_i"]))) / length
     tension = e["k"] * (length - e["free"]) + e["c"] * rate
     if e["law"] != 0:
-        tension += law(e["law"], length, rate, at.t)
+        tension += law(e["law"], length, rate, t)
     F = scale(tension / length, d)
-    force_at(Q, at, e["i"], e["s_i"], F, _ZERO)
-    force_at(Q, at, e["j"], e["s_j"], scale(-1.0, F), _ZERO)
+    force_at(Q, bodies, X, e["i"], e["s_i"], F, _ZERO)
+    force_at(Q, bodies, X, e["j"], e["s_j"], scale(-1.0, F), _ZERO)
 
 
 @compiled
-def energy(e, at):
+def energy(e, X):
     """`1/2 k (l - l0)^2`."""
-    d = distance(at.X, e)
+    d = distance(X, e)
     return 0.5 * e["k"] * (np.sqrt(dot(d, d)) - e["free"]) ** 2
 
 
