@@ -1,6 +1,7 @@
 """Whether the kernels of constraints and forces belong together: each against differences of another, at random states near the start."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -50,8 +51,7 @@ class _State:
     def check(self) -> None:
         """All comparisons."""
         s, t, q, v = self.system, self.t, self.q, self.v
-        unit = np.eye(s.nv)
-        slopes = np.array([_central(lambda h, e=e: s.phi(t, s.retract(q, h * e))) for e in unit]).T.reshape(s.nc, s.nv)
+        slopes = np.array([_central(partial(_moved_phi, s, t, q, e)) for e in np.eye(s.nv)]).T.reshape(s.nc, s.nv)
         self._compare(s.phi_q(t, q).toarray(), slopes, s.labels, "phi_q", "the derivative of phi")
         self._compare(s.nu(t, q), -_central(lambda h: s.phi(t + h, q)), s.labels, "nu", "-d phi/dt")
 
@@ -118,6 +118,11 @@ class _State:
                 if len(wrong):
                     raise ValueError(f"{s.name}: the forces on {self._of_v[wrong[0]]!r} depend on {name}[{column}], which couplings or "
                                      "groups of an element leave out")
+
+
+def _moved_phi(s: System, t: float, q: np.ndarray, e: np.ndarray, h: float) -> np.ndarray:
+    """`Phi` at positions moved by `h e`."""
+    return s.phi(t, s.retract(q, h * e))
 
 
 def _size(system: System, body: str) -> int:

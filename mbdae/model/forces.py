@@ -100,7 +100,7 @@ class RSDA(Force):
             raise ValueError(f"{owner}: give all of a_i, b_i, b_j for spatial bodies, or none for planar ones")
         for field in given:
             self.set(field, checks.unit(getattr(self, field), owner, field))
-        if given and abs(np.dot(self.a_i, self.b_i)) > 1e-6:
+        if self.a_i is not None and self.b_i is not None and abs(np.dot(self.a_i, self.b_i)) > 1e-6:
             raise ValueError(f"{owner}: b_i must be perpendicular to the axis a_i")
         _check_law(self, owner)
 

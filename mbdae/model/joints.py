@@ -10,6 +10,7 @@ import numpy as np
 from . import checks, rotations
 from .base import Bodies, Joint, PlanarJoint, Primitive
 from .bodies import RigidBody
+from .motions import Constant
 from .primitives import DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident
 
 
@@ -139,7 +140,7 @@ class Rod(Joint):
         checks.number(self.length * self.length, owner, "the square of length")
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
-        return (D(self.name, self.i, self.j, self.s_i, self.s_j, self.length**2),)
+        return (D(self.name, self.i, self.j, self.s_i, self.s_j, Constant(self.length**2)),)
 
     def check_bodies(self, bodies: Bodies) -> None:
         """Acts between all kinds of bodies."""

@@ -66,7 +66,7 @@ def register(kind: Kind) -> Kind:
             raise ValueError(f"register: {model.__name__} is built in; derive a class of another name")
     for name, kernel in kind.kernels().items():
         _check_parameters(f"{name} of {_models(kind)[0].__name__}", arguments(kernel), isinstance(kind, ForceKind), name != "energy")
-    wrong = [name for name in kind.dtype.names if kind.dtype[name].base not in (np.dtype("i8"), np.dtype("f8"))]
+    wrong = [name for name in kind.dtype.names or () if kind.dtype[name].base not in (np.dtype("i8"), np.dtype("f8"))]
     if wrong:
         raise ValueError(f"register: the field {wrong[0]!r} of {_models(kind)[0].__name__} must consist of float64 or int64")
     _registered.update(_by_model([kind]))
@@ -154,7 +154,7 @@ def address(kind: Kind) -> int:
     if kind not in _functions:
         _functions[kind] = _function(kind)
     function = _functions[kind]
-    if config.DISABLE_JIT:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
         _called.append(function)
         return len(_called) - 1
     return function.__wrapper_address__()
