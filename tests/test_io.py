@@ -14,7 +14,7 @@ import yaml
 import mbdae
 from mbdae import library
 from mbdae.io import DescriptionError, description, load, save, syntax
-from mbdae.model.primitives import _Primitive
+from mbdae.model.base import Primitive
 
 from . import helpers
 from .io_cases import ENDINGS, G, again, mechanism, random_mechanism, refusal, tree_of, written
@@ -278,7 +278,7 @@ def test_errors_survive_pickling():
 
 
 def test_primitives_are_joints_and_drivers():
-    primitives = {cls.__name__ for cls in description.types_of("joints").values() if issubclass(cls, _Primitive)}
+    primitives = {cls.__name__ for cls in description.types_of("joints").values() if issubclass(cls, Primitive)}
     assert primitives == set(JOINTS) & set(DRIVERS) and len(primitives) == 8
 
 

@@ -17,7 +17,7 @@ from .stamp import stamp
 # kernel keeps the arrays alive.
 
 # multiply-adds may be fused and sums reassociated; NaN and infinity keep their meaning
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
+FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S", bound=np.generic)
@@ -30,17 +30,27 @@ def compiled(function: F) -> F:
     silently give wrong numbers. Here a change in any of the files it depends on invalidates it. The names of the cache files contain the
     stamp, too, so that two versions of the code do not overwrite each other's.
     """
-    dispatcher = njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
-    if not config.DISABLE_JIT:
-        file, made_of = dispatcher._cache._cache_file, stamp(function.__code__.co_filename)
+    return compiled_from(function, None if config.DISABLE_JIT else stamp(function.__code__.co_filename))
+
+
+def compiled_from(function: F, made_of: tuple[str, int] | None) -> F:
+    """The same for a function whose stamp is known; without one nothing is kept on disk."""
+    dispatcher = njit(cache=made_of is not None, error_model="numpy", fastmath=FAST)(function)
+    if made_of is not None and not config.DISABLE_JIT:
+        file = dispatcher._cache._cache_file
         file.__init__(file._cache_path, f"{dispatcher._cache._impl.filename_base}-{made_of[0][:12]}", made_of)
     result: F = dispatcher
     return result
 
 
+def inlined(function: Any) -> Any:
+    """The same function for a caller that it is to become part of without a call, such as a loop around it; not kept apart on disk."""
+    return njit(error_model="numpy", fastmath=FAST, forceinline=True)(getattr(function, "py_func", function))
+
+
 def generic(function: F) -> F:
     """Compile a function that takes compiled functions as arguments: it is inlined and cached with its caller."""
-    result: F = njit(error_model="numpy", fastmath=_FAST, inline="always")(function)
+    result: F = njit(error_model="numpy", fastmath=FAST, inline="always")(function)
     return result
 
 

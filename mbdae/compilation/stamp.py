@@ -54,8 +54,13 @@ def _files_behind(target: Path | None, name: str) -> set[Path]:
         return set()
     if target.with_suffix(".py").exists():
         file = target.with_suffix(".py")
-        return {file} if name.isupper() or _COMPILES.search(_text(file)) else set()
+        return {file} if _COMPILES.search(_text(file)) or _is_constant(name, file) else set()
     return {file for file in [target / f"{name}.py"] if file.exists()}
+
+
+def _is_constant(name, file):
+    """Whether a name is one of a constant, not of a class such as `DP1`."""
+    return name.isupper() and not re.search(rf"^class {name}\b", _text(file), re.MULTILINE)
 
 
 @cache

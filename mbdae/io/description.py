@@ -9,7 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ..model import bodies, drivers, forces, joints, motions, primitives
+from ..model import base, bodies, drivers, forces, joints, motions, primitives
 from ..model.mechanism import Mechanism
 
 FORMAT = "mbdae-mechanism"
@@ -139,7 +139,7 @@ def _row(name: str, cls: type) -> str:
 
 def size(cls: type, field: Field) -> str:
     """The kind of value of a field, with the number of entries."""
-    planar = issubclass(cls, bodies.PlanarBody | joints._PlanarJoint)
+    planar = issubclass(cls, bodies.PlanarBody | base.PlanarJoint)
     return _SIZES.get(field.name, f"{2 if planar else 3} numbers") if field.kind in (VECTOR, MATRIX, TEXTS, MOTIONS, RATES) else field.kind
 
 

@@ -5,34 +5,25 @@ Gravity belongs to the `Mechanism`. Forces are global vectors, torques body-fixe
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..spelling import guess
 from . import checks
+from .base import ORIGIN, Force, check_points, is_planar
+from .bodies import GROUND, Particle
+from .joints import PlanarRevolute, PlanarTranslational, Revolute, Translational
 from .motions import Function, as_motion
-from .primitives import ORIGIN
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
 
 FRAMES = ("global", "body")
 
 
 @dataclass(frozen=True)
-class _Force:
-    name: str
-
-    def __post_init__(self):
-        checks.name(self.name, type(self).__name__)
-        self._check(f"{type(self).__name__} {self.name!r}")
-
-    def _set(self, field, value):
-        object.__setattr__(self, field, value)
-
-    def _check_law(self, owner):
-        if self.law is not None and not callable(self.law):
-            raise ValueError(f"{owner}: law must be a function of three numbers, got {self.law!r}")
-
-
-@dataclass(frozen=True)
-class TSDA(_Force):
+class TSDA(Force):
     """Translational spring-damper-actuator between two points at distance `l`.
 
     Tension `k (l - l0) + c l' + law(l, l', t)`, positive when it pulls the points together.
@@ -56,16 +47,22 @@ class TSDA(_Force):
     l0: float = 0.0
     law: Callable | None = None
 
-    def _check(self, owner):
-        for field in ("s_i", "s_j"):
-            self._set(field, checks.vector(getattr(self, field), 3, owner, field))
+    def check(self, owner: str) -> None:
+        self.set_points(owner)
         for field in ("k", "c", "l0"):
-            self._set(field, checks.nonnegative(getattr(self, field), owner, field))
-        self._check_law(owner)
+            self.set(field, checks.nonnegative(getattr(self, field), owner, field))
+        _check_law(self, owner)
+
+    @property
+    def time_dependent(self) -> bool:  # type: ignore[override]
+        return self.law is not None
+
+    def check_bodies(self, mechanism: "Mechanism") -> None:
+        check_points(self, mechanism.bodies_by_name(), (("s_i", "i"), ("s_j", "j")))
 
 
 @dataclass(frozen=True)
-class RSDA(_Force):
+class RSDA(Force):
     """Rotational spring-damper-actuator about an axis common to two bodies, at the relative angle `theta` from i to j.
 
     Torque `k (theta - theta0) + c theta' + law(theta, theta', t)` on body i about the axis, its opposite on body j.
@@ -94,22 +91,33 @@ class RSDA(_Force):
     b_i: tuple | None = None
     b_j: tuple | None = None
 
-    def _check(self, owner):
+    def check(self, owner: str) -> None:
         for field in ("k", "c"):
-            self._set(field, checks.nonnegative(getattr(self, field), owner, field))
-        self._set("theta0", checks.number(self.theta0, owner, "theta0"))
+            self.set(field, checks.nonnegative(getattr(self, field), owner, field))
+        self.set("theta0", checks.number(self.theta0, owner, "theta0"))
         given = [f for f in ("a_i", "b_i", "b_j") if getattr(self, f) is not None]
         if given and len(given) < 3:
             raise ValueError(f"{owner}: give all of a_i, b_i, b_j for spatial bodies, or none for planar ones")
         for field in given:
-            self._set(field, checks.unit(getattr(self, field), owner, field))
-        if given and abs(np.dot(self.a_i, self.b_i)) > 1e-6:
+            self.set(field, checks.unit(getattr(self, field), owner, field))
+        if self.a_i is not None and self.b_i is not None and abs(np.dot(self.a_i, self.b_i)) > 1e-6:
             raise ValueError(f"{owner}: b_i must be perpendicular to the axis a_i")
-        self._check_law(owner)
+        _check_law(self, owner)
+
+    @property
+    def time_dependent(self) -> bool:  # type: ignore[override]
+        return self.law is not None
+
+    def check_bodies(self, mechanism: "Mechanism") -> None:
+        ends = (mechanism.body(self.i), mechanism.body(self.j))
+        if any(isinstance(b, Particle) for b in ends):
+            raise ValueError(f"{self.owner}: a particle has no orientation; connect rigid or planar bodies")
+        if self.a_i is None and not is_planar(ends):
+            raise ValueError(f"{self.owner}: give the axis a_i and the directions b_i, b_j for spatial bodies")
 
 
 @dataclass(frozen=True)
-class PointForce(_Force):
+class PointForce(Force):
     """Force on the point `s` of a body.
 
     Parameters
@@ -123,28 +131,45 @@ class PointForce(_Force):
     force: tuple
     s: tuple = ORIGIN
     frame: str = "global"
+    time_dependent = False
 
-    def _check(self, owner):
-        self._set("s", checks.vector(self.s, 3, owner, "s"))
-        self._set("force", _components(self.force, owner, "force"))
+    def check(self, owner: str) -> None:
+        self.set("s", checks.vector(self.s, 3, owner, "s"))
+        self.set("force", _components(self.force, owner, "force"))
         _check_frame(self.frame, owner)
+
+    def body_names(self) -> tuple[str, ...]:
+        return (self.body,)
+
+    def check_bodies(self, mechanism: "Mechanism") -> None:
+        _refuse_ground(self)
+        check_points(self, mechanism.bodies_by_name(), (("s", "body"),))
 
 
 @dataclass(frozen=True)
-class PointTorque(_Force):
+class PointTorque(Force):
     """Torque on a body [N m]; parameters as for `PointForce`. On a planar body only the z-component acts."""
 
     body: str
     torque: tuple
     frame: str = "body"
+    time_dependent = False
 
-    def _check(self, owner):
-        self._set("torque", _components(self.torque, owner, "torque"))
+    def check(self, owner: str) -> None:
+        self.set("torque", _components(self.torque, owner, "torque"))
         _check_frame(self.frame, owner)
+
+    def body_names(self) -> tuple[str, ...]:
+        return (self.body,)
+
+    def check_bodies(self, mechanism: "Mechanism") -> None:
+        _refuse_ground(self)
+        if isinstance(mechanism.body(self.body), Particle):
+            raise ValueError(f"{self.owner}: {self.body!r} is a particle and has no orientation")
 
 
 @dataclass(frozen=True)
-class UserForce(_Force):
+class UserForce(Force):
     """A user's function that sets forces and torques on the bodies it names, from their state and time.
 
     Parameters
@@ -160,7 +185,7 @@ class UserForce(_Force):
     bodies: tuple
     function: Callable
 
-    def _check(self, owner):
+    def check(self, owner: str) -> None:
         names = (self.bodies,) if isinstance(self.bodies, str) else checks.entries(self.bodies, owner, "bodies", "names of bodies")
         if not names or not all(isinstance(n, str) for n in names):
             raise ValueError(f"{owner}: bodies must be names of bodies, got {self.bodies!r}")
@@ -168,11 +193,17 @@ class UserForce(_Force):
             raise ValueError(f"{owner}: bodies names a body twice: {names}")
         if not callable(self.function):
             raise ValueError(f"{owner}: function must be callable, got {self.function!r}")
-        self._set("bodies", names)
+        self.set("bodies", names)
+
+    def body_names(self) -> tuple[str, ...]:
+        return self.bodies
+
+    def check_bodies(self, mechanism: "Mechanism") -> None:
+        _refuse_ground(self)
 
 
 @dataclass(frozen=True)
-class Friction(_Force):
+class Friction(Force):
     """Coulomb friction in a translational or revolute joint, driven by the joint's own reaction force.
 
     Translational: force `mu N sign(v)` against the sliding velocity `v`, with the reaction `N` normal to the axis.
@@ -206,15 +237,31 @@ class Friction(_Force):
     v_s: float = 1e-5
     smooth: bool = False
     normal: tuple | None = None
+    time_dependent = False
 
-    def _check(self, owner):
-        self._set("mu", checks.nonnegative(self.mu, owner, "mu"))
-        self._set("v_s", checks.positive(self.v_s, owner, "v_s"))
+    def check(self, owner: str) -> None:
+        self.set("mu", checks.nonnegative(self.mu, owner, "mu"))
+        self.set("v_s", checks.positive(self.v_s, owner, "v_s"))
         if self.radius is not None:
-            self._set("radius", checks.positive(self.radius, owner, "radius"))
+            self.set("radius", checks.positive(self.radius, owner, "radius"))
         if self.normal is not None:
             names = (self.normal,) if isinstance(self.normal, str) else checks.entries(self.normal, owner, "normal", "labels of rows")
-            self._set("normal", names)
+            self.set("normal", names)
+
+    def body_names(self) -> tuple[str, ...]:
+        return ()  # they are those of the joint
+
+    def check_bodies(self, mechanism: "Mechanism") -> None:
+        joint = next((j for j in mechanism.joints if j.name == self.joint), None)
+        if joint is None:
+            raise ValueError(f"{self.owner}: there is no joint {self.joint!r}{guess(self.joint, [j.name for j in mechanism.joints])}")
+        if not isinstance(joint, (Translational, PlanarTranslational, Revolute, PlanarRevolute)):
+            raise ValueError(f"{self.owner}: friction needs a translational or revolute joint, "
+                             f"{self.joint!r} is of type {type(joint).__name__}")
+        if isinstance(joint, (Revolute, PlanarRevolute)) and self.radius is None:
+            raise ValueError(f"{self.owner}: friction in a revolute joint needs the radius of its pin")
+        if isinstance(joint, (Revolute, PlanarRevolute)) and self.normal:
+            raise ValueError(f"{self.owner}: normal is for translational joints; {self.joint!r} is of type {type(joint).__name__}")
 
 
 def _components(value, owner, field):
@@ -229,3 +276,13 @@ def _components(value, owner, field):
 def _check_frame(frame, owner):
     if frame not in FRAMES:
         raise ValueError(f"{owner}: frame must be one of {FRAMES}, got {frame!r}")
+
+
+def _check_law(element, owner):
+    if element.law is not None and not callable(element.law):
+        raise ValueError(f"{owner}: law must be a function of three numbers, got {element.law!r}")
+
+
+def _refuse_ground(force):
+    if GROUND in force.body_names():
+        raise ValueError(f"{force.owner}: a force on the ground has no effect; name a body")

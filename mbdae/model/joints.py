@@ -8,82 +8,54 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import checks, rotations
+from .base import Bodies, Joint, PlanarJoint, Primitive
 from .bodies import RigidBody
-from .primitives import DP1, DP2, ORIGIN, Coincident, D, PlanarAngle, PlanarCoincident
+from .motions import Constant
+from .primitives import DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident
 
 
 @dataclass(frozen=True)
-class _Joint:
-    name: str
-    i: str
-    j: str
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
-
-    def __post_init__(self):
-        checks.name(self.name, type(self).__name__)
-        for field in ("s_i", "s_j"):
-            self._set(field, checks.vector(getattr(self, field), 3, self._owner, field))
-
-    @property
-    def _owner(self):
-        return f"{type(self).__name__} {self.name!r}"
-
-    def _set(self, field, value):
-        object.__setattr__(self, field, value)
-
-    def _parallel(self, a_i, a_j):
-        """`a_j` stays parallel to `a_i`: two rows."""
-        b, c = rotations.triad(a_i)
-        return (DP1(f"{self.name}.b", self.i, self.j, tuple(b), a_j),
-                DP1(f"{self.name}.c", self.i, self.j, tuple(c), a_j))
-
-    def _coincident(self):
-        return Coincident(self.name, self.i, self.j, self.s_i, self.s_j)
-
-
-@dataclass(frozen=True)
-class Spherical(_Joint):
+class Spherical(Joint):
     """Two points coincide: three rows."""
 
-    def primitives(self, bodies):
-        return (self._coincident(),)
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
+        return (_coincident(self),)
 
 
 @dataclass(frozen=True)
-class _AxisJoint(_Joint):
+class _AxisJoint(Joint):
     a_i: tuple = (0.0, 0.0, 1.0)
     a_j: tuple = (0.0, 0.0, 1.0)
 
-    def __post_init__(self):
-        super().__post_init__()
+    def check(self, owner: str) -> None:
+        super().check(owner)
         for field in ("a_i", "a_j"):
-            self._set(field, checks.unit(getattr(self, field), self._owner, field))
+            self.set(field, checks.unit(getattr(self, field), owner, field))
 
 
 @dataclass(frozen=True)
 class Revolute(_AxisJoint):
     """Two points coincide and two axes stay parallel: five rows."""
 
-    def primitives(self, bodies):
-        return (self._coincident(), *self._parallel(self.a_i, self.a_j))
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
+        return (_coincident(self), *_parallel(self, self.a_i, self.a_j))
 
 
 @dataclass(frozen=True)
 class Universal(_AxisJoint):
     """Two points coincide and two axes stay perpendicular: four rows."""
 
-    def primitives(self, bodies):
-        return self._coincident(), DP1(f"{self.name}.cross", self.i, self.j, self.a_i, self.a_j)
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
+        return _coincident(self), DP1(f"{self.name}.cross", self.i, self.j, self.a_i, self.a_j)
 
 
 @dataclass(frozen=True)
 class Cylindrical(_AxisJoint):
     """Body j turns about and slides along the axis `a_i` through `s_i`: four rows."""
 
-    def primitives(self, bodies):
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         b, c = rotations.triad(self.a_i)
-        return (*self._parallel(self.a_i, self.a_j), *_on_axis(self, b, c))
+        return (*_parallel(self, self.a_i, self.a_j), *_on_axis(self, b, c))
 
 
 @dataclass(frozen=True)
@@ -93,7 +65,7 @@ class RevoluteCylindrical(_AxisJoint):
     A revolute joint about `a_j` and a cylindrical joint along `a_i` with a massless body between them.
     """
 
-    def primitives(self, bodies):
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         b, c = rotations.triad(self.a_i)
         return (DP1(f"{self.name}.cross", self.i, self.j, self.a_i, self.a_j), *_on_axis(self, b, c))
 
@@ -112,17 +84,17 @@ class Translational(_AxisJoint):
     b_i: tuple | None = None
     b_j: tuple | None = None
 
-    def __post_init__(self):
-        super().__post_init__()
+    def check(self, owner: str) -> None:
+        super().check(owner)
         for field, axis in (("b_i", self.a_i), ("b_j", self.a_j)):
             value = getattr(self, field)
             if value is None:
                 continue
-            self._set(field, checks.unit(value, self._owner, field))
+            self.set(field, checks.unit(value, owner, field))
             if abs(np.dot(getattr(self, field), axis)) > 1e-6:
-                raise ValueError(f"{self._owner}: {field} must be perpendicular to a{field[1:]}")
+                raise ValueError(f"{owner}: {field} must be perpendicular to a{field[1:]}")
 
-    def primitives(self, bodies):
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         b = np.asarray(self.b_i) if self.b_i is not None else rotations.perpendicular(self.a_i)
         c = np.cross(self.a_i, b)
         b_j = self.b_j if self.b_j is not None else self._counterpart(bodies, c)
@@ -130,31 +102,31 @@ class Translational(_AxisJoint):
                     DP1(f"{self.name}.c", self.i, self.j, tuple(c), self.a_j))
         return (*parallel, *_on_axis(self, b, c), DP1(f"{self.name}.turn", self.i, self.j, tuple(b), b_j))
 
-    def _counterpart(self, bodies, c):
+    def _counterpart(self, bodies: Bodies, c: np.ndarray) -> tuple:
         """The direction of body j that lies along `c` of body i in the initial position, made perpendicular to `a_j`."""
         a = np.asarray(self.a_j)
         c = _frame(bodies[self.j]).T @ _frame(bodies[self.i]) @ c
         c = c - (c @ a) * a
         if np.linalg.norm(c) < 1e-3:
-            raise ValueError(f"{self._owner}: the axes a_i and a_j are perpendicular in the initial position; "
+            raise ValueError(f"{self.owner}: the axes a_i and a_j are perpendicular in the initial position; "
                              "turn the bodies so that they are parallel, or give b_i and b_j")
         return tuple(c / np.linalg.norm(c))
 
 
 @dataclass(frozen=True)
-class Fixed(_Joint):
+class Fixed(Joint):
     """Two bodies move as one: six rows. The relative orientation is that of the initial position."""
 
-    def primitives(self, bodies):
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         R = _frame(bodies[self.j]).T @ _frame(bodies[self.i])  # axes of body i as seen from body j
         e = np.eye(3)
         pairs = (("xy", 0, 1), ("yz", 1, 2), ("zx", 2, 0))
         locks = tuple(DP1(f"{self.name}.{n}", self.i, self.j, tuple(e[a]), tuple(R[:, b])) for n, a, b in pairs)
-        return (self._coincident(), *locks)
+        return (_coincident(self), *locks)
 
 
 @dataclass(frozen=True)
-class Rod(_Joint):
+class Rod(Joint):
     """Two points keep the distance `length`: one row, `d . d - length^2 = 0`.
 
     Its multiplier is half the tension divided by the length; a strut under pressure has a negative one.
@@ -162,47 +134,28 @@ class Rod(_Joint):
 
     length: float = 1.0
 
-    def __post_init__(self):
-        super().__post_init__()
-        self._set("length", checks.positive(self.length, self._owner, "length"))
-        checks.number(self.length * self.length, self._owner, "the square of length")
+    def check(self, owner: str) -> None:
+        super().check(owner)
+        self.set("length", checks.positive(self.length, owner, "length"))
+        checks.number(self.length * self.length, owner, "the square of length")
 
-    def primitives(self, bodies):
-        return (D(self.name, self.i, self.j, self.s_i, self.s_j, self.length**2),)
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
+        return (D(self.name, self.i, self.j, self.s_i, self.s_j, Constant(self.length**2)),)
 
-
-@dataclass(frozen=True)
-class _PlanarJoint:
-    name: str
-    i: str
-    j: str
-    s_i: tuple = (0.0, 0.0)
-    s_j: tuple = (0.0, 0.0)
-
-    def __post_init__(self):
-        checks.name(self.name, type(self).__name__)
-        for field in ("s_i", "s_j"):
-            object.__setattr__(self, field, checks.vector(getattr(self, field), 2, self._owner, field))
-
-    @property
-    def _owner(self):
-        return f"{type(self).__name__} {self.name!r}"
-
-    @property
-    def _points(self):
-        return (*self.s_i, 0.0), (*self.s_j, 0.0)
+    def check_bodies(self, bodies: Bodies) -> None:
+        """Acts between all kinds of bodies."""
 
 
 @dataclass(frozen=True)
-class PlanarRevolute(_PlanarJoint):
+class PlanarRevolute(PlanarJoint):
     """Two points of planar bodies coincide: two rows."""
 
-    def primitives(self, bodies):
-        return (PlanarCoincident(self.name, self.i, self.j, *self._points),)
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
+        return (PlanarCoincident(self.name, self.i, self.j, *_points(self)),)
 
 
 @dataclass(frozen=True)
-class PlanarTranslational(_PlanarJoint):
+class PlanarTranslational(PlanarJoint):
     """Body j slides along the direction `a_i` through `s_i` of body i without turning: two rows.
 
     The relative angle is that of the initial position.
@@ -210,16 +163,33 @@ class PlanarTranslational(_PlanarJoint):
 
     a_i: tuple = (1.0, 0.0)
 
-    def __post_init__(self):
-        super().__post_init__()
-        a = checks.unit((*checks.vector(self.a_i, 2, self._owner, "a_i"), 0.0), self._owner, "a_i")
-        object.__setattr__(self, "a_i", a[:2])
+    def check(self, owner: str) -> None:
+        super().check(owner)
+        a = checks.unit((*checks.vector(self.a_i, 2, owner, "a_i"), 0.0), owner, "a_i")
+        self.set("a_i", a[:2])
 
-    def primitives(self, bodies):
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         normal = (-self.a_i[1], self.a_i[0], 0.0)
         angle = _angle(bodies[self.j]) - _angle(bodies[self.i])
-        return (DP2(f"{self.name}.normal", self.i, self.j, normal, *self._points),
+        return (DP2(f"{self.name}.normal", self.i, self.j, normal, *_points(self)),
                 PlanarAngle(f"{self.name}.angle", self.i, self.j, angle))
+
+
+def _coincident(joint):
+    """The points `s_i` and `s_j` coincide: three rows."""
+    return Coincident(joint.name, joint.i, joint.j, joint.s_i, joint.s_j)
+
+
+def _parallel(joint, a_i, a_j):
+    """`a_j` stays parallel to `a_i`: two rows."""
+    b, c = rotations.triad(a_i)
+    return (DP1(f"{joint.name}.b", joint.i, joint.j, tuple(b), a_j),
+            DP1(f"{joint.name}.c", joint.i, joint.j, tuple(c), a_j))
+
+
+def _points(joint):
+    """The points of a planar joint in space."""
+    return (*joint.s_i, 0.0), (*joint.s_j, 0.0)
 
 
 def _on_axis(joint, b, c):

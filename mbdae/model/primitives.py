@@ -17,51 +17,17 @@ The right-hand side `f` is a number, a function of time, or a `Motion`. Multipli
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from . import checks
-from .motions import ZERO, Constant, Motion, as_motion
+from .base import ORIGIN, Bodies, Primitive, is_planar
+from .bodies import RigidBody
+from .motions import ZERO, Constant, Motion
 
-ORIGIN = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class _Primitive:
-    name: str
-    i: str
-    j: str
-
-    rows: ClassVar[int] = 1
-    directions: ClassVar[tuple] = ()  # fields that are directions in a body, with the body they live in
-    points: ClassVar[tuple] = ()  # fields that are points of a body
-
-    def __post_init__(self):
-        kind = type(self).__name__
-        checks.name(self.name, kind)
-        self._check(f"{kind} {self.name!r}")
-
-    def _check(self, owner):
-        for field, _ in self.directions:
-            self._set(field, checks.nonzero(getattr(self, field), owner, field))
-        for field, _ in self.points:
-            self._set(field, checks.vector(getattr(self, field), 3, owner, field))
-        if hasattr(self, "f"):
-            self._set("f", as_motion(self.f, owner, "f"))
-
-    def _set(self, field, value):
-        object.__setattr__(self, field, value)
-
-    def labels(self):
-        """One label per row."""
-        return (self.name,)
-
-    def primitives(self, bodies):
-        """A primitive consists of itself, so that it may stand where a joint may stand."""
-        return (self,)
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
-class DP1(_Primitive):
+class DP1(Primitive):
     """`(A_i a_i) . (A_j a_j) - f(t) = 0`."""
 
     a_i: tuple
@@ -71,7 +37,7 @@ class DP1(_Primitive):
 
 
 @dataclass(frozen=True)
-class DP2(_Primitive):
+class DP2(Primitive):
     """`(A_i a_i) . d - f(t) = 0`."""
 
     a_i: tuple
@@ -80,10 +46,11 @@ class DP2(_Primitive):
     f: Motion = ZERO
     directions = (("a_i", "i"),)
     points = (("s_i", "i"), ("s_j", "j"))
+    carries_force = True
 
 
 @dataclass(frozen=True)
-class D(_Primitive):
+class D(Primitive):
     """`d . d - f(t) = 0`; `f` is the square of the distance and must be positive."""
 
     s_i: tuple
@@ -91,15 +58,15 @@ class D(_Primitive):
     f: Motion
     points = (("s_i", "i"), ("s_j", "j"))
 
-    def _check(self, owner):
-        super()._check(owner)
+    def check(self, owner: str) -> None:
+        super().check(owner)
         if isinstance(self.f, Constant) and self.f.value <= 0.0:
             raise ValueError(f"{owner}: the squared distance f must be positive, got {self.f.value:g}; "
                              "points that coincide need a Spherical joint")
 
 
 @dataclass(frozen=True)
-class CD(_Primitive):
+class CD(Primitive):
     """`c . d - f(t) = 0` with the global direction `c`."""
 
     c: tuple
@@ -107,23 +74,32 @@ class CD(_Primitive):
     s_j: tuple = ORIGIN
     f: Motion = ZERO
     points = (("s_i", "i"), ("s_j", "j"))
+    carries_force = True
 
-    def _check(self, owner):
-        super()._check(owner)
-        self._set("c", checks.nonzero(self.c, owner, "c"))
+    def check(self, owner: str) -> None:
+        super().check(owner)
+        self.set("c", checks.nonzero(self.c, owner, "c"))
 
 
 @dataclass(frozen=True)
-class Coincident(_Primitive):
+class Coincident(Primitive):
     """`r_j + A_j s_j - r_i - A_i s_i = 0`, three rows."""
 
     s_i: tuple = ORIGIN
     s_j: tuple = ORIGIN
     rows = 3
     points = (("s_i", "i"), ("s_j", "j"))
+    carries_force = True
 
-    def labels(self):
-        return tuple(f"{self.name}.{axis}" for axis in "xyz")
+    def labels(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}.{axis}" for axis in "xyz"[:self.rows])
+
+    def equations(self) -> tuple[Primitive, ...]:
+        return tuple(CD(label, self.i, self.j, axis, self.s_i, self.s_j) for label, axis in zip(self.labels(), AXES))
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        super().check_bodies(bodies)
+        _refuse_planar(self, bodies)
 
 
 @dataclass(frozen=True)
@@ -132,12 +108,14 @@ class PlanarCoincident(Coincident):
 
     rows = 2
 
-    def labels(self):
-        return tuple(f"{self.name}.{axis}" for axis in "xy")
+    def check_bodies(self, bodies: Bodies) -> None:
+        Primitive.check_bodies(self, bodies)
+        if any(isinstance(b, RigidBody) for b in (bodies[self.i], bodies[self.j])):
+            raise ValueError(f"{self.owner}: acts between planar bodies only; use Coincident")
 
 
 @dataclass(frozen=True)
-class Turn(_Primitive):
+class Turn(Primitive):
     """`(A_i (b_i cos f - a_i sin f)) . (A_j a_j) = 0`: body j turns by the angle `f(t)` from `a_i` towards `b_i`.
 
     With `a_i, b_i` and `a_j` unit vectors perpendicular to a common axis this is `sin(theta - f) = 0`; unlike
@@ -151,9 +129,22 @@ class Turn(_Primitive):
     f: Motion
     directions = (("a_i", "i"), ("b_i", "i"), ("a_j", "j"))
 
+    def check_bodies(self, bodies: Bodies) -> None:
+        super().check_bodies(bodies)
+        _refuse_planar(self, bodies)
+
 
 @dataclass(frozen=True)
-class PlanarAngle(_Primitive):
+class PlanarAngle(Primitive):
     """`angle_j - angle_i - f(t) = 0` between planar bodies (or the ground, whose angle is zero)."""
 
     f: Motion = ZERO
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        if not is_planar((bodies[self.i], bodies[self.j])):
+            raise ValueError(f"{self.owner}: acts between planar bodies only; use AngleDriver or DP1")
+
+
+def _refuse_planar(p: Primitive, bodies: Bodies) -> None:
+    if is_planar((bodies[p.i], bodies[p.j])):
+        raise ValueError(f"{p.owner}: a spatial constraint between planar bodies only; use the planar joint or driver")

@@ -9,9 +9,9 @@ import numpy as np
 from ..driver.support import Settings
 from ..integrators.structural.base import Structural
 from ..library.base import Entry, Parameters
+from ..model.base import Joint, PlanarJoint
 from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
-from ..model.joints import _Joint, _PlanarJoint
 from ..model.mechanism import Mechanism
 from ..problems import FORMULATIONS
 from ..problems.base import Problem
@@ -127,7 +127,7 @@ def loops(mechanism: Mechanism) -> int:
 
     Primitive constraints between two bodies count as one joint, or as part of the joint between them.
     """
-    whole = [(e.i, e.j) for e in mechanism.joints if isinstance(e, (_Joint, _PlanarJoint))]
+    whole = [(e.i, e.j) for e in mechanism.joints if isinstance(e, (Joint, PlanarJoint))]
     joined = {frozenset(pair) for pair in whole}
     edges = whole + [tuple(pair) for pair in {frozenset((e.i, e.j)) for e in mechanism.joints} - joined]
     root = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}

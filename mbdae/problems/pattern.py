@@ -12,13 +12,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
 
 from ..jacobians.signatures import Indices
-from ..model import forces as fo
-from ..model import primitives as pr
-from ..model.bodies import GROUND, Particle, PlanarBody
-from ..model.mechanism import Mechanism
+from ..model.bodies import Particle, PlanarBody
+from ..model.forces import Friction
+from ..system.extra import kind_of
+from ..system.layout import ROTATION, TRANSLATION
 from ..system.system import System
-
-TRANSLATION, ROTATION = 0, 1
 
 Group = tuple[str, int]  # the translation or rotation of a body
 Groups = dict[Group, Indices]  # its coordinates
@@ -121,7 +119,7 @@ class _Multibody:
         for p in self.mechanism.primitives:
             rows = np.arange(row, row + p.rows)
             row += p.rows
-            for a, b in _hessian(p):
+            for a, b in kind_of(p).couplings(p):
                 dyn_q.add(self.v_of[a], self.q_of[b])
                 stab_q.add(self.q_of[a], self.q_of[b])
                 vel_q.add(rows, self.q_of[b])
@@ -133,14 +131,15 @@ class _Multibody:
             if self.v_of[b.name, ROTATION].size == 3:  # gyroscopic torque
                 dyn_v.add(self.v_of[b.name, ROTATION], self.v_of[b.name, ROTATION])
         for f in self.mechanism.forces:
-            acts, sees = _force_groups(f, self.mechanism)
+            kind = kind_of(f)
+            acts, sees = kind.groups(f, self.mechanism)
             acts, sees = ([g for g in groups if g in self.v_of] for groups in (acts, sees))
             for a in acts:
                 for b in sees:
                     dyn_q.add(self.v_of[a], self.q_of[b])
-                    if not isinstance(f, (fo.PointForce, fo.PointTorque)):
+                    if kind.sees_velocities:
                         dyn_v.add(self.v_of[a], self.v_of[b])
-                if isinstance(f, fo.Friction):
+                if isinstance(f, Friction):
                     friction.add(self.v_of[a], np.array(self.mechanism.normal_rows(f)))
 
     def _kinematics(self) -> tuple[csr_array, csr_array]:
@@ -166,42 +165,6 @@ class _Multibody:
             if full:
                 mass.add(np.arange(at + 3, at + 6), np.arange(at + 3, at + 6))
         return mass.csr()
-
-
-def _hessian(p: Any) -> list[tuple[Group, Group]]:
-    """Pairs of coordinate groups `(a, b)` such that the gradient of the primitive by `a` depends on `b`."""
-    ends = [e for e in (p.i, p.j) if e != GROUND]
-    rotations = [(e, ROTATION) for e in ends]
-    everything = [(e, g) for e in ends for g in (TRANSLATION, ROTATION)]
-    if isinstance(p, (pr.Coincident, pr.CD)):
-        offsets = [e for e, s in ((p.i, p.s_i), (p.j, p.s_j)) if e != GROUND and any(s)]
-        return [((e, ROTATION), (e, ROTATION)) for e in offsets]
-    if isinstance(p, (pr.DP1, pr.Turn)):
-        return [(a, b) for a in rotations for b in rotations]
-    if isinstance(p, pr.DP2):
-        return [(a, b) for a in everything for b in everything if ROTATION in (a[1], b[1])]
-    if isinstance(p, pr.D):
-        return [(a, b) for a in everything for b in everything]
-    return []
-
-
-def _force_groups(f: Any, mechanism: Mechanism) -> tuple[list[Group], list[Group]]:
-    """Coordinate groups that a force acts on, and those it depends on."""
-    both = (TRANSLATION, ROTATION)
-    if isinstance(f, (fo.PointForce, fo.PointTorque)):
-        turns = isinstance(f, fo.PointForce) or f.frame == "global"
-        acts = [(f.body, g) for g in both]
-        return acts, [(f.body, ROTATION)] if turns else []
-    if isinstance(f, fo.RSDA):
-        groups = [(b, ROTATION) for b in (f.i, f.j)]
-        return groups, groups
-    if isinstance(f, fo.Friction):
-        joint = next(j for j in mechanism.joints if j.name == f.joint)
-        names = (joint.i, joint.j)
-    else:
-        names = f.bodies if isinstance(f, fo.UserForce) else (f.i, f.j)
-    groups = [(b, g) for b in names for g in both]
-    return groups, groups
 
 
 def _dense(system: Any) -> Structure:

@@ -17,6 +17,7 @@ from ..model.primitives import D, Turn
 from ..model.rotations import to_matrix
 from .assembly import AssemblyError, approached, polished, positions
 from .continuation import follow
+from .extra import kind_of
 from .words import motion, noted
 
 VAGUE = 1e-6  # part of a unit vector in the plane of an angle below which there is no angle
@@ -50,12 +51,13 @@ def driven(mechanism):
 
 def joint_rows(mechanism):
     """Number of the equations of joints; those of drivers follow."""
-    return len(mechanism.labels) - sum(p.rows for d in mechanism.drivers for p in d.primitives(mechanism._table()))
+    return len(mechanism.labels) - sum(p.rows for d in mechanism.drivers for p in d.primitives(mechanism.bodies_by_name()))
 
 
 def moves(system):
     """Whether constraints may depend on time."""
-    return system.mechanism is None or any(x.moves for x in driven(system.mechanism))
+    m = system.mechanism
+    return m is None or any(x.moves for x in driven(m)) or any(kind_of(p).time_dependent(p) for p in m.primitives)
 
 
 def mismatch(system, t, q):

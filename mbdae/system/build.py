@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model import forces as fo
 from ..model import motions as mo
-from ..model import primitives as pr
 from ..model import rotations
 from ..model.bodies import GROUND, Particle, PlanarBody, RigidBody
-from ..model.joints import PlanarRevolute, Revolute
 from . import layout as lay
 from . import words
+from .elements.kinds import KINDS as CONSTRAINT_KINDS
+from .extra import address, is_built_in, kind_of
+from .loads.kind import copy_fields
+from .loads.kinds import FRICTION, USER_FORCE
+from .loads.kinds import KINDS as FORCE_KINDS
 from .ordering import joint_numbers, order_rows
 from .reduced import PIECE_T, envelope, meetings, pair_table, segment_table
 
 _KIND = {Particle: lay.PARTICLE, PlanarBody: lay.PLANAR, RigidBody: lay.RIGID}
 _NQ = {lay.PARTICLE: 3, lay.PLANAR: 3, lay.RIGID: 7}
 _NV = {lay.PARTICLE: 3, lay.PLANAR: 3, lay.RIGID: 6}
-_FAMILY = {pr.Coincident: "coincident", pr.PlanarCoincident: "pin", pr.DP1: "dp1", pr.DP2: "dp2", pr.D: "distance", pr.CD: "cd",
-           pr.Turn: "turn", pr.PlanarAngle: "angle"}
 _MOTION_KIND = {mo.Constant: 0, mo.Polynomial: 1, mo.Harmonic: 2, mo.Function: 3}
 
 
@@ -50,12 +50,22 @@ def build(mechanism, callbacks, numbering="best"):
     index = {b.name: k for k, b in enumerate(mechanism.bodies)} | {GROUND: len(mechanism.bodies)}
     motions = _Motions(callbacks)
     elements, pieces, pattern = _constraints(mechanism, bodies, index, motions)
-    forces = _forces(mechanism, index, motions, callbacks)
+    numbers = _Numbers(mechanism, index, motions, callbacks)
+    elements, records = _element_tables(elements, _forces(mechanism, numbers))
+    elements |= {"motion": motions.table(), "members": numbers.table(), "extra_records": records}
+    return _assemble(mechanism, bodies, elements, pieces, pattern, numbering)
+
+
+def _element_tables(constraints, forces):
+    """Tables of all elements, and the records of those that are of no built-in kind."""
+    tables, records = _tables(constraints, CONSTRAINT_KINDS, "constraint", 0)
+    of_forces, more = _tables(forces, FORCE_KINDS, "force", len(records))
+    last = {name: np.array(forces.get(kind, []), kind.dtype) for name, kind in (("user_force", USER_FORCE), ("friction", FRICTION))}
+    return tables | of_forces | last, np.append(records, more)
+
+
+def _assemble(mechanism, bodies, elements, pieces, pattern, numbering):
     blocks = _mass_blocks(bodies)
-    return _assemble(mechanism, bodies, motions, elements, pieces, pattern, forces, blocks, numbering)
-
-
-def _assemble(mechanism, bodies, motions, elements, pieces, pattern, forces, blocks, numbering):
     nv = int(sum(_NV[k] for k in bodies["kind"]))
     pairs, joint = meetings(pieces["body"]), joint_of_rows(mechanism)
     shared = pieces["row"][pairs]
@@ -64,9 +74,9 @@ def _assemble(mechanism, bodies, motions, elements, pieces, pattern, forces, blo
     sizes = {lay.KIND: lay.MULTIBODY, lay.NB: len(bodies), lay.NQ: int(sum(_NQ[k] for k in bodies["kind"])), lay.NV: nv,
              lay.NC: len(order), lay.NNZ: len(pattern.col), lay.NENV: int(env_ptr[-1]), lay.CONSTANT_MASS: 1,
              lay.DIAGONAL_MASS: int((blocks["n"] == 1).all()), lay.IDENTITY_MAP: int((bodies["kind"] != lay.RIGID).all()),
-             lay.COUPLED: int(len(forces["friction"]) > 0)}
+             lay.COUPLED: int(len(elements["friction"]) > 0)}
     block_of = np.repeat(np.arange(len(blocks)), blocks["n"])
-    tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, "motion": motions.table(), **elements, **forces,
+    tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, **elements,
               "segment": segment_table(pieces), "block": blocks, "block_of": block_of, "rows": order,
               "first": first, "env_ptr": env_ptr, "pair": pair_table(pieces, pairs, order, first, env_ptr)}
     return Tables(lay.pack(sizes, tables), pattern, bodies, order)
@@ -138,12 +148,13 @@ class _Motions:
 
 
 def _constraints(mechanism, bodies, index, motions):
-    """Records of all primitives by family, the pieces of `Phi_q`, and its pattern."""
-    found = {name: [] for name in _FAMILY.values()}
-    pieces, nonzero, lengths, drivers = [], [], [], {d.name: d for d in mechanism.drivers}
+    """Records of all primitives by their kinds, the pieces of `Phi_q`, and its pattern."""
+    found, pieces, nonzero, lengths = {}, [], [], []
+    drivers = {d.name: d for d in mechanism.drivers}
     row = at = 0
     for p in mechanism.primitives:
-        e = _element(p, bodies, index, motions, words.motion(drivers.get(p.name, p)))
+        kind = kind_of(p)
+        e = _element(p, kind, bodies, index, motions, words.motion(drivers.get(p.name, p)))
         e["row"] = row
         spans = [(end, int(index[getattr(p, end)])) for end in "ij" if getattr(p, end) != GROUND]
         spans.sort(key=lambda s: s[1])
@@ -155,15 +166,14 @@ def _constraints(mechanism, bodies, index, motions):
                 if k == 0:
                     e[f"at_{end}"] = offset
                 pieces.append((row + k, b, offset, bodies[b]["v"], n, 0))
-                nonzero.append(_nonzero(p, end, k, bodies[b]["kind"]))
+                nonzero.append(_nonzero(kind.nonzero(p, end, k), bodies[b]["kind"]))
                 offset += n
             lengths.append(int(e["stride"]))
         row, at = row + p.rows, at + p.rows * int(e["stride"])
-        found[_FAMILY[type(p)]].append(e)
-    records = {name: np.array(es, dtype=lay.ELEMENT_T) if es else np.zeros(0, lay.ELEMENT_T) for name, es in found.items()}
+        found.setdefault(kind, []).append(e)
     ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     mask = np.concatenate(nonzero) if nonzero else np.zeros(0, bool)
-    return records, *_patterns(np.array(pieces, dtype=PIECE_T), ptr, mask)
+    return found, *_patterns(np.array(pieces, dtype=PIECE_T), ptr, mask)
 
 
 def _patterns(pieces, ptr, mask):
@@ -174,70 +184,85 @@ def _patterns(pieces, ptr, mask):
     return pieces, Pattern(ptr, np.repeat(pieces["v"], pieces["n"]) + within, mask)
 
 
-def _element(p, bodies, index, motions, label):
-    e = np.zeros((), dtype=lay.ELEMENT_T)
+def _element(p, kind, bodies, index, motions, label):
+    """The record of a primitive, but for its place in `Phi_q`."""
+    e = np.zeros((), dtype=kind.dtype)
+    copy_fields(e, p)
     for end in "ij":
         b = index[getattr(p, end)]
         e[end] = b
         e[f"kind_{end}"] = lay.FIXED if getattr(p, end) == GROUND else bodies[b]["kind"]
-    if isinstance(p, pr.PlanarAngle):  # reads the angles themselves, not the frames
-        for end in "ij":
-            e[end] = bodies[e[end]]["q"] + 2 if e[f"kind_{end}"] != lay.FIXED else -1
-    for field in ("s_i", "s_j", "a_i", "b_i", "a_j"):
-        if hasattr(p, field):
-            e[field] = getattr(p, field)
-    if isinstance(p, pr.CD):
-        e["a_i"] = p.c
     if hasattr(p, "f"):
         e["motion"] = motions.add(p.f, label)
+    if kind.fill is not None:
+        kind.fill(e, p, bodies)
     return e
 
 
-def _nonzero(p, end, k, kind):
+def _nonzero(entries, kind):
     """Which entries of one body's segment of a row can be different from zero."""
-    translation, rotation = [True] * 3, [True] * 3
-    if isinstance(p, (pr.DP1, pr.Turn, pr.PlanarAngle)):
-        translation = [False] * 3
-    elif isinstance(p, pr.Coincident):
-        translation = [axis == k for axis in range(3)]
-    elif isinstance(p, pr.CD):
-        translation = [c != 0.0 for c in p.c]
-    if isinstance(p, (pr.Coincident, pr.CD, pr.D)) or (isinstance(p, pr.DP2) and end == "j"):
-        rotation = [any(getattr(p, f"s_{end}"))] * 3
+    translation, rotation = entries
     if kind == lay.PARTICLE:
         return np.array(translation)
     if kind == lay.PLANAR:
         return np.array([*translation[:2], rotation[2]])
-    return np.array(translation + rotation)
+    return np.array([*translation, *rotation])
 
 
 def joint_of_rows(mechanism):
     """Number of the joint or driver that each constraint row belongs to."""
-    table = mechanism._table()
+    table = mechanism.bodies_by_name()
     counts = [sum(p.rows for p in c.primitives(table)) for c in mechanism.constraints]
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def _forces(mechanism, index, motions, callbacks):
-    """Records of all force elements by family."""
-    found = {"tsda": [], "rsda": [], "load": [], "user_force": [], "friction": []}
-    ids = []
+class _Numbers:
+    """`Numbers` of one system: what the records of forces refer to."""
+
+    def __init__(self, mechanism, index, motions, callbacks):
+        self.mechanism, self._index, self._motions, self._callbacks = mechanism, index, motions, callbacks
+        self._members = []
+
+    def body(self, name):
+        return self._index[name]
+
+    def motion(self, motion, label):
+        return self._motions.add(motion, label)
+
+    def law(self, function, label):
+        return self._callbacks.law(function, label)
+
+    def user_force(self, f):
+        states = np.array([_frame(self.mechanism.body(name)) for name in f.bodies])
+        return self._callbacks.force(f.function, states, words.user_force(f))
+
+    def members(self, names):
+        start = len(self._members)
+        self._members += [self._index[name] for name in names]
+        return start
+
+    def table(self):
+        return np.array(self._members, np.int64)
+
+
+def _forces(mechanism, numbers):
+    """Records of all forces by their kinds."""
+    found = {}
     for f in mechanism.forces:
-        if isinstance(f, fo.TSDA):
-            found["tsda"].append(_spring(f, index, callbacks, free=f.l0))
-        elif isinstance(f, fo.RSDA):
-            found["rsda"].append(_spring(f, index, callbacks, free=f.theta0))
-        elif isinstance(f, (fo.PointForce, fo.PointTorque)):
-            found["load"].append(_load(f, index, motions))
-        elif isinstance(f, fo.UserForce):
-            states = np.array([_frame(mechanism.body(name)) for name in f.bodies])
-            found["user_force"].append((callbacks.force(f.function, states, words.user_force(f)), len(ids), len(f.bodies)))
-            ids += [index[name] for name in f.bodies]
-        else:
-            found["friction"].append(_friction(f, mechanism, index))
-    types = {"tsda": lay.SPRING_T, "rsda": lay.SPRING_T, "load": lay.LOAD_T, "user_force": lay.USER_FORCE_T, "friction": lay.FRICTION_T}
-    records = {k: np.array(v, dtype=types[k]) if v else np.zeros(0, types[k]) for k, v in found.items()}
-    return records | {"user_ids": np.array(ids, np.int64)}
+        kind = kind_of(f)
+        found.setdefault(kind, []).append(kind.record(f, numbers))
+    return found
+
+
+def _tables(found, kinds, first, extra):
+    """Tables of the elements of built-in kinds, and those of other kinds: their entries and records."""
+    tables = {f"{first} {n}": np.array(found[kind], kind.dtype) for n, kind in enumerate(kinds) if kind in found}
+    entries, parts = np.zeros(0, lay.EXTRA_T), []
+    for kind in (kind for kind in found if not is_built_in(kind)):
+        data = np.array(found[kind], kind.dtype)
+        entry = np.array([(address(kind), extra + sum(map(len, parts)), len(data))], lay.EXTRA_T)
+        entries, parts = np.append(entries, entry), [*parts, data.view(np.uint8)]
+    return tables | {f"extra_{first}": entries}, np.concatenate([np.zeros(0, np.uint8), *parts])
 
 
 def _frame(body):
@@ -252,40 +277,3 @@ def _frame(body):
 def _in_space(x):
     """Three components; those that are missing, or free, are zero."""
     return (*(0.0 if c is None else c for c in x), *(0.0,) * (3 - len(x)))
-
-
-def _spring(f, index, callbacks, free):
-    e = np.zeros((), dtype=lay.SPRING_T)
-    e["i"], e["j"], e["k"], e["c"], e["free"] = index[f.i], index[f.j], f.k, f.c, free
-    e["law"] = callbacks.law(f.law, words.law(f)) if f.law is not None else 0
-    if isinstance(f, fo.TSDA):
-        e["s_i"], e["s_j"] = f.s_i, f.s_j
-    elif f.a_i is None:
-        e["planar"], e["a_i"] = 1, (0.0, 0.0, 1.0)
-    else:
-        e["a_i"], e["b_i"], e["b_j"] = f.a_i, f.b_i, f.b_j
-    return e
-
-
-def _load(f, index, motions):
-    e = np.zeros((), dtype=lay.LOAD_T)
-    torque = isinstance(f, fo.PointTorque)
-    e["body"], e["torque"], e["in_body"] = index[f.body], int(torque), int(f.frame == "body")
-    e["motion"] = [motions.add(m, words.load(f, k)) for k, m in enumerate(words.components(f))]
-    e["s"] = (0.0, 0.0, 0.0) if torque else f.s
-    return e
-
-
-def _friction(f, mechanism, index):
-    joint = next(j for j in mechanism.joints if j.name == f.joint)
-    rows = mechanism.normal_rows(f)
-    e = np.zeros((), dtype=lay.FRICTION_T)
-    e["i"], e["j"], e["mu"], e["v_s"], e["smooth"] = index[joint.i], index[joint.j], f.mu, f.v_s, int(f.smooth)
-    e["revolute"] = int(isinstance(joint, (Revolute, PlanarRevolute)))
-    e["lever"] = f.radius or 0.0
-    e["nrows"] = len(rows)
-    e["rows"][:len(rows)] = rows
-    e["s_i"][:len(joint.s_i)], e["s_j"][:len(joint.s_j)] = joint.s_i, joint.s_j
-    axis = (0.0, 0.0, 1.0) if isinstance(joint, PlanarRevolute) else joint.a_i
-    e["a_i"][:len(axis)] = axis
-    return e

@@ -65,7 +65,7 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]  # the same calls through c
     def call_system(address, what, t, q, v, lam, out, is_complex):
         _SYSTEM(int(address))(what, t, q, v, lam, out, is_complex)
 
-    call_rare = None  # nothing is called out of line where nothing is compiled
+    call_rare = call_extra = None  # nothing is called out of line where nothing is compiled
 
 else:
     _d, _i = types.float64, types.int64
@@ -89,6 +89,11 @@ else:
     def call_system(typingctx, address, what, t, q, v, lam, out, is_complex):
         """`void f(int64 what, double t, int64 q, int64 v, int64 lam, int64 out, int64 is_complex)`, addresses as integers."""
         return _by_address(types.void, (_i, _d, _i, _i, _i, _i, _i))(typingctx, address, what, t, q, v, lam, out, is_complex)
+
+    @intrinsic
+    def call_extra(typingctx, address, what, t, entry, q, model, work, out, is_complex):
+        """`int64 f(int64 what, double t, int64 entry, int64 q, int64 model, int64 work, int64 out, int64 is_complex)`, see `extra`."""
+        return _by_address(_i, (_i, _d, *(_i,) * 6))(typingctx, address, what, t, entry, q, model, work, out, is_complex)
 
     @intrinsic
     def call_rare(typingctx, address, t, number, q, v, c, a, lam, model, work):

@@ -70,7 +70,7 @@ def coupled_forces(t, q, v, lam, model, work, out):
     """What depends on the multipliers of the forces, at the state that was placed; all forces for a user's functions."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         fill(out, 0.0)
-        friction.forces(table(model, lay.FRICTION, FRICTION_T), table(model, lay.BODY, BODY_T), lay.frames(model, work), lam, out)
+        friction.forces(table(model, lay.FRICTION, FRICTION_T), lay.frames(model, work), table(model, lay.BODY, BODY_T), lam, out)
     else:
         kernels.force(t, q, v, lam, model, work, out)
 

@@ -3,10 +3,9 @@
 import numpy as np
 
 from ..compilation.compiled import compiled
-from . import drift, dynamics, frames, kernels, kkt, null_space, sparse
+from . import drift, dynamics, extra, frames, kernels, kkt, multibody, null_space, sparse
 from . import layout as lay
-from .layout import BODY_T, SPRING_T, header, part, table
-from .loads import rsda, tsda
+from .layout import count, header, part, table
 
 
 @compiled
@@ -164,10 +163,10 @@ def accelerations(t, q, v, lam, model, work):
 
 @compiled
 def energy(t, q, v, model, work):
-    """Kinetic energy and the potentials of gravity and linear springs, multibody systems only."""
+    """Kinetic energy and the potentials of gravity and forces, multibody systems only."""
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
-    X, bodies = lay.frames(model, work), table(model, lay.BODY, BODY_T)
-    springs = tsda.energy(table(model, lay.TSDA, SPRING_T), X)
-    springs += rsda.energy(table(model, lay.RSDA, SPRING_T), bodies, q, X)
-    return frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + springs
+    total = frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + multibody.energy(q, model, work)
+    if count(model, lay.EXTRA_FORCE):
+        total += extra.energy(t, q, model, work)
+    return total

@@ -1,12 +1,9 @@
 """The excitations `u(t)`: the functions of time through which the derivatives of the equations depend on time explicitly."""
 
-import math
-
 import numpy as np
 
-from ..model.forces import PointForce, PointTorque
-from ..model.motions import Constant
-from ..model.primitives import Turn
+from ..model.mechanism import Mechanism
+from .extra import kind_of
 
 
 class Excitations:
@@ -20,21 +17,15 @@ class Excitations:
     mechanism : Mechanism
     """
 
-    def __init__(self, mechanism):
-        self.angles = [p.f for p in mechanism.primitives if isinstance(p, Turn) and not isinstance(p.f, Constant)]
-        loads = [f.force if isinstance(f, PointForce) else f.torque for f in mechanism.forces if isinstance(f, PointForce | PointTorque)]
-        self.loads = [x for components in loads for x in components if not isinstance(x, Constant)]
+    def __init__(self, mechanism: Mechanism) -> None:
+        found = [(kind_of(x), x) for x in (*mechanism.primitives, *mechanism.forces)]
+        self.functions = [u for kind, x in found if kind.excitation is not None for u in kind.excitation(x)]
 
-    def __bool__(self):
-        return bool(self.angles or self.loads)
+    def __bool__(self) -> bool:
+        return bool(self.functions)
 
-    def __call__(self, t):
-        out = []
-        for f in self.angles:
-            x, rate, curvature = f(t)
-            out += [math.cos(x), math.sin(x), rate, curvature]
-        out += [x(t)[0] for x in self.loads]
-        return np.array(out)
+    def __call__(self, t: float) -> np.ndarray:
+        return np.array([x for u in self.functions for x in u(t)])
 
 
 def checked_excitation(u):

@@ -115,7 +115,7 @@ def _driver(system, k):
         return None
     row = joint_rows(system.mechanism)
     for driver in system.mechanism.drivers if k >= row else ():
-        row += sum(p.rows for p in driver.primitives(system.mechanism._table()))
+        row += sum(p.rows for p in driver.primitives(system.mechanism.bodies_by_name()))
         if k < row:
             return driver
     return None

@@ -6,9 +6,9 @@ placed state from `work`. `G` denotes the values of `Phi_q` in the fixed sparse 
 
 
 from ..compilation.compiled import compiled
-from . import frames, multibody, user
+from . import extra, frames, multibody, user
 from . import layout as lay
-from .layout import header, part
+from .layout import count, header, part
 from .out_of_line import out_of_line
 
 
@@ -31,6 +31,8 @@ def phi(t, q, model, work, out):
     """`Phi(t, q)`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.phi(t, q, model, work, out)
+        if count(model, lay.EXTRA_CONSTRAINT):
+            extra.constraints(lay.PHI, t, q, model, work, out)
     else:
         user.evaluate(lay.PHI, t, q, q, q, model, out)
 
@@ -40,6 +42,8 @@ def phi_q(t, q, model, work, G):
     """Values of `Phi_q`, with respect to the velocity coordinates."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.phi_q(t, model, work, G)
+        if count(model, lay.EXTRA_CONSTRAINT):
+            extra.constraints(lay.PHI_Q, t, q, model, work, G)
     else:
         user.evaluate(lay.PHI_Q, t, q, q, q, model, G)
 
@@ -49,6 +53,8 @@ def nu(t, q, model, work, out):
     """`nu = -Phi_t`: the velocity equation is `Phi_q v = nu`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.nu(t, model, work, out)
+        if count(model, lay.EXTRA_CONSTRAINT):
+            extra.constraints(lay.NU, t, q, model, work, out)
     else:
         user.evaluate(lay.NU, t, q, q, q, model, out)
 
@@ -58,6 +64,8 @@ def gamma(t, q, v, model, work, out):
     """Right-hand side of the acceleration equation `Phi_q a = gamma`."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.gamma(t, model, work, out)
+        if count(model, lay.EXTRA_CONSTRAINT):
+            extra.constraints(lay.GAMMA, t, q, model, work, out)
     else:
         user.evaluate(lay.GAMMA, t, q, v, q, model, out)
 
@@ -67,6 +75,8 @@ def force(t, q, v, lam, model, work, out):
     """`Q(t, q, v, lam)`; `lam` matters only where forces depend on it, as friction does."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.force(t, q, lam, model, work, out)
+        if count(model, lay.EXTRA_FORCE):
+            extra.forces(lay.FORCE, t, q, model, work, out)
     else:
         user.evaluate(lay.FORCE, t, q, v, lam, model, out)
 

@@ -11,23 +11,29 @@ from ..compilation.compiled import compiled, matrix, records, window
 # kinds of systems and bodies
 MULTIBODY, USER = 0, 1
 FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
+TRANSLATION, ROTATION = 0, 1  # groups of the coordinates of a body
 
 # evaluations of a system of user functions, and the functions behind the first six
 PHI, PHI_Q, NU, GAMMA, FORCE, MASS, QDOT, RETRACT, DIFFERENCE = range(9)
+ENERGY = 9  # of forces of a user's own kind
 EVALUATIONS = ("phi", "phi_q", "nu", "gamma", "force", "mass", "kinematics", "retract", "difference")  # in this order
 USER_FUNCTIONS = ("mass", "force", "phi", "phi_q", "nu", "gamma", "friction")
 
 # header: sizes, then offsets into `work`, then start and length of each table
 KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP, COUPLED = range(12)
 W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_RARE, W_NULL, WORK_SIZE = range(12, 26)
-TABLES = ("gravity", "body", "motion", "coincident", "pin", "dp1", "dp2", "distance", "cd", "turn", "angle",
-          "tsda", "rsda", "load", "user_force", "user_ids", "friction",
+MOST_CONSTRAINTS, MOST_FORCES = 16, 8  # room for tables, one for each kind of constraint and of force that is built in
+TABLES = ("gravity", "body", "motion", "user_force", "members", "friction",
           "segment", "block", "block_of", "rows", "first", "env_ptr", "pair",
-          "dependent", "candidate", "max_entry", "null_space", "drift")
+          "dependent", "candidate", "max_entry", "null_space", "drift",
+          "extra_constraint", "extra_force", "extra_records",
+          *(f"constraint {k}" for k in range(MOST_CONSTRAINTS)), *(f"force {k}" for k in range(MOST_FORCES)))
 _FIRST_TABLE = 26
-(GRAVITY, BODY, MOTION, COINCIDENT, PIN, DP1, DP2, DISTANCE, CD, TURN, ANGLE, TSDA, RSDA, LOAD, USER_FORCE, USER_IDS, FRICTION,
+(GRAVITY, BODY, MOTION, USER_FORCE, MEMBERS, FRICTION,
  SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR,
- DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE, DRIFT) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * len(TABLES), 2)
+ DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE, DRIFT,
+ EXTRA_CONSTRAINT, EXTRA_FORCE, EXTRA_RECORDS, CONSTRAINTS) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * 22, 2)
+FORCES = CONSTRAINTS + 2 * MOST_CONSTRAINTS
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER
 
@@ -49,6 +55,10 @@ FRICTION_T = np.dtype([
     ("i", _i), ("j", _i), ("revolute", _i), ("smooth", _i), ("nrows", _i), ("rows", _i, 3), ("lever", _f), ("mu", _f), ("v_s", _f),
     ("s_i", _f, 3), ("s_j", _f, 3), ("a_i", _f, 3),
 ])
+# what records of other forces begin with
+FORCE_T = np.dtype([("i", _i), ("j", _i)])
+# elements of a kind that is not built in: the address of their kernels, the first byte of their records, and how many there are
+EXTRA_T = np.dtype([("address", _i), ("at", _i), ("count", _i)])
 # the part of a row of Phi_q that belongs to one body: `n` values from `at`, of the columns from `v`
 SEGMENT_T = np.dtype([("row", "i4"), ("at", "i4"), ("v", "i4"), ("n", "i4")])
 BLOCK_T = np.dtype([("v", _i), ("n", _i), ("at", _i)])

@@ -1,114 +1,105 @@
-"""Fused kernels of multibody systems: every family in turn, none for nothing. The state must have been placed (see `frames`)."""
+"""Fused kernels of multibody systems: every kind of element in turn, none for nothing. The state must have been placed (see `frames`).
+
+The calls are written out from the lists `elements.kinds` and `loads.kinds` when this module is imported, because compiled code must
+know each kernel by name. For the second kind of constraints, say, the text reads
+
+    if count(model, 76):
+        phi_1(table(model, 76, dtype_1), X, out)
+
+where `phi_1` is a loop over the records, with the kernel of the kind inside.
+"""
 
 import numpy as np
+from numba.core import config
 
-from ..compilation.compiled import compiled
+from ..compilation.compiled import compiled, inlined
 from . import layout as lay
-from .elements import angle, cd, coincident, distance, dp1, dp2, pin, turn
-from .layout import BODY_T, ELEMENT_T, FRICTION_T, LOAD_T, MOTION_T, SPRING_T, USER_FORCE_T, count, table
-from .loads import friction, gravity, load, rsda, tsda, user_force
+from .elements.kind import arguments
+from .elements.kinds import KINDS as CONSTRAINT_KINDS
+from .layout import BODY_T, FRICTION_T, MOTION_T, USER_FORCE_T, count, table
+from .loads import friction, gravity, user_force
+from .loads.kinds import KINDS as FORCE_KINDS
 from .sparse import fill
 from .vec3 import vec
 
-
-@compiled
-def phi(t, q, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    if count(model, lay.COINCIDENT):
-        coincident.phi(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
-    if count(model, lay.PIN):
-        pin.phi(table(model, lay.PIN, ELEMENT_T), X, out)
-    if count(model, lay.DP1):
-        dp1.phi(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DP2):
-        dp2.phi(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DISTANCE):
-        distance.phi(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
-    if count(model, lay.CD):
-        cd.phi(table(model, lay.CD, ELEMENT_T), t, m, X, out)
-    if count(model, lay.TURN):
-        turn.phi(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    if count(model, lay.ANGLE):
-        angle.phi(table(model, lay.ANGLE, ELEMENT_T), t, m, q, out)
-
-
-@compiled
-def phi_q(t, model, work, G):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    if count(model, lay.COINCIDENT):
-        coincident.rows(table(model, lay.COINCIDENT, ELEMENT_T), X, G)
-    if count(model, lay.PIN):
-        pin.rows(table(model, lay.PIN, ELEMENT_T), X, G)
-    if count(model, lay.DP1):
-        dp1.rows(table(model, lay.DP1, ELEMENT_T), X, G)
-    if count(model, lay.DP2):
-        dp2.rows(table(model, lay.DP2, ELEMENT_T), X, G)
-    if count(model, lay.DISTANCE):
-        distance.rows(table(model, lay.DISTANCE, ELEMENT_T), X, G)
-    if count(model, lay.CD):
-        cd.rows(table(model, lay.CD, ELEMENT_T), X, G)
-    if count(model, lay.TURN):
-        turn.rows(table(model, lay.TURN, ELEMENT_T), t, m, X, G)
-    if count(model, lay.ANGLE):
-        angle.rows(table(model, lay.ANGLE, ELEMENT_T), G)
-
-
-@compiled
-def nu(t, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    fill(out, 0.0)
-    if count(model, lay.DP1):
-        dp1.nu(table(model, lay.DP1, ELEMENT_T), t, m, out)
-    if count(model, lay.DP2):
-        dp2.nu(table(model, lay.DP2, ELEMENT_T), t, m, out)
-    if count(model, lay.DISTANCE):
-        distance.nu(table(model, lay.DISTANCE, ELEMENT_T), t, m, out)
-    if count(model, lay.CD):
-        cd.nu(table(model, lay.CD, ELEMENT_T), t, m, out)
-    if count(model, lay.TURN):
-        turn.nu(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    if count(model, lay.ANGLE):
-        angle.nu(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
-
-
-@compiled
-def gamma(t, model, work, out):
-    X, m = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)
-    if count(model, lay.COINCIDENT):
-        coincident.gamma(table(model, lay.COINCIDENT, ELEMENT_T), X, out)
-    if count(model, lay.PIN):
-        pin.gamma(table(model, lay.PIN, ELEMENT_T), X, out)
-    if count(model, lay.DP1):
-        dp1.gamma(table(model, lay.DP1, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DP2):
-        dp2.gamma(table(model, lay.DP2, ELEMENT_T), t, m, X, out)
-    if count(model, lay.DISTANCE):
-        distance.gamma(table(model, lay.DISTANCE, ELEMENT_T), t, m, X, out)
-    if count(model, lay.CD):
-        cd.gamma(table(model, lay.CD, ELEMENT_T), t, m, X, out)
-    if count(model, lay.TURN):
-        turn.gamma(table(model, lay.TURN, ELEMENT_T), t, m, X, out)
-    if count(model, lay.ANGLE):
-        angle.gamma(table(model, lay.ANGLE, ELEMENT_T), t, m, out)
-
-
-@compiled
-def force(t, q, lam, model, work, out):
+# what the fused kernels call beside the kernels of the kinds
+_NAMES = {"np": np, "lay": lay, "gravity": gravity, "friction": friction, "user_force": user_force, "FRICTION_T": FRICTION_T,
+          "USER_FORCE_T": USER_FORCE_T, "BODY_T": BODY_T, "MOTION_T": MOTION_T, "count": count, "table": table, "fill": fill, "vec": vec}
+_BEGIN = "    X, motions = lay.frames(model, work), table(model, lay.MOTION, MOTION_T)\n"
+_TEXTS = {  # beginning and end of each fused kernel
+    "phi": ("def phi(t, q, model, work, out):\n" + _BEGIN, ""),
+    "phi_q": ("def phi_q(t, model, work, G):\n" + _BEGIN, ""),
+    "nu": ("def nu(t, model, work, out):\n" + _BEGIN + "    fill(out, 0.0)\n", ""),
+    "gamma": ("def gamma(t, model, work, out):\n" + _BEGIN, ""),
+    "force": ("""\
+def force(t, q, lam, model, work, Q):
     bodies, X = table(model, lay.BODY, BODY_T), lay.frames(model, work)
-    m = table(model, lay.MOTION, MOTION_T)
-    fill(out, 0.0)
-    gravity.forces(bodies, vec(table(model, lay.GRAVITY, np.float64)), X, out)
-    if count(model, lay.TSDA):
-        tsda.forces(table(model, lay.TSDA, SPRING_T), bodies, t, X, out)
-    if count(model, lay.RSDA):
-        rsda.forces(table(model, lay.RSDA, SPRING_T), bodies, t, q, X, out)
-    if count(model, lay.LOAD):
-        load.forces(table(model, lay.LOAD, LOAD_T), bodies, m, t, X, out)
+    motions = table(model, lay.MOTION, MOTION_T)
+    fill(Q, 0.0)
+    gravity.forces(bodies, vec(table(model, lay.GRAVITY, np.float64)), X, Q)
+""", """\
     if count(model, lay.USER_FORCE):
         users = table(model, lay.USER_FORCE, USER_FORCE_T)
-        user_force.forces(users, table(model, lay.USER_IDS, np.int64), bodies, t, X, out)
+        user_force.forces(users, table(model, lay.MEMBERS, np.int64), bodies, t, X, Q)
     if count(model, lay.FRICTION):
-        friction.forces(table(model, lay.FRICTION, FRICTION_T), bodies, X, lam, out)
+        friction.forces(table(model, lay.FRICTION, FRICTION_T), X, bodies, lam, Q)
+"""),
+    "energy": ("""\
+def energy(q, model, work):
+    X, bodies = lay.frames(model, work), table(model, lay.BODY, BODY_T)
+    total = 0.0
+""", """\
+    return total
+"""),
+}
+_CALL = """\
+    if count(model, {slot}):
+        {result}{name}_{n}(table(model, {slot}, dtype_{n}), {arguments})
+"""
+_LOOP = """\
+def {name}_{n}(table, {arguments}):
+    for k in range(table.shape[0]):
+        kernel(table[k], {arguments})
+"""
+_SUM = """\
+def {name}_{n}(table, {arguments}):
+    total = 0.0
+    for k in range(table.shape[0]):
+        total += kernel(table[k], {arguments})
+    return total
+"""
+
+
+def _fused(name, kinds, first_slot):
+    """One fused kernel, compiled; its text counts as part of this file, whose stamp follows the files of all kinds."""
+    names = {"__name__": __name__, **_NAMES}
+    (begin, end), calls = _TEXTS[name], ""
+    for n, kind in enumerate(kinds):
+        if name in kind.kernels():
+            what = {"name": name, "n": n, "slot": first_slot + 2 * n, "result": "total += " if name == "energy" else "",
+                    "arguments": ", ".join(arguments(kind.kernels()[name]))}
+            loop = _written(f"{name}_{n}", (_SUM if name == "energy" else _LOOP).format(**what), {"kernel": inlined(kind.kernels()[name])})
+            names |= {f"{name}_{n}": loop, f"dtype_{n}": kind.dtype}
+            calls += _CALL.format(**what)
+    return _written(name, begin + calls + end, names)
+
+
+def _written(name, text, names):
+    """The function of a text, compiled."""
+    exec(compile(text, f"<{name}>" if config.DISABLE_JIT else __file__, "exec"), names)
+    return compiled(names[name])
+
+
+if len(CONSTRAINT_KINDS) > lay.MOST_CONSTRAINTS or len(FORCE_KINDS) > lay.MOST_FORCES:
+    raise ImportError(f"mbdae.system.layout has room for {lay.MOST_CONSTRAINTS} kinds of constraints and {lay.MOST_FORCES} of forces; "
+                      f"{len(CONSTRAINT_KINDS)} and {len(FORCE_KINDS)} are listed")
+
+phi = _fused("phi", CONSTRAINT_KINDS, lay.CONSTRAINTS)
+phi_q = _fused("phi_q", CONSTRAINT_KINDS, lay.CONSTRAINTS)
+nu = _fused("nu", CONSTRAINT_KINDS, lay.CONSTRAINTS)
+gamma = _fused("gamma", CONSTRAINT_KINDS, lay.CONSTRAINTS)
+force = _fused("force", FORCE_KINDS, lay.FORCES)
+energy = _fused("energy", FORCE_KINDS, lay.FORCES)
 
 
 @compiled

@@ -17,6 +17,7 @@ from .build import build
 from .callbacks import Callbacks
 from .culprit import not_finite_at
 from .excitations import Excitations, checked_excitation
+from .extra import kind_of
 from .from_functions import tables_from_functions
 from .null_space import MAX_ENTRY
 from .redundancy import Redundancy, find_redundancy
@@ -216,9 +217,10 @@ class System:
     def rheonomic(self):
         """Whether the equations may depend on time explicitly: by a motion, or by a user's function that is told the time."""
         head = self._header
-        springs = [lay.records_of(self._model, which, lay.SPRING_T) for which in (lay.TSDA, lay.RSDA)]
-        moving = (lay.records_of(self._model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any()
-        return bool(head[lay.KIND] == lay.USER or head[lay.USER_FORCE + 1] or moving or any((x["law"] != 0).any() for x in springs))
+        if head[lay.KIND] == lay.USER or (lay.records_of(self._model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any():
+            return True
+        m = self.mechanism
+        return any(f.time_dependent for f in m.forces) or any(kind_of(p).time_dependent(p) for p in m.primitives)
 
     @property
     def constant_mass(self):

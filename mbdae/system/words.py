@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager, suppress
 
-from ..model.drivers import _Driver
+from ..model.base import Driver
 from ..model.forces import PointForce
 from . import layout as lay
 
@@ -31,7 +31,7 @@ def components(f):
 
 def motion(c):
     """`the motion of driver 'motor' between 'ground' and 'rod'`, of a driver or a constraint."""
-    return f"the motion of {'driver' if isinstance(c, _Driver) else 'constraint'} {c.name!r} between {c.i!r} and {c.j!r}"
+    return f"the motion of {'driver' if isinstance(c, Driver) else 'constraint'} {c.name!r} between {c.i!r} and {c.j!r}"
 
 
 def evaluation(what, given):

@@ -95,7 +95,7 @@ def retry(status, run):
         memory.jacobian_age = -1
     if old and (status == DIVERGED or run.clock.fixed):
         return 1.0
-    return 0.5 if status == DIVERGED or status == SINGULAR_MATRIX else 0.25
+    return 0.5 if status in (DIVERGED, SINGULAR_MATRIX) else 0.25
 
 
 @compiled

@@ -2,40 +2,54 @@
 
 
 from ...compilation.compiled import compiled
+from ...model.primitives import PlanarAngle
 from ..layout import FIXED
 from .common import first, second, value
+from .kind import ConstraintKind
 
 
 @compiled
-def phi(table, t, motions, q, out):
-    """`i`, `j` are positions of the angles in `q`, -1 for the ground."""
-    for n in range(table.shape[0]):
-        e = table[n]
-        difference = -value(motions, e["motion"], t) + 0.0 * q[0]
-        if e["kind_i"] != FIXED:
-            difference -= q[e["i"]]
-        if e["kind_j"] != FIXED:
-            difference += q[e["j"]]
-        out[e["row"]] = difference
+def phi(e, t, q, motions, out):
+    difference = -value(motions, e["motion"], t) + 0.0 * q[0]
+    if e["kind_i"] != FIXED:
+        difference -= q[e["i"]]
+    if e["kind_j"] != FIXED:
+        difference += q[e["j"]]
+    out[e["row"]] = difference
 
 
 @compiled
-def rows(table, G):
-    for n in range(table.shape[0]):
-        e = table[n]
-        if e["kind_i"] != FIXED:
-            G[e["at_i"]], G[e["at_i"] + 1], G[e["at_i"] + 2] = 0.0, 0.0, -1.0
-        if e["kind_j"] != FIXED:
-            G[e["at_j"]], G[e["at_j"] + 1], G[e["at_j"] + 2] = 0.0, 0.0, 1.0
+def phi_q(e, G):
+    if e["kind_i"] != FIXED:
+        G[e["at_i"]], G[e["at_i"] + 1], G[e["at_i"] + 2] = 0.0, 0.0, -1.0
+    if e["kind_j"] != FIXED:
+        G[e["at_j"]], G[e["at_j"] + 1], G[e["at_j"] + 2] = 0.0, 0.0, 1.0
 
 
 @compiled
-def nu(table, t, motions, out):
-    for n in range(table.shape[0]):
-        out[table[n]["row"]] = first(motions, table[n]["motion"], t)
+def nu(e, t, motions, out):
+    out[e["row"]] = first(motions, e["motion"], t)
 
 
 @compiled
-def gamma(table, t, motions, out):
-    for n in range(table.shape[0]):
-        out[table[n]["row"]] = second(motions, table[n]["motion"], t)
+def gamma(e, t, motions, out):
+    out[e["row"]] = second(motions, e["motion"], t)
+
+
+def _nonzero(p, end, k):
+    """Only rotations enter."""
+    return (False,) * 3, (True,) * 3
+
+
+def _couplings(p):
+    """The gradient is constant."""
+    return []
+
+
+def _fill(e, p, bodies):
+    """`i` and `j` are positions of the angles in `q`, not numbers of bodies; -1 for the ground."""
+    for end in "ij":
+        e[end] = bodies[e[end]]["q"] + 2 if e[f"kind_{end}"] != FIXED else -1
+
+
+KIND = ConstraintKind(PlanarAngle, phi, phi_q, gamma, nu, fill=_fill, nonzero=_nonzero, couplings=_couplings)

@@ -2,36 +2,43 @@
 
 
 from ...compilation.compiled import compiled
+from ...model.primitives import CD
 from ..frames import spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
-from .common import distance, first, put, second, value
+from .common import distance, first, put_i, put_j, second, value
+from .kind import ConstraintKind, couplings_of_offsets
 
 
 @compiled
-def phi(table, t, motions, X, out):
-    for n in range(table.shape[0]):
-        e = table[n]
-        out[e["row"]] = dot(e["a_i"], distance(X, e)) - value(motions, e["motion"], t)
+def phi(e, t, X, motions, out):
+    out[e["row"]] = dot(e["a_i"], distance(X, e)) - value(motions, e["motion"], t)
 
 
 @compiled
-def rows(table, X, G):
-    for n in range(table.shape[0]):
-        e = table[n]
-        c = e["a_i"]
-        put(G, e["at_i"], e["kind_i"], scale(-1.0, c), cross(unrotate(X, e["i"], c), e["s_i"]))
-        put(G, e["at_j"], e["kind_j"], c, cross(e["s_j"], unrotate(X, e["j"], c)))
+def phi_q(e, X, G):
+    c = e["a_i"]
+    put_i(G, e, 0, scale(-1.0, c), cross(unrotate(X, e["i"], c), e["s_i"]))
+    put_j(G, e, 0, c, cross(e["s_j"], unrotate(X, e["j"], c)))
 
 
 @compiled
-def nu(table, t, motions, out):
-    for n in range(table.shape[0]):
-        out[table[n]["row"]] = first(motions, table[n]["motion"], t)
+def nu(e, t, motions, out):
+    out[e["row"]] = first(motions, e["motion"], t)
 
 
 @compiled
-def gamma(table, t, motions, X, out):
-    for n in range(table.shape[0]):
-        e = table[n]
-        bend = sub(spin2(X, e["j"], e["s_j"]), spin2(X, e["i"], e["s_i"]))
-        out[e["row"]] = second(motions, e["motion"], t) - dot(e["a_i"], bend)
+def gamma(e, t, X, motions, out):
+    bend = sub(spin2(X, e["j"], e["s_j"]), spin2(X, e["i"], e["s_i"]))
+    out[e["row"]] = second(motions, e["motion"], t) - dot(e["a_i"], bend)
+
+
+def _nonzero(p, end, k):
+    """A rotation enters if the point is off the centre of the body."""
+    return tuple(c != 0.0 for c in p.c), (any(getattr(p, f"s_{end}")),) * 3
+
+
+def _fill(e, p, bodies):
+    e["a_i"] = p.c
+
+
+KIND = ConstraintKind(CD, phi, phi_q, gamma, nu, fill=_fill, nonzero=_nonzero, couplings=couplings_of_offsets)

@@ -1,4 +1,4 @@
-"""What the constraint families share: the functions of time and the writing of a row of Phi_q."""
+"""What the primitive constraints share: the functions of time and the writing of a row of Phi_q."""
 
 import math
 
@@ -13,7 +13,7 @@ CONSTANT, POLYNOMIAL, HARMONIC, FUNCTION = 0, 1, 2, 3
 
 @compiled
 def value(motions, k, t):
-    """`f(t)`."""
+    """`f(t)` of motion `k`."""
     m = motions[k]
     c = m["c"]
     if m["kind"] == CONSTANT:
@@ -80,3 +80,15 @@ def put(G, at, kind, g, h):
     G[at + 2] = g[2]
     if kind != PARTICLE:
         G[at + 3], G[at + 4], G[at + 5] = h[0], h[1], h[2]
+
+
+@compiled
+def put_i(G, e, k, g, h):
+    """Gradients of equation `k` of an element by the translation and the rotation of body i."""
+    put(G, e["at_i"] + k * e["stride"], e["kind_i"], g, h)
+
+
+@compiled
+def put_j(G, e, k, g, h):
+    """Gradients of equation `k` of an element by the translation and the rotation of body j."""
+    put(G, e["at_j"] + k * e["stride"], e["kind_j"], g, h)

@@ -2,7 +2,9 @@
 
 
 from ...compilation.compiled import compiled
-from .common import put
+from ...model.primitives import PlanarCoincident
+from .common import put_i, put_j
+from .kind import ConstraintKind, couplings_of_offsets
 
 
 @compiled
@@ -12,31 +14,33 @@ def _arm(X, b, s):
 
 
 @compiled
-def phi(table, X, out):
-    for n in range(table.shape[0]):
-        e = table[n]
-        i, j, row = e["i"], e["j"], e["row"]
-        u_i, u_j = _arm(X, i, e["s_i"]), _arm(X, j, e["s_j"])
-        out[row], out[row + 1] = X[j, 0] + u_j[0] - X[i, 0] - u_i[0], X[j, 1] + u_j[1] - X[i, 1] - u_i[1]
+def phi(e, X, out):
+    i, j, row = e["i"], e["j"], e["row"]
+    u_i, u_j = _arm(X, i, e["s_i"]), _arm(X, j, e["s_j"])
+    out[row], out[row + 1] = X[j, 0] + u_j[0] - X[i, 0] - u_i[0], X[j, 1] + u_j[1] - X[i, 1] - u_i[1]
 
 
 @compiled
-def rows(table, X, G):
-    for n in range(table.shape[0]):
-        e = table[n]
-        u_i, u_j, stride = _arm(X, e["i"], e["s_i"]), _arm(X, e["j"], e["s_j"]), e["stride"]
-        put(G, e["at_i"], e["kind_i"], (-1.0, 0.0, 0.0), (0.0, 0.0, u_i[1]))
-        put(G, e["at_j"], e["kind_j"], (1.0, 0.0, 0.0), (0.0, 0.0, -u_j[1]))
-        put(G, e["at_i"] + stride, e["kind_i"], (0.0, -1.0, 0.0), (0.0, 0.0, -u_i[0]))
-        put(G, e["at_j"] + stride, e["kind_j"], (0.0, 1.0, 0.0), (0.0, 0.0, u_j[0]))
+def phi_q(e, X, G):
+    u_i, u_j = _arm(X, e["i"], e["s_i"]), _arm(X, e["j"], e["s_j"])
+    put_i(G, e, 0, (-1.0, 0.0, 0.0), (0.0, 0.0, u_i[1]))
+    put_j(G, e, 0, (1.0, 0.0, 0.0), (0.0, 0.0, -u_j[1]))
+    put_i(G, e, 1, (0.0, -1.0, 0.0), (0.0, 0.0, -u_i[0]))
+    put_j(G, e, 1, (0.0, 1.0, 0.0), (0.0, 0.0, u_j[0]))
 
 
 @compiled
-def gamma(table, X, out):
+def gamma(e, X, out):
     """`(A s)'' = -omega^2 A s` at zero acceleration."""
-    for n in range(table.shape[0]):
-        e = table[n]
-        i, j, row = e["i"], e["j"], e["row"]
-        u_i, u_j = _arm(X, i, e["s_i"]), _arm(X, j, e["s_j"])
-        w_i, w_j = X[i, 17] * X[i, 17], X[j, 17] * X[j, 17]
-        out[row], out[row + 1] = w_j * u_j[0] - w_i * u_i[0], w_j * u_j[1] - w_i * u_i[1]
+    i, j, row = e["i"], e["j"], e["row"]
+    u_i, u_j = _arm(X, i, e["s_i"]), _arm(X, j, e["s_j"])
+    w_i, w_j = X[i, 17] * X[i, 17], X[j, 17] * X[j, 17]
+    out[row], out[row + 1] = w_j * u_j[0] - w_i * u_i[0], w_j * u_j[1] - w_i * u_i[1]
+
+
+def _nonzero(p, end, k):
+    """A rotation enters if the point is off the centre of the body."""
+    return tuple(axis == k for axis in range(3)), (any(getattr(p, f"s_{end}")),) * 3
+
+
+KIND = ConstraintKind(PlanarCoincident, phi, phi_q, gamma, nonzero=_nonzero, couplings=couplings_of_offsets)

@@ -3,9 +3,12 @@
 import math
 
 from ...compilation.compiled import compiled
+from ...model.motions import Constant
+from ...model.primitives import Turn
 from ..frames import omega, rotate, spin, spin2, unrotate
 from ..vec3 import add, cross, dot, scale, sub
-from .common import first, put, second, value
+from .common import first, put_i, put_j, second, value
+from .kind import ConstraintKind, couplings_of_rotations
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -18,41 +21,50 @@ def _normal(e, f):
 
 
 @compiled
-def phi(table, t, motions, X, out):
-    for k in range(table.shape[0]):
-        e = table[k]
-        n, _ = _normal(e, value(motions, e["motion"], t))
-        out[e["row"]] = dot(rotate(X, e["i"], n), rotate(X, e["j"], e["a_j"]))
+def phi(e, t, X, motions, out):
+    n, _ = _normal(e, value(motions, e["motion"], t))
+    out[e["row"]] = dot(rotate(X, e["i"], n), rotate(X, e["j"], e["a_j"]))
 
 
 @compiled
-def rows(table, t, motions, X, G):
-    for k in range(table.shape[0]):
-        e = table[k]
-        n, _ = _normal(e, value(motions, e["motion"], t))
-        u, w = rotate(X, e["i"], n), rotate(X, e["j"], e["a_j"])
-        put(G, e["at_i"], e["kind_i"], _ZERO, cross(n, unrotate(X, e["i"], w)))
-        put(G, e["at_j"], e["kind_j"], _ZERO, cross(e["a_j"], unrotate(X, e["j"], u)))
+def phi_q(e, t, X, motions, G):
+    n, _ = _normal(e, value(motions, e["motion"], t))
+    u, w = rotate(X, e["i"], n), rotate(X, e["j"], e["a_j"])
+    put_i(G, e, 0, _ZERO, cross(n, unrotate(X, e["i"], w)))
+    put_j(G, e, 0, _ZERO, cross(e["a_j"], unrotate(X, e["j"], u)))
 
 
 @compiled
-def nu(table, t, motions, X, out):
-    for k in range(table.shape[0]):
-        e = table[k]
-        _, dn = _normal(e, value(motions, e["motion"], t))
-        out[e["row"]] = -first(motions, e["motion"], t) * dot(rotate(X, e["i"], dn), rotate(X, e["j"], e["a_j"]))
+def nu(e, t, X, motions, out):
+    _, dn = _normal(e, value(motions, e["motion"], t))
+    out[e["row"]] = -first(motions, e["motion"], t) * dot(rotate(X, e["i"], dn), rotate(X, e["j"], e["a_j"]))
 
 
 @compiled
-def gamma(table, t, motions, X, out):
-    for k in range(table.shape[0]):
-        e = table[k]
-        i, j, a_j = e["i"], e["j"], e["a_j"]
-        n, dn = _normal(e, value(motions, e["motion"], t))
-        fd, fdd = first(motions, e["motion"], t), second(motions, e["motion"], t)
-        n1 = scale(fd, dn)  # n' and n'', in body i
-        n2 = sub(scale(fdd, dn), scale(fd * fd, n))
-        rate = add(spin(X, i, n), rotate(X, i, n1))
-        bend = add(spin2(X, i, n), rotate(X, i, add(scale(2.0, cross(omega(X, i), n1)), n2)))
-        out[e["row"]] = -(dot(bend, rotate(X, j, a_j)) + 2.0 * dot(rate, spin(X, j, a_j))
-                          + dot(rotate(X, i, n), spin2(X, j, a_j)))
+def gamma(e, t, X, motions, out):
+    i, j, a_j = e["i"], e["j"], e["a_j"]
+    n, dn = _normal(e, value(motions, e["motion"], t))
+    fd, fdd = first(motions, e["motion"], t), second(motions, e["motion"], t)
+    n1 = scale(fd, dn)  # n' and n'', in body i
+    n2 = sub(scale(fdd, dn), scale(fd * fd, n))
+    rate = add(spin(X, i, n), rotate(X, i, n1))
+    bend = add(spin2(X, i, n), rotate(X, i, add(scale(2.0, cross(omega(X, i), n1)), n2)))
+    out[e["row"]] = -(dot(bend, rotate(X, j, a_j)) + 2.0 * dot(rate, spin(X, j, a_j))
+                      + dot(rotate(X, i, n), spin2(X, j, a_j)))
+
+
+def _nonzero(p, end, k):
+    """Only rotations enter."""
+    return (False,) * 3, (True,) * 3
+
+
+def _excitation(p):
+    """The driven angle enters by `cos f`, `sin f` and its derivatives."""
+    def u(t):
+        x, rate, curvature = p.f(t)
+        return math.cos(x), math.sin(x), rate, curvature
+
+    return [] if isinstance(p.f, Constant) else [u]
+
+
+KIND = ConstraintKind(Turn, phi, phi_q, gamma, nu, nonzero=_nonzero, couplings=couplings_of_rotations, excitation=_excitation)

@@ -1,1 +1,1 @@
-"""One file per force family. Each has a kernel that adds its generalised forces to `Q` (and, where it has one, its energy)."""
+"""One file per kind of force element: its kernels and the `KIND` that names them; `kinds` lists those that are built in."""

@@ -12,17 +12,17 @@ def wrench(Q, bodies, b, F, T):
     """Global force `F` at the centre of mass and body-fixed torque `T`; the ground takes everything."""
     if b == bodies.shape[0]:
         return
-    at, kind = bodies[b]["v"], bodies[b]["kind"]
-    Q[at] += F[0]
-    Q[at + 1] += F[1]
+    v, kind = bodies[b]["v"], bodies[b]["kind"]
+    Q[v] += F[0]
+    Q[v + 1] += F[1]
     if kind == PLANAR:
-        Q[at + 2] += T[2]
+        Q[v + 2] += T[2]
         return
-    Q[at + 2] += F[2]
+    Q[v + 2] += F[2]
     if kind != PARTICLE:
-        Q[at + 3] += T[0]
-        Q[at + 4] += T[1]
-        Q[at + 5] += T[2]
+        Q[v + 3] += T[0]
+        Q[v + 4] += T[1]
+        Q[v + 5] += T[2]
 
 
 @compiled

@@ -3,9 +3,13 @@
 import numpy as np
 
 from ...compilation.compiled import compiled
+from ...model.forces import Friction
+from ...model.joints import PlanarRevolute, Revolute
 from ..frames import omega, point, point_velocity, rotate, unrotate
+from ..layout import FRICTION_T, ROTATION, TRANSLATION
 from ..vec3 import absolute, dot, scale, sub, tanh
 from .common import force_at, wrench
+from .kind import ForceKind
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -44,21 +48,53 @@ def _radial_force(e, lam, axis):
 
 
 @compiled
-def forces(table, bodies, X, lam, Q):
+def force(e, X, bodies, lam, Q):
+    i, j = e["i"], e["j"]
+    axis = rotate(X, i, e["a_i"])
+    if e["revolute"]:
+        rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
+        T = scale(-e["mu"] * e["lever"] * _radial_force(e, lam, axis) * _sign(e, rate), axis)
+        wrench(Q, bodies, j, _ZERO, unrotate(X, j, T))
+        wrench(Q, bodies, i, _ZERO, scale(-1.0, unrotate(X, i, T)))
+    else:
+        # sliding velocity of the contact point relative to the guide
+        P = point(X, j, e["s_j"])
+        s = unrotate(X, i, sub(P, (X[i, 0], X[i, 1], X[i, 2])))
+        v = dot(axis, sub(point_velocity(X, j, e["s_j"]), point_velocity(X, i, s)))
+        F = scale(-e["mu"] * _normal_force(e, lam) * _sign(e, v), axis)
+        force_at(Q, bodies, X, j, e["s_j"], F, _ZERO)
+        force_at(Q, bodies, X, i, s, scale(-1.0, F), _ZERO)
+
+
+@compiled
+def forces(table, X, bodies, lam, Q):
+    """Friction of all joints; beside its record each one takes the multipliers."""
     for n in range(table.shape[0]):
-        e = table[n]
-        i, j = e["i"], e["j"]
-        axis = rotate(X, i, e["a_i"])
-        if e["revolute"]:
-            rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
-            T = scale(-e["mu"] * e["lever"] * _radial_force(e, lam, axis) * _sign(e, rate), axis)
-            wrench(Q, bodies, j, _ZERO, unrotate(X, j, T))
-            wrench(Q, bodies, i, _ZERO, scale(-1.0, unrotate(X, i, T)))
-        else:
-            # sliding velocity of the contact point relative to the guide
-            P = point(X, j, e["s_j"])
-            s = unrotate(X, i, sub(P, (X[i, 0], X[i, 1], X[i, 2])))
-            v = dot(axis, sub(point_velocity(X, j, e["s_j"]), point_velocity(X, i, s)))
-            F = scale(-e["mu"] * _normal_force(e, lam) * _sign(e, v), axis)
-            force_at(Q, bodies, X, j, e["s_j"], F, _ZERO)
-            force_at(Q, bodies, X, i, s, scale(-1.0, F), _ZERO)
+        force(table[n], X, bodies, lam, Q)
+
+
+def _fill(e, f, numbers):
+    joint = _joint(f, numbers.mechanism)
+    rows = numbers.mechanism.normal_rows(f)
+    e["i"], e["j"], e["mu"], e["v_s"], e["smooth"] = numbers.body(joint.i), numbers.body(joint.j), f.mu, f.v_s, int(f.smooth)
+    e["revolute"] = int(isinstance(joint, (Revolute, PlanarRevolute)))
+    e["lever"] = f.radius or 0.0
+    e["nrows"] = len(rows)
+    e["rows"][:len(rows)] = rows
+    e["s_i"][:len(joint.s_i)], e["s_j"][:len(joint.s_j)] = joint.s_i, joint.s_j
+    axis = (0.0, 0.0, 1.0) if isinstance(joint, PlanarRevolute) else joint.a_i
+    e["a_i"][:len(axis)] = axis
+
+
+def _joint(f, mechanism):
+    return next(j for j in mechanism.joints if j.name == f.joint)
+
+
+def _groups(f, mechanism):
+    """Both bodies of the joint."""
+    joint = _joint(f, mechanism)
+    groups = [(b, g) for b in (joint.i, joint.j) for g in (TRANSLATION, ROTATION)]
+    return groups, groups
+
+
+KIND = ForceKind(Friction, force, fill=_fill, groups=_groups, dtype=FRICTION_T)

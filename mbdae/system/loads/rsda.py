@@ -3,10 +3,14 @@
 import math
 
 from ...compilation.compiled import compiled
+from ...model.forces import RSDA
+from .. import words
 from ..callbacks import law
 from ..frames import omega, rotate, unrotate
+from ..layout import ROTATION, SPRING_T
 from ..vec3 import angle, cross, dot, scale, sub
 from .common import wrench
+from .kind import ForceKind, default_record
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -37,26 +41,36 @@ def _angle(e, bodies, q, X):
 
 
 @compiled
-def forces(table, bodies, t, q, X, Q):
-    for n in range(table.shape[0]):
-        e = table[n]
-        i, j = e["i"], e["j"]
-        axis = rotate(X, i, e["a_i"])
-        rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
-        theta = _angle(e, bodies, q, X)
-        torque = e["k"] * (theta - e["free"]) + e["c"] * rate
-        if e["law"] != 0:
-            torque += law(e["law"], theta, rate, t)
-        T = scale(torque, axis)
-        wrench(Q, bodies, i, _ZERO, unrotate(X, i, T))
-        wrench(Q, bodies, j, _ZERO, scale(-1.0, unrotate(X, j, T)))
+def force(e, t, q, X, bodies, Q):
+    i, j = e["i"], e["j"]
+    axis = rotate(X, i, e["a_i"])
+    rate = dot(axis, sub(rotate(X, j, omega(X, j)), rotate(X, i, omega(X, i))))
+    theta = _angle(e, bodies, q, X)
+    torque = e["k"] * (theta - e["free"]) + e["c"] * rate
+    if e["law"] != 0:
+        torque += law(e["law"], theta, rate, t)
+    T = scale(torque, axis)
+    wrench(Q, bodies, i, _ZERO, unrotate(X, i, T))
+    wrench(Q, bodies, j, _ZERO, scale(-1.0, unrotate(X, j, T)))
 
 
 @compiled
-def energy(table, bodies, q, X):
-    """`1/2 sum k (theta - theta0)^2`."""
-    total = 0.0
-    for n in range(table.shape[0]):
-        e = table[n]
-        total += 0.5 * e["k"] * (_angle(e, bodies, q, X) - e["free"]) ** 2
-    return total
+def energy(e, q, X, bodies):
+    """`1/2 k (theta - theta0)^2`."""
+    return 0.5 * e["k"] * (_angle(e, bodies, q, X) - e["free"]) ** 2
+
+
+def _fill(e, f, numbers):
+    default_record(e, f, numbers)
+    e["free"], e["law"] = f.theta0, 0 if f.law is None else numbers.law(f.law, words.law(f))
+    if f.a_i is None:
+        e["planar"], e["a_i"] = 1, (0.0, 0.0, 1.0)
+
+
+def _groups(f, mechanism):
+    """Rotations only."""
+    groups = [(b, ROTATION) for b in (f.i, f.j)]
+    return groups, groups
+
+
+KIND = ForceKind(RSDA, force, energy, fill=_fill, groups=_groups, dtype=SPRING_T)

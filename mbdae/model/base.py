@@ -1,0 +1,182 @@
+"""What all primitive constraints, joints, drivers and forces have in common; elements of a user's own derive from these classes.
+
+Elements are frozen dataclasses. A mechanism asks each of them which bodies it names, checks it against these (`check_bodies`), and
+takes joints and drivers apart into primitive constraints (`primitives`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import checks
+from .bodies import Body, Particle, PlanarBody, RigidBody
+from .motions import as_motion
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+Bodies = Mapping[str, Body | None]  # by name; the ground is `None`
+
+
+@dataclass(frozen=True)
+class Element:
+    """Anything in a mechanism that has a name and acts on bodies."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        checks.name(self.name, type(self).__name__)
+        self.check(self.owner)
+
+    @property
+    def owner(self) -> str:
+        """What messages call it, as `Revolute 'pin'`."""
+        return f"{type(self).__name__} {self.name!r}"
+
+    def check(self, owner: str) -> None:
+        """Check the fields, and bring them to their types by `set`; `owner` begins every message."""
+
+    def set(self, field: str, value: Any) -> None:
+        """Give a field its value, while the element is made."""
+        object.__setattr__(self, field, value)
+
+    def set_points(self, owner: str, n: int = 3) -> None:
+        """Check the points `s_i` and `s_j`."""
+        for field in ("s_i", "s_j"):
+            self.set(field, checks.vector(getattr(self, field), n, owner, field))
+
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies that the element names in its fields."""
+        return self.i, self.j  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Joint(Element):
+    """A joint of spatial mechanics: `primitives(bodies)` returns the primitive constraints that it consists of."""
+
+    i: str
+    j: str
+    s_i: tuple = ORIGIN
+    s_j: tuple = ORIGIN
+
+    def check(self, owner: str) -> None:
+        self.set_points(owner)
+
+    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
+        """The primitive constraints; their names begin with that of the joint."""
+        raise NotImplementedError(f"{self.owner}: its type has no method primitives")
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        """Whether the joint can act between its bodies."""
+        if is_planar((bodies[self.i], bodies[self.j])):
+            raise ValueError(f"{self.owner}: a spatial joint between planar bodies only; use the planar one")
+
+
+@dataclass(frozen=True)
+class PlanarJoint(Element):
+    """A joint between planar bodies, or particles, or the ground."""
+
+    i: str
+    j: str
+    s_i: tuple = (0.0, 0.0)
+    s_j: tuple = (0.0, 0.0)
+
+    def check(self, owner: str) -> None:
+        self.set_points(owner, 2)
+
+    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
+        """The primitive constraints; their names begin with that of the joint."""
+        raise NotImplementedError(f"{self.owner}: its type has no method primitives")
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        """Whether the joint can act between its bodies."""
+        spatial = next((b.name for b in (bodies[self.i], bodies[self.j]) if isinstance(b, RigidBody)), None)
+        if spatial:
+            raise ValueError(f"{self.owner}: a planar joint, but {spatial!r} is a rigid body; use the spatial one")
+
+
+@dataclass(frozen=True)
+class Driver(Element):
+    """A coordinate, an angle or a distance that is a given function `f` of time, a field of each driver."""
+
+    i: str
+    j: str
+
+    def check(self, owner: str) -> None:
+        self.set("f", as_motion(self.f, owner, "f"))  # type: ignore[attr-defined]
+        if hasattr(self, "s_i"):
+            self.set_points(owner)
+
+    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
+        """The primitive constraints; the first one has the name of the driver."""
+        raise NotImplementedError(f"{self.owner}: its type has no method primitives")
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        """Whether the driver can act between its bodies; its primitives check that."""
+
+
+@dataclass(frozen=True)
+class Primitive(Element):
+    """Constraint equations between two bodies `i` and `j` that are evaluated by kernels of their own.
+
+    A field `f` is a motion that is subtracted: `Phi = g(q) - f(t)`.
+    """
+
+    i: str
+    j: str
+
+    rows: ClassVar[int] = 1
+    directions: ClassVar[tuple] = ()  # fields that are directions in a body, with the body they live in
+    points: ClassVar[tuple] = ()  # fields that are points of a body
+    carries_force: ClassVar[bool] = False  # whether multipliers are forces, which friction in a joint may depend on
+
+    def check(self, owner: str) -> None:
+        for field, _ in self.directions:
+            self.set(field, checks.nonzero(getattr(self, field), owner, field))
+        for field, _ in self.points:
+            self.set(field, checks.vector(getattr(self, field), 3, owner, field))
+        if hasattr(self, "f"):
+            self.set("f", as_motion(self.f, owner, "f"))
+
+    def labels(self) -> tuple[str, ...]:
+        """One label per equation."""
+        return (self.name,) if self.rows == 1 else tuple(f"{self.name}.{k}" for k in range(self.rows))
+
+    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
+        """A primitive consists of itself, so that it may stand where a joint may stand."""
+        return (self,)
+
+    def equations(self) -> tuple["Primitive", ...]:
+        """The same constraint as primitives of one equation each, of which some can be left out; itself where there are none."""
+        return (self,)
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        """Whether the constraint can act between its bodies."""
+        for field, end in self.directions:
+            if isinstance(bodies[getattr(self, end)], Particle):
+                raise ValueError(f"{self.owner}: {field} is a direction, but {getattr(self, end)!r} is a particle and has no orientation")
+        check_points(self, bodies, self.points)
+
+
+@dataclass(frozen=True)
+class Force(Element):
+    """A force element."""
+
+    time_dependent: ClassVar[bool] = True  # whether it depends on time other than by motions
+
+    def check_bodies(self, mechanism: "Mechanism") -> None:
+        """Whether the force can act on its bodies."""
+
+
+def is_planar(ends: tuple[Body | None, ...]) -> bool:
+    """Whether there are none but planar bodies and the ground."""
+    return all(b is None or isinstance(b, PlanarBody) for b in ends)
+
+
+def check_points(element: Any, bodies: Bodies, points: tuple) -> None:
+    """A particle has no points but its centre."""
+    for field, end in points:
+        if isinstance(bodies[getattr(element, end)], Particle) and any(getattr(element, field)):
+            raise ValueError(f"{element.owner}: {field} must be zero, {getattr(element, end)!r} is a particle")
