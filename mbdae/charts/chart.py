@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..results.diagnosis import ChartError, explain
 from ..system.assembly import State
 from ..system.codes import GOOD
-from ..system.motion import refine
+from ..system.evaluate import refine
 from ..system.system import System
 from . import choice
 from .condition import MAX_GROWTH, condition

@@ -28,7 +28,7 @@ class Method(ABC):
     and declares, where they differ from the defaults here,
 
     - `keeps_charts`: whether it exchanges the charts of the state-space forms itself; otherwise it is started anew in every chart;
-    - `one_step`: whether a new start costs it no accuracy, if a field `first_step` or `h` sets its step: what it needs to know is the state;
+    - `one_step`: whether a new start costs it no accuracy, if a field `first_step` or `h` sets its step: what it needs is the state;
     - `max_steps`: steps after which a run ends with `TOO_MANY_STEPS`, `None` if there is no bound;
     - `availability()`: whether the package behind it is installed, in which version, and the commands that install it.
     """
@@ -52,9 +52,9 @@ class Method(ABC):
         """Run from a consistent `State` to `t_end`, which may lie before it.
 
         The states at `t_eval` are stored, or if that is `None` every `every`-th step and the last one. The run may end, with success, once
-        `until(t, q, v)` is true after a step. Where `until` is a `StepWatch`, `until.after(step)` is asked instead, with the `Step` that has
-        been accepted: what is interpolated in it, and how, for dense output and events; none of that may change the run. `progress(t)` is
-        called now and then.
+        `until(t, q, v)` is true after a step. Where `until` is a `StepWatch`, `until.after(step)` is asked instead, with the accepted
+        `Step`: what is interpolated in it, and how, for dense output and events; none of that may change the run. `progress(t)` is called
+        now and then.
 
         Exceptions of user functions and `KeyboardInterrupt` pass through; every other failure is reported in `Trajectory.status` and
         `message` with what was computed so far. The work is counted in `Statistics`.

@@ -18,7 +18,7 @@ from ..results.diagnosis import ChartError, explain
 from ..results.status import Status
 from ..system.assembly import AssemblyError, State, accelerations, on_constraints
 from ..system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE
-from ..system.motion import refine
+from ..system.evaluate import refine
 from ..system.system import System
 from .base import Outputs
 from .explicit import Explicit

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compilation.compiled import compiled
-from . import drift, dynamics, extra, frames, kernels, kkt, multibody, null_space, sparse
+from . import drift, dynamics, extra, frames, kernels, kkt, motion, multibody, null_space, sparse
 from . import layout as lay
 from .layout import count, header, part, table
 
@@ -170,3 +170,9 @@ def energy(t, q, v, model, work):
     if count(model, lay.EXTRA_FORCE):
         total += extra.energy(t, q, model, work)
     return total
+
+
+@compiled
+def refine(t, q, v, a, lam, model, work):
+    """`motion.refine`, for calls from Python."""
+    motion.refine(t, q, v, a, lam, model, work)

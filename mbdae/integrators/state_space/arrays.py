@@ -28,7 +28,7 @@ class ChartedState(Structure):
 class Near(Structure):
     """What is known of the equations near the start of a step.
 
-    The derivatives are those of `mbdae.charts.derivative`, by rows for each direction: of `v` by `z`, of `(a, lam, z'')` by `z` and by `z'`.
+    The derivatives are those of `mbdae.charts.derivative`, a row for each direction: of `v` by `z`, of `(a, lam, z'')` by `z` and `z'`.
     """
 
     derivatives: tuple  # all of the seven that follow
