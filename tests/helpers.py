@@ -18,7 +18,7 @@ T0 = 0.3  # time at which `all_elements` is consistent
 def need(method):
     """Skip if the package is missing."""
     available = method.availability()
-    if not available.installed:
+    if available is not None and not available.installed:
         pytest.skip(f"{available.package} is not installed: {available.remedy}")
     return method
 
