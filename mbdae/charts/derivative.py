@@ -119,7 +119,7 @@ def moved(x: Array, dx: Array, step: Step) -> Array:
 
 
 @compiled
-def slope(value: Array, base: Array, step: Step) -> Any:
+def slope(value: Any, base: Any, step: Step) -> Any:
     """The derivative along the step, from the value at its end."""
     return ((value - base) * (1.0 / step)).real
 

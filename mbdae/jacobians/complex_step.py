@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from ..compilation.compiled import generic
-from .signatures import Indices, Vector
+from .signatures import Arrays, Indices, Vector
 
 COMPLEX_STEP = 1e-100
 
@@ -45,11 +45,12 @@ class ComplexBuffers(NamedTuple):
 
 
 @generic
-def directional(residual: Callable[..., Any], t: float, y: Vector, yd: Vector, factors: tuple[float, float], sweep: Sweep,
-                scratch: ComplexBuffers, values: Vector, arguments: tuple[Any, ...]) -> None:
-    """`values` of `a F_y + c F_yd` with the factors `(a, c)`; `scratch` are `ComplexBuffers`."""
+def directional(residual: Callable[..., Any], t: float, y: Vector, yd: Vector, factors: tuple[float, float], groups: Arrays,
+                scratch: Arrays, values: Vector, arguments: tuple[Any, ...]) -> None:
+    """`values` of `a F_y + c F_yd` with the factors `(a, c)`; `groups` and `scratch` are the fields of `Sweep` and `ComplexBuffers`."""
     a, c = factors
-    z, zd, out = scratch.y, scratch.yd, scratch.out
+    sweep, buffers = Sweep(*groups), ComplexBuffers(*scratch)
+    z, zd, out = buffers.y, buffers.yd, buffers.out
     z[:] = y
     zd[:] = yd
     for g in range(sweep.column_ptr.shape[0] - 1):

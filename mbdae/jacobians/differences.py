@@ -12,6 +12,7 @@ from .quotients import RELATIVE, Group, as_pattern, columns_of, difference, disp
 from .signatures import Array, Indices, Mask, Residual, Vector, VectorFunction
 
 _NONE = np.zeros(0, dtype=np.int64)
+_NO_RATES = np.zeros(0)
 _MAX_SHOWN = 6  # columns listed in a message
 
 
@@ -23,7 +24,7 @@ class Point(NamedTuple):
     """The point at which a function is differentiated by `x`; the others belong to implicit problems, where `x` is `y` and `xd` is `yd`."""
 
     x: Vector
-    xd: Vector | None = None
+    xd: Vector = _NO_RATES
     t: float = 0.0
     c: float = 0.0
 
@@ -32,7 +33,7 @@ class Increments(NamedTuple):
     """What `x` and `xd` are displaced by."""
 
     x: Array
-    xd: Array | None = None
+    xd: Array = _NO_RATES
 
 
 class _Quotients:

@@ -11,6 +11,7 @@ Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Array = NDArray[Any]  # real, or complex for the complex step
+Arrays = tuple[Array, ...]  # the fields of a NamedTuple: plain tuples pass from Python to compiled code much faster
 Tables = NDArray[np.uint8]  # of a system
 
 

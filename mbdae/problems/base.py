@@ -136,7 +136,7 @@ class Problem:
         """The values of `a F_y + c F_yd` in the order of `pattern`."""
         self.follow(t, y)
         values, arguments = np.empty(self.pattern.nnz), (self.model, self._complex_work, *self.parameters)
-        self.derivative(t, y, yd, (float(a), float(c)), self._sweep, self._complex, values, arguments)
+        self.derivative(t, y, yd, (float(a), float(c)), tuple(self._sweep), tuple(self._complex), values, arguments)
         self.system.callbacks.check()
         return values
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
-from ..jacobians.signatures import Array, Tables, Vector
+from ..jacobians.complex_step import directional
+from ..jacobians.signatures import Array, Arrays, Tables, Vector
 from ..system.assembly import State
 from .base import Outputs, PatternBlocks, Problem, with_diagonal
 from .pattern import Structure
@@ -21,7 +21,7 @@ def _residual(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Ar
 
 
 @compiled
-def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Arrays, scratch: Arrays, values: Vector,
                 arguments: tuple[Any, ...]) -> None:
     directional(_residual, t, y, yd, factors, sweep, scratch, values, arguments)
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import ComplexBuffers, Sweep, directional
-from ..jacobians.signatures import Array, Tables, Vector
+from ..jacobians.complex_step import directional
+from ..jacobians.signatures import Array, Arrays, Tables, Vector
 from ..system import layout as lay
 from ..system import sparse
 from ..system.assembly import State
@@ -25,7 +25,7 @@ def _residual(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Ar
 
 
 @compiled
-def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Arrays, scratch: Arrays, values: Vector,
                 arguments: tuple[Any, ...]) -> None:
     directional(_residual, t, y, yd, factors, sweep, scratch, values, arguments)
 
@@ -43,7 +43,7 @@ def _explicit(t: float, y: Array, yd: Array, out: Array, model: Tables, work: Ar
 
 
 @compiled
-def _explicit_derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Sweep, scratch: ComplexBuffers, values: Vector,
+def _explicit_derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], sweep: Arrays, scratch: Arrays, values: Vector,
                          arguments: tuple[Any, ...]) -> None:
     directional(_explicit, t, y, yd, factors, sweep, scratch, values, arguments)
 

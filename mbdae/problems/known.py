@@ -6,9 +6,9 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import Sweep, sweep_of
+from ..jacobians.complex_step import sweep_of
 from ..jacobians.grouping import column_groups
-from ..jacobians.signatures import Array, Indices, Tables, Vector
+from ..jacobians.signatures import Array, Arrays, Indices, Tables, Vector
 from ..system import kernels
 from ..system import layout as lay
 from ..system.layout import BLOCK_T, part
@@ -31,9 +31,13 @@ class Pieces(NamedTuple):
 
 
 class Map(NamedTuple):
-    """For the evaluation of `T(q)`: its column groups, a combination of columns, and its product with `T`."""
+    """For the evaluation of `T(q)`: its column groups as in `Sweep`, a combination of columns, and its product with `T`."""
 
-    sweep: Sweep
+    column_ptr: Indices
+    columns: Indices
+    entry_ptr: Indices
+    entries: Indices
+    rows: Indices
     seed: Vector
     rate: Vector
 
@@ -63,8 +67,9 @@ class Entries(NamedTuple):
 
 
 @compiled
-def _evaluate(t: float, q: Array, model: Tables, work: Array, map_: Map, products: Products, pieces: Pieces) -> None:
-    """Values of the `Pieces` at a state."""
+def _evaluate(t: float, q: Array, model: Tables, work: Array, evaluation: Arrays, indices: Arrays, values_of: Arrays) -> None:
+    """Values of the `Pieces` at a state; the last arguments are the fields of `Map`, `Products` and `Pieces`."""
+    map_, products, pieces = Map(*evaluation), Products(*indices), Pieces(*values_of)
     # M and Phi_q
     kernels.place(q, model, work)
     values = part(model, work, lay.W_G)
@@ -82,24 +87,24 @@ def _evaluate(t: float, q: Array, model: Tables, work: Array, map_: Map, product
 @compiled
 def _map(t: float, q: Array, model: Tables, map_: Map, T: Vector) -> None:
     """`T(q)`, which is linear: one product per group of columns."""
-    sweep, seed = map_.sweep, map_.seed
+    seed = map_.seed
     seed[:] = 0.0
-    for g in range(sweep.column_ptr.shape[0] - 1):
-        for k in range(sweep.column_ptr[g], sweep.column_ptr[g + 1]):
-            seed[sweep.columns[k]] = 1.0
+    for g in range(map_.column_ptr.shape[0] - 1):
+        for k in range(map_.column_ptr[g], map_.column_ptr[g + 1]):
+            seed[map_.columns[k]] = 1.0
         kernels.qdot(t, q, seed, model, map_.rate)
-        for k in range(sweep.entry_ptr[g], sweep.entry_ptr[g + 1]):
-            T[sweep.entries[k]] = map_.rate[sweep.rows[k]]
-        for k in range(sweep.column_ptr[g], sweep.column_ptr[g + 1]):
-            seed[sweep.columns[k]] = 0.0
+        for k in range(map_.entry_ptr[g], map_.entry_ptr[g + 1]):
+            T[map_.entries[k]] = map_.rate[map_.rows[k]]
+        for k in range(map_.column_ptr[g], map_.column_ptr[g + 1]):
+            seed[map_.columns[k]] = 0.0
 
 
 @compiled
-def _scatter(scattering: Scattering, pieces: Vector, out: Array) -> None:
-    """Assemble a matrix from the values of all pieces."""
+def _scatter(places: Indices, sources: Indices, signs: Vector, pieces: Vector, out: Vector) -> None:
+    """Assemble a matrix from the values of all pieces, see `Scattering`."""
     out[:] = 0.0
-    for k in range(scattering.places.shape[0]):
-        out[scattering.places[k]] = scattering.signs[k] * pieces[scattering.sources[k]]
+    for k in range(places.shape[0]):
+        out[places[k]] = signs[k] * pieces[sources[k]]
 
 
 class Known:
@@ -130,7 +135,7 @@ class Known:
         stab = s.stab_c.tocsc()
         stab.sort_indices()
         gradient = _positions_of_gradient(system)
-        self._map = Map(sweep_of(map_v, column_groups(map_v).groups), np.zeros(system.nv), np.zeros(system.nq))
+        self._map = Map(*sweep_of(map_v, column_groups(map_v).groups), np.zeros(system.nv), np.zeros(system.nq))
         self._products = _triples(map_v, gradient, stab)
         self._work = system.workspace()
         mass = _positions_of_mass(system)
@@ -156,14 +161,14 @@ class Known:
         p = self._problem
         if self._depends_on_state:
             q = np.ascontiguousarray(y[p.blocks["q"]])
-            _evaluate(t, q, p.model, self._work, self._map, self._products, self._pieces)
+            _evaluate(t, q, p.model, self._work, tuple(self._map), tuple(self._products), tuple(self._pieces))
             p.system.callbacks.check()
         if self._projector.size:
             N = p._null_space[:, p.system.redundancy.candidates]
             self._projector[:] = (N.T @ N).ravel()
         values = np.empty(p.pattern.nnz), np.empty(p.pattern.nnz)
         for scattering, out in zip((self._y, self._yd), values):
-            _scatter(scattering, self._values, out)
+            _scatter(*scattering, self._values, out)
         if self._friction_by_rates:
             return values[0], p.jacobian_values(t, y, yd, 1.0, 0.0)
         return values

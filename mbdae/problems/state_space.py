@@ -208,7 +208,7 @@ class StateSpace(Explicit):
         G[:n, n:] = np.eye(n)
         self.rhs(t, y)
         if self._memory.code[0] == GOOD:
-            _linearise(t, *self.arguments, self._complex_work, tuple(self._derivatives))
+            _linearise(t, self.model, self.chart.work, self.chart.store, self._memory_data, self._complex_work, tuple(self._derivatives))
             self.system.callbacks.check()
             G[n:, :n], G[n:, n:] = self._derivatives.zdd_z.T, self._derivatives.zdd_zd.T
         else:

@@ -1,6 +1,7 @@
 """The underlying ordinary differential equation: multipliers eliminated by the KKT matrix."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +99,7 @@ class UnderlyingODE(Explicit):
     block_index = {"q": 1, "v": 1}
     known_blocks = (("yd", "kinematics", "q", "I"), ("yd", "dynamics", "v", "I"))
 
-    kernel = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
+    kernel: Callable[..., Any] = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
 
     def __init__(self, system: System, alpha: float = 0.0, beta: float = 0.0, project: bool = True) -> None:
         self.alpha, self.beta = check_baumgarte(alpha, beta, "UnderlyingODE")
