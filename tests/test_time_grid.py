@@ -69,7 +69,7 @@ def test_what_is_left_for_the_last_step_does_not_spoil_it(system, method, rest):
 
 def test_steps_lost_in_rounding_are_named(system, method):
     x = mbdae.solve(system, method(h=1e-300), (0.0, 1.0))
-    assert x.status == mbdae.Status.STEP_TOO_SMALL and "h = 1e-300" in x.message and x.t.tolist() == [0.0]
+    assert x.status == mbdae.Status.STEP_TOO_SMALL and "steps of 1e-300 do not move the time" in x.message and x.t.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("make", [HalfImplicit, FullyImplicit])

@@ -100,11 +100,13 @@ class Driver:
     def _march(self, most: int) -> int:
         """At most so many steps, and their output; why they have ended."""
         room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
-        output, begin = new_output(self.stepper.begins, room, self.times, self.every), time.perf_counter()
+        output = new_output(self.stepper.begins, room, self.times, self.every)
+        before, begin = self.stepper.counts.steps, time.perf_counter()
         code = self.stepper.march(self.stepper.run, output, most, signals.flag)
         self.stepper.system.callbacks.check()
-        if most > 0:
-            self.chunk = int(np.clip(most * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * most))
+        done = self.stepper.counts.steps - before  # fewer where a signal has come
+        if done > 0:
+            self.chunk = int(np.clip(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * done))
         if output.stored:
             self.rows.append(tuple(x[:output.stored].copy() for x in (output.t, output.q, output.v, output.a, output.lam)))
         return code

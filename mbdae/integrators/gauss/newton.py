@@ -42,7 +42,9 @@ class Progress(NamedTuple):
     k : int
         Number of corrections.
     size : float
-        The last correction, without its noise.
+        The last correction of the velocities.
+    left : float
+        The same without noise.
     rate : float
         Contraction rate before the corrections were noise, 0 if it is not known.
     noisy : bool
@@ -52,6 +54,7 @@ class Progress(NamedTuple):
 
     k: int
     size: float
+    left: float
     rate: float
     noisy: bool
     verdict: Verdict
@@ -104,7 +107,7 @@ def solve_stages(t, h, stages, run):
 
 @compiled
 def _nothing():
-    return Progress(0, np.inf, 0.0, False, Verdict(ITERATE, 0.0, 1.0))
+    return Progress(0, np.inf, np.inf, 0.0, False, Verdict(ITERATE, 0.0, 1.0))
 
 
 @compiled
@@ -170,18 +173,18 @@ def _test(tol, iteration, correction, last):
     given up if `PATIENCE` further iterations will not do.
     """
     size, shift = correction
-    k, before, rate = last.k, last.size, last.rate
-    noisy = shift <= ROUNDING or (rate > 0.0 and size > 2.0 * rate * before and shift <= STILL)
+    k, rate, tried = last.k, last.rate, size / last.size
+    noisy = shift <= ROUNDING or (rate > 0.0 and tried > 2.0 * rate and shift <= STILL)
     hidden = noisy and rate > 0.0
-    if hidden:
-        size = rate * before
-    # a first correction with a new matrix that is rounding leaves nothing
+    left, before = (rate * last.left, last.left) if hidden else (size, last.size)
+    # a first correction with a new matrix that is rounding leaves nothing; small ones that do not contract have come to their end
     first = 0.0 if noisy and iteration > 1 else 1.0
-    stagnant = not hidden and shift <= (NOISE if iteration <= PATIENT else STILL)
-    verdict = newton_test(NewtonRule(tol, k + 1 + PATIENCE, 0.0, 1.0, 1, QUICK), k, size, before, first, stagnant)
-    if 0.0 < verdict.rate < 1.0:
+    stagnant = size <= tol or (not hidden and shift <= (NOISE if iteration <= PATIENT else STILL))
+    rule = NewtonRule(tol, k + 1 + PATIENCE, 0.0, 1.0, 1, QUICK)
+    verdict = newton_test(rule, k, size if size <= tol else left, before, first, stagnant)
+    if not hidden and 0.0 < verdict.rate < 1.0:
         rate = verdict.rate
-    return Progress(k + 1, size, rate, noisy, verdict)
+    return Progress(k + 1, size, left, rate, noisy, verdict)
 
 
 # corrections -----------------------------------------------------------------------------------------------------------------
