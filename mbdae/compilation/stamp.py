@@ -58,7 +58,7 @@ def _files_behind(target: Path | None, name: str) -> set[Path]:
     return {file for file in [target / f"{name}.py"] if file.exists()}
 
 
-def _is_constant(name, file):
+def _is_constant(name: str, file: Path) -> bool:
     """Whether a name is one of a constant, not of a class such as `DP1`."""
     return name.isupper() and not re.search(rf"^class {name}\b", _text(file), re.MULTILINE)
 

@@ -20,7 +20,7 @@ from numba.np.arrayobj import make_array, populate_array
 WORD = 8  # bytes
 
 
-class StructureType(types.Type):
+class StructureType(types.Type):  # type: ignore[misc]  # numba has no types
     """The type of a `Structure` with fields of these types."""
 
     def __init__(self, name: str, fields: tuple[tuple[str, types.Type], ...]):
@@ -111,7 +111,7 @@ def _kind(value: Any) -> types.Type:
 def _words(kind: types.Type) -> int:
     """The number of words that a field takes."""
     if isinstance(kind, types.Array):
-        return 1 + kind.ndim
+        return 1 + int(kind.ndim)
     if isinstance(kind, types.BaseTuple):
         return sum(_words(part) for part in kind)
     if isinstance(kind, types.NoneType):
@@ -153,7 +153,7 @@ def _unbox(typ, obj, c):
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):
+class _Attributes(AttributeTemplate):  # type: ignore[misc]
     key = StructureType
 
     def generic_resolve(self, typ, attr):

@@ -33,8 +33,8 @@ class Method(ABC):
     - `availability()`: whether the package behind it is installed, in which version, and the commands that install it.
     """
 
-    support: Mapping[str, Settings | str]
-    formulations: tuple[str, ...]
+    support: ClassVar[Mapping[str, Settings | str]]
+    formulations: ClassVar[tuple[str, ...]]
     package: ClassVar[str] = "mbdae"
     keeps_charts: ClassVar[bool] = False
     one_step: bool = False

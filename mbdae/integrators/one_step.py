@@ -113,7 +113,7 @@ class FixedStep(Method):
 
     support: ClassVar[dict] = index3_support()
     formulations: ClassVar[tuple] = ("index3",)
-    one_step: ClassVar[bool] = True
+    one_step = True
 
     def __post_init__(self):
         for field, x in (("h", self.h), ("tol", self.tol)):

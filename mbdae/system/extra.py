@@ -6,7 +6,7 @@ it is made of, files and constants, so that a change is seen wherever it is.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numba import carray, njit, types
@@ -80,6 +80,14 @@ def _check_parameters(what, names, of_force, writes):
         last = ", its last one is where it writes" if writes else ""
         raise ValueError(f"register: {what} has the parameters {', '.join(names) or 'none'} after the record; those are some of "
                          f"{', '.join(known)}{last}")
+
+
+@overload
+def kind_of(element: Primitive) -> ConstraintKind: ...
+
+
+@overload
+def kind_of(element: Force) -> ForceKind: ...
 
 
 def kind_of(element: Primitive | Force) -> Kind:

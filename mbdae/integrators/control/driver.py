@@ -82,7 +82,7 @@ class Driver:
             code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps))
             if self.progress is not None:
                 self.progress(stepper.t)
-            if self.until is not None and stepper.t != t and self._ends(before):
+            if stepper.t != t and self._ends(before):
                 self.message = "a terminal event has been passed"
                 return
             if code == ARRIVED:
@@ -113,9 +113,12 @@ class Driver:
 
     def _ends(self, before: Any) -> bool:
         """Whether the run is to end after this step."""
-        if isinstance(self.until, StepWatch):
-            return self.until.after(self.stepper.step(before))
-        return self.until(*self.stepper.row()[:3])
+        until = self.until
+        if until is None:
+            return False
+        if isinstance(until, StepWatch):
+            return until.after(self.stepper.step(before))
+        return bool(until(*self.stepper.row()[:3]))
 
     # the end -------------------------------------------------------------------------------------------------------------
 
@@ -140,5 +143,6 @@ class Driver:
         for name, more in self.stepper.additional_counts().items():
             counted[name] += more
         empty = tuple(np.zeros((0, *shape)) for shape in self.columns)
-        columns = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
-        return Trajectory(*columns, Statistics(**counted, restarts=self.stepper.restarts, seconds=seconds), self.status, self.message)
+        t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
+        statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=seconds)
+        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
