@@ -59,7 +59,7 @@ def test_values_that_are_not_finite_end_the_run_with_what_was_computed(fragile, 
         assert len(x) == len(s.t)
         assert np.isfinite(x[:-1]).all()
     # the half-implicit method reaches one more position, whose accelerations it cannot tell
-    assert s.statistics.steps == len(s.t) - 1 + (name == "half-implicit")
+    assert s.statistics.steps == len(s.t) - 1
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -102,7 +102,7 @@ def test_newton_fails_for_steps_that_are_too_large(system, method):
     fast = mbdae.assemble(system, v=20 * np.array([0, 0.5, 1, 0, 1, 0]))
     s = mbdae.solve(system, method, (0.0, 20.0), state=fast)
     assert s.status == Status.NEWTON_FAILED
-    assert "Newton's method did not converge in 8 iterations at t = " in s.message
+    assert "Newton's method did not converge in 8 iterations (last step ended at t = " in s.message
     assert s.t[0] == 0.0
     assert np.isfinite(s.q).all()
     assert s.statistics.steps == len(s.t) - 1

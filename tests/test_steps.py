@@ -161,7 +161,7 @@ def test_terminal_events_may_count(spherical, name):
 class Plain:
     """A method that knows nothing of steps: it shows states only."""
 
-    label, formulations = "plain", ()
+    label, formulations = "plain", ("index3",)
 
     def integrate(self, problem, state, t_end, *, until, **options):
         def asked(t, q, v):

@@ -94,7 +94,8 @@ def build(name: str, assignments: Sequence[tuple[str, str]]) -> tuple[Entry, Par
         if assignments:
             raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
         entry = entry_of_file(name)
-        return entry, {}, System(entry.build())
+        mechanism = entry.build()
+        return entry, {}, mechanism if isinstance(mechanism, System) else System(mechanism)
     entry = library.entry(name)
     parameters = parameters_of(entry, assignments)
     return entry, parameters, library.system(name, **parameters)

@@ -15,6 +15,8 @@ With `a = phi1 - phi2`, `u = (q1, q2, q3, q4)` and the matrices below,
 All functions also take complex arguments.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -158,13 +160,13 @@ def gamma(t, q, v):
     return out
 
 
-def strain_energy(q: Vector, cubic: bool = False) -> float:
-    """Energy of the deformed rod."""
+def strain_energy(q: Vector, cubic: bool = False) -> Any:
+    """Energy of the deformed rod, of the type of `q`."""
     u = q[3:]
     V3 = K3 * (u[3] * (0.5 * u[0] ** 2 + 2.0 * u[1] ** 2) - B3 * u[0] * u[1] * (2.0 * u[3] - 4.0 * u[2])) if cubic else 0.0
-    return float(0.5 * u @ KQ @ u + V3)
+    return 0.5 * u @ KQ @ u + V3
 
 
-def energy(t: float, q: Vector, v: Vector, cubic: bool = False) -> float:
+def energy(t: float, q: Vector, v: Vector, cubic: bool = False) -> Any:
     """Kinetic and strain energy."""
     return 0.5 * v @ mass(t, q) @ v + strain_energy(q, cubic)

@@ -1,6 +1,8 @@
 """The mechanism: bodies, joints, drivers, forces and gravity, checked against each other."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..spelling import guess
 from . import checks
@@ -32,6 +34,7 @@ class Mechanism:
 
     Examples
     --------
+    >>> from mbdae import Mechanism, Revolute, RigidBody
     >>> rod = RigidBody("rod", mass=1.0, inertia=(1e-3, 0.1, 0.1), position=(0.5, 0, 0))
     >>> pin = Revolute("pin", "ground", "rod", s_j=(-0.5, 0, 0), a_i=(0, 1, 0), a_j=(0, 1, 0))
     >>> Mechanism("pendulum", bodies=[rod], joints=[pin], gravity=(0, 0, -9.81)).dof
@@ -39,11 +42,11 @@ class Mechanism:
     """
 
     name: str
-    bodies: tuple
-    joints: tuple = ()
-    drivers: tuple = ()
-    forces: tuple = ()
-    gravity: tuple = (0.0, 0.0, 0.0)
+    bodies: Sequence[Any]
+    joints: Sequence[Any] = ()
+    drivers: Sequence[Any] = ()
+    forces: Sequence[Any] = ()
+    gravity: Sequence[float] = (0.0, 0.0, 0.0)
     _primitives: tuple = field(init=False, repr=False, compare=False, default=())
     _labels: tuple = field(init=False, repr=False, compare=False, default=())
 

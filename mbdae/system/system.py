@@ -57,7 +57,7 @@ class System:
         The constraint equations in the order of their elimination.
     """
 
-    def __init__(self, mechanism, numbering="best"):
+    def __init__(self, mechanism: Mechanism, numbering: str = "best") -> None:
         if not isinstance(mechanism, Mechanism):
             raise ValueError(f"System: a Mechanism is needed, got {type(mechanism).__name__}")
         self.mechanism = mechanism

@@ -53,7 +53,7 @@ class Driver:
             watch = Stopwatch()
             self._carry_out()
         except ChartError as error:
-            self._fail(error.status, error.reason)
+            self._fail(*self._with_cause(error.status, error.reason))
         if self.by_steps and self.stepper.clock.phase > 0:  # the last state is kept, whatever `every` says
             self._keep(self.stepper.row())
         return self._trajectory(watch.seconds)
@@ -123,16 +123,22 @@ class Driver:
     # the end -------------------------------------------------------------------------------------------------------------
 
     def _explained(self, fault: int) -> tuple[Status, str]:
-        """What has gone wrong, and the joint or the constraints behind it if that can be told."""
+        """What has gone wrong, and what is behind it."""
+        status, reason = self.stepper.explain(fault)
+        cut = "" if self.stepper.fixed else f", though the step has been cut to {self.stepper.clock.h:.3g}"
+        return self._with_cause(status, reason + cut)
+
+    def _with_cause(self, status: Status, reason: str) -> tuple[Status, str]:
+        """A failure, with the joint or the constraints behind it if they can be named."""
         stepper, clock = self.stepper, self.stepper.clock
-        status, reason = stepper.explain(fault)
+        system, (t, q, v, a, _), behind = stepper.system, stepper.row(), None
         if status in VAGUE:
-            system, (t, q, v, a, _) = stepper.system, stepper.row()
             span = np.copysign(clock.h, clock.t_end - t)
             behind = (jam_ahead(system, t, q, v, a, span) or near_singular(system, stepper.begins, t, q)
                       or singular_ahead(system, stepper.begins, t, q, v, span))
-            status, reason = (behind[0], f"{behind[1]} ({reason})") if behind else (status, reason)
-        return status, reason if stepper.fixed else f"{reason}, though the step has been cut to {clock.h:.3g}"
+        elif status == Status.SINGULAR and "rank" not in reason:
+            behind = near_singular(system, stepper.begins, t, q)
+        return (behind[0], f"{behind[1]} ({reason})") if behind else (status, reason)
 
     def _fail(self, status: Status, reason: str) -> None:
         self.status = status

@@ -120,6 +120,12 @@ class ChartedStepper(Stepper):
         self.clock.h = self.method.fixed_step or self._first_step()
         return True
 
+    def explain(self, fault):
+        """See `Stepper`."""
+        status, reason = super().explain(fault)
+        fixed = f"; the step is fixed at {self.clock.h:.3g}, and coordinates chosen anew were no help"
+        return status, reason + (fixed if self.fixed and fault != BAD_DERIVATIVES else "")
+
     # steps ---------------------------------------------------------------------------------------------------------------
 
     def snapshot(self):

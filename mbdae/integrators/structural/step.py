@@ -70,7 +70,6 @@ def _iterate(t, h, renewing, friction, run):
     q, v, a, w, lam = end.q, end.v, end.a, end.w, end.lam
     s, model, work, counts, memory, kind = run.scratch, run.model, run.work, run.counts, run.memory, run.kind
     by_position, by_velocity = weights(h, run.coefficients)
-    early, late = _rules(run)
     da, dlam = s.da, s.dlam
     before, rate = np.inf, 0.0
     if friction is not None:
@@ -98,22 +97,21 @@ def _iterate(t, h, renewing, friction, run):
         else:
             kkt.solve(model, work, s.r, s.c, da, dlam)
         filtered(run.matrix, da, s.ideal, s.r, s.defect, s.nearness.y, model, work)
-        size = largest(da) / (1.0 + largest(a))
+        scale, size = 1.0 + largest(a), largest(da)
         if friction is not None and kind != CORRECTED:  # forces depend on these multipliers
-            size = max(size, largest(dlam) / (1.0 + largest(lam)))
+            size = max(size, scale * largest(dlam) / (1.0 + largest(lam)))
         if not np.isfinite(largest(dlam)):
             return NOT_FINITE
-        absolute = size * (1.0 + largest(a))
         for i in range(a.shape[0]):
             a[i] += da[i]
         for i in range(lam.shape[0]):
             lam[i] += dlam[i]
         counts.solves += 1
         # the test
-        noisy = _at_rounding(kind, absolute, by_position, by_velocity, q, v)
-        verdict = newton_test(late if k >= LATE and not renewing else early, k, size, before, np.inf, noisy)
+        noisy = _at_rounding(kind, size, by_position, by_velocity, q, v)
+        verdict = newton_test(_rule(k, scale, renewing, run), k, size, before, np.inf, noisy)
         rate, before = verdict.rate, size
-        if size > 1e2 * run.newton.tol:
+        if size > 1e2 * run.newton.tol * scale:
             memory.rate = max(memory.rate, rate)
         if verdict.status == GOOD:
             auxiliary(run.coefficients, run.start, a, w)
@@ -123,12 +121,11 @@ def _iterate(t, h, renewing, friction, run):
 
 
 @compiled
-def _rules(run):
-    """Newton's test for the first corrections and for later ones, which are given up by forecast if the matrix is that of stiff forces."""
-    tol, max_iter = run.newton.tol, run.newton.max_iter
-    forecast = LATE if run.matrix.state == STIFF else max_iter
-    return (NewtonRule(tol, max_iter, LEAST_ETA, MAX_RATE, max_iter, 0.0),
-            NewtonRule(tol, max_iter, LEAST_ETA, LATE_MAX_RATE, forecast, 0.0))
+def _rule(k, scale, renewing, run):
+    """Newton's test for accelerations of the size `scale`; later corrections with the matrix of stiff forces are given up by forecast."""
+    tol, max_iter, late = scale * run.newton.tol, run.newton.max_iter, k >= LATE and not renewing
+    forecast = LATE if late and run.matrix.state == STIFF else max_iter
+    return NewtonRule(tol, max_iter, LEAST_ETA, LATE_MAX_RATE if late else MAX_RATE, forecast, 0.0)
 
 
 @compiled
