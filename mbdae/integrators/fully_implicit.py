@@ -14,7 +14,7 @@ from ..system.layout import header, part
 from ..system.vectors import largest, put
 from .control import loop
 from .control.loop import shortened
-from .control.newton import newton_test
+from .control.newton import NOISY_RATE, newton_test
 from .control.records import put_state
 from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
 
@@ -97,7 +97,7 @@ def _step(t, h, following, run):
         before, size = size, np.sqrt(_squares(da) + _squares(dlam))
         _move(h, start, run.end, d, model)
         # the test
-        noisy = at_rounding(violation, q1, G) and at_rounding(h * h * COUPLED_ROUNDING * missing, q1, G)
+        noisy = size > NOISY_RATE * before and at_rounding(max(violation, h * h * COUPLED_ROUNDING * missing), q1, G)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         rate = verdict.rate
         if verdict.status == GOOD and following is not None and followed and not oriented(following.coupling):

@@ -14,7 +14,7 @@ from ..system.layout import header, part
 from ..system.vectors import largest, put
 from .control import loop
 from .control.loop import shortened, step_from
-from .control.newton import newton_test
+from .control.newton import NOISY_RATE, newton_test
 from .control.records import put_state
 from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
 
@@ -111,7 +111,8 @@ def _solve(t, h, state, following, run):
             lam[i] += r[i] / (h * h)
         # the test
         size = np.sqrt(size)
-        verdict = newton_test(run.newton, k, size, before, 1.0, at_rounding(violation, q1, G))
+        noisy = size > NOISY_RATE * before and at_rounding(violation, q1, G)
+        verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         converged, rate = verdict.status == GOOD, verdict.rate
         if following is not None:
             converged = converged and _balanced(missing, h, q1, a, G)

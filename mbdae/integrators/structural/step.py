@@ -33,7 +33,7 @@ from ...system.drift import subtract_drift_term
 from ...system.dynamics import accelerations
 from ...system.layout import header, part
 from ...system.vectors import largest, put
-from ..control.newton import ITERATE, NewtonRule, newton_test
+from ..control.newton import ITERATE, NOISY_RATE, NewtonRule, newton_test
 from ..one_step import ROUNDING, at_rounding
 from .matrix import STIFF, filtered, form, refresh
 from .nearest import correct
@@ -108,7 +108,7 @@ def _iterate(t, h, renewing, friction, run):
             lam[i] += dlam[i]
         counts.solves += 1
         # the test
-        noisy = _at_rounding(kind, size, by_position, by_velocity, q, v)
+        noisy = size > NOISY_RATE * before and _at_rounding(kind, size, by_position, by_velocity, q, v)
         verdict = newton_test(_rule(k, scale, renewing, run), k, size, before, np.inf, noisy)
         rate, before = verdict.rate, size
         if size > 1e2 * run.newton.tol * scale:
