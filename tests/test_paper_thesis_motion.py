@@ -62,11 +62,11 @@ def test_tables_20_to_23(script, capsys):
 
 def test_the_preference_of_angles_comes_back(script):
     choice, common = importlib.import_module("mbdae.charts.choice"), script("common_motion")
-    kept = choice.ANGLE
+    kept = choice.ANGLE_SCALE
     with pytest.raises(RuntimeError), common.coordinates("pivots") as form:
-        assert form == "partition" and choice.ANGLE == 1.0
+        assert form == "partition" and choice.ANGLE_SCALE == 1.0
         raise RuntimeError
-    assert kept == choice.ANGLE
+    assert kept == choice.ANGLE_SCALE
 
 
 def test_explicit_methods_are_bound_by_stability(script):

@@ -97,7 +97,7 @@ def exact_motion(problem, t_end):
     return Motion(reference(problem.system, problem.system.start, output_times((0.0, t_end))))
 
 
-def compare(problem, solver, t_end, strategies, published=(), rtol=1e-4, atol=1e-6, repeats=5, nearby=NEARBY, yardstick=None):
+def compare(problem, solver, t_end, strategies, published=(), rtol=1e-4, atol=1e-6, repeats=5, nearby=NEARBY, reference_values=None):
     """Strategies of any problem beside published lines.
 
     Parameters
@@ -113,15 +113,15 @@ def compare(problem, solver, t_end, strategies, published=(), rtol=1e-4, atol=1e
         Runs of which the median time is taken.
     nearby : sequence of float
         Factors on both tolerances for the runs that show how much counts and errors scatter.
-    yardstick : Motion, optional
+    reference_values : Motion, optional
         By default one against a reference motion.
 
     Returns
     -------
     list of Line
     """
-    yardstick = exact_motion(problem, t_end) if yardstick is None else yardstick
-    run = {"method": solver, "t_span": (0.0, t_end), "strategies": strategies, "yardstick": yardstick}
+    reference_values = exact_motion(problem, t_end) if reference_values is None else reference_values
+    run = {"method": solver, "t_span": (0.0, t_end), "strategies": strategies, "reference_values": reference_values}
     rows = jacobian_study(problem, **run, rtol=rtol, atol=atol, repeats=repeats).rows
     around = [jacobian_study(problem, **run, rtol=f * rtol, atol=f * atol, repeats=0).rows for f in nearby]
     known = {p.strategy: p for p in published}

@@ -28,10 +28,10 @@ def run(cases=CASES, t_end=200.0, repeats=5, nearby=common.NEARBY, solvers=None)
     table = {}
     for links, frequency in cases:
         problem = common.chain(links, frequency)
-        yardstick = common.exact_motion(problem, t_end)
+        reference_values = common.exact_motion(problem, t_end)
         for spec in common.solvers() if solvers is None else solvers:
             table[links, frequency, spec.name] = common.compare(problem, spec.make(), t_end, STRATEGIES, common.TABLE_2[links],
-                                                                repeats=repeats, nearby=nearby, yardstick=yardstick)
+                                                                repeats=repeats, nearby=nearby, reference_values=reference_values)
     return table
 
 

@@ -95,12 +95,12 @@ def coordinates(name):
 
     Yields the form. The thesis takes what pivoting leaves: Cartesian coordinates as well as angles, whatever the pose suggests.
     """
-    kept = choice.ANGLE
-    choice.ANGLE = 1.0 if name == "pivots" else kept
+    kept = choice.ANGLE_SCALE
+    choice.ANGLE_SCALE = 1.0 if name == "pivots" else kept
     try:
         yield "tangent" if name == "tangent" else "partition"
     finally:
-        choice.ANGLE = kept
+        choice.ANGLE_SCALE = kept
 
 
 @dataclass(frozen=True)
