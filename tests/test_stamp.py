@@ -1,6 +1,7 @@
 """The stamp of compiled code: it follows a function to all that it is made of, and no further."""
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -71,3 +72,21 @@ def test_a_change_reaches_the_callers_and_no_others(tmp_path):
 def test_the_stamp_is_in_the_name_of_the_cache():
     kernel = mbdae.GGL(mbdae.library.system("double-pendulum")).kernel
     assert stamp(kernel.py_func.__code__.co_filename)[0][:12] in kernel._cache._cache_file._index_name
+
+
+def test_code_that_another_process_has_stored_can_be_loaded(tmp_path):
+    """Whatever was stored when that process ended: here the loops over records, but not the kernel that calls them."""
+    code = ("from numba import types; from mbdae.system import multibody; phi, x = multibody.phi, types.float64[::1]; "
+            "phi.compile((types.float64, x, types.uint8[::1], x, x)); loops = phi.py_func.__globals__; "
+            "print(sum(sum(f.stats.cache_hits.values()) for name, f in loops.items() if name.startswith('phi_')))")
+
+    def hits():
+        return int(subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+                                  capture_output=True, text=True, check=True).stdout)
+
+    assert hits() == 0
+    fused = [f for f in tmp_path.rglob("*") if f.name.startswith("multibody.phi-")]
+    assert fused
+    for file in fused:
+        file.unlink()
+    assert hits() > 3

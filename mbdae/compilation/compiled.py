@@ -35,6 +35,8 @@ def compiled(function: F) -> F:
 
 def compiled_from(function: F, made_of: tuple[str, int] | None) -> F:
     """The same for a function whose stamp is known; without one nothing is kept on disk."""
+    if made_of is not None and "__name__" not in function.__globals__:
+        raise ValueError(f"{function.__name__}: its globals have no __name__, so code of it could be stored, but not loaded")
     dispatcher = njit(cache=made_of is not None, error_model="numpy", fastmath=FAST)(function)
     if made_of is not None and not config.DISABLE_JIT:
         file = dispatcher._cache._cache_file

@@ -72,7 +72,7 @@ def {name}_{n}(table, {arguments}):
 
 def _fused(name, kinds, first_slot):
     """One fused kernel, compiled; its text counts as part of this file, whose stamp follows the files of all kinds."""
-    names = {"__name__": __name__, **_NAMES}
+    names = dict(_NAMES)
     (begin, end), calls = _TEXTS[name], ""
     for n, kind in enumerate(kinds):
         if name in kind.kernels():
@@ -86,6 +86,7 @@ def _fused(name, kinds, first_slot):
 
 def _written(name, text, names):
     """The function of a text, compiled."""
+    names["__name__"] = __name__  # without it the compiled code could be stored, but not loaded
     exec(compile(text, f"<{name}>" if config.DISABLE_JIT else __file__, "exec"), names)
     return compiled(names[name])
 
