@@ -1,8 +1,11 @@
-"""What joints, primitive constraints and force elements of your own are made of.
+"""What joints, primitive constraints, force elements and integrators of your own are made of.
 
 - A joint derives from `Joint` (or `PlanarJoint`) and returns primitive constraints from `primitives(bodies)`.
 - A primitive constraint derives from `Primitive`; `register(ConstraintKind(...))` gives its compiled kernels.
 - A force element derives from `Force`; `register(ForceKind(...))` gives its compiled kernels. A `UserForce` needs less, and no class.
+- An SDIRK method derives from `SdirkMethod` and has a `tableau`, made by `sdirk(name, A, b_hat)`.
+- Any other method derives from `Method`; in an adapter to a solver `SolverCallbacks` hands a problem's functions over, counted and
+  guarded, and `Run` takes the steps in.
 
 Elements are frozen dataclasses, kernels are functions that numba compiles: plain ones, or decorated with `compiled` or `numba.njit`.
 They take one record `e` and what they name of the state, mostly the frames `X` of the bodies; the functions below are those that the
@@ -14,8 +17,18 @@ them and made anew when anything in it has changed. `check(mechanism)` compares 
 
 from .check_kernels import check
 from .compilation.compiled import compiled
+from .driver.callbacks import SolverCallbacks, SolverFailure
+from .driver.method import Method
+from .driver.run import Run
+from .driver.support import Settings, explicit_support, implicit_support, supported
+from .integrators.state_space.methods import SdirkMethod
+from .integrators.state_space.sdirk_tableau import sdirk
 from .model import checks
 from .model.base import ORIGIN, Bodies, Driver, Force, Joint, PlanarJoint, Primitive
+from .results.statistics import Statistics
+from .results.status import Status
+from .results.trajectory import Trajectory
+from .stopwatch import Stopwatch
 from .system.elements.common import distance, first, put_i, put_j, second, value
 from .system.elements.kind import ConstraintKind
 from .system.extra import register
@@ -35,8 +48,18 @@ __all__ = [
     "Force",
     "ForceKind",
     "Joint",
+    "Method",
     "PlanarJoint",
     "Primitive",
+    "Run",
+    "SdirkMethod",
+    "Settings",
+    "SolverCallbacks",
+    "SolverFailure",
+    "Statistics",
+    "Status",
+    "Stopwatch",
+    "Trajectory",
     "add",
     "check",
     "checks",
@@ -45,8 +68,10 @@ __all__ = [
     "default_record",
     "distance",
     "dot",
+    "explicit_support",
     "first",
     "force_at",
+    "implicit_support",
     "omega",
     "point",
     "point_velocity",
@@ -55,10 +80,12 @@ __all__ = [
     "register",
     "rotate",
     "scale",
+    "sdirk",
     "second",
     "spin",
     "spin2",
     "sub",
+    "supported",
     "unrotate",
     "value",
     "wrench",

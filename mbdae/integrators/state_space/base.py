@@ -11,6 +11,7 @@ from ...driver.method import Method
 from ...driver.support import FORMS, Settings, supported
 from ..control.driver import Driver
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from .sdirk_tableau import SDIRK_4_15, Sdirk
 from .stepper import ChartedStepper
 
 _ELSEWHERE = "it integrates in independent coordinates; 'partition' and 'tangent' are such forms"
@@ -36,6 +37,7 @@ class Charted(Method):
     formulations = supported(SUPPORT)
     kind: ClassVar[int]
     error_order: ClassVar[int]  # of the embedded formula
+    tableau: ClassVar[Sdirk] = SDIRK_4_15  # compiled code has arguments for one also where the method is none of SDIRK
 
     def __post_init__(self):
         name = type(self).__name__

@@ -5,9 +5,11 @@ accelerations and multipliers satisfy the constraints to rounding at the end of 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .base import Charted
 from .formulas import ROSENBROCK, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, TRAPEZOIDAL_DESCRIPTOR, TRAPEZOIDAL_STATE_SPACE
+from .sdirk_tableau import SDIRK_4_15, SDIRK_4_16, Sdirk
 
 _PARAMETERS = """
     Parameters
@@ -53,24 +55,41 @@ class TrapezoidalDescriptor(Charted):
 
 
 @dataclass(frozen=True)
-class SdirkDescriptor(Charted):
+class SdirkMethod(Charted):
+    __doc__ = f"""Base of SDIRK methods on the first-order form, with positions and velocities as unknowns: a formula makes a method of it.
+
+    A subclass has a class attribute `tableau`, made by `mbdae.extend.sdirk`. Steps are controlled by the embedded formula; charts, dense
+    output, events and statistics come with the base.
+    {_PARAMETERS}"""
+
+    tableau: ClassVar[Sdirk]
+    kind = SDIRK_FIRST_ORDER
+
+    @property
+    def error_order(self) -> int:  # type: ignore[override]  # of the tableau
+        """Order of the embedded formula."""
+        return self.tableau.error_order
+
+
+@dataclass(frozen=True)
+class SdirkDescriptor(SdirkMethod):
     __doc__ = f"""SDIRK4/16, the descriptor form: five stages, order 4, L-stable, with all accelerations and the multipliers as unknowns.
 
     The embedded formula has order 3 [Negrut, sections 3.3.2, 4.2, table 13].
     {_PARAMETERS}"""
 
-    kind, error_order = SDIRK_DESCRIPTOR, 3
+    tableau, kind = SDIRK_4_16, SDIRK_DESCRIPTOR
 
 
 @dataclass(frozen=True)
-class SdirkFirstOrder(Charted):
+class SdirkFirstOrder(SdirkMethod):
     __doc__ = f"""SDIRK4/15 on the first-order form: five stages, order 4, L-stable, with positions and velocities as unknowns.
 
     Stopping rule, forecast of convergence and starting values as in the code of Hairer and Wanner [Negrut, section 4.5]. Their filter
     of the error estimate is left to the user: where stiff directions turn with the bodies, errors are fifty times the tolerance with it.
     {_PARAMETERS}"""
 
-    kind, error_order = SDIRK_FIRST_ORDER, 3
+    tableau = SDIRK_4_15
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,15 @@
-"""Stiffly accurate SDIRK formulas of order 4 with five stages, and all that a step needs of their coefficients."""
+"""Stiffly accurate SDIRK formulas, and all that a step needs of their coefficients."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 # A and b_hat are data; all else follows from them by conditions with one solution. It is computed in fractions and rounded once.
+
+COLUMNS = 4  # powers of theta in the dense output
+EXACT = Fraction(1, 10**12)  # defect of an order condition up to which it is satisfied: coefficients may be rounded numbers
 
 
 def stability_function(z, matrix, weights):
@@ -26,6 +30,8 @@ class Sdirk:
     Attributes
     ----------
     name : str
+    order, error_order : int
+        Of the formula and of the embedded one, as far as conditions up to order 4 tell.
     gamma : float
         The diagonal element.
     A : ndarray (s, s)
@@ -33,10 +39,11 @@ class Sdirk:
     c : ndarray (s,)
         `A 1`.
     b, b_hat : ndarray (s,)
-        Weights of order 4, the last row of `A`, and of order 3.
+        Weights of the formula, the last row of `A`, and of the embedded one.
     dense : ndarray (s, 4)
-        `y(t0 + theta h) = y0 + h sum_i b_i(theta) k_i`, `b_i(theta) = sum_j dense[i, j] theta^(j + 1)`. Order 3 inside the step and in
-        addition exact for quadratures of cubics, which leaves one solution; `b(1) = b`.
+        `y(t0 + theta h) = y0 + h sum_i b_i(theta) k_i`, `b_i(theta) = sum_j dense[i, j] theta^(j + 1)` with `b(1) = b`. It satisfies as
+        many conditions as it has coefficients, those of quadrature before the others of an order: with five stages order 3 inside the
+        step, and in addition it is exact for quadratures of cubics; with three stages order 2.
     error : ndarray (s,)
         `b - b_hat`: the estimated error of the embedded formula is `h sum_i error[i] k_i`.
     AA, bA, error_A, dense_position : ndarrays like A, b, error, dense
@@ -48,8 +55,8 @@ class Sdirk:
     start : ndarray (s, s)
         Strictly lower triangular: a guess `z_i = sum_j start[i, j] z_j` from the stages before. Row `i` satisfies as many of the conditions
         for `c`, `A c`, `A A c`, `A c^2` as it has coefficients, in this sequence. So the guess is of order 0 in stage 1, 1 in stage 2,
-        2 in stages 3 and 4 (in stage 4 of order 3 for positions, to which `A c^2` does not matter) and 3 in stage 5. There the row is
-        `b_hat A^-1`: the guess is the embedded formula, and what Newton's method adds to it is the error estimate.
+        2 in stages 3 and 4 (in stage 4 of order 3 for positions, to which `A c^2` does not matter) and 3 in stage 5. In the formulas
+        below that row is `b_hat A^-1`: the guess is the embedded formula, and what Newton's method adds to it is the error estimate.
 
     References
     ----------
@@ -57,6 +64,8 @@ class Sdirk:
     """
 
     name: str
+    order: int
+    error_order: int
     gamma: float
     A: np.ndarray
     c: np.ndarray
@@ -82,10 +91,73 @@ class Sdirk:
         return 1.0 - self.d.sum()
 
 
+def sdirk(name: str, A: Sequence[Sequence], b_hat: Sequence) -> Sdirk:
+    """A stiffly accurate SDIRK formula: its weights `b` are the last row of `A`.
+
+    Parameters
+    ----------
+    name : str
+    A : sequence of s sequences of numbers
+        Rows up to the diagonal, or with the zeros behind it; the elements of the diagonal are the same. A number may be a text such as
+        `"1/4"` or a `Fraction`: what follows from the coefficients is computed in fractions.
+    b_hat : sequence of s numbers
+        Weights of the embedded formula, of lower order, with which the error is estimated; zeros at the end may be left out.
+
+    Raises
+    ------
+    ValueError
+        Of coefficients that are no such formula.
+    """
+    if any(len(row) > len(A) for row in (*A, b_hat)):
+        raise ValueError(f"{name}: A must have rows of at most {len(A)} numbers, b_hat as well")
+    A, b_hat = _fractions(A, len(A)), _fractions([b_hat], len(A))[0]
+    _check(name, A)
+    b, c, conditions = A[-1], A.sum(axis=1), _conditions(A)
+    order, error_order = _order(b, conditions), _order(b_hat, conditions)
+    if order == 0 or not error_order > 0 or (b == b_hat).all():
+        raise ValueError(f"{name}: formula and embedded formula must be consistent and different; sum b = {float(b.sum()):.9g}, "
+                         f"sum b_hat = {float(b_hat.sum()):.9g}")
+    inverse, error, dense = _solve(A, _identity(len(A))), b - b_hat, _dense(b, conditions)
+    exact = {"A": A, "c": c, "b": b, "b_hat": b_hat, "dense": dense, "error": error, "AA": A @ A, "bA": b @ A, "error_A": error @ A,
+             "dense_position": A.T @ dense, "d": b @ inverse, "d_error": error @ inverse, "dense_z": inverse.T @ dense,
+             "start": _start(A, c)}
+    arrays = {key: np.array(x, dtype=float, order="C") for key, x in exact.items()}
+    return Sdirk(name, order, error_order, float(A[0, 0]), **arrays)
+
+
 def _fractions(rows, columns):
-    """The numbers of lines of text, filled up with zeros."""
-    table = [[Fraction(x) for x in row.split()] for row in rows]
+    """A matrix of fractions, rows filled up with zeros."""
+    table = [[Fraction(x) for x in row] for row in rows]
     return np.array([row + [Fraction()] * (columns - len(row)) for row in table])
+
+
+def _identity(n):
+    return _fractions([[0] * k + [1] for k in range(n)], n)
+
+
+def _check(name, A):
+    """Whether each stage is solved for by itself, with the same matrix."""
+    if any(A[i, j] for i in range(len(A)) for j in range(i + 1, len(A))):
+        raise ValueError(f"{name}: A must be lower triangular")
+    if len(set(np.diag(A))) > 1 or not A[0, 0] > 0:
+        raise ValueError(f"{name}: the elements of the diagonal of A must be positive and equal, got "
+                         f"{', '.join(f'{float(x):.9g}' for x in np.diag(A))}")
+
+
+def _conditions(A):
+    """Order, density and elementary weights of the stages for the rooted trees with up to four nodes."""
+    c = A.sum(axis=1)
+    return [(1, 1, c**0), (2, 2, c), (3, 3, c**2), (3, 6, A @ c), (4, 4, c**3), (4, 8, c * (A @ c)), (4, 12, A @ c**2), (4, 24, A @ A @ c)]
+
+
+def _holds(weights, density, phi):
+    return abs(weights @ phi - Fraction(1, density)) <= EXACT
+
+
+def _order(weights, conditions):
+    """The order up to which all conditions are satisfied."""
+    failed = [order for order, density, phi in conditions if not _holds(weights, density, phi)]
+    return min(failed, default=5) - 1
 
 
 def _solve(matrix, right):
@@ -100,10 +172,19 @@ def _solve(matrix, right):
     return rows[:, n:]
 
 
-def _dense(A, c):
-    """Weights as polynomials: the four conditions of order 3, and the one of order 4 for quadratures [Negrut, section 4.2.2]."""
-    conditions = np.stack([c**0, c, c**2, A @ c, c**3])
-    return _solve(conditions, _fractions(["1", "0 1/2", "0 0 1/3", "0 0 1/6", "0 0 0 1/4"], 4))
+def _dense(b, conditions):
+    """Weights as polynomials: as many independent conditions as there are stages, of those that `b` satisfies [Negrut, section 4.2.2].
+
+    Where they do not suffice, weights of the last stages grow linearly to those of the formula.
+    """
+    rows, right = [], []
+    linear = ((1, weight, unit) for unit, weight in zip(_identity(len(b))[::-1], b[::-1]))
+    satisfied = ((order, Fraction(1, density), phi) for order, density, phi in conditions if _holds(b, density, phi))
+    for order, end, phi in (*satisfied, *linear):
+        if len(rows) < len(b) and np.linalg.matrix_rank(np.array([*rows, phi], dtype=float)) > len(rows):
+            rows.append(phi)
+            right.append([0] * (order - 1) + [end])
+    return _solve(np.array(rows), _fractions(right, COLUMNS))
 
 
 def _start(A, c):
@@ -114,24 +195,22 @@ def _start(A, c):
     conditions = np.stack([c, A @ c, A @ A @ c, A @ c**2])
     start = 0 * A
     for i in range(1, len(A)):
-        start[i, :i] = _solve(conditions[:i, :i], conditions[:i, i:i + 1])[:, 0]
+        last = next((slice(i - m, i) for m in range(min(i, len(conditions)), 0, -1) if _regular(conditions[:m, i - m:i])), slice(0))
+        m = last.stop - (last.start or 0)
+        start[i, last] = _solve(conditions[:m, last], conditions[:m, i:i + 1])[:, 0]
     return start
 
 
-def _sdirk(name, A, b_hat):
-    """The formula with the rows of `A` and the embedded weights given as text."""
-    A, b_hat = _fractions(A, len(A)), _fractions([b_hat], len(A))[0]
-    inverse = _solve(A, _fractions(["0 " * i + "1" for i in range(len(A))], len(A)))
-    b, c, error = A[-1], A.sum(axis=1), A[-1] - b_hat
-    dense = _dense(A, c)
-    exact = {"A": A, "c": c, "b": b, "b_hat": b_hat, "dense": dense, "error": error, "AA": A @ A, "bA": b @ A, "error_A": error @ A,
-             "dense_position": A.T @ dense, "d": b @ inverse, "d_error": error @ inverse, "dense_z": inverse.T @ dense,
-             "start": _start(A, c)}
-    return Sdirk(name, float(A[0, 0]), **{key: np.array(x, dtype=float, order="C") for key, x in exact.items()})
+def _regular(matrix):
+    return np.linalg.matrix_rank(np.array(matrix, dtype=float)) == len(matrix)
+
+
+def _of_text(name, A, b_hat):
+    return sdirk(name, [row.split() for row in A], b_hat.split())
 
 
 # [Negrut, table 13]
-SDIRK_4_16 = _sdirk("SDIRK4/16", [
+SDIRK_4_16 = _of_text("SDIRK4/16", [
     "1/4",
     "1/2 1/4",
     "17/50 -1/25 1/4",
@@ -140,7 +219,7 @@ SDIRK_4_16 = _sdirk("SDIRK4/16", [
 ], "59/48 -17/96 225/32 -85/12")
 
 # [Negrut, section 4.5.1 and eq. (4.83)]
-SDIRK_4_15 = _sdirk("SDIRK4/15", [
+SDIRK_4_15 = _of_text("SDIRK4/15", [
     "4/15",
     "1/2 4/15",
     "51069/144200 -7809/144200 4/15",

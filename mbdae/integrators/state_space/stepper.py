@@ -26,9 +26,8 @@ from .arrays import (
     SdirkCoefficients,
     Stages,
 )
-from .formulas import SDIRK_FIRST_ORDER
+from .formulas import SDIRK_DESCRIPTOR
 from .rosenbrock_tableau import ROSENBROCK_NYSTROM_4
-from .sdirk_tableau import SDIRK_4_15, SDIRK_4_16
 from .step import size, weigh
 
 KAPPA = 0.02  # share of the tolerance that Newton's method may leave [Negrut, eq. (4.91)]
@@ -48,15 +47,16 @@ class ChartedStepper(Stepper):
         self.model, self.work = problem.model, self.chart.work
         n, s = self.chart.n, self.system
         start, end, inside = (new_state(ChartedState, state, z=n, zd=n, zdd=n) for _ in range(3))
-        stages = Stages(X=np.zeros((5, n)), Xd=np.zeros((5, n)), K=np.zeros((5, n)), Kd=np.zeros((5, n)))
+        tableau = method.tableau
+        stages = Stages(**{name: np.zeros((len(tableau.b), n)) for name in Stages.__annotations__})
         memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, factors_stale=1, first_condition=np.inf, condition=0.0)
-        sdirk, dense = _sdirk_of(method.kind)
         self.run = ChartedRun(
             clock=self.clock, counts=self.counts, newton=NewtonRule(KAPPA, MAX_ITER), start=start, end=end, inside=inside, memory=memory,
             rule=FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, GROW), kind=method.kind,
             filtered=int(method.filter), rheonomic=int(s.rheonomic), evaluations=2 * n + 1 if method.jacobian == "difference" else 0,
-            rtol=float(rtol), atol=float(atol), near=_near(s, n), stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)), sdirk=sdirk,
-            dense=dense, rosenbrock=_ROSENBROCK, store=self.chart.store, place=PLACE, evaluate=EVALUATE,
+            rtol=float(rtol), atol=float(atol), near=_near(s, n), stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)),
+            sdirk=SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)), dense=_dense(tableau, method.kind),
+            rosenbrock=_ROSENBROCK, store=self.chart.store, place=PLACE, evaluate=EVALUATE,
             derive=DERIVATIVES[method.jacobian], scratch=(new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()),
             model=self.model, work=self.work)
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
@@ -155,11 +155,9 @@ def _near(system, n):
                 weights_q=np.zeros(nq), weights_v=np.zeros(nv))
 
 
-def _sdirk_of(kind):
-    """Coefficients for the time loop; methods get those of others where they have none of that sort."""
-    tableau = SDIRK_4_15 if kind == SDIRK_FIRST_ORDER else SDIRK_4_16
-    dense = (tableau.dense_z, tableau.dense_z) if kind == SDIRK_FIRST_ORDER else (tableau.dense_position, tableau.dense)
-    return SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)), DenseCoefficients(*dense)
+def _dense(tableau, kind):
+    """Coefficients of the dense output, by increments or by accelerations."""
+    return DenseCoefficients(*((tableau.dense_position, tableau.dense) if kind == SDIRK_DESCRIPTOR else (tableau.dense_z, tableau.dense_z)))
 
 
 _R = ROSENBROCK_NYSTROM_4
