@@ -58,7 +58,7 @@ def values_at(chart, t, z, zd, guess, lam):
     """`(code, q, v, a, lam, zdd)` of the kernel, nothing polished."""
     s = chart.system
     q, v, a, lam, zdd = guess.copy(), np.empty(s.nv), np.empty(s.nv), lam.copy(), np.empty(chart.n)
-    code = evaluate(t, z, zd, q, v, a, lam, zdd, chart.store, s.model, chart.work)
+    code = evaluate(t, z, zd, q, v, a, lam, zdd, chart.factors)
     return code, q, v, a, lam, zdd
 
 

@@ -148,8 +148,8 @@ def test_a_bead_on_a_circle_by_its_abscissa():
 
 
 def rate_by_time(chart, t, z, zd, x):
-    s, out, zdd = chart.system, np.empty(chart.n), values_at(chart, t, z, zd, x.q, x.lam)[5]
-    assert by_time(evaluate, t, 1.0, z, zd, zdd, x.q, x.v, x.a, x.lam, chart.store, s.model, chart.work, out) == 0
+    out, zdd = np.empty(chart.n), values_at(chart, t, z, zd, x.q, x.lam)[5]
+    assert by_time(evaluate, 1.0, z, zd, zdd, State(t, x.q, x.v, x.a, x.lam), chart.factors, out) == 0
     return out
 
 

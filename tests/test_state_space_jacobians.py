@@ -161,11 +161,10 @@ def test_derivatives_of_the_motion_are_its_slopes(name, form, rng):
     """`J1`, `J2` against differences of the whole evaluation."""
     p, state, z, zd, _ = at_random(name, form, rng)
     G, n = p.rhs_jacobian(state.t, np.concatenate([z, zd])), p.dof
-    store, work, model = p.chart.store, p.chart.work, p.system.model
 
     def motion(y):
         q, v, a, lam, out = state.q.copy(), state.v.copy(), state.a.copy(), state.lam.copy(), np.empty(n)
-        assert evaluate(state.t, y[:n].copy(), y[n:].copy(), q, v, a, lam, out, store, model, work) == GOOD
+        assert evaluate(state.t, y[:n].copy(), y[n:].copy(), q, v, a, lam, out, p.chart.factors) == GOOD
         return out
 
     y = np.concatenate([z, zd])

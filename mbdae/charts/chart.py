@@ -114,7 +114,7 @@ class Chart:
         """
         s = self.system
         q, v, a, lam, zdd = guess.copy(), np.empty(s.nv), np.empty(s.nv), lam.copy(), np.empty(self.n)
-        code = evaluate(t, z, zd, q, v, a, lam, zdd, self.store, self.model, self.work)
+        code = evaluate(t, z, zd, q, v, a, lam, zdd, self.factors)
         self.check(code, t, q)
         refine(t, q, v, a, lam, self.model, self.work)
         return State(float(t), q, v, a, lam)

@@ -27,7 +27,7 @@ from ..system.system import System
 from ..system.vectors import dot, largest
 from .configuration import prepare, solve_chart
 from .motion import map_rate, quaternion_turn, second_rates, velocities
-from .store import Factors, bases, chart
+from .store import Displaced, Factors, bases, chart
 
 INCREMENT = 1.5e-8  # of forward differences
 TIME_INCREMENT = 1e-5  # of differences by time
@@ -76,9 +76,9 @@ class Common(NamedTuple):
     displaced: Array
 
 
-def new_derivatives(system: System) -> MotionDerivatives:
-    """Arrays for the derivatives of a system."""
-    n, nv, nc = system.freedom, system.nv, system.nc
+def new_derivatives(system: System, n: int) -> MotionDerivatives:
+    """Arrays for the derivatives of a system by `n` independent coordinates and their rates."""
+    nv, nc = system.nv, system.nc
     return MotionDerivatives(*(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n)))
 
 
@@ -289,46 +289,39 @@ def _imaginary(x: Array, step: Step, out: Array) -> None:
 
 
 @compiled
-def by_time(evaluate: Callable[..., int], t: float, span: float, z: Array, zd: Array, x: Array, q: Array, v: Array, a: Array, lam: Array,
-            store: Array, model: Tables, work: Array, out: Array) -> int:
-    """`dz''/dt` at fixed `z`, `z'` from the state with `z'' = x`; `store` and `work` then belong to another configuration.
+def by_time(evaluate: Callable[..., int], span: float, z: Array, zd: Array, zdd: Array, state: State, factors: Factors, out: Array) -> int:
+    """`dz''/dt` at fixed `z`, `z'` from the state with this `z''`; the factors then belong to another configuration.
 
     One-sided difference of second order that stays within `span` of `t`: forces need not be defined elsewhere.
     """
+    t, q, v, a, lam = state
     h = np.copysign(min(TIME_INCREMENT * (1.0 + abs(t)), 0.5 * abs(span)), span)
     p, y, b, c = q.copy(), np.empty_like(v), np.empty_like(a), lam.copy()
     near, far = np.empty_like(out), np.empty_like(out)
-    status = evaluate(t + h, z, zd, p, y, b, c, near, store, model, work)
+    status = evaluate(t + h, z, zd, p, y, b, c, near, factors)
     if status == GOOD:
-        status = evaluate(t + 2.0 * h, z, zd, p, y, b, c, far, store, model, work)
+        status = evaluate(t + 2.0 * h, z, zd, p, y, b, c, far, factors)
     for k in range(out.shape[0]):
-        out[k] = (4.0 * near[k] - 3.0 * x[k] - far[k]) / (2.0 * h)
+        out[k] = (4.0 * near[k] - 3.0 * zdd[k] - far[k]) / (2.0 * h)
     return status
 
 
-# The same signature for the three ways to the derivatives, see `pointers`. `scratch` is a complex store, complex scratch of the system
-# and real scratch; `rows` are those of `MotionDerivatives`, in their order.
+# the same signature for the three ways to the derivatives, see `pointers`
 
 @compiled
-def exact(t: float, zd: Array, q: Array, v: Array, a: Array, lam: Array, n: int, store: Array, model: Tables, work: Array,
-          scratch: tuple[Array, Array, Array], rows: tuple[Vector, ...]) -> bool:
+def exact(zd: Array, state: State, factors: Factors, displaced: Displaced, out: MotionDerivatives) -> bool:
     """`linearise` to rounding."""
-    _, displaced, _ = scratch
-    return linearise(State(t, q, v, a, lam), Factors(n, store, model, work), displaced, 1j * COMPLEX_STEP, MotionDerivatives(*rows))
+    return linearise(state, factors, displaced.work, 1j * COMPLEX_STEP, out)
 
 
 @compiled
-def differences(t: float, zd: Array, q: Array, v: Array, a: Array, lam: Array, n: int, store: Array, model: Tables, work: Array,
-                scratch: tuple[Array, Array, Array], rows: tuple[Vector, ...]) -> bool:
+def differences(zd: Array, state: State, factors: Factors, displaced: Displaced, out: MotionDerivatives) -> bool:
     """`linearise` by forward differences."""
-    _, _, displaced = scratch
-    return linearise(State(t, q, v, a, lam), Factors(n, store, model, work), displaced, INCREMENT, MotionDerivatives(*rows))
+    return linearise(state, factors, displaced.real, INCREMENT, out)
 
 
 @compiled
-def throughout(t: float, zd: Array, q: Array, v: Array, a: Array, lam: Array, n: int, store: Array, model: Tables, work: Array,
-               scratch: tuple[Array, Array, Array], rows: tuple[Vector, ...]) -> bool:
+def throughout(zd: Array, state: State, factors: Factors, displaced: Displaced, out: MotionDerivatives) -> bool:
     """`by_complex_step`."""
-    complex_store, complex_work, _ = scratch
-    state, displaced = State(t, q, v, a, lam), Factors(n, complex_store, model, complex_work)
-    return by_complex_step(state, zd, Factors(n, store, model, work), displaced, 1j * COMPLEX_STEP, MotionDerivatives(*rows))
+    elsewhere = Factors(factors.n, displaced.store, factors.model, displaced.work)
+    return by_complex_step(state, zd, factors, elsewhere, 1j * COMPLEX_STEP, out)

@@ -21,7 +21,7 @@ from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, tabl
 from ..system.motion import accelerations
 from ..system.vectors import dot, largest
 from .configuration import combine, prepare, solve_chart
-from .store import bases, chart, path, scratch
+from .store import Factors, bases, chart, path, scratch
 
 MAX_ITER = 30  # of the quasi-Newton iteration for positions
 CORRECTION_TOL = 1e-14  # relative to the largest coordinate or velocity
@@ -36,22 +36,22 @@ RESIDUAL_TOL = 1e-8  # of the constraints, relative to the sum of the absolute v
 
 
 @compiled
-def evaluate(t: float, z: Array, zd: Array, q: Array, v: Array, a: Array, lam: Array, zdd: Array, store: Array, model: Tables,
-             work: Array) -> int:
-    """The motion at `(z, z')`. On entry `q` is a guess, and the factors in `store` and `work` are those of a configuration near it.
+def evaluate(t: float, z: Array, zd: Array, q: Array, v: Array, a: Array, lam: Array, zdd: Array, factors: Factors) -> int:
+    """The motion at `(z, z')`. On entry `q` is a guess, and the factors are those of a configuration near it.
 
     Returns `GOOD`, with the factors of the new configuration, or the code of a failure.
     """
-    status = place(t, z, zd, q, v, store, model, work)
+    status = place(t, z, zd, q, v, factors)
     if status == GOOD:
-        status = accelerations(t, q, v, a, lam, model, work)
-        second_rates(t, q, v, a, z.shape[0], store, model, zdd)
+        status = accelerations(t, q, v, a, lam, factors.model, factors.work)
+        second_rates(t, q, v, a, factors.n, factors.store, factors.model, zdd)
     return status
 
 
 @compiled
-def place(t: float, z: Array, zd: Array, q: Array, v: Array, store: Array, model: Tables, work: Array) -> int:
+def place(t: float, z: Array, zd: Array, q: Array, v: Array, factors: Factors) -> int:
     """Positions and velocities at `(z, z')`, and the factors there; returns `GOOD` or the code of a failure."""
+    _, store, model, work = factors
     status = positions(t, z, q, store, model, work)
     if status == GOOD:
         velocities(t, q, zd, v, store, model, work)

@@ -36,6 +36,14 @@ class Factors(NamedTuple):
     work: Array
 
 
+class Displaced(NamedTuple):
+    """Scratch for displaced states: a complex store and workspace, and a real workspace."""
+
+    store: Array
+    work: Array
+    real: Array
+
+
 class Bases(NamedTuple):
     """`PT` and the columns of `N`, shape (n, nv) both, and the Cholesky factor of `S`, shape (n, n)."""
 
@@ -100,6 +108,11 @@ def path(n: int, model: Tables, store: Array) -> Path:
     at = n * nq + 2 * n * nv + n * n + nv + 2 * nc + nq + n
     return Path(window(store, at, nq), window(store, at + nq, nq), window(store, at + 2 * nq, nc), window(store, at + 2 * nq + nc, n),
                 window(store, at + 2 * nq + nc + n, n))
+
+
+def new_displaced(system: System, P: NDArray[np.float64]) -> Displaced:
+    """Scratch for the derivatives in the chart `z = P q`."""
+    return Displaced(new_store(system, P, complex), system.workspace(complex), system.workspace())
 
 
 def new_store(system: System, P: NDArray[np.float64], dtype: DTypeLike = float) -> Array:

@@ -1,6 +1,7 @@
 """The decorator of compiled code, functions called by address, and unchecked array views."""
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -31,6 +32,15 @@ def compiled(function: F) -> F:
     stamp, too, so that two versions of the code do not overwrite each other's.
     """
     return compiled_from(function, None if config.DISABLE_JIT else stamp(function.__code__.co_filename))
+
+
+def compiled_with(function: F, owner: Any, **names: Any) -> F:
+    """The same for a function that stands for many, which differ in what these names mean in it.
+
+    It is kept on disk as a part of the file of `owner`, a compiled function, which imports all that the names stand for.
+    """
+    made: Any = FunctionType(function.__code__, function.__globals__ | names, function.__name__)
+    return compiled_from(made, None if config.DISABLE_JIT else stamp(owner.py_func.__code__.co_filename))
 
 
 def compiled_from(function: F, made_of: tuple[str, int] | None) -> F:

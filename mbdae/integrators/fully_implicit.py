@@ -12,8 +12,7 @@ from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import corrections, next_step, oriented
 from ..system.layout import header, part
 from ..system.vectors import largest, put
-from .control import loop
-from .control.loop import shortened
+from .control.loop import loops, shortened
 from .control.newton import NOISY_RATE, newton_test
 from .control.records import put_state
 from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
@@ -144,14 +143,7 @@ def _attempt(t, h, end, run):
     return status, 0.0
 
 
-@compiled
-def _march(run, output, most, flag):
-    return loop.time_loop(_attempt, retry, accept, between, run, output, most, flag)
-
-
-@compiled
-def _sample(times, t, h, run, output):
-    return loop.sample(between, times, t, h, run, output)
+LOOPS = loops(_attempt, retry, accept, between)
 
 
 @dataclass(frozen=True)
@@ -176,8 +168,7 @@ class FullyImplicit(FixedStep):
     tol: float | None = None
     max_iter: int = 100
 
-    march = staticmethod(_march)
-    sample = staticmethod(_sample)
+    loops = LOOPS
 
     def scratch(self, system):
         """Vectors of a step."""

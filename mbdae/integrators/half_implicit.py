@@ -12,8 +12,7 @@ from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented
 from ..system.layout import header, part
 from ..system.vectors import largest, put
-from .control import loop
-from .control.loop import shortened, step_from
+from .control.loop import loops, shortened, step_from
 from .control.newton import NOISY_RATE, newton_test
 from .control.records import put_state
 from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
@@ -65,7 +64,7 @@ def _solve(t, h, state, following, run):
         b[k] = d[k] - b[k]
     sparse.mass_solve(L, b, model, b)
     if following is not None:
-        forces, phi = _prepare(t, q, v, lam, d, following, model, work)
+        forces, phi = _prepare(t, state, following, run)
     size, smallest, frozen, rate = np.inf, np.inf, True, 0.0
     for k in range(run.newton.max_iter):
         counts.newton_iterations += 1
@@ -74,7 +73,7 @@ def _solve(t, h, state, following, run):
         unbalanced = k == 0
         if following is not None:
             unbalanced = True
-            followed = _follow(t, q, v, lam, rate, b, d, forces, following, model, work)
+            followed = _follow(t, state, rate, forces, following, run)
         # position at t + h, eqs. (4) and (9d)
         for i in range(d.shape[0]):
             d[i] = h * (v[i] + h * a[i])
@@ -96,7 +95,7 @@ def _solve(t, h, state, following, run):
             counts.factorisations += 1
             counts.jacobians += 1
         if following is not None and followed:
-            _respond(t + h, frozen, q1, d, e, r, phi, following, model, work)
+            _respond(t + h, frozen, phi, following, run)
         sparse.fill(d, 0.0)
         sparse.add_transposed(G, r, model, d)
         sparse.mass_solve(L, d, model, d)
@@ -153,19 +152,21 @@ def _required(lam, b, forces, G, L, model):
 
 
 @compiled
-def _prepare(t, q, v, lam, d, following, model, work):
-    """Of the forces `d` those that do not depend on the multipliers; room for the constraints."""
+def _prepare(t, state, following, run):
+    """Of the forces in `run.scratch.d` those that do not depend on the multipliers; room for the constraints."""
     next_step(following)
+    d = run.scratch.d
     forces = np.empty_like(d)
-    coupled_forces(t, q, v, lam, model, work, forces)
+    coupled_forces(t, state.q, state.v, state.lam, run.model, run.work, forces)
     for k in range(d.shape[0]):
         forces[k] = d[k] - forces[k]
-    return forces, np.empty_like(lam)
+    return forces, np.empty_like(state.lam)
 
 
 @compiled
-def _follow(t, q, v, lam, rate, b, d, forces, following, model, work):
-    """`b` for the present multipliers, and whether their change is followed with derivatives."""
+def _follow(t, state, rate, forces, following, run):
+    """`run.scratch.b` for the present multipliers, and whether their change is followed with derivatives."""
+    q, v, lam, b, d, model, work = state.q, state.v, state.lam, run.scratch.b, run.scratch.d, run.model, run.work
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
     coupled_forces(t, q, v, lam, model, work, d)
@@ -176,8 +177,9 @@ def _follow(t, q, v, lam, rate, b, d, forces, following, model, work):
 
 
 @compiled
-def _respond(t, frozen, q1, d, e, r, phi, following, model, work):
-    """What the forces add, as they follow the correction `r` of the multipliers, joins `e`; `r` for that."""
+def _respond(t, frozen, phi, following, run):
+    """What the forces add, as they follow the correction `r` of the multipliers, joins the residual `e`; `r` for that."""
+    d, e, r, model, work = run.scratch.d, run.scratch.e, run.scratch.r, run.model, run.work
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
     sparse.fill(d, 0.0)
     add_response(r, following.coupling, d)
@@ -189,7 +191,7 @@ def _respond(t, frozen, q1, d, e, r, phi, following, model, work):
     if frozen:
         kkt.solve_reduced(model, work, r, r)
     else:
-        _solve_anew(t, q1, G, L, d, r, model, work)
+        _solve_anew(t, run.scratch.q1, G, L, d, r, model, work)
 
 
 @compiled
@@ -248,14 +250,7 @@ def _first(t, h, run):
     return _solve_or_balance(t, h, run.end, run)
 
 
-@compiled
-def _march(run, output, most, flag):
-    return loop.time_loop(_attempt, retry, accept, between, run, output, most, flag)
-
-
-@compiled
-def _sample(times, t, h, run, output):
-    return loop.sample(between, times, t, h, run, output)
+LOOPS = loops(_attempt, retry, accept, between)
 
 
 @dataclass(frozen=True)
@@ -280,8 +275,7 @@ class HalfImplicit(FixedStep):
     tol: float = 1e-10
     max_iter: int = 100
 
-    march = staticmethod(_march)
-    sample = staticmethod(_sample)
+    loops = LOOPS
 
     def scratch(self, system):
         """Vectors of a step."""

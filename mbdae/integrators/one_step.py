@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..compilation.compiled import compiled
-from ..compilation.structure import Structure
 from ..driver.arguments import is_finite, is_integer
 from ..driver.method import Method
 from ..driver.support import index3_support
@@ -18,8 +17,7 @@ from ..system.vectors import largest, put
 from .control.driver import Driver
 from .control.hermite import hermite
 from .control.newton import NewtonRule
-from .control.records import Clock, Counts, State, new_state, put_state
-from .control.step_size import Rule
+from .control.records import Run, State, new_state, put_state
 from .control.stepper import FIXED, Stepper
 from .resolution import warn_of_rounding
 
@@ -27,19 +25,11 @@ ROUNDING = 2e-15
 COUPLED_ROUNDING = 0.1  # share of rounding in the equations of motion where forces depend on the multipliers
 
 
-class OneStepRun(Structure):
-    """Arrays of an integration, see `mbdae.integrators.control.loop`."""
+class OneStepRun(Run):
+    """Arrays of an integration."""
 
-    clock: Clock
-    counts: Counts
-    rule: Rule
-    newton: NewtonRule
-    start: State
-    end: State
     scratch: Any  # of the method
     following: Following | None  # `None` where no forces depend on the multipliers
-    model: np.ndarray
-    work: np.ndarray
 
 
 @compiled
@@ -85,13 +75,12 @@ class OneStepStepper(Stepper):
 
     def __init__(self, method, problem, state, t_end):
         super().__init__(problem.system, state, t_end)
-        self.method, self.march, self.sample = method, method.march, method.sample
+        self.method, self.loops = method, method.loops
         self.clock.h, self.clock.fixed = method.h, 1
         newton = NewtonRule(float(method.newton_tolerance), int(method.max_iter), 1.0, np.inf, int(method.max_iter))
         following = new_following(self.model, self.system.start.lam) if self.system.has_friction else None
-        self.run = OneStepRun(
-            clock=self.clock, counts=self.counts, rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state),
-            scratch=method.scratch(self.system), following=following, model=self.model, work=self.work)
+        common = self.common(rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state))
+        self.run = OneStepRun(**common, scratch=method.scratch(self.system), following=following)
 
     def begin(self):
         """The first step needs nothing."""

@@ -93,7 +93,7 @@ def _rhs(t: float, y: Array, out: Array, model: Tables, work: Array, store: Arra
             m.q[:], m.lam[:] = m.anchor_q, m.anchor_lam
             status = prepare(t, m.q, n, store, model, work)
         if status == GOOD or not again:
-            status = evaluate(t, z, zd, m.q, m.v, m.a, m.lam, zdd, store, model, work)
+            status = evaluate(t, z, zd, m.q, m.v, m.a, m.lam, zdd, Factors(n, store, model, work))
         if status == GOOD:
             break
     if status == GOOD and _too_sensitive(n, m.min_pivots, store, model):
@@ -107,9 +107,9 @@ def _rhs(t: float, y: Array, out: Array, model: Tables, work: Array, store: Arra
 
 
 @compiled
-def _linearise(t: float, model: Tables, work: Array, store: Array, memory: Array, displaced: Array, rows: tuple[Array, ...]) -> None:
-    """The `MotionDerivatives` in `rows` at the state evaluated last; `displaced` is complex scratch of the system."""
-    out = derivative.MotionDerivatives(*rows)
+def _linearise(t: float, model: Tables, work: Array, store: Array, memory: Array, displaced: Array,
+               out: derivative.MotionDerivatives) -> None:
+    """The derivatives at the state evaluated last; `displaced` is complex scratch of the system."""
     n = out.zdd_z.shape[0]
     m = _memory(n, model, memory)
     state, factors = derivative.State(t, m.q, m.v, m.a, m.lam), Factors(n, store, model, work)
@@ -180,7 +180,7 @@ class StateSpace(Explicit):
         self._memory_data = np.zeros(sum(lengths))
         self._memory = _views(self._memory_data, lengths)
         self._memory.anchor_lam[:] = self._memory.lam[:] = system.multiplier_guess()
-        self._derivatives = derivative.new_derivatives(system)
+        self._derivatives = derivative.new_derivatives(system, n)
         self._initial_pivots = np.zeros(n)  # `min_pivots` where the chart was chosen
         self._states: dict[tuple[float, bytes], Outputs] = {}  # those asked for in this chart, by (t, y)
         with suppress(AssemblyError, ChartError):  # another state may follow, by `pack`
@@ -208,7 +208,7 @@ class StateSpace(Explicit):
         G[:n, n:] = np.eye(n)
         self.rhs(t, y)
         if self._memory.code[0] == GOOD:
-            _linearise(t, self.model, self.chart.work, self.chart.store, self._memory_data, self._complex_work, tuple(self._derivatives))
+            _linearise(t, self.model, self.chart.work, self.chart.store, self._memory_data, self._complex_work, self._derivatives)
             self.system.callbacks.check()
             G[n:, :n], G[n:, n:] = self._derivatives.zdd_z.T, self._derivatives.zdd_zd.T
         else:

@@ -221,7 +221,7 @@ class _Reduced:
             raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed; "
                              "remove a driver")
         self.system, self.chart, self.centred = system, Chart(system, "tangent"), False
-        self.derivatives = derivative.new_derivatives(system)
+        self.derivatives = derivative.new_derivatives(system, system.freedom)
 
     @cached_property
     def _complex_work(self) -> ComplexVector:
@@ -236,7 +236,7 @@ class _Reduced:
             chart.centre(t, q)
             self.centred = True
         a, zdd, (z, zd) = np.empty(s.nv), np.empty(chart.n), chart.coordinates(t, q, v)
-        chart.check(evaluate(t, z, zd, q, v, a, lam, zdd, chart.store, s.model, chart.work), t, q)
+        chart.check(evaluate(t, z, zd, q, v, a, lam, zdd, chart.factors), t, q)
         derivative.linearise(derivative.State(t, q, v, a, lam), chart.factors, self._complex_work, COMPLEX_STEP * 1j, self.derivatives)
         s.callbacks.check()
         return self

@@ -102,7 +102,7 @@ class Driver:
         room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
         output = new_output(self.stepper.begins, room, self.times, self.every)
         before, begin = self.stepper.counts.steps, time.perf_counter()
-        code = self.stepper.march(self.stepper.run, output, most, signals.flag)
+        code = self.stepper.loops.march(self.stepper.run, output, most, signals.flag)
         self.stepper.system.callbacks.check()
         done = self.stepper.counts.steps - before  # fewer where a signal has come
         if done > 0:

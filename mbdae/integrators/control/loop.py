@@ -1,7 +1,6 @@
 """The time loop of all in-house methods.
 
-A family of methods supplies four compiled functions. `run` is its `Structure` of arrays; the loop needs `run.clock`, `run.counts`,
-`run.rule`, `run.start` and `run.end` of it.
+A family of methods supplies four compiled functions. `run` is its `Run`, see `records`.
 
     attempt(t, h, end, run) -> (status, error)
         One step from `run.start` at `t` to `run.end` at `end = t + h`. `error` is relative to the tolerances, 0 where steps are of
@@ -13,9 +12,14 @@ A family of methods supplies four compiled functions. `run` is its `Structure` o
         Make `run.end` the new start. `NEEDS_CHART` if coordinates should be chosen anew.
     between(time, t, h, run, inside) -> status
         The state at a time within the step from `t`, before it is accepted, into `inside`.
+
+`loops` compiles the loop with these functions.
 """
 
-from ...compilation.compiled import compiled, generic
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...compilation.compiled import compiled, compiled_with, generic
 from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, STALLED
 from .step_size import step_factor
 
@@ -24,6 +28,28 @@ STRETCH = 1.01  # the last step may be longer by this factor, so that no tiny on
 SAME = 1e-9  # relative difference of two steps that counts as rounding
 SMALLEST = 1e-15  # step relative to the time
 CLOSE = 1e-14  # relative distance of two times that are the same
+
+
+class Loops(NamedTuple):
+    """The loops of a family of methods: `march(run, output, most, flag)` and `sample(times, t, h, run, output)`."""
+
+    march: Callable[..., int]
+    sample: Callable[..., int]
+
+
+def loops(attempt: Any, retry: Any, accept: Any, between: Any) -> Loops:
+    """The time loop and the loop over times within a step, compiled for a family; all functions are known in the file of `attempt`."""
+    march: Any = compiled_with(_march, attempt, attempt=attempt, retry=retry, accept=accept, between=between)
+    sample: Any = compiled_with(_sample, attempt, between=between)
+    return Loops(march, sample)
+
+
+def _march(run, output, most, flag):
+    return time_loop(attempt, retry, accept, between, run, output, most, flag)  # noqa: F821  # names given by `loops`
+
+
+def _sample(times, t, h, run, output):
+    return sample(between, times, t, h, run, output)  # noqa: F821
 
 
 @generic

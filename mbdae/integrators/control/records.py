@@ -7,6 +7,8 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
 from ...system.vectors import put
+from .newton import NewtonRule
+from .step_size import Rule
 
 
 class Clock(Structure):
@@ -51,6 +53,19 @@ class State(Structure):
     v: np.ndarray
     a: np.ndarray
     lam: np.ndarray
+
+
+class Run(Structure):
+    """What the time loop and all families have of an integration; each adds its own."""
+
+    clock: Clock
+    counts: Counts
+    rule: Rule
+    newton: NewtonRule
+    start: Any  # a `State`, or more than that
+    end: Any
+    model: np.ndarray
+    work: np.ndarray
 
 
 class Output(Structure):

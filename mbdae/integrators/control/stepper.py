@@ -1,8 +1,7 @@
 """What a family of integrators supplies to the driver."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ...results.status import Status
 from ...results.steps import Step, hermite_step
 from ...system.assembly import State as Start
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, SINGULAR_MATRIX, STALLED
+from .loop import Loops
 from .records import COUNTERS, Counts, new_clock, new_output
 from .step_size import ELEMENTARY
 
@@ -28,9 +28,8 @@ class Stepper(ABC):
 
     A family implements
 
-    - `march(run, output, most, flag)` and `sample(times, t, h, run, output)`: `time_loop` and `sample` of `loop`, compiled with the
-      functions of the family, see there;
-    - `run`: the `Structure` that these get, with `clock`, `counts`, `rule`, `start`, `end`;
+    - `loops`: the time loop, compiled with the functions of the family, see `loop`;
+    - `run`: the `Run` that this gets;
     - `begin()`: what precedes the first step; `clock.h` and `clock.fixed` are set afterwards.
 
     and, where it has something to say,
@@ -42,8 +41,7 @@ class Stepper(ABC):
     - `additional_counts()`: work that is not counted in `run.counts`.
     """
 
-    march: ClassVar[Callable]
-    sample: ClassVar[Callable]
+    loops: Loops
     max_steps: int = 2**62
     restarts: int | None = None  # number of new charts, `None` where there are no charts
     run: Any
@@ -52,6 +50,10 @@ class Stepper(ABC):
         self.system, self.begins, self.t_end = system, state, t_end
         self.clock, self.counts = new_clock(state.t, t_end), Counts(**dict.fromkeys(COUNTERS, 0))
         self.model, self.work = system.model, system.workspace()
+
+    def common(self, **fields: Any) -> dict[str, Any]:
+        """The fields of `Run`, of which `rule`, `newton`, `start` and `end` are given."""
+        return {"clock": self.clock, "counts": self.counts, "model": self.model, "work": self.work} | fields
 
     @property
     def t(self) -> float:
@@ -99,6 +101,6 @@ class Stepper(ABC):
     def sampled(self, run: Structure, times: np.ndarray, t0: float) -> tuple[np.ndarray, int]:
         """Rows `(q, v, a, lam)` at times within the last step, which has begun at `t0`, and `GOOD` or what is wrong."""
         output = new_output(self.begins, len(times))
-        code = self.sample(np.asarray(times, dtype=float), t0, self.clock.past_step, run, output)
+        code = self.loops.sample(np.asarray(times, dtype=float), t0, self.clock.past_step, run, output)
         self.system.callbacks.check()
         return np.hstack([output.q, output.v, output.a, output.lam])[:output.stored], code

@@ -6,9 +6,7 @@ import numpy as np
 from numba import types
 
 from ...compilation.structure import Structure, StructureType
-from ..control.newton import NewtonRule
-from ..control.records import Clock, Counts, State
-from ..control.step_size import Rule
+from ..control.records import Run
 from ..projections.levels import Projection
 from .tableau import Gauss
 
@@ -58,15 +56,9 @@ class Scratch(Structure):
     other: np.ndarray  # complex scratch of the system
 
 
-class GaussRun(Structure):
-    """Arrays of an integration, see `mbdae.integrators.control.loop`; `inner` are the stages of steps to times of output."""
+class GaussRun(Run):
+    """Arrays of an integration; `inner` are the stages of steps to times of output."""
 
-    clock: Clock
-    counts: Counts
-    rule: Rule
-    newton: NewtonRule
-    start: State
-    end: State
     stages: Stages
     inner: Stages
     previous: Previous
@@ -79,8 +71,6 @@ class GaussRun(Structure):
     project: Any
     projection: Projection
     keeps: int  # the state whose energy is conserved
-    model: np.ndarray
-    work: np.ndarray
 
 
 _F, _I, _X, _ROWS = types.float64, types.int64, types.float64[::1], types.float64[:, ::1]

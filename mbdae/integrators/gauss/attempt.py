@@ -8,7 +8,7 @@ from ...system import layout as lay
 from ...system.codes import GOOD, NOT_FINITE
 from ...system.layout import header
 from ...system.vectors import largest, put, put_rows
-from ..control import loop
+from ..control.loop import loops
 from ..control.records import put_state
 from ..projections.project import INITIAL
 from .newton import COUPLED, solve_stages
@@ -82,13 +82,4 @@ def between(time, t, h, run, inside):
     return _step(t, time - t, time, inner, inside, run)[0]
 
 
-@compiled
-def march(run, output, most, flag):
-    """See `mbdae.integrators.control.loop`."""
-    return loop.time_loop(attempt, retry, accept, between, run, output, most, flag)
-
-
-@compiled
-def sample(times, t, h, run, output):
-    """See `mbdae.integrators.control.loop`."""
-    return loop.sample(between, times, t, h, run, output)
+LOOPS = loops(attempt, retry, accept, between)

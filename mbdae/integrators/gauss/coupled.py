@@ -11,6 +11,8 @@ a radian in a step.
 All that is complex is compiled when it is first needed: `ABSENT` stands for `FORM` until then.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
@@ -27,6 +29,16 @@ from .arrays import STAGES, TABLEAU
 from .stages import evaluate
 
 
+class Blocks(NamedTuple):
+    """`M` and `Phi_q` of a stage, and rows `K[k]`, `D[k]`, `C[k]`: derivatives by displacement, velocity and multiplier number `k`."""
+
+    M: np.ndarray
+    G: np.ndarray
+    K: np.ndarray
+    D: np.ndarray
+    C: np.ndarray
+
+
 @compiled
 def form(t, h, stages, tableau, model, work, other):
     """The matrix at the present stages, factorised; returns `GOOD`, `NOT_FINITE` or `SINGULAR_MATRIX`.
@@ -35,15 +47,13 @@ def form(t, h, stages, tableau, model, work, other):
     `Phi_q^T` in the middle of the step.
     """
     A, AA, c, matrix, pivots = tableau.A, tableau.AA, tableau.c, stages.matrix, stages.pivots
-    Q, V, W, L = stages.Q, stages.V, stages.W, stages.L
-    s, nv, nc = c.shape[0], V.shape[1], L.shape[1]
+    s, nv, nc = c.shape[0], stages.V.shape[1], stages.L.shape[1]
     n = nv + nc
     for k in range(matrix.shape[0]):
         fill(matrix[k], 0.0)
-    M, K, D, C = np.empty((nv, nv)), np.empty((nv, nv)), np.empty((nv, nv)), np.empty((nc, nv))
-    G = np.zeros((nc, nv))
+    M, G, K, D, C = np.empty((nv, nv)), np.zeros((nc, nv)), np.empty((nv, nv)), np.empty((nv, nv)), np.empty((nc, nv))
     for i in range(s):
-        if not _derivatives(t + c[i] * h, Q[i], V[i], W[i], L[i], model, other, M, K, D, C, G):
+        if not _derivatives(t + c[i] * h, i, stages, model, other, Blocks(M, G, K, D, C)):
             return NOT_FINITE
         for j in range(s):
             first, second, place = h * A[i, j], h * h * AA[i, j], 1.0 if i == j else 0.0
@@ -85,10 +95,9 @@ def _regularise(s, nv, n, N, matrix):
 
 
 @compiled
-def _derivatives(t, q, v, w, lam, model, other, M, K, D, C, G):
-    """Of one stage `M` and `Phi_q`, and rows `K[k]`, `D[k]`, `C[k]`: derivatives of `M w + Phi_q^T lam - Q` along displacement, velocity
-    and multiplier number `k`; returns whether all is finite.
-    """
+def _derivatives(t, i, stages, model, other, out):
+    """The `Blocks` of stage `i`: derivatives of `M w + Phi_q^T lam - Q`; returns whether all is finite."""
+    q, v, w, lam = stages.Q[i], stages.V[i], stages.W[i], stages.L[i]
     step, coupled = 1j * COMPLEX_STEP, header(model)[lay.COUPLED] != 0
     x, y, z, b = q + 0.0 * step, v + 0.0 * step, w + 0.0 * step, lam + 0.0 * step
     r, p, unit, rate = np.empty_like(y), np.empty_like(b), np.zeros_like(v), np.empty_like(q)
@@ -97,24 +106,24 @@ def _derivatives(t, q, v, w, lam, model, other, M, K, D, C, G):
         unit[k] = 1.0
         kernels.qdot(t, q, unit, model, rate)
         unit[k] = 0.0
-        for i in range(q.shape[0]):
-            x[i] = q[i] + step * rate[i]
+        for j in range(q.shape[0]):
+            x[j] = q[j] + step * rate[j]
         good = evaluate(t, x, y, z, b, model, other, r, p) and good
-        _imaginary(r, K[k])
+        _imaginary(r, out.K[k])
         put(q, x)
         y[k] = v[k] + step
         good = evaluate(t, x, y, z, b, model, other, r, p) and good
-        _imaginary(r, D[k])
+        _imaginary(r, out.D[k])
         y[k] = v[k]
-    _dense(model, other, z, r, M, G)
+    _dense(model, other, z, r, out.M, out.G)
     for k in range(w.shape[0]):
         z[k] = w[k] + 0.0 * step
     for k in range(lam.shape[0]):
-        put(G[k], C[k])
+        put(out.G[k], out.C[k])
         if coupled:
             b[k] = lam[k] + step
             good = evaluate(t, x, y, z, b, model, other, r, p) and good
-            _imaginary(r, C[k])
+            _imaginary(r, out.C[k])
             b[k] = lam[k]
     return good
 

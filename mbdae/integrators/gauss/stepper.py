@@ -13,8 +13,8 @@ from ..control.newton import NewtonRule
 from ..control.records import State, new_state
 from ..control.stepper import FIXED, Stepper
 from ..projections.project import PREPARE, PROJECT, Projector
-from . import attempt
 from .arrays import GaussRun, Memory, Previous, scratch_for, stages_for
+from .attempt import LOOPS
 from .coupled import ABSENT, FORM
 from .newton import SIMPLIFIED
 from .stages import EVALUATE
@@ -24,7 +24,7 @@ from .tableau import gauss
 class GaussStepper(Stepper):
     """See `Stepper`."""
 
-    march, sample = staticmethod(attempt.march), staticmethod(attempt.sample)
+    loops = LOOPS
 
     def __init__(self, method, problem, state, t_end):
         super().__init__(problem.system, state, t_end)
@@ -34,12 +34,12 @@ class GaussStepper(Stepper):
         self.model, self.work = p.model, p.work
         self.clock.h, self.clock.fixed = float(method.h), 1
         memory = Memory(mode=SIMPLIFIED, age=0, back_step=0.0, target=float(p.value(state.t, state.q, state.v)), reached=0.0)
+        common = self.common(rule=FIXED, newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
+                             end=new_state(State, state))
         self.run = GaussRun(
-            clock=self.clock, counts=self.counts, rule=FIXED, newton=NewtonRule(float(method.tol), int(method.max_iter)),
-            start=new_state(State, state), end=new_state(State, state), stages=stages_for(s, n), inner=stages_for(s, n),
+            **common, stages=stages_for(s, n), inner=stages_for(s, n),
             previous=Previous(W=np.zeros((n, s.nv)), L=np.zeros((n, s.nc))), memory=memory, scratch=scratch_for(s, n), tableau=gauss(n),
-            prepare=PREPARE, evaluate=EVALUATE, form=ABSENT, project=PROJECT, projection=p.projection, keeps=p.keeps, model=self.model,
-            work=self.work)
+            prepare=PREPARE, evaluate=EVALUATE, form=ABSENT, project=PROJECT, projection=p.projection, keeps=p.keeps)
 
     def begin(self):
         """The first step needs nothing."""

@@ -1,6 +1,6 @@
 """Implicit stages with accelerations as unknowns: the state-space and the descriptor form [Negrut, sections 3.2, 3.3, 4.1-4.3].
 
-A stage has positions `z = z~ + beta h^2 x` and velocities `z' = z'~ + gamma h x`, and `x` is the acceleration `z''` there.
+A stage has positions `z = z~ + (gamma h)^2 x` and velocities `z' = z'~ + gamma h x`, and `x` is the acceleration `z''` there.
 """
 
 import numpy as np
@@ -21,13 +21,13 @@ from .step import add_rows, size
 
 
 @compiled
-def stage(descriptor, t, gh, bhh, eta, trial, base, based, x, run):
+def stage(descriptor, t, gh, eta, trial, base, based, x, run):
     """Newton's method for one stage from the guess `x`; `(status, eta, rate)`, with the state that belongs to it in `trial`.
 
     `descriptor`: the unknowns are all accelerations and the multipliers, with the equations of motion and the constraints on the
     acceleration level as equations; otherwise the independent accelerations, with the independent equations of motion.
     """
-    n, counts = x.shape[0], run.counts
+    n, counts, bhh = x.shape[0], run.counts, gh * gh
     dx, p, pd, before, rate = np.empty(n), np.empty(n), np.empty(n), 0.0, 0.0
     z1, zd1 = trial.z, trial.zd
     eta = max(eta, 1e-16) ** 0.8
@@ -36,7 +36,7 @@ def stage(descriptor, t, gh, bhh, eta, trial, base, based, x, run):
         for k in range(n):
             z1[k], zd1[k] = base[k] + bhh * x[k], based[k] + gh * x[k]
         counts.residuals += 1
-        status = run.place(t, z1, zd1, trial.q, trial.v, run.store, run.model, run.work)
+        status = run.place(t, z1, zd1, trial.q, trial.v, run.factors)
         if status != GOOD:
             return status, eta, rate
         # correction
@@ -66,10 +66,11 @@ def _independent_correction(t, trial, x, run, dx):
     The accelerations `a` that belong to `x` follow from the constraints; the multipliers drop out, since `N^T Phi_q^T = 0`. Returns
     `GOOD`, or what is wrong.
     """
-    store, model, work, near = run.store, run.model, run.work, run.near
+    store, model, work, near = run.factors.store, run.model, run.work, run.near
     q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
     n = x.shape[0]
-    _, N, S = bases(n, model, store)
+    basis = bases(n, model, store)
+    N, S = basis.N, basis.S
     gamma, excess, rest = np.empty_like(lam), np.empty_like(v), np.zeros(n)
     kernels.gamma(t, q, v, model, work, gamma)
     sparse.fill(a, 0.0)
@@ -120,7 +121,7 @@ def _descriptor_correction(t, gh, bhh, trial, x, run, dx):
     depend on `x`. Its inverse is therefore had from that of the former and the small matrix `W` (Sherman, Morrison, Woodbury). Returns
     `GOOD`, or what is wrong.
     """
-    store, model, work, near = run.store, run.model, run.work, run.near
+    store, model, work, near = run.factors.store, run.model, run.work, run.near
     q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
     n = x.shape[0]
     status = _solved(t, q, v, a, lam, model, work)

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...charts.derivative import MotionDerivatives
+from ...charts.store import Displaced, Factors
 from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
 from ...system.vectors import put
-from ..control.newton import NewtonRule
-from ..control.records import Clock, Counts, put_state
-from ..control.step_size import Rule
+from ..control.records import Run, put_state
 
 
 class ChartedState(Structure):
@@ -31,7 +31,7 @@ class Near(Structure):
     The derivatives are those of `mbdae.charts.derivative`, a row for each direction: of `v` by `z`, of `(a, lam, z'')` by `z` and `z'`.
     """
 
-    derivatives: tuple  # all of the seven that follow
+    derivatives: MotionDerivatives  # all of the seven that follow
     V: np.ndarray
     A1: np.ndarray
     L1: np.ndarray
@@ -110,15 +110,9 @@ class RosenbrockCoefficients(NamedTuple):
     p_error: np.ndarray
 
 
-class ChartedRun(Structure):
-    """Arrays of an integration, see `mbdae.integrators.control.loop`."""
+class ChartedRun(Run):
+    """Arrays of an integration."""
 
-    clock: Clock
-    counts: Counts
-    rule: Rule
-    newton: NewtonRule
-    start: ChartedState
-    end: ChartedState
     inside: ChartedState  # a state between two steps
     memory: Memory
     kind: int  # of the method, see `formulas`
@@ -133,13 +127,11 @@ class ChartedRun(Structure):
     sdirk: SdirkCoefficients
     dense: DenseCoefficients
     rosenbrock: RosenbrockCoefficients
-    store: np.ndarray  # of the chart
+    factors: Factors  # of the chart
     place: Callable
     evaluate: Callable
     derive: Callable
-    scratch: tuple  # of the derivatives
-    model: np.ndarray
-    work: np.ndarray
+    displaced: Displaced
 
 
 @compiled

@@ -2,14 +2,14 @@
 
 from ...charts.condition import MAX_GROWTH, condition
 from ...charts.configuration import prepare
-from ...charts.derivative import by_time
+from ...charts.derivative import State, by_time
 from ...charts.motion import second_rates
 from ...charts.store import bases
 from ...compilation.compiled import compiled
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_CHART, SINGULAR_MATRIX
 from ...system.motion import refine
 from ...system.vectors import put_rows
-from ..control import loop
+from ..control.loop import loops
 from .arrays import put_all
 from .formulas import ROSENBROCK, formula
 from .interpolation import between
@@ -44,7 +44,7 @@ def attempt(t, h, end, run):
 @compiled
 def _finish(t, run):
     """All that belongs to the new `(z, z')`, without rounding, and the condition of the chart there."""
-    new, store, model, work = run.end, run.store, run.model, run.work
+    new, store, model, work = run.end, run.factors.store, run.model, run.work
     status = evaluate(t, new, run)
     if status == GOOD:
         refine(t, new.q, new.v, new.a, new.lam, model, work)
@@ -58,26 +58,25 @@ def _finish(t, run):
 def _restore_factors(t, run):
     """The factors of the start of the step, from which positions are looked for: a rejected attempt leaves those of another state."""
     if run.memory.factors_stale:
-        prepare(t, run.start.q, run.start.z.shape[0], run.store, run.model, run.work)
+        prepare(t, run.start.q, run.start.z.shape[0], run.factors.store, run.model, run.work)
         run.memory.factors_stale = 0
 
 
 @compiled
 def _derive(t, h, run):
     """The derivatives at the start of a step; what is wrong if they cannot be had."""
-    start, near, memory, store, model, work = run.start, run.near, run.memory, run.store, run.model, run.work
-    z, zd, zdd, q, v, a, lam = start.z, start.zd, start.zdd, start.q, start.v, start.a, start.lam
-    n = z.shape[0]
+    start, near, memory, factors = run.start, run.near, run.memory, run.factors
+    state = State(t, start.q, start.v, start.a, start.lam)
     if run.rheonomic and run.kind == ROSENBROCK:
         run.counts.residuals_jacobian += 2
         memory.factors_stale = 1
-        status = by_time(run.evaluate, t, h, z, zd, zdd, q, v, a, lam, store, model, work, near.by_time)
+        status = by_time(run.evaluate, h, start.z, start.zd, start.zdd, state, factors, near.by_time)
         if status != GOOD:
             return status
     _restore_factors(t, run)
-    put_rows(bases(n, model, store)[1], near.N)
+    put_rows(bases(factors.n, factors.model, factors.store).N, near.N)
     run.counts.jacobians += 1
-    if not run.derive(t, zd, q, v, a, lam, n, store, model, work, run.scratch, near.derivatives):
+    if not run.derive(start.zd, state, factors, run.displaced, near.derivatives):
         return BAD_DERIVATIVES
     memory.jacobian_age = 0
     return GOOD
@@ -112,13 +111,4 @@ def accept(h, factor, run):
     return GOOD
 
 
-@compiled
-def march(run, output, most, flag):
-    """See `mbdae.integrators.control.loop`."""
-    return loop.time_loop(attempt, retry, accept, between, run, output, most, flag)
-
-
-@compiled
-def sample(times, t, h, run, output):
-    """See `mbdae.integrators.control.loop`."""
-    return loop.sample(between, times, t, h, run, output)
+LOOPS = loops(attempt, retry, accept, between)

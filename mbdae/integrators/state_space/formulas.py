@@ -55,7 +55,7 @@ def _trapezoidal(t, h, eta, trial, error, run):
         based[k] = zd[k] + 0.5 * h * zdd[k]
     forecast(base, based, run, x)
     _begin_at(start, trial)
-    status, eta, rate = stage(run.kind == TRAPEZOIDAL_DESCRIPTOR, t + h, 0.5 * h, 0.25 * h * h, eta, trial, base, based, x, run)
+    status, eta, rate = stage(run.kind == TRAPEZOIDAL_DESCRIPTOR, t + h, 0.5 * h, eta, trial, base, based, x, run)
     for k in range(n):
         z1[k], zd1[k] = base[k] + 0.25 * h * h * x[k], based[k] + 0.5 * h * x[k]
         ez[k] = z1[k] - (z[k] + h * zd1[k])
@@ -91,7 +91,7 @@ def _descriptor(t, h, eta, trial, error, run):
             X[i, k] = (ahead - (based[k] - zd[k])) / (gamma * h)
         if i == 0:
             forecast(base, based, run, X[0])
-        status, eta, rate = stage(descriptor, t + c[i] * h, gamma * h, (gamma * h) ** 2, eta, trial, base, based, X[i], run)
+        status, eta, rate = stage(descriptor, t + c[i] * h, gamma * h, eta, trial, base, based, X[i], run)
         if status != GOOD:
             return status, eta, rate
         slowest = max(slowest, rate)

@@ -12,7 +12,7 @@ def evaluate(t, state, run):
     """Everything at `(z, z')` of a state; what is wrong."""
     run.counts.residuals += 1
     s = state
-    return run.evaluate(t, s.z, s.zd, s.q, s.v, s.a, s.lam, s.zdd, run.store, run.model, run.work)
+    return run.evaluate(t, s.z, s.zd, s.q, s.v, s.a, s.lam, s.zdd, run.factors)
 
 
 @compiled

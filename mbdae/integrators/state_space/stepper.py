@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ...charts.derivative import new_derivatives
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
-from ...charts.store import bases, new_store
+from ...charts.store import new_displaced
 from ...compilation.structure import with_fields
 from ...results.diagnosis import ChartError, explain
 from ...results.status import Status
@@ -14,7 +15,6 @@ from ..control.newton import NewtonRule
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
 from ..resolution import tolerances_below_rounding
-from . import attempt
 from .arrays import (
     ChartedRun,
     ChartedState,
@@ -26,6 +26,7 @@ from .arrays import (
     SdirkCoefficients,
     Stages,
 )
+from .attempt import LOOPS
 from .formulas import SDIRK_DESCRIPTOR
 from .rosenbrock_tableau import ROSENBROCK_NYSTROM_4
 from .step import size, weigh
@@ -38,7 +39,7 @@ GROW = 5.0  # largest ratio of two steps
 class ChartedStepper(Stepper):
     """See `Stepper`."""
 
-    march, sample = staticmethod(attempt.march), staticmethod(attempt.sample)
+    loops = LOOPS
 
     def __init__(self, method, problem, state, t_end, rtol, atol):
         super().__init__(problem.system, state, t_end)
@@ -50,15 +51,15 @@ class ChartedStepper(Stepper):
         tableau = method.tableau
         stages = Stages(**{name: np.zeros((len(tableau.b), n)) for name in Stages.__annotations__})
         memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, factors_stale=1, first_condition=np.inf, condition=0.0)
+        rule = FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, GROW)
         self.run = ChartedRun(
-            clock=self.clock, counts=self.counts, newton=NewtonRule(KAPPA, MAX_ITER), start=start, end=end, inside=inside, memory=memory,
-            rule=FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, GROW), kind=method.kind,
-            filtered=int(method.filter), rheonomic=int(s.rheonomic), evaluations=2 * n + 1 if method.jacobian == "difference" else 0,
-            rtol=float(rtol), atol=float(atol), near=_near(s, n), stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)),
+            **self.common(rule=rule, newton=NewtonRule(KAPPA, MAX_ITER), start=start, end=end), inside=inside, memory=memory,
+            kind=method.kind, filtered=int(method.filter), rheonomic=int(s.rheonomic),
+            evaluations=2 * n + 1 if method.jacobian == "difference" else 0, rtol=float(rtol), atol=float(atol), near=_near(s, n),
+            stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)),
             sdirk=SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)), dense=_dense(tableau, method.kind),
-            rosenbrock=_ROSENBROCK, store=self.chart.store, place=PLACE, evaluate=EVALUATE,
-            derive=DERIVATIVES[method.jacobian], scratch=(new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()),
-            model=self.model, work=self.work)
+            rosenbrock=_ROSENBROCK, factors=self.chart.factors, place=PLACE, evaluate=EVALUATE,
+            derive=DERIVATIVES[method.jacobian], displaced=new_displaced(s, self.chart.P))
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
 
     # the first step ------------------------------------------------------------------------------------------------------
@@ -74,20 +75,17 @@ class ChartedStepper(Stepper):
     def _first_step(self):
         """A step in which the motion changes by little, and its second derivative by less than the tolerance."""
         run, s, span = self.run, self.run.start, self.t_end - self.t
-        run.near.N[:] = bases(self.chart.n, self.model, self.chart.store)[1]
+        run.near.N[:] = self.chart.bases.N
         weigh(s, run)
         weighed = np.sum((s.q * run.near.weights_q) ** 2) + np.sum((s.v * run.near.weights_v) ** 2)
         large, speed = np.sqrt(weighed / (len(s.q) + len(s.v))), size(s.zd, s.zdd, run)
         h = min(1e-2 * large / speed if speed > 0.0 else np.inf, 1e-2 * abs(span)) or 1e-6 * abs(span) or abs(span)
         step, trial, zdd = np.copysign(h, span), run.end, np.zeros_like(s.zdd)
-        trial.q[:] = s.q
-        code = evaluate(self.t + step, s.z + step * s.zd, s.zd + step * s.zdd, trial.q, trial.v, trial.a, s.lam.copy(), zdd, *self._tools())
+        trial.q[:], z, zd = s.q, s.z + step * s.zd, s.zd + step * s.zdd
+        code = evaluate(self.t + step, z, zd, trial.q, trial.v, trial.a, s.lam.copy(), zdd, self.chart.factors)
         bend = size(step * s.zdd, zdd - s.zdd, run) / h if code == GOOD else np.inf
         longest = (1e-2 / max(speed, bend)) ** (1.0 / (self.method.error_order + 1)) if max(speed, bend) > 0.0 else np.inf
         return float(max(min(1e2 * h, longest, abs(span)), 1e-12 * abs(span)))
-
-    def _tools(self):
-        return self.chart.store, self.model, self.work
 
     # charts --------------------------------------------------------------------------------------------------------------
 
@@ -96,11 +94,11 @@ class ChartedStepper(Stepper):
         s, memory = self.run.start, self.run.memory
         self.chart.centre(self.t, s.q)
         s.z[:], s.zd[:] = self.chart.coordinates(self.t, s.q, s.v)
-        code = evaluate(self.t, s.z, s.zd, s.q, s.v, s.a, s.lam, s.zdd, *self._tools())
+        code = evaluate(self.t, s.z, s.zd, s.q, s.v, s.a, s.lam, s.zdd, self.chart.factors)
         self.system.callbacks.check()
         if code != GOOD:
             raise ChartError(*explain(self.system, code, self.work, self.t, s.q))
-        self.run.scratch[0][:self.chart.P.size] = self.chart.P.ravel()
+        self.run.displaced.store[:self.chart.P.size] = self.chart.P.ravel()
         memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
 
     def assist(self, fault):
@@ -148,11 +146,10 @@ class ChartedStepper(Stepper):
 
 def _near(system, n):
     """Room for what is known near the start of a step."""
-    nq, nv, nc = system.nq, system.nv, system.nc
-    rows = tuple(np.zeros((n, k)) for k in (nv, nv, nc, n, nv, nc, n))
-    named = dict(zip(("V", "A1", "L1", "J1", "A2", "L2", "J2"), rows))
-    return Near(derivatives=rows, **named, N=np.zeros((n, nv)), by_time=np.zeros(n), W=np.zeros((n, n)), pivots=np.zeros(n, dtype=np.int64),
-                weights_q=np.zeros(nq), weights_v=np.zeros(nv))
+    nq, nv = system.nq, system.nv
+    d = new_derivatives(system, n)
+    return Near(derivatives=d, V=d.v_z, A1=d.a_z, L1=d.lam_z, J1=d.zdd_z, A2=d.a_zd, L2=d.lam_zd, J2=d.zdd_zd, N=np.zeros((n, nv)),
+                by_time=np.zeros(n), W=np.zeros((n, n)), pivots=np.zeros(n, dtype=np.int64), weights_q=np.zeros(nq), weights_v=np.zeros(nv))
 
 
 def _dense(tableau, kind):

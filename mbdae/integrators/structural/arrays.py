@@ -9,9 +9,7 @@ from ...compilation.structure import Structure
 from ...system import layout as lay
 from ...system.coupling import Following, new_following
 from ...system.vectors import put
-from ..control.newton import NewtonRule
-from ..control.records import Clock, Counts, put_state
-from ..control.step_size import Rule
+from ..control.records import Run, put_state
 from .matrix import ChartArrays, Matrix
 
 
@@ -78,15 +76,9 @@ class Friction(Structure):
     lam: np.ndarray
 
 
-class StructuralRun(Structure):
-    """Arrays of an integration, see `mbdae.integrators.control.loop`; `back` are the accelerations before those of `start`."""
+class StructuralRun(Run):
+    """Arrays of an integration; `back` are the accelerations before those of `start`."""
 
-    clock: Clock
-    counts: Counts
-    rule: Rule
-    newton: NewtonRule
-    start: StructuralState
-    end: StructuralState
     back: np.ndarray
     memory: Memory
     kind: int
@@ -98,8 +90,6 @@ class StructuralRun(Structure):
     matrix: Matrix
     chart: ChartArrays
     derive: Any
-    model: np.ndarray
-    work: np.ndarray
 
 
 def scratch_for(system: Any) -> Scratch:

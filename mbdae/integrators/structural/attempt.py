@@ -8,9 +8,8 @@ from ...system import layout as lay
 from ...system.codes import BAD_DERIVATIVES, CHART_LOST, ERROR_TEST, GOOD, NEEDS_CHART, NOT_FINITE
 from ...system.layout import part
 from ...system.vectors import largest, put
-from ..control import loop
 from ..control.hermite import hermite
-from ..control.loop import shortened
+from ..control.loop import loops, shortened
 from .arrays import put_all
 from .consistent import make_consistent, restore
 from .matrix import STIFF, UNUSED, forecast, form, refresh, smoothed
@@ -233,13 +232,4 @@ def _size(e, ev, run):
     return np.sqrt(total / (q.shape[0] + v.shape[0]))
 
 
-@compiled
-def march(run, output, most, flag):
-    """See `mbdae.integrators.control.loop`."""
-    return loop.time_loop(attempt, retry, accept, between, run, output, most, flag)
-
-
-@compiled
-def sample(times, t, h, run, output):
-    """See `mbdae.integrators.control.loop`."""
-    return loop.sample(between, times, t, h, run, output)
+LOOPS = loops(attempt, retry, accept, between)

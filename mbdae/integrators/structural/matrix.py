@@ -9,13 +9,13 @@ where `J1`, `J2` are the derivatives of `z''` by `z` and `z'`. In a chart whose 
 `M_R + s gamma h C_R + s beta h^2 K_R` of [Bustos, eq. (52)]; the fundamental basis gives another `N` and the same correction.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ...charts.condition import condition
 from ...charts.configuration import combine, particular, prepare
-from ...charts.store import bases
+from ...charts.derivative import MotionDerivatives
+from ...charts.derivative import State as At
+from ...charts.store import Displaced, Factors, bases
 from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
 from ...system import layout as lay
@@ -64,11 +64,11 @@ def matrix_for(n: int, nv: int) -> Matrix:
 
 
 class ChartArrays(Structure):
-    """A chart and room for the derivatives in it, see `mbdae.charts.derivative`."""
+    """A chart and room for the derivatives in it."""
 
-    store: np.ndarray
-    scratch: Any
-    rows: Any
+    factors: Factors
+    displaced: Displaced
+    derivatives: MotionDerivatives
 
 
 @compiled
@@ -154,15 +154,18 @@ def forecast(h, coefficients, start, matrix, a):
 def refresh(t, state, condition_limit, run):
     """Derivatives at a state; what is wrong if it is not `GOOD`: `CHART_LOST` if the chart's condition is worse than the limit."""
     matrix, chart, model, work = run.matrix, run.chart, run.model, run.work
-    n, q = matrix.PT.shape[0], state.q
-    status = prepare(t, q, n, chart.store, model, work)
-    if status == GOOD and condition(t, q, n, chart.store, model, work) > condition_limit:
+    n, q, store = matrix.PT.shape[0], state.q, chart.factors.store
+    status = prepare(t, q, n, store, model, work)
+    if status == GOOD and condition(t, q, n, store, model, work) > condition_limit:
         status = CHART_LOST
     if status != GOOD:
         return status
-    matrix.PT[:], matrix.N[:], _ = bases(n, model, chart.store)
+    basis, derivatives = bases(n, model, store), chart.derivatives
+    matrix.PT[:], matrix.N[:] = basis.PT, basis.N
+    # derivatives of z''
     zd = matrix.PT @ state.v
-    if not run.derive(t, zd, q, state.v, state.a, state.lam, n, chart.store, model, work, chart.scratch, chart.rows):
+    factors = Factors(n, store, model, work)
+    if not run.derive(zd, At(t, q, state.v, state.a, state.lam), factors, chart.displaced, derivatives):
         return NOT_FINITE
-    matrix.J1[:], matrix.J2[:], matrix.state = chart.rows[3].T, chart.rows[6].T, USED
+    matrix.J1[:], matrix.J2[:], matrix.state = derivatives.zdd_z.T, derivatives.zdd_zd.T, USED
     return GOOD if np.isfinite(largest(matrix.J1.ravel())) else NOT_FINITE

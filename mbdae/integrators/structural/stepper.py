@@ -4,16 +4,17 @@ import numpy as np
 
 from ...charts.chart import Chart
 from ...charts.condition import MAX_GROWTH
+from ...charts.derivative import new_derivatives
 from ...charts.pointers import DERIVATIVES
-from ...charts.store import new_store
+from ...charts.store import Displaced, Factors, new_displaced
 from ...results.diagnosis import ChartError
 from ...results.status import Status
 from ..control.newton import NewtonRule
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
 from ..resolution import tolerances_below_rounding
-from . import attempt
 from .arrays import Coefficients, Memory, StructuralRun, StructuralState, friction_for, scratch_for
+from .attempt import LOOPS
 from .matrix import ChartArrays, matrix_for
 
 ERROR_ORDER = 2  # of the error estimate
@@ -23,7 +24,7 @@ GROW, HOLD = 3.0, 1.2  # largest ratio of two steps; growth that is worth the di
 class StructuralStepper(Stepper):
     """See `Stepper`."""
 
-    march, sample = staticmethod(attempt.march), staticmethod(attempt.sample)
+    loops = LOOPS
 
     def __init__(self, method, problem, state, t_end, rtol, atol):
         super().__init__(problem.system, state, t_end)
@@ -33,19 +34,15 @@ class StructuralStepper(Stepper):
         start.w[:] = start.a
         memory = Memory(jacobian_age=1, jacobian_requested=0, factors_stale=1, back_step=0.0, formed=0.0, condition_limit=np.inf,
                         alpha_time_lag=0.0, renewing_steps=0, rate=0.0, iterations=0, renewed=0)
-        no_chart = ChartArrays(store=np.zeros(0), scratch=(np.zeros(0, complex), np.zeros(0, complex), np.zeros(0)), rows=self._rows(0))
+        no_chart = ChartArrays(factors=Factors(0, np.zeros(0), self.model, self.work), derivatives=new_derivatives(s, 0),
+                               displaced=Displaced(np.zeros(0, complex), np.zeros(0, complex), np.zeros(0)))
+        rule = method.controller.rule(ERROR_ORDER + 1, GROW, HOLD) if method.adaptive else FIXED
         self.run = StructuralRun(
-            clock=self.clock, counts=self.counts, start=start, end=end, back=start.a.copy(), memory=memory, kind=method.kind,
-            rule=method.controller.rule(ERROR_ORDER + 1, GROW, HOLD) if method.adaptive else FIXED,
-            newton=NewtonRule(float(method.tol), int(method.max_iter)), coefficients=Coefficients(f.beta, f.gamma, f.alpha_m, f.alpha_f),
+            **self.common(rule=rule, newton=NewtonRule(float(method.tol), int(method.max_iter)), start=start, end=end),
+            back=start.a.copy(), memory=memory, kind=method.kind, coefficients=Coefficients(f.beta, f.gamma, f.alpha_m, f.alpha_f),
             rtol=float(rtol) if method.adaptive else 1.0, atol=float(atol) if method.adaptive else 1.0, scratch=scratch_for(s),
-            friction=friction_for(s), matrix=matrix_for(0, s.nv), chart=no_chart, derive=DERIVATIVES["exact"], model=self.model,
-            work=self.work)
+            friction=friction_for(s), matrix=matrix_for(0, s.nv), chart=no_chart, derive=DERIVATIVES["exact"])
         self.clock.fixed = 0 if method.adaptive else 1
-
-    def _rows(self, n):
-        s = self.system
-        return tuple(np.zeros((n, k)) for k in (s.nv, s.nv, s.nc, n, s.nv, s.nc, n))
 
     def begin(self):
         """See `Stepper`."""
@@ -71,7 +68,7 @@ class StructuralStepper(Stepper):
             self.chart = Chart(s, self.method.parametrisation)
             self.run.matrix = matrix_for(self.chart.n, s.nv)
         self.chart.centre(self.t, self.run.start.q)
-        scratch = new_store(s, self.chart.P, complex), s.workspace(complex), s.workspace()
-        self.run.chart = ChartArrays(store=self.chart.store, scratch=scratch, rows=self._rows(self.chart.n))
+        self.run.chart = ChartArrays(factors=self.chart.factors, displaced=new_displaced(s, self.chart.P),
+                                     derivatives=new_derivatives(s, self.chart.n))
         memory.condition_limit = MAX_GROWTH * self.chart.first
         memory.jacobian_requested, memory.factors_stale = 1, 1
