@@ -50,7 +50,7 @@ class Element:
 
     def body_names(self) -> tuple[str, ...]:
         """Names of the bodies that the element names in its fields."""
-        return self.i, self.j  # type: ignore[attr-defined]
+        return tuple(getattr(self, end) for end in "ij")
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Constraint(Element, ABC):
 class Joint(Constraint):
     """A joint of spatial mechanics: `primitives(bodies)` returns the primitive constraints that it consists of."""
 
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
 
     def check(self, owner: str) -> None:
         self.set_points(owner)
@@ -92,8 +92,8 @@ class Joint(Constraint):
 class PlanarJoint(Constraint):
     """A joint between planar bodies, or particles, or the ground."""
 
-    s_i: tuple = (0.0, 0.0)
-    s_j: tuple = (0.0, 0.0)
+    s_i: tuple[float, ...] = (0.0, 0.0)
+    s_j: tuple[float, ...] = (0.0, 0.0)
 
     def check(self, owner: str) -> None:
         self.set_points(owner, 2)
@@ -126,8 +126,8 @@ class Primitive(Constraint):
     """
 
     rows: ClassVar[int] = 1
-    directions: ClassVar[tuple] = ()  # fields that are directions in a body, with the body they live in
-    points: ClassVar[tuple] = ()  # fields that are points of a body
+    directions: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that are directions in a body, with the body they live in
+    points: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that are points of a body
     carries_force: ClassVar[bool] = False  # whether multipliers are forces, which friction in a joint may depend on
 
     def check(self, owner: str) -> None:
@@ -173,7 +173,7 @@ def is_planar(ends: tuple[Body | None, ...]) -> bool:
     return all(b is None or isinstance(b, PlanarBody) for b in ends)
 
 
-def check_points(element: Any, bodies: Bodies, points: tuple) -> None:
+def check_points(element: Any, bodies: Bodies, points: tuple[tuple[str, str], ...]) -> None:
     """A particle has no points but its centre."""
     for field, end in points:
         if isinstance(bodies[getattr(element, end)], Particle) and any(getattr(element, field)):

@@ -32,9 +32,9 @@ class AngleDriver(Driver):
     """
 
     f: Motion
-    a_i: tuple
-    b_i: tuple
-    b_j: tuple
+    a_i: tuple[float, ...]
+    b_i: tuple[float, ...]
+    b_j: tuple[float, ...]
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -63,8 +63,8 @@ class DistanceDriver(Driver):
     """Two points have the distance `f(t) > 0`; the constraint is `d . d - f(t)^2 = 0`."""
 
     f: Motion
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -80,9 +80,9 @@ class CoordinateDriver(Driver):
     """The global component along `c` of the vector from `s_i` to `s_j` is `f(t)`."""
 
     f: Motion
-    c: tuple
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    c: tuple[float, ...]
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
 
     def check(self, owner: str) -> None:
         super().check(owner)

@@ -1,14 +1,21 @@
 """Consistent states: positions, velocities, accelerations and multipliers that satisfy the constraints on all three levels."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import null_space
 
+from ..typing import Matrix, Motion, Vector
 from . import evaluate as ev
 from . import layout as lay
 from .codes import NO_FRICTION, NOT_FINITE
 from .jamming import jammed
+
+if TYPE_CHECKING:
+    from .system import System
 
 POSITION_TOLERANCE = 1e-13
 MAX_ITERATIONS = 60
@@ -32,18 +39,18 @@ class State:
     """
 
     t: float
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
-    redundant: tuple = ()
+    q: Vector
+    v: Vector
+    a: Vector
+    lam: Vector
+    redundant: tuple[str, ...] = ()
 
-    def copy(self) -> "State":
+    def copy(self) -> State:
         """The same state with arrays of its own."""
         return State(self.t, self.q.copy(), self.v.copy(), self.a.copy(), self.lam.copy(), self.redundant)
 
 
-def completed(system, t, q, v_guess):
+def completed(system: System, t: float, q: Vector, v_guess: Vector) -> State:
     """The state with consistent positions and the velocities nearest to a guess; accelerations and multipliers follow."""
     v = velocities(system, t, q, v_guess)
     a, lam, redundant = accelerations(system, t, q, v)
@@ -53,7 +60,7 @@ def completed(system, t, q, v_guess):
     return State(float(t), q, v, a, lam, redundant)
 
 
-def positions(system, t, guess):
+def positions(system: System, t: float, guess: Vector) -> Vector:
     """Positions on `Phi(t, q) = 0` nearest to the guess in the mass metric, or near it where the nearest are not found."""
     if system.nc == 0:
         return guess.copy()
@@ -62,7 +69,7 @@ def positions(system, t, guess):
     return polished(system, t, _drawn(system, t, q, guess)[0]) if stuck else q
 
 
-def approached(system, t, q, guess):
+def approached(system: System, t: float, q: Vector, guess: Vector) -> Vector:
     """Positions as near to the guess in the mass metric as steps of limited size lead from consistent ones `q`, on their branch."""
     for _ in range(MAX_ITERATIONS):
         d, x = _newton_step(system, t, q, guess, system.phi(t, q))
@@ -73,14 +80,14 @@ def approached(system, t, q, guess):
     return q
 
 
-def _newton_step(system, t, q, guess, residual):
+def _newton_step(system: System, t: float, q: Vector, guess: Vector, residual: Vector) -> tuple[Vector, Vector]:
     """The step towards the nearest positions, and the displacement from the guess."""
     x = system.difference(q, guess)
     pull = _transported(system, system.mass_times(t, guess, x), x)
     return system.solve_kkt(t, q, -pull, -residual)[0], x
 
 
-def _drawn(system, t, q, guess):
+def _drawn(system: System, t: float, q: Vector, guess: Vector) -> tuple[Vector, bool]:
     """Newton steps from `q` towards the nearest positions, and whether they got stuck on the way."""
     residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
@@ -94,7 +101,7 @@ def _drawn(system, t, q, guess):
     return q, False
 
 
-def _damped(system, t, q, d, residual):
+def _damped(system: System, t: float, q: Vector, d: Vector, residual: Vector) -> tuple[Vector, Vector] | None:
     """The longest of the steps `d, d/2, d/4, ...` that brings the constraints nearer; `None` if there is none."""
     size = _norm(residual)
     for halving in range(25):
@@ -105,7 +112,7 @@ def _damped(system, t, q, d, residual):
     return None
 
 
-def polished(system, t, q):
+def polished(system: System, t: float, q: Vector) -> Vector:
     """Newton steps on `Phi` alone until rounding is reached."""
     residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
@@ -125,20 +132,20 @@ def polished(system, t, q):
     return q
 
 
-def _tolerance(q):
-    return POSITION_TOLERANCE * (1.0 + np.abs(q).max())
+def _tolerance(q: Vector) -> float:
+    return float(POSITION_TOLERANCE * (1.0 + np.abs(q).max()))
 
 
-def _norm(x):
+def _norm(x: Vector) -> float:
     return float(np.abs(x).max(initial=0.0))
 
 
-def _worst(system, residual):
+def _worst(system: System, residual: Vector) -> str:
     order = np.argsort(-np.abs(residual))[:3]
     return "the constraints that remain open are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in order)
 
 
-def _transported(system, y, x):
+def _transported(system: System, y: Vector, x: Vector) -> Vector:
     """`y` at displacement `x` as a covector of the local displacement: `J_r(theta)^-T` on every rotation `theta` of `x`."""
     out = y.copy()
     for body in system._bodies[system._bodies["kind"] == lay.RIGID]:
@@ -147,7 +154,7 @@ def _transported(system, y, x):
     return out
 
 
-def _inverse_right_jacobian(x):
+def _inverse_right_jacobian(x: Vector) -> Matrix:
     """`d log(exp(x) exp(d)) / dd` at `d = 0`."""
     angle2 = float(x @ x)
     X = np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
@@ -156,10 +163,11 @@ def _inverse_right_jacobian(x):
     else:
         angle = np.sqrt(angle2)
         c = 1.0 / angle2 - (1.0 + np.cos(angle)) / (2.0 * angle * np.sin(angle))
-    return np.eye(3) + 0.5 * X + c * X @ X
+    jacobian: Matrix = np.eye(3) + 0.5 * X + c * X @ X
+    return jacobian
 
 
-def velocities(system, t, q, guess):
+def velocities(system: System, t: float, q: Vector, guess: Vector) -> Vector:
     """Velocities with `Phi_q v = nu` nearest to the guess in the mass metric."""
     if system.nc == 0:
         return guess.copy()
@@ -173,13 +181,13 @@ def velocities(system, t, q, guess):
     return v
 
 
-def on_constraints(system, t, q, v):
+def on_constraints(system: System, t: float, q: Vector, v: Vector) -> Motion:
     """Positions and velocities on the constraints, the nearest to those given."""
     q = positions(system, t, q)
     return q, velocities(system, t, q, v)
 
 
-def accelerations(system, t, q, v):
+def accelerations(system: System, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector, tuple[str, ...]]:
     """Accelerations and multipliers; with joint friction the multipliers enter the forces, see `mbdae.system.dynamics`.
 
     Returns
@@ -209,13 +217,14 @@ def accelerations(system, t, q, v):
     return a, least(system, t, q, lam), redundant
 
 
-def least(system, t, q, lam):
+def least(system: System, t: float, q: Vector, lam: Vector) -> Vector:
     """Of all multipliers that mean the same forces as `lam` those of minimal norm; others than `lam` where constraints are redundant."""
     N = null_space(system.phi_q(t, q).toarray().T, rcond=1e-7)
-    return lam - N @ (N.T @ lam)
+    part: Vector = N @ (N.T @ lam)
+    return lam - part
 
 
-def redundant_rows(system):
+def redundant_rows(system: System) -> tuple[str, ...]:
     """Labels of the equations that the last factorisation found to follow from the ones before them."""
     head = system._header
     inverse_diagonal = system._work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]

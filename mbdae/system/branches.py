@@ -4,21 +4,29 @@ The angle `theta` of a driver is taken from both of its components, `atan2(u . c
 for, they are led there gradually from the values that they have in the guess.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..model.base import Primitive
 from ..model.bodies import PlanarBody, RigidBody
 from ..model.drivers import AngleDriver
 from ..model.mechanism import Mechanism
-from ..model.motions import Constant, Function, Polynomial
+from ..model.motions import Constant, Function, Motion, Polynomial
 from ..model.primitives import D, Turn
 from ..model.rotations import to_matrix
+from ..typing import Matrix, Vector
 from .assembly import AssemblyError, approached, polished, positions
 from .continuation import follow
 from .extra import kind_of
 from .words import motion, noted
+
+if TYPE_CHECKING:
+    from .system import System
 
 VAGUE = 1e-6  # part of a unit vector in the plane of an angle below which there is no angle
 STEPS = 16  # at least, in which drivers are led from one value to another
@@ -28,17 +36,25 @@ STEPS = 16  # at least, in which drivers are led from one value to another
 class Driven:
     """A primitive constraint with a motion, the first of its equations, and the driver of an angle that it belongs to, if any."""
 
-    primitive: object
+    primitive: Any  # with a field `f`
     row: int
     angle: AngleDriver | None
 
     @property
-    def moves(self):
+    def moves(self) -> bool:
         """Whether the motion depends on time."""
         return not isinstance(self.primitive.f, Constant)
 
 
-def driven(mechanism):
+class OffBranch(NamedTuple):
+    """A driver whose angle is nearer to `f + pi` than to `f`."""
+
+    driver: AngleDriver
+    f: float
+    theta: float
+
+
+def driven(mechanism: Mechanism) -> list[Driven]:
     """All `Driven` primitives of a mechanism: those of its drivers, and others whose motion depends on time."""
     angles = {d.name: d for d in mechanism.drivers if isinstance(d, AngleDriver)}
     of_joints, found, row = joint_rows(mechanism), [], 0
@@ -49,18 +65,18 @@ def driven(mechanism):
     return found
 
 
-def joint_rows(mechanism):
+def joint_rows(mechanism: Mechanism) -> int:
     """Number of the equations of joints; those of drivers follow."""
     return len(mechanism.labels) - sum(p.rows for d in mechanism.drivers for p in d.primitives(mechanism.bodies_by_name()))
 
 
-def moves(system):
+def moves(system: System) -> bool:
     """Whether constraints may depend on time."""
     m = system.mechanism
     return m is None or any(x.moves for x in driven(m)) or any(kind_of(p).time_dependent(p) for p in m.primitives)
 
 
-def mismatch(system, t, q):
+def mismatch(system: System, t: float, q: Vector) -> float:
     """How far positions are from what the moving constraints ask for at the time `t` [rad, m, or the unit of the equation]."""
     phi = system.phi(t, q)
     if system.mechanism is None:
@@ -68,27 +84,27 @@ def mismatch(system, t, q):
     return max((abs(_error(system, t, q, x, phi)) for x in driven(system.mechanism) if x.moves), default=0.0)
 
 
-def _error(system, t, q, x, phi):
+def _error(system: System, t: float, q: Vector, x: Driven, phi: Vector) -> float:
     theta = _angle(system, q, x.primitive) if x.angle else None
     return phi[x.row] if theta is None else _wrapped(_value(x.primitive, t) - theta)
 
 
-def off_branch(system, t, q):
-    """Drivers of angles that are nearer to `f + pi` than to `f`, each with `f` and its angle [rad]."""
+def off_branch(system: System, t: float, q: Vector) -> list[OffBranch]:
+    """Drivers of angles that are nearer to `f + pi` than to `f` [rad]."""
     if system.mechanism is None or not any(isinstance(d, AngleDriver) for d in system.mechanism.drivers):
         return []
     found = [(x.angle, _value(x.primitive, t), _angle(system, q, x.primitive)) for x in driven(system.mechanism) if x.angle]
-    return [(driver, f, theta) for driver, f, theta in found if theta is not None and abs(_wrapped(f - theta)) > 0.5 * math.pi]
+    return [OffBranch(driver, f, theta) for driver, f, theta in found if theta is not None and abs(_wrapped(f - theta)) > 0.5 * math.pi]
 
 
-def opposite(system, t, wrong):
+def opposite(system: System, t: float, wrong: list[OffBranch]) -> str:
     """What is wrong with the first of the drivers that `off_branch` has found."""
     driver, f, theta = wrong[0]
     return (f"{system.name}: driver {driver.name!r} asks for the angle {f:.6g} rad at t = {t:g}, but the positions are on the opposite "
             f"branch, at {theta:.6g} rad (sin(theta - f) vanishes there, too)")
 
 
-def closed(system, t, guess):
+def closed(system: System, t: float, guess: Vector) -> Vector:
     """Positions on `Phi(t, q) = 0` near a guess, with all driven angles on the branch of their drivers.
 
     Raises
@@ -96,7 +112,7 @@ def closed(system, t, guess):
     AssemblyError
         Names the constraints that cannot be met, or the driver whose branch cannot be reached.
     """
-    failure = wrong = None
+    failure, wrong = None, []
     try:
         q = positions(system, t, guess)
         wrong = off_branch(system, t, q)
@@ -107,10 +123,10 @@ def closed(system, t, guess):
     led = _led(system, t, guess)
     if led is not None:
         return led
-    raise failure or AssemblyError(f"{opposite(system, t, wrong)}; turn {wrong[0][0].j!r} in the guess to where the driver wants it")
+    raise failure or AssemblyError(f"{opposite(system, t, wrong)}; turn {wrong[0].driver.j!r} in the guess to where the driver wants it")
 
 
-def _led(system, t, guess):
+def _led(system: System, t: float, guess: Vector) -> Vector | None:
     """Positions to which the drivers lead from their values in the guess; `None` if they do not get there."""
     if system.mechanism is None or not driven(system.mechanism):
         return None
@@ -122,7 +138,7 @@ def _led(system, t, guess):
     return None if off_branch(system, t, q) else near_guess(system, t, q, guess)
 
 
-def near_guess(system, t, q, guess):
+def near_guess(system: System, t: float, q: Vector, guess: Vector) -> Vector:
     """Of the positions on the branch of `q` those nearest to the guess in the mass metric, or `q` itself if they are not found."""
     try:
         found = approached(system, t, q, guess)
@@ -131,18 +147,24 @@ def near_guess(system, t, q, guess):
     return q if off_branch(system, t, found) else found
 
 
-def _ramped(system, s, guess):
+def _ramped(system: System, s: float, guess: Vector) -> Mechanism:
     """The mechanism whose drivers lead from their values in the guess, at the time 0, to those at the time `s`, at the time 1."""
     mechanism, phi = system.mechanism, system.phi(s, guess)
+    assert mechanism is not None
     ramps = {x.row: _ramp(system, s, guess, x, phi) for x in driven(mechanism)}
     constraints, row = [], 0
     for p in mechanism.primitives:
-        constraints.append(replace(p, f=ramps[row]) if row in ramps else p)
+        constraints.append(_with_motion(p, ramps[row]) if row in ramps else p)
         row += p.rows
     return Mechanism(mechanism.name, mechanism.bodies, constraints)
 
 
-def _ramp(system, t, guess, x, phi):
+def _with_motion(p: Any, f: Motion) -> Primitive:
+    driven: Primitive = replace(p, f=f)
+    return driven
+
+
+def _ramp(system: System, t: float, guess: Vector, x: Driven, phi: Vector) -> Constant | Polynomial:
     f = _value(x.primitive, t)
     if isinstance(x.primitive, Turn):
         theta = _angle(system, guess, x.primitive)
@@ -156,15 +178,16 @@ def _ramp(system, t, guess, x, phi):
     return Polynomial((f - turn, turn))
 
 
-def _angle(system, q, p):
+def _angle(system: System, q: Vector, p: Turn) -> float | None:
     """The angle of a `Turn` at the positions `q` in (-pi, pi]; `None` where its direction stands across the plane of the angle."""
     u = _axes(system, p.i, q).T @ _axes(system, p.j, q) @ np.array(p.a_j)
     cosine, sine = float(u @ p.a_i), float(u @ p.b_i)
     return math.atan2(sine, cosine) if math.hypot(sine, cosine) > VAGUE else None
 
 
-def _axes(system, name, q):
+def _axes(system: System, name: str, q: Vector) -> Matrix:
     """Rotation matrix of a body, or of the ground."""
+    assert system.mechanism is not None
     body = system.mechanism.body(name)
     x = q[system.coordinates(name)[0]] if body is not None else q[:0]
     if isinstance(body, RigidBody):
@@ -173,12 +196,15 @@ def _axes(system, name, q):
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _value(p, t):
+def _value(p: Any, t: float) -> float:
     """The angle that a driver asks for, `p` being its primitive."""
     with noted(motion(p), t):
-        return p.f.value(t) if isinstance(p.f, Function) else p.f(t)[0]
+        if isinstance(p.f, Function):
+            return p.f.value(t)
+        value, _, _ = p.f(t)
+        return float(value)
 
 
-def _wrapped(angle):
+def _wrapped(angle: float) -> float:
     """The angle in [-pi, pi]."""
     return math.remainder(angle, 2.0 * math.pi)

@@ -1,8 +1,16 @@
 """Positions that follow the drivers through time, in steps so small that the mechanism stays on its branch."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ..typing import Vector
 from .assembly import AssemblyError, polished, velocities
+
+if TYPE_CHECKING:
+    from .system import System
 
 FARTHEST = 0.3  # rad or m that a coordinate may move in one step
 TRUST = 0.1  # share of a predicted displacement by which Newton's method may correct it
@@ -10,7 +18,7 @@ SHORTEST = 1e-9  # of the whole interval
 REST = 1e-6  # correction that is allowed where the mechanism rests
 
 
-def follow(system, t, q, goal, longest=np.inf):
+def follow(system: System, t: float, q: Vector, goal: float, longest: float = np.inf) -> Vector:
     """Positions at the time `goal`, carried there by the drivers from consistent ones at the time `t`.
 
     Velocities are those of least kinetic energy that the constraints allow, so what no driver moves follows as little as possible. Newton's
@@ -49,11 +57,11 @@ def follow(system, t, q, goal, longest=np.inf):
     return q
 
 
-def _limited(h, longest):
+def _limited(h: float, longest: float) -> float:
     return float(np.clip(h, -longest, longest))
 
 
-def _nearby(system, t, q, goal):
+def _nearby(system: System, t: float, q: Vector, goal: float) -> Vector | None:
     """Positions at `goal`, or `None` if they are too far away to be sure of the branch."""
     d = _displacement(system, t, q, goal - t)
     if np.abs(d).max(initial=0.0) > FARTHEST:
@@ -67,7 +75,7 @@ def _nearby(system, t, q, goal):
     return new if corrected <= TRUST * np.abs(d).max(initial=0.0) + REST else None
 
 
-def _displacement(system, t, q, h):
+def _displacement(system: System, t: float, q: Vector, h: float) -> Vector:
     """`h v + h^2/2 a` with the velocities of least kinetic energy and the smallest accelerations that the constraints allow with them."""
     v = velocities(system, t, q, np.zeros(system.nv))
     a = system.solve_kkt(t, q, np.zeros(system.nv), system.gamma(t, q, v))[0]

@@ -13,13 +13,14 @@ the joint jams: friction raises the reactions that it grows with, without end.
 Real and complex arguments alike: of complex ones the imaginary parts are derivatives, which converge with the real parts.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import carray
 from numba.core import config
 
 from ..compilation.compiled import compiled
+from ..typing import Bytes, Numbers, Vector
 from . import kernels, kkt, rare
 from . import layout as lay
 from .c_functions import pointer
@@ -69,10 +70,11 @@ def accelerations(t, q, v, c, a, lam, model, work):
     return GOOD if np.isfinite(largest(a)) and np.isfinite(largest(lam)) else NOT_FINITE
 
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
+if TYPE_CHECKING or config.DISABLE_JIT:
 
-    def coupled(t, q, v, c, a, lam, model, work):
-        return _coupled(Point(t, q, v, c, model, work), a, lam)
+    def coupled(t: float, q: Numbers, v: Numbers, c: Numbers, a: Numbers, lam: Numbers, model: Bytes, work: Numbers) -> int:
+        status: int = _coupled(Point(t, q, v, c, model, work), a, lam)
+        return status
 
 else:
 
@@ -301,7 +303,7 @@ def _mark(row, model, work):
     marks[row] = 0.0
 
 
-def jammed_row(model, work):
+def jammed_row(model: Bytes, work: Vector) -> int | None:
     """Number of the constraint equation for which `accelerations` has just returned `NO_FRICTION`; `None` where it is not known."""
     head = model[:lay.HEADER_BYTES].view(np.int64)
     found = np.flatnonzero(np.isfinite(work[head[lay.W_C1]:head[lay.W_C1] + head[lay.NC]]))

@@ -8,12 +8,17 @@ Each step takes time in proportion to the number of edges, but for a logarithm i
 """
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from typing import TypeAlias
+
+Graph: TypeAlias = Sequence[Sequence[int]]  # the neighbours of each node
+Levels: TypeAlias = dict[int, int]  # the level of each node, or its distance
 
 CANDIDATES = 5  # nodes of a last level that are tried as the other end
 
 
-def gibbs_king(neighbours):
+def gibbs_king(neighbours: Graph) -> list[int]:
     """A numbering of the nodes of a graph.
 
     Parameters
@@ -35,11 +40,18 @@ def gibbs_king(neighbours):
     return order
 
 
-def _distances(neighbours, root, widest=None):
-    """Distance of each node from `root`, nearest first; `None` as soon as more than `widest` nodes have the same distance."""
+def _distances(neighbours: Graph, root: int) -> Levels:
+    """Distance of each node from `root`, nearest first."""
+    found = _narrow(neighbours, root, len(neighbours))
+    assert found is not None
+    return found
+
+
+def _narrow(neighbours: Graph, root: int, widest: int) -> Levels | None:
+    """The same, or `None` as soon as more than `widest` nodes have the same distance."""
     found, level, distance = {root: 0}, [root], 0
     while level:
-        if widest is not None and len(level) > widest:
+        if len(level) > widest:
             return None
         distance += 1
         beyond = []
@@ -52,29 +64,32 @@ def _distances(neighbours, root, widest=None):
     return found
 
 
-def _ends(neighbours, component):
+def _ends(neighbours: Graph, component: list[int]) -> tuple[Levels, Levels]:
     """Distances of all nodes from two ends of a component: far apart, and the second one sees it narrow."""
     start = min(component, key=lambda k: len(neighbours[k]))
     while True:
-        from_start, from_end, narrowest = _distances(neighbours, start), None, None
+        from_start, narrowest = _distances(neighbours, start), len(neighbours)
+        from_end: Levels | None = None
         depth = max(from_start.values())
         for k in _candidates(neighbours, [k for k, d in from_start.items() if d == depth]):
-            found = _distances(neighbours, k, narrowest)
+            found = _narrow(neighbours, k, narrowest)
             if found is None:
                 continue
             if max(found.values()) > depth:
                 start = k
                 break
             width = _width(found)
-            if narrowest is None or width < narrowest:
+            if from_end is None or width < narrowest:
                 from_end, narrowest = found, width
         else:
+            assert from_end is not None
             return from_start, from_end
 
 
-def _candidates(neighbours, last):
+def _candidates(neighbours: Graph, last: list[int]) -> list[int]:
     """A few nodes of the last level: those with the fewest neighbours, no two of them next to each other."""
-    chosen, shadowed = [], set()
+    chosen: list[int] = []
+    shadowed: set[int] = set()
     for k in sorted(last, key=lambda k: len(neighbours[k])):
         if k not in shadowed:
             chosen.append(k)
@@ -84,11 +99,11 @@ def _candidates(neighbours, last):
     return chosen
 
 
-def _width(levels):
+def _width(levels: Levels) -> int:
     return max(Counter(levels.values()).values())
 
 
-def _levels(neighbours, from_start, from_end):
+def _levels(neighbours: Graph, from_start: Levels, from_end: Levels) -> Levels:
     """Level of each node: what both ends say where they agree; elsewhere, piece by piece, the view that leaves the levels narrower.
 
     The first level belongs to the end with fewer neighbours.
@@ -107,12 +122,12 @@ def _levels(neighbours, from_start, from_end):
     return level
 
 
-def _width_with(sizes, more):
+def _width_with(sizes: Counter[int], more: Counter[int]) -> int:
     """Width of the levels that a piece enlarges."""
     return max(sizes[d] + n for d, n in more.items())
 
 
-def _pieces(neighbours, nodes):
+def _pieces(neighbours: Graph, nodes: Iterable[int]) -> list[list[int]]:
     """Connected parts of some of the nodes, largest first."""
     left, pieces = set(nodes), []
     for root in nodes:
@@ -127,12 +142,14 @@ def _pieces(neighbours, nodes):
     return sorted(pieces, key=len, reverse=True)
 
 
-def _numbered(neighbours, level):
+def _numbered(neighbours: Graph, level: Levels) -> list[int]:
     """The nodes level by level, each time the one that lets the front grow least; of equals the one that came to it first."""
-    members = [[] for _ in range(max(level.values()) + 1)]
+    members: list[list[int]] = [[] for _ in range(max(level.values()) + 1)]
     for k, d in level.items():
         members[d].append(k)
-    order, entered, late = [], {}, len(level)
+    order: list[int] = []
+    entered: dict[int, int] = {}
+    late = len(level)
     for nodes in members:
         growth = {k: (k not in entered) + sum(j not in entered for j in neighbours[k]) for k in nodes}
         heap = [(g, entered.get(k, late), k) for k, g in growth.items()]
@@ -149,7 +166,7 @@ def _numbered(neighbours, level):
     return order
 
 
-def _less(growth, heap, entered, late, nodes):
+def _less(growth: dict[int, int], heap: list[tuple[int, int, int]], entered: dict[int, int], late: int, nodes: Iterable[int]) -> None:
     """A neighbour has come to the front: it will not let it grow again."""
     for k in nodes:
         if k in growth:

@@ -1,11 +1,21 @@
 """Velocities of which some components are given and the others follow: `min v . M v` subject to `Phi_q v = nu`, `v_k = g_k`."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, minres
 
+from ..model.base import Driver, Primitive
+from ..typing import Integers, Vector
 from .assembly import AssemblyError, velocities
 from .branches import joint_rows
+
+if TYPE_CHECKING:
+    from .system import System
 
 CONTRADICTION = 1e-3  # relative; published initial velocities are often printed with six digits
 AT_REST = 1e-7  # of the largest velocity of the mechanism: what is slower may be rounding
@@ -14,7 +24,7 @@ DETERMINED = 1e-11  # share of a given component, in the mass metric, below whic
 DENSE = 500  # given components up to which their matrix is formed
 
 
-def velocities_with(system, t, q, guess):
+def velocities_with(system: System, t: float, q: Vector, guess: Vector) -> Vector:
     """Velocities with `Phi_q v = nu` that keep what is given of a guess; components that are NaN are free.
 
     Given components stay as they are where the constraints allow it, otherwise they change as little as possible in the mass metric. The
@@ -41,7 +51,7 @@ def velocities_with(system, t, q, guess):
     return velocities(system, t, q, v + _response(system, t, q, k, scale * impulses))
 
 
-def _units(k, n):
+def _units(k: Integers, n: int) -> Iterator[Vector]:
     """Unit vectors of length `n` along the coordinates `k`, one after the other."""
     for i in k:
         e = np.zeros(n)
@@ -49,28 +59,30 @@ def _units(k, n):
         yield e
 
 
-def _response(system, t, q, k, impulses):
+def _response(system: System, t: float, q: Vector, k: Integers, impulses: Vector) -> Vector:
     """Velocities that impulses along the coordinates `k` cause."""
     b = np.zeros(system.nv)
     b[k] = impulses
     return system.solve_kkt(t, q, b, np.zeros(system.nc))[0]
 
 
-def _impulses(response, k, scale, missing):
+def _impulses(response: Callable[[Vector], Vector], k: Integers, scale: Vector, missing: Vector) -> Vector:
     """Impulses, scaled, that change the given components by what is missing, as far as they can."""
-    def change(p):
+    def change(p: Vector) -> Vector:
         return scale * response(p)[k]
 
     n = len(k)
     if n > DENSE:
-        return minres(LinearOperator((n, n), matvec=change), scale * missing, rtol=1e-14, maxiter=5 * n)[0]
+        found: Vector = minres(LinearOperator((n, n), matvec=change), scale * missing, rtol=1e-14, maxiter=5 * n)[0]
+        return found
     matrix = np.column_stack([change(p) for p in np.eye(n)])
     size, modes = np.linalg.eigh(0.5 * (matrix + matrix.T))
     free = size > DETERMINED
-    return modes[:, free] @ ((modes[:, free].T @ (scale * missing)) / size[free])
+    determined: Vector = modes[:, free] @ ((modes[:, free].T @ (scale * missing)) / size[free])
+    return determined
 
 
-def check_given(system, t, q, guess, v):
+def check_given(system: System, t: float, q: Vector, guess: Vector, v: Vector) -> None:
     """Velocities that are given for bodies must not contradict a joint or driver.
 
     Parameters
@@ -91,25 +103,26 @@ def check_given(system, t, q, guess, v):
     G, nu = system.phi_q(t, q), system.nu(t, q)
     violation = G @ wished - nu
     excess = np.abs(violation) - CONTRADICTION * _sizes(G, np.maximum(np.abs(wished), np.abs(v)))
-    wrong = list(np.flatnonzero(excess > 0.0))
+    wrong = np.flatnonzero(excess > 0.0).tolist()
     if wrong:
         k = _telling(system, wrong, excess)
         raise AssemblyError(_contradiction(system, t, k, nu[k], violation[k], _given_in(system, k, guess)))
 
 
-def _sizes(G, speeds):
+def _sizes(G: csr_array, speeds: Vector) -> Vector:
     """The size of each row of `Phi_q v`: that of the row times the largest velocity of the bodies that it connects, or `AT_REST` of all."""
     fastest = np.maximum.reduceat(np.append(speeds[G.indices], 0.0), G.indptr[:-1])
     fastest = np.maximum(fastest, max(AT_REST * speeds.max(initial=0.0), NOTHING))
-    return csr_array((np.abs(G.data), G.indices, G.indptr), shape=G.shape).sum(axis=1) * fastest
+    sizes: Vector = csr_array((np.abs(G.data), G.indices, G.indptr), shape=G.shape).sum(axis=1) * fastest
+    return sizes
 
 
-def _telling(system, wrong, excess):
+def _telling(system: System, wrong: list[int], excess: Vector) -> int:
     """Of the equations that are contradicted one of a driver, if there is any, otherwise the one that is violated most."""
     return max(wrong, key=lambda k: (_driver(system, k) is not None, excess[k]))
 
 
-def _driver(system, k):
+def _driver(system: System, k: int) -> Driver | Primitive | None:
     """The driver whose equation is number `k`; `None` if it belongs to a joint."""
     if system.mechanism is None:
         return None
@@ -121,7 +134,7 @@ def _driver(system, k):
     return None
 
 
-def _given_in(system, k, guess):
+def _given_in(system: System, k: int, guess: Vector) -> list[str]:
     """Names of the bodies in equation `k` whose velocities are given, or a part of them."""
     columns = system.pattern.col[system.pattern.ptr[k]:system.pattern.ptr[k + 1]]
     given = {int(c) for c in columns if not np.isnan(guess[c])}
@@ -129,7 +142,7 @@ def _given_in(system, k, guess):
     return [repr(name) for name in names if not given.isdisjoint(range(*system.coordinates(name)[1].indices(system.nv)))]
 
 
-def _contradiction(system, t, k, nu, violation, bodies):
+def _contradiction(system: System, t: float, k: int, nu: float, violation: float, bodies: list[str]) -> str:
     driver, culprits = _driver(system, k), f"the velocities given{' with ' + ' and '.join(bodies) if bodies else ''}"
     if driver is not None:
         return (f"driver {driver.name!r} asks for the rate {nu:.6g} at t = {t:g}, but {culprits} make it {nu + violation:.6g}; "

@@ -8,11 +8,14 @@ multipliers have minimal norm.
 With `M^-1 = L^T L` and `W = Phi_q L^T` it is `B = W W^T`, `lam = B^-1 (W L b - c)` and `x = L^T (L b - W^T lam)`.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import carray
 from numba.core import config
 
 from ..compilation.compiled import compiled
+from ..typing import Bytes, Numbers
 from . import layout as lay
 from . import null_space, rare
 from .c_functions import pointer
@@ -52,10 +55,10 @@ def _renew_null_space(lost, model, work):
     return lost
 
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
+if TYPE_CHECKING or config.DISABLE_JIT:
     renew_null_space = _renew_null_space
 
-    def remove_null_part(model, work, lam):
+    def remove_null_part(model: Bytes, work: Numbers, lam: Numbers) -> None:
         null_space.remove(model, work, lam)
 
 else:

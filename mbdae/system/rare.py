@@ -5,14 +5,17 @@ time that integrators take to compile, and make their steps slower: what is call
 has the addresses of what its system needs, for its own kind of numbers.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import carray, types
 from numba.core import config
 
-from ..compilation.compiled import by_address, compiled
+from ..compilation.compiled import by_address, compiled, records
+from ..typing import Bytes, Numbers
 from . import layout as lay
 from .c_functions import pointer
-from .layout import header, part, records
+from .layout import header, part
 
 _ARGUMENTS = (types.float64, *(types.int64,) * 8)
 
@@ -45,7 +48,7 @@ def sizes_at(at):
     return head[lay.NQ], head[lay.NV], head[lay.NC], head[lay.WORK_SIZE]
 
 
-def put(work, model, which, real, of_complex):
+def put(work: Numbers, model: Bytes, which: int, real: Any, of_complex: Any) -> None:
     """Write the address of one of two functions to `work`, compiled with nine arguments as `callbacks.call_rare` gives them."""
     if config.DISABLE_JIT:
         return

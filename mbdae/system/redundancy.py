@@ -5,12 +5,19 @@ the entries of `Phi_q`, and rounding hides a redundancy where inertias differ mu
 more carefully: by orthogonalisation of the rows of `Phi_q` at the start and at neighbouring states.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..typing import Flags, Integers, Matrix, Vector
 from . import layout as lay
 from .assembly import AssemblyError, positions, velocities
+
+if TYPE_CHECKING:
+    from .system import System
 
 NEIGHBOURS = 3
 DISTANCE = 0.02  # of a neighbour, relative to the size of the coordinates
@@ -20,7 +27,7 @@ MOST_ROWS = 1500  # that are orthogonalised; beyond, the factorisation itself de
 NONZERO = 1e-7  # entries of a null vector of unit length
 
 
-def _none():
+def _none() -> Integers:
     return np.zeros(0, dtype=np.int64)
 
 
@@ -36,11 +43,11 @@ class Redundancy:
         All equations that follow from others. Which of them are left out may change with the position.
     """
 
-    rows: np.ndarray = field(default_factory=_none)
-    candidates: np.ndarray = field(default_factory=_none)
+    rows: Integers = field(default_factory=_none)
+    candidates: Integers = field(default_factory=_none)
 
 
-def find_redundancy(system, t, q):
+def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
     """The redundant constraint equations, as few as at any of some neighbours of `q` that satisfy the constraints.
 
     Of equations that depend on each other the first ones, in the user's order, are kept. At a singular position more equations depend
@@ -71,14 +78,15 @@ def find_redundancy(system, t, q):
     return Redundancy(rows, np.flatnonzero(np.any(involved, axis=0)))
 
 
-def _involved(G, d):
+def _involved(G: Matrix, d: int) -> Flags:
     """Which rows follow from others: those where some vector of the null space of `G^T`, of `d` dimensions, is not zero."""
     lengths = np.maximum(np.linalg.norm(G, axis=1, keepdims=True), 1e-300)
     N = np.linalg.svd(G / lengths)[0][:, len(G) - d:]
-    return (np.abs(N) > NONZERO).any(axis=1)
+    involved: Flags = (np.abs(N) > NONZERO).any(axis=1)
+    return involved
 
 
-def _relative_pivots(system, t, q):
+def _relative_pivots(system: System, t: float, q: Vector) -> Vector:
     """The pivots of the KKT matrix relative to the diagonal entries, in the user's order of the equations; zero where there is none."""
     system.solve_kkt(t, q, np.zeros(system.nv), np.zeros(system.nc))
     head, work = system._header, system._work
@@ -90,7 +98,7 @@ def _relative_pivots(system, t, q):
     return pivots
 
 
-def _dependent(G):
+def _dependent(G: Matrix) -> Integers:
     """Numbers of the rows that are combinations of the rows before them, by Gram-Schmidt orthogonalisation, done twice."""
     basis, found = np.zeros((0, G.shape[1])), []
     for k, row in enumerate(G):
@@ -105,7 +113,7 @@ def _dependent(G):
     return np.array(found, dtype=np.int64)
 
 
-def _neighbour(system, t, q, rng):
+def _neighbour(system: System, t: float, q: Vector, rng: np.random.Generator) -> Vector | None:
     """Consistent positions a little further along a random motion; `None` where there are none."""
     try:
         v = velocities(system, t, q, rng.normal(size=system.nv)) - velocities(system, t, q, np.zeros(system.nv))
