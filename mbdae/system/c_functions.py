@@ -19,6 +19,7 @@ from ..typing import Matrix, Numbers, Vector
 from . import layout as lay
 from . import words
 from .layout import FRAME
+from .sparse import fill
 
 if TYPE_CHECKING:
     from .from_functions import UserFunctions
@@ -317,7 +318,7 @@ def _system(nq: int, nv: int, nc: int, given: _Given) -> CFunction:
             except Exception:
                 failed = True
             if failed:
-                _spoil(y)
+                fill(y, np.nan)
                 _note(carray(pointer(where), (size,), np.float64), what, t, x, w, m)
         else:
             a, b, c = (carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64),
@@ -328,7 +329,7 @@ def _system(nq: int, nv: int, nc: int, given: _Given) -> CFunction:
             except Exception:
                 failed = True
             if failed:
-                _spoil(f)
+                fill(f, np.nan)
                 _note(carray(pointer(where), (size,), np.float64), what, t, a, b, c)
 
     def repeat(what: float, t: float, *rest: float) -> None:
@@ -405,12 +406,6 @@ def _flatten(A, out):
         for j in range(A.shape[1]):
             out[at] = A[i, j]
             at += 1
-
-
-@compiled
-def _spoil(out):
-    for k in range(out.shape[0]):
-        out[k] = np.nan
 
 
 def _finished(c: Any, note: Vector, function: Function, time: int = 0) -> CFunction:

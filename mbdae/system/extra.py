@@ -1,8 +1,8 @@
 """Constraints and forces of kinds that are not built in: `register` makes them known, compiled code calls their kernels by address.
 
-The compiled equations are the same whether there are such kinds or not. The kernels of a kind become one function, compiled for real and
-complex numbers when the first system needs it, and kept on disk beside the file of the kernels. Its name there contains a stamp of all that
-it is made of, files and constants, so that a change is seen wherever it is.
+The compiled equations are the same with such kinds and without. The kernels of a kind become one function, compiled for real and complex
+numbers when the first system needs it, and cached on disk beside the file of the kernels. The name of the cache file contains a hash of all
+files and constants that the function depends on, so that any change of these invalidates it.
 """
 
 from collections.abc import Iterable
@@ -199,31 +199,31 @@ def _function(kind: Kind) -> Any:
 
 if TYPE_CHECKING or config.DISABLE_JIT:
 
-    def constraints(what: int, t: float, q: Numbers, model: Bytes, work: Numbers, out: Numbers) -> None:
-        for n, entry in enumerate(table(model, lay.EXTRA_CONSTRAINT, EXTRA_T)):
-            _called[entry["address"]](what, t, n, q, model, work, out)
-
-    def forces(what: int, t: float, q: Numbers, model: Bytes, work: Numbers, out: Numbers) -> None:
-        for n, entry in enumerate(table(model, lay.EXTRA_FORCE, EXTRA_T)):
+    def evaluate(which: int, what: int, t: float, q: Numbers, model: Bytes, work: Numbers, out: Numbers) -> None:
+        for n, entry in enumerate(table(model, which, EXTRA_T)):
             _called[entry["address"]](what, t, n, q, model, work, out)
 
 else:
 
     @compiled
-    def constraints(what, t, q, model, work, out):
-        """Let the constraints of each kind fill their part of `out`."""
-        entries = table(model, lay.EXTRA_CONSTRAINT, EXTRA_T)
+    def evaluate(which, what, t, q, model, work, out):
+        """One evaluation of the constraints or of the forces, whose entries are the table `which`."""
+        entries = table(model, which, EXTRA_T)
         for n in range(entries.shape[0]):
             call_extra(entries[n]["address"], what, t, n, q.ctypes.data, model.ctypes.data, work.ctypes.data,
                        out.ctypes.data, 1 if work.itemsize == 16 else 0)
 
-    @compiled
-    def forces(what, t, q, model, work, out):
-        """Let the forces of each kind add to `out`."""
-        entries = table(model, lay.EXTRA_FORCE, EXTRA_T)
-        for n in range(entries.shape[0]):
-            call_extra(entries[n]["address"], what, t, n, q.ctypes.data, model.ctypes.data, work.ctypes.data,
-                       out.ctypes.data, 1 if work.itemsize == 16 else 0)
+
+@compiled
+def constraints(what, t, q, model, work, out):
+    """Let the constraints of each kind fill their part of `out`."""
+    evaluate(lay.EXTRA_CONSTRAINT, what, t, q, model, work, out)
+
+
+@compiled
+def forces(what, t, q, model, work, out):
+    """Let the forces of each kind add to `out`."""
+    evaluate(lay.EXTRA_FORCE, what, t, q, model, work, out)
 
 
 @compiled
