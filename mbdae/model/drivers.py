@@ -17,8 +17,8 @@ from .primitives import CD, D, PlanarAngle, Turn
 class AngleDriver(Driver):
     """Body j turns by `f(t)` about the axis `a_i` of body i; the angle is counted from `b_i` to `b_j`.
 
-    `sin(theta - f(t)) = 0`: smooth for every angle and any number of turns. That holds at `theta = f + pi`, too; assembly
-    sees to it that a start is at `f` and follows the driver there from wherever the bodies are. The multiplier is the torque
+    `sin(theta - f(t)) = 0`: smooth for every angle and any number of turns. Of its two solutions, `theta = f` and `theta = f + pi`,
+    assembly takes the first, if needed by continuation from the guess. The multiplier is the torque
     about `a_i` that the constraint exerts on body i; the driving torque on body j is its opposite.
 
     Parameters
@@ -96,4 +96,16 @@ def _square(f: Motion) -> Motion:
     """The motion `f(t)^2`."""
     if isinstance(f, Constant):
         return Constant(f.value**2)
-    return Function(lambda t: f(t)[0] ** 2, lambda t: 2 * f(t)[0] * f(t)[1], lambda t: 2 * (f(t)[1] ** 2 + f(t)[0] * f(t)[2]))
+    def value(t: float) -> float:
+        x, _, _ = f(t)
+        return x**2
+
+    def first(t: float) -> float:
+        x, xd, _ = f(t)
+        return 2 * x * xd
+
+    def second(t: float) -> float:
+        x, xd, xdd = f(t)
+        return 2 * (xd**2 + x * xdd)
+
+    return Function(value, first, second)

@@ -211,10 +211,9 @@ class Friction(Force):
     Revolute: torque `mu radius N sign(w)` against the relative rate `w`, with the reaction `N` normal to the axis.
     The one-step integrators take `N` from the previous step; in the DAE forms it belongs to the unknown multipliers.
 
-    Friction changes the reactions that it grows with. Where the factor by which it does is below one the accelerations are unique. Beyond,
-    friction either lowers its own reaction, and of several solutions that one is taken which is connected with the motion without friction,
-    or it raises it without end: the joint jams, and the run ends with a message that names it. The one-step integrators need a factor below
-    one.
+    Friction is proportional to the reactions, and changes them: `lam = g(lam)`, a fixed point. Where `g` is a contraction the accelerations
+    are unique. Otherwise there may be several solutions, of which the one is taken that is connected with the motion without friction, or
+    none: the joint jams, and the run ends with a message that names it. The one-step integrators need a contraction.
 
     Parameters
     ----------

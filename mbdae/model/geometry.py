@@ -1,4 +1,4 @@
-"""The shape of a mechanism as its joints know it: which points of which body are connected to what."""
+"""Points and lines that draw a mechanism, from the attachment points of its joints and forces."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -112,7 +112,7 @@ class Function:
         if self.df is not None:
             return _slope(self.df, t)
         exact = _taylor(self.f, t)
-        return exact[2] if exact is not None else _second_difference(self.f, t)
+        return _second_difference(self.f, t) if exact is None else exact.second
 
 
 Motion = Constant | Polynomial | Harmonic | Function
@@ -133,7 +133,7 @@ def _plain(f: TimeFunction) -> TimeFunction:
     return getattr(f, "py_func", f)
 
 
-def _taylor(f: TimeFunction, t: float) -> tuple[float, float, float] | None:
+def _taylor(f: TimeFunction, t: float) -> taylor.Derivatives | None:
     """`(f, f', f'')` by Taylor arithmetic, `None` where the function does not allow it."""
     try:
         return taylor.derivatives(_plain(f), t)
@@ -143,7 +143,7 @@ def _taylor(f: TimeFunction, t: float) -> tuple[float, float, float] | None:
 
 def _slope(f: TimeFunction, t: float) -> float:
     exact = _taylor(f, t)
-    return exact[1] if exact is not None else _difference(f, t)
+    return _difference(f, t) if exact is None else exact.first
 
 
 def _difference(f: TimeFunction, t: float) -> float:

@@ -119,8 +119,8 @@ class Turn(Primitive):
     """`(A_i (b_i cos f - a_i sin f)) . (A_j a_j) = 0`: body j turns by the angle `f(t)` from `a_i` towards `b_i`.
 
     With `a_i, b_i` and `a_j` unit vectors perpendicular to a common axis this is `sin(theta - f) = 0`; unlike
-    `cos theta - cos f = 0` it has no dead points, and its multiplier is the driving torque. It also holds at `theta = f + pi`: the guess of
-    the bodies says which is meant, while an `AngleDriver` always means `theta = f`.
+    `cos theta - cos f = 0` it has no dead points, and its multiplier is the driving torque. `theta = f + pi` is a solution, too: the guess
+    of the bodies selects one, while an `AngleDriver` prescribes `theta = f`.
     """
 
     a_i: tuple[float, ...]

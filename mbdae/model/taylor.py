@@ -6,7 +6,7 @@ on difference quotients.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,7 +116,15 @@ def _lift(x: Taylor | float) -> Taylor:
     return x if isinstance(x, Taylor) else Taylor(float(x))
 
 
-def derivatives(function: Callable[[Any], Any], t: float) -> tuple[float, float, float]:
+class Derivatives(NamedTuple):
+    """A function and its first two derivatives at one time."""
+
+    value: float
+    first: float
+    second: float
+
+
+def derivatives(function: Callable[[Any], Any], t: float) -> Derivatives:
     """`(f, f', f'')` of `function` at `t`.
 
     Raises
@@ -125,4 +133,4 @@ def derivatives(function: Callable[[Any], Any], t: float) -> tuple[float, float,
         If the function uses something that Taylor numbers do not know.
     """
     value = _lift(function(Taylor(t, 1.0, 0.0)))
-    return float(value.f), float(value.d), float(value.dd)
+    return Derivatives(float(value.f), float(value.d), float(value.dd))

@@ -1,7 +1,7 @@
-"""Branches of driven angles: `sin(theta - f) = 0` holds at `theta = f` and at `theta = f + pi`, the driver means the first.
+"""Branches of driven angles: `sin(theta - f) = 0` has the solutions `theta = f`, which a driver prescribes, and `theta = f + pi`.
 
-The angle `theta` of a driver is taken from both of its components, `atan2(u . c, u . b)`. Where a guess is far from what the drivers ask
-for, they are led there gradually from the values that they have in the guess.
+The angle of a driver is `theta = atan2(u . c, u . b)`. Where Newton's method ends on the other branch, or nowhere, a continuation moves the
+drivers from their values at the guess to the prescribed ones.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from .words import motion, noted
 if TYPE_CHECKING:
     from .system import System
 
-VAGUE = 1e-6  # part of a unit vector in the plane of an angle below which there is no angle
-STEPS = 16  # at least, in which drivers are led from one value to another
+MIN_PROJECTION = 1e-6  # length of the projection of a unit vector into the plane of an angle, below which the angle is undefined
+MIN_STEPS = 16  # of a continuation
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def moves(system: System) -> bool:
 
 
 def mismatch(system: System, t: float, q: Vector) -> float:
-    """How far positions are from what the moving constraints ask for at the time `t` [rad, m, or the unit of the equation]."""
+    """The largest residual of the constraints that depend on time, at `t` [rad, m, or the unit of the equation]."""
     phi = system.phi(t, q)
     if system.mechanism is None:
         return float(np.abs(phi).max(initial=0.0))
@@ -98,7 +98,7 @@ def off_branch(system: System, t: float, q: Vector) -> list[OffBranch]:
 
 
 def opposite(system: System, t: float, wrong: list[OffBranch]) -> str:
-    """What is wrong with the first of the drivers that `off_branch` has found."""
+    """A message about the first of the drivers that `off_branch` has found."""
     driver, f, theta = wrong[0]
     return (f"{system.name}: driver {driver.name!r} asks for the angle {f:.6g} rad at t = {t:g}, but the positions are on the opposite "
             f"branch, at {theta:.6g} rad (sin(theta - f) vanishes there, too)")
@@ -110,7 +110,7 @@ def closed(system: System, t: float, guess: Vector) -> Vector:
     Raises
     ------
     AssemblyError
-        Names the constraints that cannot be met, or the driver whose branch cannot be reached.
+        Names the constraints that cannot be satisfied, or the driver whose branch cannot be reached.
     """
     failure, wrong = None, []
     try:
@@ -120,19 +120,19 @@ def closed(system: System, t: float, guess: Vector) -> Vector:
             return q
     except AssemblyError as error:
         failure = error
-    led = _led(system, t, guess)
+    led = _by_continuation(system, t, guess)
     if led is not None:
         return led
-    raise failure or AssemblyError(f"{opposite(system, t, wrong)}; turn {wrong[0].driver.j!r} in the guess to where the driver wants it")
+    raise failure or AssemblyError(f"{opposite(system, t, wrong)}; turn {wrong[0].driver.j!r} in the guess to the prescribed angle")
 
 
-def _led(system: System, t: float, guess: Vector) -> Vector | None:
-    """Positions to which the drivers lead from their values in the guess; `None` if they do not get there."""
+def _by_continuation(system: System, t: float, guess: Vector) -> Vector | None:
+    """Positions by continuation in the values of the drivers, from those at the guess; `None` if it fails."""
     if system.mechanism is None or not driven(system.mechanism):
         return None
     try:
         ramp = type(system)(_ramped(system, t, guess))
-        q = polished(system, t, follow(ramp, 0.0, positions(ramp, 0.0, guess), 1.0, 1.0 / STEPS))
+        q = polished(system, t, follow(ramp, 0.0, positions(ramp, 0.0, guess), 1.0, 1.0 / MIN_STEPS))
     except AssemblyError:
         return None
     return None if off_branch(system, t, q) else near_guess(system, t, q, guess)
@@ -148,7 +148,7 @@ def near_guess(system: System, t: float, q: Vector, guess: Vector) -> Vector:
 
 
 def _ramped(system: System, s: float, guess: Vector) -> Mechanism:
-    """The mechanism whose drivers lead from their values in the guess, at the time 0, to those at the time `s`, at the time 1."""
+    """The mechanism for the continuation: drivers go from their values at the guess, at `t = 0`, to those for the time `s`, at `t = 1`."""
     mechanism, phi = system.mechanism, system.phi(s, guess)
     assert mechanism is not None
     ramps = {x.row: _ramp(system, s, guess, x, phi) for x in driven(mechanism)}
@@ -169,7 +169,7 @@ def _ramp(system: System, t: float, guess: Vector, x: Driven, phi: Vector) -> Co
     if isinstance(x.primitive, Turn):
         theta = _angle(system, guess, x.primitive)
         turn = 0.0 if theta is None else _wrapped(f - theta)
-        if not x.angle and abs(turn) > 0.5 * math.pi:  # the equation alone holds on both branches
+        if not x.angle and abs(turn) > 0.5 * math.pi:  # without a driver both branches will do
             turn -= math.copysign(math.pi, turn)
     else:
         turn = -phi[x.row]
@@ -179,17 +179,17 @@ def _ramp(system: System, t: float, guess: Vector, x: Driven, phi: Vector) -> Co
 
 
 def _angle(system: System, q: Vector, p: Turn) -> float | None:
-    """The angle of a `Turn` at the positions `q` in (-pi, pi]; `None` where its direction stands across the plane of the angle."""
+    """The angle of a `Turn` at the positions `q` in (-pi, pi]; `None` where its direction is perpendicular to the plane of the angle."""
     u = _axes(system, p.i, q).T @ _axes(system, p.j, q) @ np.array(p.a_j)
     cosine, sine = float(u @ p.a_i), float(u @ p.b_i)
-    return math.atan2(sine, cosine) if math.hypot(sine, cosine) > VAGUE else None
+    return math.atan2(sine, cosine) if math.hypot(sine, cosine) > MIN_PROJECTION else None
 
 
 def _axes(system: System, name: str, q: Vector) -> Matrix:
     """Rotation matrix of a body, or of the ground."""
     assert system.mechanism is not None
     body = system.mechanism.body(name)
-    x = q[system.coordinates(name)[0]] if body is not None else q[:0]
+    x = q[system.coordinates(name).q] if body is not None else q[:0]
     if isinstance(body, RigidBody):
         return to_matrix(x[3:])
     c, s = (math.cos(x[2]), math.sin(x[2])) if isinstance(body, PlanarBody) else (1.0, 0.0)
@@ -197,7 +197,7 @@ def _axes(system: System, name: str, q: Vector) -> Matrix:
 
 
 def _value(p: Any, t: float) -> float:
-    """The angle that a driver asks for, `p` being its primitive."""
+    """The prescribed value `f(t)` of a primitive of a driver."""
     with noted(motion(p), t):
         if isinstance(p.f, Function):
             return p.f.value(t)

@@ -2,7 +2,7 @@
 
 A function compiled with numba becomes a C function; a plain Python function is wrapped by ctypes. Both are then a number in the
 tables of the system, so that the kernels are compiled once for all users. An exception cannot cross compiled
-code: it is kept in `Callbacks.pending`, with a note that names the function and the time, the function returns NaN, and whoever called the
+code: it is stored in `Callbacks.pending`, with a note that names the function and the time, the function returns NaN, and the caller of the
 kernel re-raises it.
 
 Every C function can also give derivatives, for the complex step: exact ones where a compiled function takes complex numbers,
@@ -171,7 +171,7 @@ class Callbacks:
                     c_function.replay()
         except BaseException as error:
             self._raised = _reference(error)
-            self.forget()  # one is told; what others have raised in the same evaluations must not come up in later ones
+            self.forget()  # one is reported; what others have raised in the same evaluations must not appear in later ones
             raise
         if self.pending is not None:
             kept, self.pending = self.pending, None
@@ -179,7 +179,7 @@ class Callbacks:
             try:
                 raise kept
             finally:
-                del kept  # a cycle with its own traceback would keep the solver
+                del kept  # a cycle with its own traceback would keep the solver alive
         if signals.waiting:
             signals.check()
 

@@ -1,6 +1,6 @@
-"""Whether a user's functions belong together: `phi_q`, `nu`, `gamma`, `mass`, `kinematics` and `retract` against differences of `phi`.
+"""Whether a user's functions are consistent: `phi_q`, `nu`, `gamma`, `mass`, `kinematics` and `retract` against differences of `phi`.
 
-They are compared at consistent positions and velocities, for there only they have to agree: at the start, and at neighbours of it.
+They are compared at the start and at neighbours of it, all with consistent positions and velocities: only there they have to agree.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .from_functions import UserFunctions
 
 TIMES = (0.0, 0.0, 0.37, 1.3)  # of the start and its neighbours [s]
-SHIFT = 0.05  # of neighbours, relative to the size of the positions
+DISPLACEMENT = 0.05  # of neighbours, relative to the size of the positions
 INCREMENTS = (1e-2, 1e-3, 1e-4, 1e-5)  # of differences, relative
-AGREE, OF_ROW, DOUBTS = 1e-4, 1e-7, 20.0  # relative to an entry, to the largest of its row, to the error of the difference
-CLOSED, CLOSING_ITERATIONS = 1e-10, 30
+ENTRY_TOL, ROW_TOL, ERROR_FACTOR = 1e-4, 1e-7, 20.0  # of an entry, of the largest of its row, of the error of the difference
+POSITION_TOL, POSITION_ITERATIONS = 1e-10, 30
 SPEEDS = 2  # velocities for every position
-MOST_COLUMNS = 60  # with more velocity coordinates only random combinations of them are tried
+MAX_COLUMNS = 60  # with more velocity coordinates random combinations of them are tried
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,18 @@ def _tolerant(function: Callable[..., Any], *args: Any) -> Any:
 def _point(f: UserFunctions, t: float, number: int, rng: np.random.Generator) -> Point | None:
     """The start, or a neighbour of it, with consistent positions and velocities; `None` if these are not found."""
     size = np.abs(f.q0) + 0.1 * (np.abs(f.q0).max() or 1.0)
-    q = _closed(f, t, f.q0 + SHIFT * size * rng.uniform(-1.0, 1.0, f.nq) if number else f.q0.copy())
+    q = _consistent(f, t, f.q0 + DISPLACEMENT * size * rng.uniform(-1.0, 1.0, f.nq) if number else f.q0.copy())
     if q is None:
         return None
     rates = np.array(f._directions(t, q)).T
     return Point(t, q, tuple(_velocity(f, t, q, rates, rng) for _ in range(SPEEDS)), rates)
 
 
-def _closed(f: UserFunctions, t: float, q: Vector) -> Vector | None:
+def _consistent(f: UserFunctions, t: float, q: Vector) -> Vector | None:
     """Positions with `Phi(t, q) = 0` near `q`, by Gauss-Newton with differences of `phi`; `None` if there are none."""
-    for _ in range(CLOSING_ITERATIONS):
+    for _ in range(POSITION_ITERATIONS):
         residual, rates = f.phi(t, q), np.array(f._directions(t, q)).T
-        if np.abs(residual).max(initial=0.0) <= CLOSED * (1.0 + np.abs(q).max()):
+        if np.abs(residual).max(initial=0.0) <= POSITION_TOL * (1.0 + np.abs(q).max()):
             return q
         q = q + rates @ np.linalg.lstsq(_slopes(f, t, q, rates), -residual, rcond=1e-8)[0]
     return None
@@ -92,7 +92,8 @@ def _closed(f: UserFunctions, t: float, q: Vector) -> Vector | None:
 def _velocity(f: UserFunctions, t: float, q: Vector, rates: Matrix, rng: np.random.Generator) -> Vector:
     """A random velocity with `Phi_q v = -Phi_t`."""
     v = (1.0 + np.abs(f.v0).max()) * rng.normal(size=f.nv)
-    G, phi_t = _slopes(f, t, q, rates), _derivative(lambda s: f.phi(t + s, q), 1.0 + abs(t))[0]
+    G = _slopes(f, t, q, rates)
+    phi_t, _ = _derivative(lambda s: f.phi(t + s, q), 1.0 + abs(t))
     consistent: Vector = v - np.linalg.lstsq(G, G @ v + phi_t, rcond=1e-8)[0]
     return consistent
 
@@ -121,7 +122,7 @@ def _derivative(function: Callable[..., Any], size: float) -> tuple[Vector, Vect
 def _compare(given: Vector, expected: Vector, error: Vector | float, row: Vector | float, name: str, place: Callable[[int], str],
              remedy: str) -> None:
     """Raise if an entry of `given` is not what is expected; `row` is the size of what it is compared with, `place(k)` names it."""
-    bound = AGREE * np.maximum(np.abs(given), np.abs(expected)) + OF_ROW * row + DOUBTS * error
+    bound = ENTRY_TOL * np.maximum(np.abs(given), np.abs(expected)) + ROW_TOL * row + ERROR_FACTOR * error
     off = np.abs(given - expected) - bound
     if not np.isfinite(bound).all() or not (off > 0.0).any():
         return
@@ -159,7 +160,7 @@ def _check_energy(f: UserFunctions, at: Point, labels: Sequence[str]) -> None:
         return
     M, unit, nothing = f.mass(at.t, at.q).astype(float), np.eye(f.nv), np.zeros(f.nv)
     rest, alone = _energy(f, at, nothing), np.array([_energy(f, at, e) for e in unit])
-    if not np.isfinite(rest) or f.nv > MOST_COLUMNS:
+    if not np.isfinite(rest) or f.nv > MAX_COLUMNS:
         return
     rounding = 1e-13 * (abs(rest) + np.abs(alone).max())
     for j in range(f.nv):
@@ -186,14 +187,14 @@ def _check_phi_q(f: UserFunctions, at: Point, labels: Sequence[str]) -> None:
     if f._phi_q is None or f.nc == 0:
         return
     given, size = f.phi_q(at.t, at.q).astype(float), 1.0 + np.abs(at.q).max()
-    directions = np.eye(f.nv) if f.nv <= MOST_COLUMNS else np.random.default_rng(1).normal(size=(3, f.nv))
+    directions = np.eye(f.nv) if f.nv <= MAX_COLUMNS else np.random.default_rng(1).normal(size=(3, f.nv))
     pairs = [_derivative(lambda s, d=d: f.phi(at.t, at.q + s * (at.rates @ d)), size / max(1.0, np.abs(at.rates @ d).max()))
              for d in directions]
     expected, error = (np.array(x).T for x in zip(*pairs))
     row = np.abs(expected).max(axis=1)
     way = " (or kinematics, along which phi is differentiated)" if f.user_kinematics else ""
     for j, d in enumerate(directions):
-        along = f", {j}]" if f.nv <= MOST_COLUMNS else f"] along {np.round(d, 2)}"
+        along = f", {j}]" if f.nv <= MAX_COLUMNS else f"] along {np.round(d, 2)}"
         _compare(given @ d, expected[:, j], error[:, j], row, "phi_q", partial(_row, labels, f"{along}{_where(at)}"),
                  f"the derivative of phi; correct phi_q{way}, or leave it out")
 

@@ -1,4 +1,4 @@
-"""Which user function has no finite value, once a run has failed: forces, laws and motions are asked again, one by one, from Python."""
+"""The user function that is not finite, once a run has failed: forces, laws and motions are evaluated again, one by one, in Python."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _Look: TypeAlias = "Callable[[System, float, Vector, Vector], str | None]"
 
-SHARE = 1e-2  # of the time span in which is looked if the length of the last step is not known
-NEAREST, LOOKS = 1e-9, 40  # first distance, relative to that span, and number of times
+SHARE = 1e-2  # of the time span, searched if the length of the last step is unknown
+FIRST_TIME, TIMES = 1e-9, 40  # first time of the search, relative to that span, and their number
 EVALUATIONS = ("phi", "nu", "phi_q", "mass", "force", "gamma")
 
 
@@ -54,7 +54,7 @@ class _Notes:
 
 
 def not_finite(system: System, trajectory: Trajectory, t_end: float) -> str | None:
-    """The user function that is not finite at the end of a trajectory or a little ahead, in words; `None` if there is none.
+    """A message about the user function that is not finite at the end of a trajectory or shortly after; `None` if there is none.
 
     Parameters
     ----------
@@ -62,17 +62,17 @@ def not_finite(system: System, trajectory: Trajectory, t_end: float) -> str | No
     trajectory : Trajectory
         Of a run that has failed.
     t_end : float
-        Where it was to end.
+        End of the time span.
     """
     if not len(trajectory.t):
         return None
     t, q, v, a = (x[-1] for x in (trajectory.t, trajectory.q, trajectory.v, trajectory.a))
     rest = t_end - t
-    last = max(2.0 * abs(t - trajectory.t[-2]) if len(trajectory.t) > 1 else 0.0, SHARE * abs(rest))  # steps may have been cut to nothing
+    last = max(2.0 * abs(t - trajectory.t[-2]) if len(trajectory.t) > 1 else 0.0, SHARE * abs(rest))  # the last steps may have been tiny
     ahead = np.copysign(min(abs(rest), last), rest)
     look = _look(system)
     with np.errstate(all="ignore"):
-        for dt in (0.0, *(ahead * np.geomspace(NEAREST, 1.0, LOOKS))):
+        for dt in (0.0, *(ahead * np.geomspace(FIRST_TIME, 1.0, TIMES))):
             found = _at(system, look, float(t + dt), q, v, a, dt)
             if found is not None:
                 return found
@@ -92,7 +92,7 @@ def _look(system: System) -> _Look:
 
 
 def _at(system: System, look: _Look, t: float, q: Vector, v: Vector, a: Vector, dt: float) -> str | None:
-    """What is found at a state that is carried on by `dt`; nothing if it cannot be."""
+    """What is found at the state extrapolated by `dt`; `None` if it cannot be evaluated."""
     try:
         return look(system, t, system.retract(q, dt * (v + 0.5 * dt * a)), v + dt * a)
     except Exception:  # whatever user functions raise: a run has met it before, or never will

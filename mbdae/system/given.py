@@ -17,15 +17,15 @@ from .branches import joint_rows
 if TYPE_CHECKING:
     from .system import System
 
-CONTRADICTION = 1e-3  # relative; published initial velocities are often printed with six digits
-AT_REST = 1e-7  # of the largest velocity of the mechanism: what is slower may be rounding
-NOTHING = 1e-10  # m/s or rad/s that are rest, whatever the others do
-DETERMINED = 1e-11  # share of a given component, in the mass metric, below which the constraints leave it no freedom
-DENSE = 500  # given components up to which their matrix is formed
+VIOLATION_TOL = 1e-3  # relative; published initial velocities are often printed with six digits
+RELATIVE_SPEED = 1e-7  # relative to the largest velocity of the mechanism: smaller ones may be rounding
+MIN_SPEED = 1e-10  # m/s or rad/s: smaller ones are zero
+MIN_MOBILITY = 1e-11  # share of a given component, in the mass metric, that the constraints leave free; below, they determine it
+MAX_DENSE = 500  # given components up to which their matrix is formed; beyond, MINRES
 
 
 def velocities_with(system: System, t: float, q: Vector, guess: Vector) -> Vector:
-    """Velocities with `Phi_q v = nu` that keep what is given of a guess; components that are NaN are free.
+    """Velocities with `Phi_q v = nu` and the given components of a guess; components that are NaN are free.
 
     Given components stay as they are where the constraints allow it, otherwise they change as little as possible in the mass metric. The
     free ones follow, and have the least kinetic energy that is possible with them.
@@ -60,30 +60,30 @@ def _units(k: Integers, n: int) -> Iterator[Vector]:
 
 
 def _response(system: System, t: float, q: Vector, k: Integers, impulses: Vector) -> Vector:
-    """Velocities that impulses along the coordinates `k` cause."""
+    """The change of the velocities by impulses along the coordinates `k`: `M x + Phi_q^T lam = b`, `Phi_q x = 0`."""
     b = np.zeros(system.nv)
     b[k] = impulses
-    return system.solve_kkt(t, q, b, np.zeros(system.nc))[0]
+    return system.solve_kkt(t, q, b, np.zeros(system.nc)).x
 
 
 def _impulses(response: Callable[[Vector], Vector], k: Integers, scale: Vector, missing: Vector) -> Vector:
-    """Impulses, scaled, that change the given components by what is missing, as far as they can."""
+    """Scaled impulses that change the given components by `missing`, in the least-squares sense."""
     def change(p: Vector) -> Vector:
         return scale * response(p)[k]
 
     n = len(k)
-    if n > DENSE:
+    if n > MAX_DENSE:
         found: Vector = minres(LinearOperator((n, n), matvec=change), scale * missing, rtol=1e-14, maxiter=5 * n)[0]
         return found
     matrix = np.column_stack([change(p) for p in np.eye(n)])
     size, modes = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    free = size > DETERMINED
+    free = size > MIN_MOBILITY
     determined: Vector = modes[:, free] @ ((modes[:, free].T @ (scale * missing)) / size[free])
     return determined
 
 
 def check_given(system: System, t: float, q: Vector, guess: Vector, v: Vector) -> None:
-    """Velocities that are given for bodies must not contradict a joint or driver.
+    """Refuse given velocities that violate the velocity equation of a joint or driver.
 
     Parameters
     ----------
@@ -95,30 +95,30 @@ def check_given(system: System, t: float, q: Vector, guess: Vector, v: Vector) -
     Raises
     ------
     AssemblyError
-        Names driver or constraint, and the bodies whose velocities contradict it.
+        Names driver or constraint, and the bodies with the given velocities.
     """
     if not system.nc or np.isnan(guess).all():
         return
-    wished = np.where(np.isnan(guess), v, guess)
+    wanted = np.where(np.isnan(guess), v, guess)
     G, nu = system.phi_q(t, q), system.nu(t, q)
-    violation = G @ wished - nu
-    excess = np.abs(violation) - CONTRADICTION * _sizes(G, np.maximum(np.abs(wished), np.abs(v)))
+    violation = G @ wanted - nu
+    excess = np.abs(violation) - VIOLATION_TOL * _sizes(G, np.maximum(np.abs(wanted), np.abs(v)))
     wrong = np.flatnonzero(excess > 0.0).tolist()
     if wrong:
-        k = _telling(system, wrong, excess)
+        k = _reported(system, wrong, excess)
         raise AssemblyError(_contradiction(system, t, k, nu[k], violation[k], _given_in(system, k, guess)))
 
 
 def _sizes(G: csr_array, speeds: Vector) -> Vector:
-    """The size of each row of `Phi_q v`: that of the row times the largest velocity of the bodies that it connects, or `AT_REST` of all."""
+    """Size of each row of `Phi_q v`: the row times the largest velocity of its bodies, or `RELATIVE_SPEED` of the mechanism."""
     fastest = np.maximum.reduceat(np.append(speeds[G.indices], 0.0), G.indptr[:-1])
-    fastest = np.maximum(fastest, max(AT_REST * speeds.max(initial=0.0), NOTHING))
+    fastest = np.maximum(fastest, max(RELATIVE_SPEED * speeds.max(initial=0.0), MIN_SPEED))
     sizes: Vector = csr_array((np.abs(G.data), G.indices, G.indptr), shape=G.shape).sum(axis=1) * fastest
     return sizes
 
 
-def _telling(system: System, wrong: list[int], excess: Vector) -> int:
-    """Of the equations that are contradicted one of a driver, if there is any, otherwise the one that is violated most."""
+def _reported(system: System, wrong: list[int], excess: Vector) -> int:
+    """The equation to be reported: one of a driver, if there is any, otherwise the one that is violated most."""
     return max(wrong, key=lambda k: (_driver(system, k) is not None, excess[k]))
 
 
@@ -139,7 +139,7 @@ def _given_in(system: System, k: int, guess: Vector) -> list[str]:
     columns = system.pattern.col[system.pattern.ptr[k]:system.pattern.ptr[k + 1]]
     given = {int(c) for c in columns if not np.isnan(guess[c])}
     names = [b.name for b in system.mechanism.bodies] if system.mechanism is not None else []
-    return [repr(name) for name in names if not given.isdisjoint(range(*system.coordinates(name)[1].indices(system.nv)))]
+    return [repr(name) for name in names if not given.isdisjoint(range(*system.coordinates(name).v.indices(system.nv)))]
 
 
 def _contradiction(system: System, t: float, k: int, nu: float, violation: float, bodies: list[str]) -> str:

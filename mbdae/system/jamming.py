@@ -1,4 +1,4 @@
-"""What is wrong where friction and the reactions that it grows with find no balance, in words."""
+"""The message where the fixed-point equation of friction and reaction forces has no solution: the joint jams."""
 
 from __future__ import annotations
 

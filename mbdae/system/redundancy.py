@@ -1,8 +1,8 @@
 """Constraint equations that follow from the others wherever the mechanism moves.
 
-The factorisation of the KKT matrix leaves out rows whose pivot vanishes to rounding. That is quick, but it works with the squares of
-the entries of `Phi_q`, and rounding hides a redundancy where inertias differ much. So whatever looks suspicious there is looked at once
-more carefully: by orthogonalisation of the rows of `Phi_q` at the start and at neighbouring states.
+The factorisation of `Phi_q M^-1 Phi_q^T` leaves out rows whose pivot vanishes to rounding. It squares the condition number of `Phi_q`, so
+rounding can hide a redundancy where inertias differ much. Where a pivot is small the rank is found by Gram-Schmidt orthogonalisation of the
+rows of `Phi_q`, at the start and at neighbouring states.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from .system import System
 
 NEIGHBOURS = 3
-DISTANCE = 0.02  # of a neighbour, relative to the size of the coordinates
-SUSPICIOUS = 1e-7  # pivots of the KKT matrix below this fraction of their diagonal entries
-DEPENDENT = 1e-7  # what is left of a row, relative to the row, when its part along the others is taken away
-MOST_ROWS = 1500  # that are orthogonalised; beyond, the factorisation itself decides
+DISPLACEMENT = 0.02  # of a neighbour, relative to the size of the coordinates
+SMALL_PIVOT = 1e-7  # pivots of the KKT matrix below this fraction of their diagonal entries
+DEPENDENT = 1e-7  # remainder of a row after orthogonalisation, relative to the row
+MAX_ROWS = 1500  # that are orthogonalised; beyond, the pivots decide
 NONZERO = 1e-7  # entries of a null vector of unit length
 
 
@@ -48,10 +48,10 @@ class Redundancy:
 
 
 def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
-    """The redundant constraint equations, as few as at any of some neighbours of `q` that satisfy the constraints.
+    """The redundant constraint equations: `nc` less the largest rank of `Phi_q` at `q` and at neighbouring consistent positions.
 
-    Of equations that depend on each other the first ones, in the user's order, are kept. At a singular position more equations depend
-    on each other than anywhere else; those are needed next to it and are not counted.
+    Of dependent equations the first ones, in the user's order, are kept. The rank is smaller only at a singular position; equations
+    that are dependent just there are not redundant.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
     Redundancy
     """
     pivots = _relative_pivots(system, t, q)
-    if not (pivots < SUSPICIOUS).any():
+    if not (pivots < SMALL_PIVOT).any():
         return Redundancy()
-    if system.nc > MOST_ROWS:
+    if system.nc > MAX_ROWS:
         return Redundancy(np.flatnonzero(pivots == 0.0), np.arange(system.nc))
     rng = np.random.default_rng(0)
     states = [q, *(_neighbour(system, t, q, rng) for _ in range(NEIGHBOURS))]
@@ -114,7 +114,7 @@ def _dependent(G: Matrix) -> Integers:
 
 
 def _neighbour(system: System, t: float, q: Vector, rng: np.random.Generator) -> Vector | None:
-    """Consistent positions a little further along a random motion; `None` where there are none."""
+    """Consistent positions at a small distance along a random admissible motion; `None` where there are none."""
     try:
         v = velocities(system, t, q, rng.normal(size=system.nv)) - velocities(system, t, q, np.zeros(system.nv))
     except AssemblyError:
@@ -123,6 +123,6 @@ def _neighbour(system: System, t: float, q: Vector, rng: np.random.Generator) ->
     if speed <= 1e-9:
         return None
     try:
-        return positions(system, t, system.retract(q, v * (DISTANCE * (np.abs(q).max() or 1.0) / speed)))
+        return positions(system, t, system.retract(q, v * (DISPLACEMENT * (np.abs(q).max() or 1.0) / speed)))
     except AssemblyError:
         return None

@@ -1,4 +1,4 @@
-"""The consistent start of a system at any time: on the branches of its drivers, with the velocities that are given."""
+"""Consistent initial values at any time, on the branches of the drivers and with the given velocities."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .given import check_given, velocities_with
 if TYPE_CHECKING:
     from .system import System
 
-FITS = 1e-3  # mismatch, relative to the size of the coordinates, up to which a guess fits the drivers
-STEPS = 16  # at least, in which the drivers are followed from t = 0
-NORM = 1e-2  # by which solvers of differential equations may have changed the length of a quaternion
+GUESS_TOL = 1e-3  # residual of the driven constraints at the guess, relative to the size of the coordinates
+MIN_STEPS = 16  # of the continuation from t = 0
+QUATERNION_TOL = 1e-2  # drift of the length of a quaternion
 
 
 def start_at(system: System, t: float = 0.0, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
     """The consistent state at the time `t`; see `mbdae.assemble`."""
     t = float(_finite(t, (), "t"))
-    system.redundancy  # noqa: B018  # found once, before anything is factorised
+    system.redundancy  # noqa: B018  # determined once, before the first factorisation
     given = None if v is None else _numbers(v, (system.nv,), "v")
     if given is not None and np.isinf(given).any():
         raise ValueError(f"assemble: v must be finite, or NaN where it is free, got {given}")
@@ -37,7 +37,7 @@ def start_at(system: System, t: float = 0.0, q: ArrayLike | None = None, v: Arra
 
 
 def check_state(system: System, state: State) -> None:
-    """A state of a user's: its quaternions have length one, its driven angles are on the branch of their drivers.
+    """Check a user's state: quaternions have length one, driven angles are on the branch of their drivers.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def check_state(system: System, state: State) -> None:
     """
     for k, body in enumerate(system._bodies[system._bodies["kind"] == lay.RIGID]):
         norm = float(np.linalg.norm(state.q[body["q"] + 3:body["q"] + 7]))
-        if abs(norm - 1.0) > NORM:
+        if abs(norm - 1.0) > QUATERNION_TOL:
             assert system.mechanism is not None
             names = [b.name for b, record in zip(system.mechanism.bodies, system._bodies) if record["kind"] == lay.RIGID]
             raise ValueError(f"state.q: the quaternion of {names[k]!r} must have length 1, it has {norm:.9g}")
@@ -56,22 +56,22 @@ def check_state(system: System, state: State) -> None:
 
 
 def _own_positions(system: System, t: float) -> tuple[Vector, bool]:
-    """Positions from the guess of the system itself, and whether they have been carried there from `t = 0`."""
-    guess = system.initial_guess()[0]
+    """Positions from the system's own guess, and whether they come by continuation from `t = 0`."""
+    guess = system.initial_guess().q
     if t == 0.0 or not moves(system) or _belongs(system, t, guess):
         return closed(system, t, guess), False
-    q = _carried(system, t, guess)
+    q = _followed(system, t, guess)
     return (closed(system, t, guess), False) if q is None else (q, True)
 
 
 def _belongs(system: System, t: float, guess: Vector) -> bool:
-    """Whether the guess belongs to the time `t`, rather than to `t = 0`, or to any time."""
+    """Whether the guess is meant for the time `t` rather than for `t = 0`: by its residuals at both times."""
     try:
         first, still = mismatch(system, 0.0, guess), system.mechanism is None and _rests(system, t, guess)
-    except Exception:  # of a user's motion, say, that has no value at t = 0
+    except Exception:  # of a motion, say, that is undefined at t = 0
         system.callbacks.forget()
         return True
-    fits = first <= FITS * (1.0 + np.abs(guess).max(initial=0.0))
+    fits = first <= GUESS_TOL * (1.0 + np.abs(guess).max(initial=0.0))
     return still or (not fits and mismatch(system, t, guess) < 0.5 * first)
 
 
@@ -80,14 +80,14 @@ def _rests(system: System, t: float, guess: Vector) -> bool:
     return np.array_equal(system.phi(0.0, guess), system.phi(t, guess)) and not system.nu(t, guess).any()
 
 
-def _carried(system: System, t: float, guess: Vector) -> Vector | None:
-    """Positions to which the drivers lead from the guess at `t = 0`; `None` if there are none at `t = 0`."""
+def _followed(system: System, t: float, guess: Vector) -> Vector | None:
+    """Positions by continuation from the guess at `t = 0`; `None` if it cannot be assembled there."""
     try:
         first = closed(system, 0.0, guess)
     except AssemblyError:
         return None
     try:
-        return near_guess(system, t, follow(system, 0.0, first, t, abs(t) / STEPS), guess)
+        return near_guess(system, t, follow(system, 0.0, first, t, abs(t) / MIN_STEPS), guess)
     except AssemblyError as error:
         raise AssemblyError(f"{error} The guess of the bodies was followed from t = 0; give positions near those at t = {t:g}") from None
 

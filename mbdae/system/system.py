@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from ..typing import (
     Excitation,
     Integers,
     Matrix,
-    Motion,
     MultiplierFunction,
     PositionFunction,
     Retraction,
@@ -44,10 +43,32 @@ from .redundancy import Redundancy, find_redundancy
 from .start import start_at
 
 
+class KktSolution(NamedTuple):
+    """The solution of `M x + Phi_q^T lam = b`, `Phi_q x = c`, and the number of dependent rows of `Phi_q`."""
+
+    x: Vector
+    lam: Vector
+    dependent: int
+
+
+class Guess(NamedTuple):
+    """Initial positions and velocities as they were given."""
+
+    q: Vector
+    v: Vector
+
+
+class Coordinates(NamedTuple):
+    """Slices of `q` and `v`."""
+
+    q: slice
+    v: slice
+
+
 class System:
     """`M(q) a + Phi_q^T lam = Q(t, q, v)`, `Phi(t, q) = 0`, `qdot = T(q) v`.
 
-    `Phi_q` is always with respect to the velocity coordinates. A system is immutable; its methods allocate and are meant for people.
+    `Phi_q` is always with respect to the velocity coordinates. A system is immutable; its methods allocate their results.
     Compiled code receives a copy of its own of `model` (all tables in one buffer) and a scratch array from `workspace()`.
 
     Parameters
@@ -72,7 +93,7 @@ class System:
     pattern : Pattern
         Fixed sparse pattern of `Phi_q`.
     model : ndarray of uint8
-        The tables, for kernels, a new copy each time: where constraints are redundant the factorisation notes in it which are left out.
+        The tables, for kernels, a new copy each time: where constraints are redundant the factorisation stores in it which are left out.
     row_order : ndarray of int64
         The constraint equations in the order of their elimination.
     """
@@ -204,7 +225,7 @@ class System:
         From then on the KKT matrix does without as many. Empty where no consistent start can be found.
         """
         try:
-            found = find_redundancy(self, 0.0, closed(self, 0.0, self.initial_guess()[0]))
+            found = find_redundancy(self, 0.0, closed(self, 0.0, self.initial_guess().q))
         except Exception:  # of assembly or of a user function: whoever needs that state will meet it again
             self.callbacks.forget()
             return Redundancy()
@@ -272,19 +293,19 @@ class System:
         ev.prepare(self._model, work)
         if self.has_friction:
             rare.put(work, self._model, lay.RARE_FRICTION, dynamics.coupled_real, dynamics.coupled_complex)
-        if self._header[lay.DEPENDENT + 1]:
+        if lay.count(self._model, lay.DEPENDENT):
             rare.put(work, self._model, lay.RARE_NULL_SPACE, kkt.null_space_real, kkt.null_space_complex)
         return work
 
-    def initial_guess(self) -> Motion:
+    def initial_guess(self) -> Guess:
         """The user's guess `(q0, v0)`; velocities that were left out are zero."""
         if self.mechanism is None:
-            return self._functions.q0.copy(), self._functions.v0.copy()
+            return Guess(self._functions.q0.copy(), self._functions.v0.copy())
         q, v = np.zeros(self.nq), self.velocity_guess()
         for body, record in zip(self.mechanism.bodies, self._bodies):
             parts = _position_of(body)
             q[record["q"]:record["q"] + len(parts)] = parts
-        return q, np.where(np.isnan(v), 0.0, v)
+        return Guess(q, np.where(np.isnan(v), 0.0, v))
 
     def velocity_guess(self) -> Vector:
         """The velocities that the user has given, shape (nv,); NaN for those that were left out."""
@@ -300,7 +321,7 @@ class System:
         """A guess of the multipliers, where forces depend on them; zero unless a system of functions has another."""
         return np.zeros(self.nc) if self.mechanism is not None else self._functions.lam0.copy()
 
-    def coordinates(self, body: str) -> tuple[slice, slice]:
+    def coordinates(self, body: str) -> Coordinates:
         """Where a body's coordinates stand: a slice of `q` and a slice of `v`."""
         names = [b.name for b in self.mechanism.bodies] if self.mechanism is not None else []
         if body not in names:
@@ -308,7 +329,7 @@ class System:
             raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {known}")
         record = self._bodies[names.index(body)]
         q, v, rigid = int(record["q"]), int(record["v"]), record["kind"] == lay.RIGID
-        return slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3))
+        return Coordinates(slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3)))
 
     def rows(self, name: str) -> Integers:
         """Where the multipliers of a joint, driver or single constraint equation stand: an array of indices."""
@@ -361,13 +382,13 @@ class System:
         """`q (-) q0`, shape (nv,): the displacement that leads from `q0` to `q`."""
         return self._checked(ev.difference(self._q(q), self._q(q0), self._model, np.empty(self.nv)), "difference")
 
-    def solve_kkt(self, t: float, q: ArrayLike, b: ArrayLike, c: ArrayLike) -> tuple[Vector, Vector, int]:
-        """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, the last the number of dependent rows."""
+    def solve_kkt(self, t: float, q: ArrayLike, b: ArrayLike, c: ArrayLike) -> KktSolution:
+        """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, see `KktSolution`."""
         b, c = _array(b, self.nv, "b"), _array(c, self.nc, "c")
         model = self._model.copy() if lay.count(self._model, lay.DEPENDENT) else self._model  # the same whatever has been asked before
         x, lam, dependent = ev.solve_kkt(t, self._q(q), b, c, model, self._work)
         self._checked(x, "x")
-        return x, lam, dependent
+        return KktSolution(x, lam, dependent)
 
     def kinetic_energy(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
         """`1/2 v . M v`."""
