@@ -8,7 +8,7 @@ the arguments and returns NaN; `replay` then repeats the call in Python, so that
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import carray, cfunc, njit, types
@@ -16,19 +16,14 @@ from numba.extending import intrinsic
 
 from ..compilation.compiled import compiled
 from ..typing import Matrix, Numbers, Vector
-from . import layout as lay
 from . import words
 from .layout import FRAME
-from .sparse import fill
-
-if TYPE_CHECKING:
-    from .from_functions import UserFunctions
 
 Function: TypeAlias = Callable[..., Any]  # of a user, compiled
 
 STEP = 1e-30
 INCREMENT = 6e-6  # of central differences
-_KEPT = 512
+KEPT = 512  # functions
 _d, _i = types.float64, types.int64
 
 
@@ -56,7 +51,7 @@ def pointer(typingctx, address):
 # functions of time ---------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(_KEPT)
+@lru_cache(KEPT)
 def motion(function: Function) -> CFunction:
     """`double f(double t)`."""
     note = np.zeros(2)
@@ -71,13 +66,13 @@ def motion(function: Function) -> CFunction:
             kept[0], kept[1] = 1.0, t
             return np.nan
 
-    return _finished(cfunc(_d(_d))(wrapped), note, function)
+    return finished(cfunc(_d(_d))(wrapped), note, function)
 
 
 # laws ----------------------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(_KEPT)
+@lru_cache(KEPT)
 def law(function: Function) -> CFunction:
     """`double f(double x, double xd, double t, int64 which)`: the law, its derivative by `x`, by `xd`."""
     note = np.zeros(4)
@@ -96,7 +91,7 @@ def law(function: Function) -> CFunction:
             kept[0], kept[1], kept[2], kept[3] = 1.0, x, xd, t
             return np.nan
 
-    return _finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function, 2)
+    return finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function, 2)
 
 
 def _exact_slope(function: Function) -> Function:
@@ -172,7 +167,7 @@ def force(function: Function, states: Matrix) -> CFunction:
     return _force(function, len(states), _force_is_analytic(function, np.asarray(states, dtype=float)))
 
 
-@lru_cache(_KEPT)
+@lru_cache(KEPT)
 def _force(function: Function, k: int, analytic: bool) -> CFunction:
     note = np.zeros(2 + FRAME * k)
     real = _wrench_of(function)
@@ -201,7 +196,7 @@ def _force(function: Function, k: int, analytic: bool) -> CFunction:
     def repeat(t: float, *x: float) -> None:
         _real_wrench(_python(function), t, np.array(x).reshape(k, FRAME))
 
-    return _finished(cfunc(types.void(_d, _i, _i, _i, _i))(wrapped), note, repeat)
+    return finished(cfunc(types.void(_d, _i, _i, _i, _i))(wrapped), note, repeat)
 
 
 def _python(function: Any) -> Function:
@@ -279,137 +274,11 @@ def _force_is_analytic(function: Function, states: Matrix) -> bool:
     return all(found)
 
 
-# systems of functions ------------------------------------------------------------------------------------------------------------
+def finished(c: Any, note: Vector, function: Function, time: int = 0) -> CFunction:
+    """The C function `c`, which notes the arguments of a call that has failed, for `function` to repeat it.
 
-
-class _Given(NamedTuple):
-    """The functions of a user, compiled."""
-
-    mass: Function
-    force: Function
-    phi: Function
-    phi_q: Function
-    nu: Function
-    gamma: Function
-    friction: Function | None
-
-
-def system(functions: "UserFunctions") -> CFunction:
-    """`void f(int64 what, double t, int64 q, int64 v, int64 lam, int64 out, int64 is_complex)` of a `UserFunctions` that is compiled."""
-    return _system(functions.nq, functions.nv, functions.nc, _Given(**functions.plain))
-
-
-@lru_cache(_KEPT)
-def _system(nq: int, nv: int, nc: int, given: _Given) -> CFunction:
-    note = np.zeros(3 + nq + nv + nc)
-    run = _evaluation(given)
-    where, size = note.ctypes.data, len(note)
-
-    def wrapped(what: int, t: float, q: int, v: int, lam: int, out: int, is_complex: int) -> None:
-        n = nc if what == lay.PHI or what == lay.NU or what == lay.GAMMA else nv
-        n = nc * nv if what == lay.PHI_Q else nv * nv if what == lay.MASS else n
-        failed = False
-        if is_complex:
-            x, w, m = (carray(pointer(q), (nq,), np.complex128), carray(pointer(v), (nv,), np.complex128),
-                       carray(pointer(lam), (nc,), np.complex128))
-            y = carray(pointer(out), (n,), np.complex128)
-            try:
-                run(what, t, x, w, m, y)
-            except Exception:
-                failed = True
-            if failed:
-                fill(y, np.nan)
-                _note(carray(pointer(where), (size,), np.float64), what, t, x, w, m)
-        else:
-            a, b, c = (carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64),
-                       carray(pointer(lam), (nc,), np.float64))
-            f = carray(pointer(out), (n,), np.float64)
-            try:
-                run(what, t, a, b, c, f)
-            except Exception:
-                failed = True
-            if failed:
-                fill(f, np.nan)
-                _note(carray(pointer(where), (size,), np.float64), what, t, a, b, c)
-
-    def repeat(what: float, t: float, *rest: float) -> None:
-        q, v, lam = np.split(np.array(rest), [nq, nq + nv])
-        if what == lay.FORCE and given.friction is not None:
-            given.friction(t, q, v, lam)
-        if what in (lay.FORCE, lay.GAMMA):
-            (given.force if what == lay.FORCE else given.gamma)(t, q, v)
-        else:
-            {lay.PHI: given.phi, lay.NU: given.nu, lay.PHI_Q: given.phi_q, lay.MASS: given.mass}[int(what)](t, q)
-
-    return _finished(cfunc(types.void(_i, _d, _i, _i, _i, _i, _i))(wrapped), note, repeat, 1)
-
-
-@compiled
-def _note(note, what, t, q, v, lam):
-    note[0], note[1], note[2] = 1.0, what, t
-    n = q.shape[0]
-    for k in range(n):
-        note[3 + k], note[3 + n + k] = q[k].real, v[k].real
-    if what == lay.FORCE:  # for other evaluations there are no multipliers behind the address
-        for k in range(lam.shape[0]):
-            note[3 + 2 * n + k] = lam[k].real
-
-
-def _evaluation(given: _Given) -> Function:
-    """All evaluations; the arrays that user functions get are copies, so that they cannot change the state."""
-    mass, force, phi, phi_q, nu, gamma, friction = given
-    coupled = friction is not None
-    friction = friction or _nothing
-
-    @njit
-    def run(what, t, q, v, lam, out):
-        if what == lay.PHI:
-            _copy(phi(t, q.copy()), out)
-        elif what == lay.NU:
-            _copy(nu(t, q.copy()), out)
-        elif what == lay.GAMMA:
-            _copy(gamma(t, q.copy(), v.copy()), out)
-        elif what == lay.FORCE:
-            _copy(force(t, q.copy(), v.copy()), out)
-            if coupled:
-                _add(friction(t, q.copy(), v.copy(), lam.copy()), out)
-        elif what == lay.PHI_Q:
-            _flatten(phi_q(t, q.copy()), out)
-        elif what == lay.MASS:
-            _flatten(mass(t, q.copy()), out)
-
-    made: Function = run
-    return made
-
-
-@njit
-def _nothing(t, q, v, lam):
-    return v
-
-
-@compiled
-def _copy(x, out):
-    for k in range(out.shape[0]):
-        out[k] = x[k]
-
-
-@compiled
-def _add(x, out):
-    for k in range(out.shape[0]):
-        out[k] += x[k]
-
-
-@compiled
-def _flatten(A, out):
-    at = 0
-    for i in range(A.shape[0]):
-        for j in range(A.shape[1]):
-            out[at] = A[i, j]
-            at += 1
-
-
-def _finished(c: Any, note: Vector, function: Function, time: int = 0) -> CFunction:
-    """`time` is its place among the arguments; the first one of a function of a system is the number of the evaluation."""
+    `time` is its place among the arguments; the first one of a function of a system is the number of the evaluation.
+    """
     def replay() -> None:
         if note[0]:
             note[0] = 0.0

@@ -27,7 +27,7 @@ from numba.extending import intrinsic
 
 from ..interrupts import signals
 from ..typing import Matrix, Numbers
-from . import c_functions, words
+from . import c_functions, c_system, words
 from .layout import FRAME
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class Callbacks:
     def system(self, functions: UserFunctions) -> int:
         """Address of the one function behind a system of user functions, see `from_functions.UserFunctions`."""
         if functions.compiled and not config.DISABLE_JIT:
-            return self._adopt(c_functions.system(functions), functions.plain)
+            return self._adopt(c_system.system(functions), functions.plain)
 
         def guarded(what: int, t: float, q: int, v: int, lam: int, out: int, is_complex: int) -> None:
             functions.spoil(what, out, bool(is_complex))  # stays so if the user's function raises

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ..model.bodies import Body, Particle, PlanarBody, RigidBody
 from ..model.geometry import Geometry, Picture, Sketch
 from ..model.mechanism import Mechanism
 from ..spelling import guess
@@ -34,6 +33,7 @@ from .assembly import State
 from .branches import closed
 from .build import Tables, build
 from .callbacks import Callbacks
+from .coordinates import Coordinates, Guess, position_of, velocity_of
 from .culprit import not_finite_at
 from .excitations import Excitations, checked_excitation
 from .extra import kind_of
@@ -49,20 +49,6 @@ class KktSolution(NamedTuple):
     x: Vector
     lam: Vector
     dependent: int
-
-
-class Guess(NamedTuple):
-    """Initial positions and velocities as they were given."""
-
-    q: Vector
-    v: Vector
-
-
-class Coordinates(NamedTuple):
-    """Slices of `q` and `v`."""
-
-    q: slice
-    v: slice
 
 
 class System:
@@ -303,7 +289,7 @@ class System:
             return Guess(self._functions.q0.copy(), self._functions.v0.copy())
         q, v = np.zeros(self.nq), self.velocity_guess()
         for body, record in zip(self.mechanism.bodies, self._bodies):
-            parts = _position_of(body)
+            parts = position_of(body)
             q[record["q"]:record["q"] + len(parts)] = parts
         return Guess(q, np.where(np.isnan(v), 0.0, v))
 
@@ -313,7 +299,7 @@ class System:
             return self._functions.v0.copy()
         v = np.zeros(self.nv)
         for body, record in zip(self.mechanism.bodies, self._bodies):
-            parts = _velocity_of(body)
+            parts = velocity_of(body)
             v[record["v"]:record["v"] + len(parts)] = parts
         return v
 
@@ -423,18 +409,3 @@ def _array(x: ArrayLike, n: int, what: str) -> Vector:
         hint = "" if x.size != 1 else ", a single number: is it the time, which comes first?"
         raise ValueError(f"{what} must have shape ({n},), got {x.shape}{hint}")
     return x
-
-
-def _position_of(body: Body) -> tuple[float, ...]:
-    """Guess of one body's coordinates."""
-    if isinstance(body, PlanarBody):
-        return *body.position, body.angle
-    return (*body.position, *body.orientation) if isinstance(body, RigidBody) else body.position
-
-
-def _velocity_of(body: Body) -> Vector:
-    """Given velocities of one body; NaN where there are none."""
-    sizes = {"velocity": 2 if isinstance(body, PlanarBody) else 3, "omega": 3 if isinstance(body, RigidBody) else 1}
-    names = ("velocity",) if isinstance(body, Particle) else ("velocity", "omega")
-    given = [np.full(sizes[name], np.nan) if getattr(body, name) is None else np.ravel(getattr(body, name)) for name in names]
-    return np.concatenate(given).astype(float)  # None becomes NaN
