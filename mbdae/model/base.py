@@ -1,4 +1,4 @@
-"""What all primitive constraints, joints, drivers and forces have in common; elements of a user's own derive from these classes.
+"""Base classes of primitive constraints, joints, drivers and forces; a user's own elements derive from them.
 
 Elements are frozen dataclasses. A mechanism asks each of them which bodies it names, checks it against these (`check_bodies`), and
 replaces joints and drivers by primitive constraints (`primitives`).
@@ -33,7 +33,7 @@ class Element:
 
     @property
     def owner(self) -> str:
-        """What messages call it, as `Revolute 'pin'`."""
+        """Type and name in messages, as `Revolute 'pin'`."""
         return f"{type(self).__name__} {self.name!r}"
 
     def check(self, owner: str) -> None:
@@ -65,7 +65,7 @@ class Constraint(Element, ABC):
         """The primitive constraints; their names begin with that of the element."""
 
     def check_bodies(self, bodies: Bodies) -> None:
-        """Whether the constraint can act between its bodies; its primitives are asked as well."""
+        """Whether the constraint can act between its bodies; its primitives are checked as well."""
 
     def set_motion(self, owner: str, field: str = "f") -> None:
         """Bring a function of time to its type."""
@@ -169,12 +169,12 @@ class Force(Element):
 
 
 def is_planar(ends: tuple[Body | None, ...]) -> bool:
-    """Whether there are none but planar bodies and the ground."""
+    """Whether all are planar bodies or the ground."""
     return all(b is None or isinstance(b, PlanarBody) for b in ends)
 
 
 def check_points(element: Any, bodies: Bodies, points: tuple[tuple[str, str], ...]) -> None:
-    """A particle has no points but its centre."""
+    """Refuse points of a particle other than its centre."""
     for field, end in points:
         if isinstance(bodies[getattr(element, end)], Particle) and any(getattr(element, field)):
             raise ValueError(f"{element.owner}: {field} must be zero, {getattr(element, end)!r} is a particle")

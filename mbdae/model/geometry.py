@@ -106,7 +106,7 @@ class Geometry:
         return rods, [f for f in m.forces if isinstance(f, TSDA)]
 
     def _outline(self, body: int) -> list[tuple[float, ...]]:
-        """Points of a body to which lines are drawn; one that is held at a single point is drawn as far on the other side."""
+        """Points of a body to which lines are drawn; a body with a single point is extended to its mirror image."""
         points = [s for k, s in self._ends if k == body]
         if len(points) == 1:
             points += [tuple(-x for x in points[0])]
@@ -140,8 +140,8 @@ class Geometry:
 def _joins_points(p: Primitive, primitives: tuple[Primitive, ...]) -> bool:
     """Whether the points of a primitive are places where something is attached.
 
-    One component of a distance holds no point; two components of the same distance do, as in a planar revolute joint. A point that slides
-    (`DP2`) has a place on the body that carries it, but none on the ground.
+    One component of a distance fixes no point; two components of the same distance do, as in a planar revolute joint. A sliding point
+    (`DP2`) is attached to the body that it is fixed in, but not to the ground.
     """
     if isinstance(p, CD):
         return sum(isinstance(x, CD) and (x.i, x.j, x.s_i, x.s_j) == (p.i, p.j, p.s_i, p.s_j) for x in primitives) > 1

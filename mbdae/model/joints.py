@@ -119,7 +119,7 @@ class Fixed(Joint):
     """Two bodies move as one: six rows. The relative orientation is that of the initial position."""
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
-        R = _frame(bodies[self.j]).T @ _frame(bodies[self.i])  # axes of body i as seen from body j
+        R = _frame(bodies[self.j]).T @ _frame(bodies[self.i])  # axes of body i in components of body j
         e = np.eye(3)
         pairs = (("xy", 0, 1), ("yz", 1, 2), ("zx", 2, 0))
         locks = tuple(DP1(f"{self.name}.{n}", self.i, self.j, tuple(e[a]), tuple(R[:, b])) for n, a, b in pairs)

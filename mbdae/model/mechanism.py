@@ -93,7 +93,7 @@ class Mechanism:
     def without(self, *labels: str) -> "Mechanism":
         """The same mechanism without some of its constraint equations, say redundant ones.
 
-        Joints and drivers that lose an equation are replaced by the primitives that are left of them; labels stay as they are.
+        Joints and drivers that lose an equation are replaced by their remaining primitives; labels stay as they are.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Mechanism:
 
 
 def _without(element: Constraint, labels: tuple[str, ...], table: Bodies) -> tuple[Any, ...]:
-    """The element itself if it loses nothing, otherwise what is left of its primitives."""
+    """The element itself if all its equations stay, otherwise the primitives that stay."""
     found = element.primitives(table)
     if not any(label in labels for p in found for label in p.labels()):
         return (element,)
@@ -188,7 +188,7 @@ def _without(element: Constraint, labels: tuple[str, ...], table: Bodies) -> tup
 
 
 def _meant(element: Constraint | Force, name: str, table: Bodies) -> str:
-    """What a message adds about a body that does not exist."""
+    """The hint in a message about a body that does not exist."""
     if element.name in table and hasattr(element, "i"):
         return f" ({element.name!r} is one: the name of the {type(element).__name__} comes first, then those of its bodies)"
     return guess(name, table)

@@ -137,7 +137,7 @@ def _taylor(f: TimeFunction, t: float) -> taylor.Derivatives | None:
     """`(f, f', f'')` by Taylor arithmetic, `None` where the function does not allow it."""
     try:
         return taylor.derivatives(_plain(f), t)
-    except Exception:  # whatever the user's code does with an unknown number type: differences serve
+    except Exception:  # whatever the user's code raises for an unknown number type; difference quotients are used instead
         return None
 
 

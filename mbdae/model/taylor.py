@@ -1,8 +1,7 @@
 """Second-order Taylor arithmetic in one variable: exact first and second derivatives of a user's function of time.
 
-A `Taylor` number is `(f, f', f'')`. The function may use `+ - * / **` and NumPy's elementary functions. What it cannot
-evaluate (branches on values are fine, `math.sin` is not) is reported by `TypeError`; the caller then falls back
-on difference quotients.
+A `Taylor` number is `(f, f', f'')`. The function may use `+ - * / **` and NumPy's elementary functions. Other
+functions, such as `math.sin`, raise `TypeError`; the caller then falls back on difference quotients. Branches on values are allowed.
 """
 
 from collections.abc import Callable
@@ -107,7 +106,7 @@ class Taylor:
 
 
 def _taylor(x: object) -> Taylor:
-    """What an elementary function of a Taylor number returns."""
+    """The value of an elementary function of a Taylor number."""
     assert isinstance(x, Taylor)
     return x
 

@@ -139,7 +139,7 @@ def _by_continuation(system: System, t: float, guess: Vector) -> Vector | None:
 
 
 def near_guess(system: System, t: float, q: Vector, guess: Vector) -> Vector:
-    """Of the positions on the branch of `q` those nearest to the guess in the mass metric, or `q` itself if they are not found."""
+    """The positions on the branch of `q` nearest to the guess in the mass metric; `q` itself if they are not found."""
     try:
         found = approached(system, t, q, guess)
     except AssemblyError:

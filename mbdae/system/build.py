@@ -1,9 +1,9 @@
-"""From a mechanism to its tables: coordinates, constraint records, sparse pattern, force records, envelope."""
+"""The tables of a mechanism: coordinates, constraint records, sparse pattern, force records, envelope."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Tables:
-    """What `build` returns: the buffer and what Python needs to know of it."""
+    """The result of `build`: the buffer for kernels, and the tables that Python uses."""
 
     model: Bytes
     pattern: Pattern
@@ -118,6 +118,13 @@ def _mass_blocks(table: Records) -> Records:
     return blocks
 
 
+class _End(NamedTuple):
+    """`i` or `j`, and the number of the body there."""
+
+    name: str
+    body: int
+
+
 class _Motions:
     """Functions of time as records; the first one is the constant zero."""
 
@@ -169,12 +176,12 @@ def _constraints(mechanism: Mechanism, bodies: Records, index: dict[str, int], m
         kind = kind_of(p)
         e = _element(p, kind, bodies, index, motions, words.motion(drivers.get(p.name, p)))
         e["row"] = row
-        spans = [(end, int(index[getattr(p, end)])) for end in "ij" if getattr(p, end) != GROUND]
-        spans.sort(key=lambda s: s[1])
-        e["stride"] = sum(_NV[bodies[b]["kind"]] for _, b in spans)
+        ends = [_End(end, int(index[getattr(p, end)])) for end in "ij" if getattr(p, end) != GROUND]
+        ends.sort(key=lambda e: e.body)
+        e["stride"] = sum(_NV[bodies[b]["kind"]] for _, b in ends)
         for k in range(p.rows):
             offset = at + k * int(e["stride"])
-            for end, b in spans:
+            for end, b in ends:
                 n = _NV[bodies[b]["kind"]]
                 if k == 0:
                     e[f"at_{end}"] = offset
@@ -190,7 +197,7 @@ def _constraints(mechanism: Mechanism, bodies: Records, index: dict[str, int], m
 
 
 def _patterns(pieces: Records, ptr: Integers, mask: Flags) -> tuple[Records, Pattern]:
-    """The pieces, which now know what they are filled with, and the pattern."""
+    """The pieces with their non-zero entries filled in, and the pattern."""
     within = np.arange(len(mask)) - np.repeat(pieces["at"], pieces["n"])
     if len(pieces):
         pieces["filled"] = np.add.reduceat(mask << within, pieces["at"])
@@ -213,7 +220,7 @@ def _element(p: Primitive, kind: ConstraintKind, bodies: Records, index: dict[st
 
 
 def _nonzero(entries: Mask, kind: int) -> Flags:
-    """Which entries of one body's segment of a row can be different from zero."""
+    """Structurally non-zero entries of one body's segment of a row."""
     translation, rotation = entries
     if kind == lay.PARTICLE:
         return np.array(translation)

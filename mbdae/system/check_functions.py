@@ -57,7 +57,7 @@ def check_functions(f: UserFunctions, labels: Sequence[str]) -> None:
 
 
 def _tolerant(function: Callable[..., Any], *args: Any) -> Any:
-    """Neighbours may lie outside of the domain of the user's functions: what these raise there says nothing."""
+    """The result, or `None` where a function raises: neighbours may lie outside of the domain of the user's functions."""
     try:
         return function(*args)
     except Disagreement:
@@ -121,7 +121,7 @@ def _derivative(function: Callable[..., Any], size: float) -> tuple[Vector, Vect
 
 def _compare(given: Vector, expected: Vector, error: Vector | float, row: Vector | float, name: str, place: Callable[[int], str],
              remedy: str) -> None:
-    """Raise if an entry of `given` is not what is expected; `row` is the size of what it is compared with, `place(k)` names it."""
+    """Raise if an entry of `given` differs from the expected one; `row` is the size of its row, `place(k)` names the entry."""
     bound = ENTRY_TOL * np.maximum(np.abs(given), np.abs(expected)) + ROW_TOL * row + ERROR_FACTOR * error
     off = np.abs(given - expected) - bound
     if not np.isfinite(bound).all() or not (off > 0.0).any():

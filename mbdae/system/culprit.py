@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from . import words
 from .callbacks import interpreted
 
 if TYPE_CHECKING:
-    from ..results.trajectory import Trajectory
     from .system import System
 
 _Look: TypeAlias = "Callable[[System, float, Vector, Vector], str | None]"
@@ -26,6 +25,20 @@ _Look: TypeAlias = "Callable[[System, float, Vector, Vector], str | None]"
 SHARE = 1e-2  # of the time span, searched if the length of the last step is unknown
 FIRST_TIME, TIMES = 1e-9, 40  # first time of the search, relative to that span, and their number
 EVALUATIONS = ("phi", "nu", "phi_q", "mass", "force", "gamma")
+FILLED = slice(5, None)  # arguments of a user force that it fills
+
+
+class _States(Protocol):
+    """Rows of a trajectory."""
+
+    @property
+    def t(self) -> Vector: ...
+    @property
+    def q(self) -> Vector: ...
+    @property
+    def v(self) -> Vector: ...
+    @property
+    def a(self) -> Vector: ...
 
 
 class _Notes:
@@ -38,7 +51,7 @@ class _Notes:
         """The function, observed; `at` is the place of the time among its arguments."""
         def observed(*args: Any) -> Any:
             value = function(*args)
-            self.look(label, args[at], *([] if value is None else [value]), *args[5:])  # a user force fills its last two arguments
+            self.look(label, args[at], *([] if value is None else [value]), *args[FILLED])
             return value
 
         return observed
@@ -53,7 +66,7 @@ class _Notes:
             self.first = f"{label} is {bad[0]:g} at t = {float(t):.9g}"
 
 
-def not_finite(system: System, trajectory: Trajectory, t_end: float) -> str | None:
+def not_finite(system: System, trajectory: _States, t_end: float) -> str | None:
     """A message about the user function that is not finite at the end of a trajectory or shortly after; `None` if there is none.
 
     Parameters
@@ -95,7 +108,7 @@ def _at(system: System, look: _Look, t: float, q: Vector, v: Vector, a: Vector, 
     """What is found at the state extrapolated by `dt`; `None` if it cannot be evaluated."""
     try:
         return look(system, t, system.retract(q, dt * (v + 0.5 * dt * a)), v + dt * a)
-    except Exception:  # whatever user functions raise: a run has met it before, or never will
+    except Exception:  # of user functions: it says nothing about values that are not finite
         system.callbacks.forget()
         return None
 
@@ -112,13 +125,13 @@ def _look_at_functions(system: System, t: float, q: Vector, v: Vector) -> str | 
 
 
 def _look_at_mechanism(system: System, mechanism: Mechanism) -> _Look:
-    """The same mechanism, whose user functions are observed."""
+    """A search in a copy of the mechanism whose user functions are observed."""
     notes = _Notes()
     with interpreted():
         copy = type(system)(_observed(mechanism, notes), "natural")
 
     def look(_: System, t: float, q: Vector, v: Vector) -> str | None:
-        model, work = copy._model, copy._work  # as they are: what checks its results would come here again
+        model, work = copy._model, copy._work  # unchecked: a check of the results would call this function again
         evaluations: tuple[tuple[Callable[..., object], tuple[Vector, ...]], ...] = (
             (ev.phi, ()), (ev.nu, ()), (ev.gamma, (v,)), (ev.force, (v, system.multiplier_guess())))
         for evaluate, arguments in evaluations:

@@ -25,10 +25,10 @@ from .reduced import PIECE_T, ROTATION, TRANSLATION, envelope, meetings, pair_ta
 _STEP = 1e-30  # complex step
 _DIFFERENCE_ITERATIONS = 50
 _MIDPOINT_ITERATIONS = 50
-_PART, _PARTS = 0.1, 50  # share of its coordinates by which a retraction moves at once, and the most parts
+_PART, _PARTS = 0.1, 50  # largest relative displacement of one step of a retraction, and the largest number of steps
 _CUBE_ROOT = 6e-6  # relative increment of central differences
-_OTHER_TIMES = (0.1, 1.7, 1e3)  # at which kinematics must be what it is at zero
-_INCREMENTS = (_CUBE_ROOT, _CUBE_ROOT / 10.0, _CUBE_ROOT / 100.0)  # of those that complex steps are compared with
+_OTHER_TIMES = (0.1, 1.7, 1e3)  # at which kinematics are compared with those at zero
+_INCREMENTS = (_CUBE_ROOT, _CUBE_ROOT / 10.0, _CUBE_ROOT / 100.0)  # of the differences that complex steps are compared with
 
 
 class UserFunctions:

@@ -1,8 +1,8 @@
 """Gibbs-King renumbering of a graph for a small envelope [J. G. Lewis, ACM Trans. Math. Software 8 (1982) 180-189].
 
-Three steps for every component: two ends far apart, from which the graph is deep and narrow; one sequence of levels that combines both
-views and is narrower still; numbers level by level, the next one always to the node that lets the front grow least. The front are the
-nodes without a number next to numbered ones; its sizes, added up, are the envelope.
+Three steps for every component: two pseudo-peripheral nodes, whose level structures are deep and narrow; one level structure of smaller
+width that combines both; numbers level by level, the next one to the node with the smallest growth of the front. The front is the set of
+nodes without a number that have numbered neighbours; the sum of its sizes is the envelope.
 
 Each step takes time in proportion to the number of edges, but for a logarithm in the last.
 """
@@ -65,7 +65,7 @@ def _narrow(neighbours: Graph, root: int, widest: int) -> Levels | None:
 
 
 def _ends(neighbours: Graph, component: list[int]) -> tuple[Levels, Levels]:
-    """Distances of all nodes from two ends of a component: far apart, and the second one sees it narrow."""
+    """Distances of all nodes from two pseudo-peripheral nodes of a component; the levels of the second have small width."""
     start = min(component, key=lambda k: len(neighbours[k]))
     while True:
         from_start, narrowest = _distances(neighbours, start), len(neighbours)
@@ -104,7 +104,7 @@ def _width(levels: Levels) -> int:
 
 
 def _levels(neighbours: Graph, from_start: Levels, from_end: Levels) -> Levels:
-    """Level of each node: what both ends say where they agree; elsewhere, piece by piece, the view that leaves the levels narrower.
+    """Level of each node: that of both structures where they agree; elsewhere, by components, the one with the smaller width.
 
     The first level belongs to the end with fewer neighbours.
     """
@@ -143,7 +143,7 @@ def _pieces(neighbours: Graph, nodes: Iterable[int]) -> list[list[int]]:
 
 
 def _numbered(neighbours: Graph, level: Levels) -> list[int]:
-    """The nodes level by level, each time the one that lets the front grow least; of equals the one that came to it first."""
+    """The nodes level by level, each time the one with the smallest growth of the front; of equals the one that entered it first."""
     members: list[list[int]] = [[] for _ in range(max(level.values()) + 1)]
     for k, d in level.items():
         members[d].append(k)
@@ -167,7 +167,7 @@ def _numbered(neighbours: Graph, level: Levels) -> list[int]:
 
 
 def _less(growth: dict[int, int], heap: list[tuple[int, int, int]], entered: dict[int, int], late: int, nodes: Iterable[int]) -> None:
-    """A neighbour has come to the front: it will not let it grow again."""
+    """Update the growth of nodes, one of whose neighbours has entered the front."""
     for k in nodes:
         if k in growth:
             growth[k] -= 1

@@ -82,7 +82,7 @@ def candidates(n: int, edges: Integers, numbering: str = "best") -> list[Integer
 
 
 def cheapest(found: list[Integers], edges: Integers, sizes: Integers) -> Integers:
-    """Of some numberings of joints with `sizes` rows the one with the least work, of equals the first."""
+    """The numbering with the least work of factorisation, of equals the first; joints have `sizes` rows."""
     return min(found, key=lambda joints: factorisation_work(joints, edges, sizes))
 
 

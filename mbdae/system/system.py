@@ -212,7 +212,7 @@ class System:
         """
         try:
             found = find_redundancy(self, 0.0, closed(self, 0.0, self.initial_guess().q))
-        except Exception:  # of assembly or of a user function: whoever needs that state will meet it again
+        except Exception:  # of assembly or of a user function: it is raised again where that state is needed
             self.callbacks.forget()
             return Redundancy()
         self._model = lay.with_redundancy(self._model, found.rows, found.candidates, MAX_ENTRY, self.row_order)
@@ -226,7 +226,7 @@ class System:
 
     @cached_property
     def geometry(self) -> Geometry | Sketch | None:
-        """What draws the system, with `at(t, q) -> Picture`; `None` for user functions without a `picture`."""
+        """The drawing of the system, with `at(t, q) -> Picture`; `None` for user functions without a `picture`."""
         if self.mechanism is not None:
             return Geometry(self.mechanism)
         return Sketch(self._picture) if self._picture is not None else None
@@ -250,7 +250,7 @@ class System:
 
     @property
     def rheonomic(self) -> bool:
-        """Whether the equations may depend on time explicitly: by a motion, or by a user's function that is told the time."""
+        """Whether the equations may depend on time explicitly: by a motion, or by a user's function of time."""
         head = self._header
         if head[lay.KIND] == lay.USER or (lay.records_of(self._model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any():
             return True
@@ -371,7 +371,7 @@ class System:
     def solve_kkt(self, t: float, q: ArrayLike, b: ArrayLike, c: ArrayLike) -> KktSolution:
         """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, see `KktSolution`."""
         b, c = _array(b, self.nv, "b"), _array(c, self.nc, "c")
-        model = self._model.copy() if lay.count(self._model, lay.DEPENDENT) else self._model  # the same whatever has been asked before
+        model = self._model.copy() if lay.count(self._model, lay.DEPENDENT) else self._model  # independent of earlier calls
         x, lam, dependent = ev.solve_kkt(t, self._q(q), b, c, model, self._work)
         self._checked(x, "x")
         return KktSolution(x, lam, dependent)

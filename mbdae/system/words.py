@@ -1,4 +1,4 @@
-"""What the functions of users are called in messages and notes, and the notes that their exceptions get."""
+"""Names of user functions in messages, and the notes that are added to their exceptions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
