@@ -43,6 +43,7 @@ class _State:
     """The comparisons at one state."""
 
     def __init__(self, system: System, t: float, q: np.ndarray, rng: np.random.Generator) -> None:
+        assert system.mechanism is not None
         self.system, self.t, self.q, self.rng = system, t, q, rng
         self.v, self.lam = rng.normal(size=system.nv), rng.normal(size=system.nc)
         self._model, self._work, self._complex = system._model, system.workspace(), system.workspace(complex)

@@ -1,6 +1,7 @@
 """What joints, primitive constraints, force elements and integrators of your own are made of.
 
-- A joint derives from `Joint` (or `PlanarJoint`) and returns primitive constraints from `primitives(bodies)`.
+- A joint derives from `Joint` (or `PlanarJoint`) and returns primitive constraints from `primitives(bodies)`; without this method Python
+  refuses to make one.
 - A primitive constraint derives from `Primitive`; `register(ConstraintKind(...))` gives its compiled kernels.
 - A force element derives from `Force`; `register(ForceKind(...))` gives its compiled kernels. A `UserForce` needs less, and no class.
 - An SDIRK method derives from `SdirkMethod` and has a `tableau`, made by `sdirk(name, A, b_hat)`.

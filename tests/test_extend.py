@@ -211,6 +211,17 @@ def test_types_without_kernels_are_refused():
         mbdae.System(m)
 
 
+@pytest.mark.parametrize("base", [extend.Joint, extend.PlanarJoint, extend.Driver])
+def test_joints_and_drivers_without_primitives_are_refused(base):
+    @dataclass(frozen=True)
+    class Hinge(base):
+        pass
+
+    for cls in (Hinge, base):
+        with pytest.raises(TypeError, match=f"abstract class {cls.__name__}.* abstract method '?primitives"):
+            cls("pin", "ground", "rod")
+
+
 @pytest.mark.parametrize("model, message", [(mbdae.DP1, "DP1 is built in"), (int, "derived from Primitive"),
                                             (extend.Primitive, "derived from")])
 def test_what_cannot_be_registered(model, message):

@@ -135,7 +135,7 @@ def _base(state: State, P: Array, model: Tables, displaced: Array) -> Base:
     # residuals on the three levels
     velocity, dynamics, acceleration = np.empty_like(lam), np.empty_like(y), np.empty_like(lam)
     _velocity_residual(t, x, y, model, displaced, velocity)
-    equation_residuals(t, x, y, state.a, lam, state.lam, model, displaced, dynamics, acceleration)
+    equation_residuals(t, x, y, state.a, lam, model, displaced, dynamics, acceleration)
     # rates of the independent coordinates
     rate = np.empty_like(x)
     kernels.qdot(t, x, y, model, rate)
@@ -228,7 +228,7 @@ def _accelerations(state: State, x: Array, dv: Vector, common: Common, factors: 
     # residuals of the displaced state
     r, c = np.empty_like(y), np.empty(lam.shape[0], common.displaced.dtype)
     kernels.place_velocity(y, factors.model, common.displaced)
-    equation_residuals(state.t, x, y, a, lam, lam, factors.model, common.displaced, r, c)
+    equation_residuals(state.t, x, y, a, lam, factors.model, common.displaced, r, c)
     # derivatives of the right-hand sides, and the solution
     b, g = np.empty_like(state.v), np.empty_like(state.lam)
     for k in range(b.shape[0]):

@@ -134,7 +134,7 @@ def _in_plane(body: Any) -> bool:
 def _centres(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Positions of the bodies and the energy."""
     found: Observables = {}
-    for body in system.mechanism.bodies:
+    for body in system.mechanism.bodies if system.mechanism is not None else ():
         place = q[system.coordinates(body.name)[0]][:2 if isinstance(body, PlanarBody) else 3]
         found |= {f"{body.name}.{axis}": float(x) for axis, x in zip("xyz", place)}
     return found | {"energy": system.energy(t, q, v)}

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compilation.compiled import compiled
-from ..compilation.structure import Structure
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.codes import DIVERGED, GOOD, NOT_FINITE
-from ..system.coupling import corrections, next_step, oriented
+from ..system.coupling import Correction, corrections, next_step, oriented
 from ..system.layout import header, part
 from ..system.vectors import largest, put
 from .control.loop import loops, shortened
@@ -21,15 +20,11 @@ REFORM = 12  # iterations after which the matrix is formed at the iterate if the
 SLOW = 0.5  # contraction rate that is slow
 
 
-class Scratch(Structure):
-    """Vectors of a step."""
+class Scratch(Correction):
+    """Vectors of a step; `r` and `c` are the residuals of the equations of motion and of the constraints."""
 
     d: np.ndarray  # displacement
     G: np.ndarray  # Phi_q at the end of the step
-    r1: np.ndarray  # residual of the equations of motion
-    r2: np.ndarray  # residual of the constraints
-    da: np.ndarray
-    dlam: np.ndarray
     lam0: np.ndarray  # the guess of the multipliers
 
 
@@ -42,7 +37,7 @@ def _step(t, h, following, run):
     """
     start, end, s = run.start, run.end, run.scratch
     q1, v1, a, lam = end.q, end.v, end.a, end.lam
-    d, G, r1, r2, da, dlam, lam0 = s.d, s.G, s.r1, s.r2, s.da, s.dlam, s.lam0
+    d, G, r, c, da, dlam, lam0 = s.d, s.G, s.r, s.c, s.da, s.dlam, s.lam0
     model, work, counts = run.model, run.work, run.counts
     head = header(model)
     kernels.place(start.q, model, work)
@@ -73,22 +68,22 @@ def _step(t, h, following, run):
         counts.solves += 1
         # residual, eq. (13)
         kernels.force(t + h, q1, v1, lam, model, work, da)
-        sparse.mass_times(kernels.mass_values(model, work), a, model, r1)
-        sparse.add_transposed(G, lam, model, r1)
-        kernels.phi(t + h, q1, model, work, r2)
-        for i in range(r1.shape[0]):
-            r1[i] = da[i] - r1[i]
-        violation = largest(r2)
-        for i in range(r2.shape[0]):
-            r2[i] = -r2[i] / (h * h)
+        sparse.mass_times(kernels.mass_values(model, work), a, model, r)
+        sparse.add_transposed(G, lam, model, r)
+        kernels.phi(t + h, q1, model, work, c)
+        for i in range(r.shape[0]):
+            r[i] = da[i] - r[i]
+        violation = largest(c)
+        for i in range(c.shape[0]):
+            c[i] = -c[i] / (h * h)
         # correction
         missing = 0.0
         if following is not None:
-            sparse.mass_solve(part(model, work, lay.W_MINV), r1, model, da)
+            sparse.mass_solve(part(model, work, lay.W_MINV), r, model, da)
             missing = largest(da)
-            followed = corrections(t + h, q1, v1, lam, rate, r1, r2, da, dlam, following, model, work)
+            followed = corrections(t + h, end, rate, s, following, model, work)
         else:
-            kkt.solve(model, work, r1, r2, da, dlam)
+            kkt.solve(model, work, r, c, da, dlam)
         for i in range(a.shape[0]):
             a[i] += da[i]
         for i in range(lam.shape[0]):
@@ -173,7 +168,7 @@ class FullyImplicit(FixedStep):
     def scratch(self, system):
         """Vectors of a step."""
         nv, nc, entries = np.zeros(system.nv), np.zeros(system.nc), int(header(system.model)[lay.NNZ])
-        return Scratch(d=nv, G=np.zeros(entries), r1=nv.copy(), r2=nc, da=nv.copy(), dlam=nc.copy(), lam0=nc.copy())
+        return Scratch(d=nv, G=np.zeros(entries), r=nv.copy(), c=nc, da=nv.copy(), dlam=nc.copy(), lam0=nc.copy())
 
     def _usual_tolerance(self) -> float:
         return min(1e-10 / self.h / self.h, 1e300)

@@ -22,7 +22,7 @@ VECTOR, MATRIX, TEXTS, MOTIONS = "list of numbers", "list of numbers or of rows"
 RATES = "list of numbers or null"
 FUNCTION = "function"  # a Python function, which a file cannot contain
 
-_KINDS = {float: NUMBER, str: TEXT, bool: SWITCH, motions.Motion: MOTION, tuple: VECTOR}
+_KINDS = {float: NUMBER, str: TEXT, bool: SWITCH, motions.Motion: MOTION}
 _LISTS = {"inertia": MATRIX, "orientation": MATRIX, "normal": TEXTS, "force": MOTIONS, "torque": MOTIONS, "velocity": RATES,
           "omega": RATES}  # tuples of something else
 _SIZES = {"inertia": "3 numbers or 3 rows of 3", "orientation": "4 numbers or 3 rows of 3",
@@ -100,9 +100,10 @@ def _kind(field: dataclasses.Field[Any]) -> str:
     kind = field.type
     if isinstance(kind, types.UnionType) and kind != motions.Motion:  # something or None
         kind = typing.get_args(kind)[0]
-    if kind is Callable:
+    origin = typing.get_origin(kind)
+    if origin is Callable:
         return FUNCTION
-    return _LISTS.get(field.name, VECTOR) if kind is tuple else _KINDS[kind]
+    return _LISTS.get(field.name, VECTOR) if origin is tuple else _KINDS[kind]
 
 
 @cache

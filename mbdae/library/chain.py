@@ -93,6 +93,7 @@ def joint(kind: str, name: str, i: str, j: str, at_i: float, at_j: float, level:
 def observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Centres of all bars and energy; in space the angular velocity of the last bar, in the plane the angles and their rates."""
     energy = {"energy": system.energy(t, q, v)}
+    assert system.mechanism is not None
     if isinstance(system.mechanism.bodies[0], PlanarBody):
         n = system.nv // 3
         out = {f"{name}{k + 1}": float(q[3 * k + c]) for k in range(n) for c, name in enumerate(("x", "y", "angle"))}

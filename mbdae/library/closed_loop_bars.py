@@ -66,8 +66,9 @@ def _torque(t: float) -> float:
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Momentum and angular momentum about the origin are those of all bars."""
     out: Observables = {}
+    assert system.mechanism is not None
     momentum, turning = np.zeros(3), np.zeros(3)
-    for k, bar in enumerate(system.mechanism.bodies):
+    for k, bar in enumerate(b for b in system.mechanism.bodies if isinstance(b, RigidBody)):
         (r, A), (d_r, omega) = place(q, k), rates(v, k)
         out |= {f"{axis}{k + 1}": float(x) for axis, x in zip("xyz", r)}
         out |= {f"e{c}_{k + 1}": float(x) for c, x in enumerate(q[7 * k + 3:7 * k + 7])}

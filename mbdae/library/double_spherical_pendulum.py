@@ -40,9 +40,10 @@ def build(example: str = "metis") -> Mechanism:
 
 
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
-    bodies, (rod1, rod2) = system.mechanism.bodies, system.mechanism.joints
+    assert system.mechanism is not None
+    bodies, (length1, length2) = system.mechanism.bodies, (rod.length for rod in system.mechanism.joints if isinstance(rod, Rod))
     lambda1, lambda2 = 2.0 * float(lam[0]), 2.0 * float(lam[1])
-    return {**state(q, v), "lambda1": lambda1, "lambda2": lambda2, "tension1": rod1.length * lambda1, "tension2": rod2.length * lambda2,
+    return {**state(q, v), "lambda1": lambda1, "lambda2": lambda2, "tension1": length1 * lambda1, "tension2": length2 * lambda2,
             "angular_momentum_z": momenta([b.mass for b in bodies], q, v)["angular_momentum_z"], "energy": system.energy(t, q, v)}
 
 

@@ -197,7 +197,8 @@ def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vec
     out = {"x": float(r[0]), "y": float(r[1]), "height": float(r[2]), "pitch": math.atan2(A[0, 2], A[2, 2]), "roll": -math.asin(A[1, 2]),
            "yaw": math.atan2(A[1, 0], A[1, 1]), "d_x": float(v[0]), "d_y": float(v[1]), "d_height": float(v[2]), "roll_rate": float(v[3]),
            "pitch_rate": float(v[4]), "yaw_rate": float(v[5]), "dd_height": float(a[2]), "lateral_acceleration": float(a[:3] @ A[:, 1])}
-    tyres = {f.name: f.function for f in system.mechanism.forces if f.name.startswith("tyre")}
+    assert system.mechanism is not None
+    tyres = {f.name: f.function for f in system.mechanism.forces if isinstance(f, UserForce) and f.name.startswith("tyre")}
     for k, (name, (axle, side)) in enumerate(CORNERS.items()):
         arm, hub, wheel, x = 3 * k + 1, 3 * k + 2, 3 * k + 3, math.copysign(at.SHOCK, axle)
         end = _point(q, v, hub, at.seen(at.E, at.W, side))[0]

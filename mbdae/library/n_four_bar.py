@@ -86,6 +86,7 @@ def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vec
 
 def _first_bar(system: System, t: float, q: Vector, v: Vector, a: Vector) -> tuple[float, ...]:
     """Centre, angle from the x-axis, their rates, and the rate of the last."""
+    assert system.mechanism is not None
     bodies = system.mechanism.bodies
     if isinstance(bodies[0], PlanarBody):
         return *q[:3], *v[:3], a[2]

@@ -63,7 +63,7 @@ def _particles(links: int, omega: float) -> Mechanism:
     sway, heave = Harmonic(SWAY, omega, offset=PLACE), Harmonic(HEAVE, omega)
     drivers = [CoordinateDriver("sway", GROUND, "suspension", sway, (1.0, 0.0, 0.0)),
                CoordinateDriver("heave", GROUND, "suspension", heave, (0.0, 1.0, 0.0))]
-    return Mechanism("pendulum-chain", bodies, rods + planes, drivers, gravity=(0.0, -GRAVITY, 0.0))
+    return Mechanism("pendulum-chain", bodies, [*rods, *planes], drivers, gravity=(0.0, -GRAVITY, 0.0))
 
 
 # --- the angles as coordinates -------------------------------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""What a mechanism is: bodies, joints, drivers, forces. Frozen data, checked on construction, nothing to solve with."""
+"""Mechanisms as data: bodies, joints, drivers, forces. Frozen dataclasses, validated on construction."""

@@ -1,9 +1,10 @@
-"""What all primitive constraints, joints, drivers and forces have in common; elements of a user's own derive from these classes.
+"""Base classes of primitive constraints, joints, drivers and forces; a user's own elements derive from them.
 
 Elements are frozen dataclasses. A mechanism asks each of them which bodies it names, checks it against these (`check_bodies`), and
-takes joints and drivers apart into primitive constraints (`primitives`).
+replaces joints and drivers by primitive constraints (`primitives`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,7 +33,7 @@ class Element:
 
     @property
     def owner(self) -> str:
-        """What messages call it, as `Revolute 'pin'`."""
+        """Type and name in messages, as `Revolute 'pin'`."""
         return f"{type(self).__name__} {self.name!r}"
 
     def check(self, owner: str) -> None:
@@ -49,24 +50,37 @@ class Element:
 
     def body_names(self) -> tuple[str, ...]:
         """Names of the bodies that the element names in its fields."""
-        return self.i, self.j  # type: ignore[attr-defined]
+        return tuple(getattr(self, end) for end in "ij")
 
 
 @dataclass(frozen=True)
-class Joint(Element):
-    """A joint of spatial mechanics: `primitives(bodies)` returns the primitive constraints that it consists of."""
+class Constraint(Element, ABC):
+    """Constraint equations between two bodies `i` and `j`: a joint, a driver, or one of the primitives that these consist of."""
 
     i: str
     j: str
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+
+    @abstractmethod
+    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
+        """The primitive constraints; their names begin with that of the element."""
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        """Whether the constraint can act between its bodies; its primitives are checked as well."""
+
+    def set_motion(self, owner: str, field: str = "f") -> None:
+        """Bring a function of time to its type."""
+        self.set(field, as_motion(getattr(self, field), owner, field))
+
+
+@dataclass(frozen=True)
+class Joint(Constraint):
+    """A joint of spatial mechanics: `primitives(bodies)` returns the primitive constraints that it consists of."""
+
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
 
     def check(self, owner: str) -> None:
         self.set_points(owner)
-
-    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
-        """The primitive constraints; their names begin with that of the joint."""
-        raise NotImplementedError(f"{self.owner}: its type has no method primitives")
 
     def check_bodies(self, bodies: Bodies) -> None:
         """Whether the joint can act between its bodies."""
@@ -75,20 +89,14 @@ class Joint(Element):
 
 
 @dataclass(frozen=True)
-class PlanarJoint(Element):
+class PlanarJoint(Constraint):
     """A joint between planar bodies, or particles, or the ground."""
 
-    i: str
-    j: str
-    s_i: tuple = (0.0, 0.0)
-    s_j: tuple = (0.0, 0.0)
+    s_i: tuple[float, ...] = (0.0, 0.0)
+    s_j: tuple[float, ...] = (0.0, 0.0)
 
     def check(self, owner: str) -> None:
         self.set_points(owner, 2)
-
-    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
-        """The primitive constraints; their names begin with that of the joint."""
-        raise NotImplementedError(f"{self.owner}: its type has no method primitives")
 
     def check_bodies(self, bodies: Bodies) -> None:
         """Whether the joint can act between its bodies."""
@@ -98,38 +106,28 @@ class PlanarJoint(Element):
 
 
 @dataclass(frozen=True)
-class Driver(Element):
-    """A coordinate, an angle or a distance that is a given function `f` of time, a field of each driver."""
+class Driver(Constraint):
+    """A coordinate, an angle or a distance that is a given function `f` of time, a field of each driver.
 
-    i: str
-    j: str
+    The first of its primitives has the name of the driver.
+    """
 
     def check(self, owner: str) -> None:
-        self.set("f", as_motion(self.f, owner, "f"))  # type: ignore[attr-defined]
+        self.set_motion(owner)
         if hasattr(self, "s_i"):
             self.set_points(owner)
 
-    def primitives(self, bodies: Bodies) -> tuple["Primitive", ...]:
-        """The primitive constraints; the first one has the name of the driver."""
-        raise NotImplementedError(f"{self.owner}: its type has no method primitives")
-
-    def check_bodies(self, bodies: Bodies) -> None:
-        """Whether the driver can act between its bodies; its primitives check that."""
-
 
 @dataclass(frozen=True)
-class Primitive(Element):
-    """Constraint equations between two bodies `i` and `j` that are evaluated by kernels of their own.
+class Primitive(Constraint):
+    """Constraint equations that are evaluated by kernels of their own.
 
     A field `f` is a motion that is subtracted: `Phi = g(q) - f(t)`.
     """
 
-    i: str
-    j: str
-
     rows: ClassVar[int] = 1
-    directions: ClassVar[tuple] = ()  # fields that are directions in a body, with the body they live in
-    points: ClassVar[tuple] = ()  # fields that are points of a body
+    directions: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that are directions in a body, with the body they live in
+    points: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that are points of a body
     carries_force: ClassVar[bool] = False  # whether multipliers are forces, which friction in a joint may depend on
 
     def check(self, owner: str) -> None:
@@ -138,7 +136,7 @@ class Primitive(Element):
         for field, _ in self.points:
             self.set(field, checks.vector(getattr(self, field), 3, owner, field))
         if hasattr(self, "f"):
-            self.set("f", as_motion(self.f, owner, "f"))
+            self.set_motion(owner)
 
     def labels(self) -> tuple[str, ...]:
         """One label per equation."""
@@ -171,12 +169,12 @@ class Force(Element):
 
 
 def is_planar(ends: tuple[Body | None, ...]) -> bool:
-    """Whether there are none but planar bodies and the ground."""
+    """Whether all are planar bodies or the ground."""
     return all(b is None or isinstance(b, PlanarBody) for b in ends)
 
 
-def check_points(element: Any, bodies: Bodies, points: tuple) -> None:
-    """A particle has no points but its centre."""
+def check_points(element: Any, bodies: Bodies, points: tuple[tuple[str, str], ...]) -> None:
+    """Refuse points of a particle other than its centre."""
     for field, end in points:
         if isinstance(bodies[getattr(element, end)], Particle) and any(getattr(element, field)):
             raise ValueError(f"{element.owner}: {field} must be zero, {getattr(element, end)!r} is a particle")

@@ -6,6 +6,7 @@ not contradict a joint or a driver.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from . import checks, rotations
 
@@ -29,10 +30,10 @@ class Particle:
 
     name: str
     mass: float
-    position: tuple = (0.0, 0.0, 0.0)
-    velocity: tuple | None = None
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    velocity: tuple[float | None, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         owner = _begin(self, "particle")
         _set(self, "mass", checks.positive(self.mass, owner, "mass"))
         _set(self, "position", checks.vector(self.position, 3, owner, "position"))
@@ -63,12 +64,12 @@ class PlanarBody:
     name: str
     mass: float
     inertia: float
-    position: tuple = (0.0, 0.0)
+    position: tuple[float, ...] = (0.0, 0.0)
     angle: float = 0.0
-    velocity: tuple | None = None
+    velocity: tuple[float | None, ...] | None = None
     omega: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         owner = _begin(self, "planar body")
         _set(self, "mass", checks.positive(self.mass, owner, "mass"))
         _set(self, "inertia", checks.positive(self.inertia, owner, "inertia"))
@@ -105,14 +106,14 @@ class RigidBody:
 
     name: str
     mass: float
-    inertia: tuple
-    position: tuple = (0.0, 0.0, 0.0)
-    orientation: tuple = (1.0, 0.0, 0.0, 0.0)
-    velocity: tuple | None = None
-    omega: tuple | None = None
+    inertia: tuple[Any, ...]  # nine numbers once it is made
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    orientation: tuple[Any, ...] = (1.0, 0.0, 0.0, 0.0)
+    velocity: tuple[float | None, ...] | None = None
+    omega: tuple[float | None, ...] | None = None
     any_inertia: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         owner = _begin(self, "rigid body")
         _set(self, "mass", checks.positive(self.mass, owner, "mass"))
         _set(self, "inertia", checks.inertia(self.inertia, owner, checks.switch(self.any_inertia, owner, "any_inertia")))
@@ -125,18 +126,18 @@ class RigidBody:
 Body = Particle | PlanarBody | RigidBody
 
 
-def _begin(body, kind):
+def _begin(body: "Body", kind: str) -> str:
     checks.name(body.name, kind)
     if body.name == GROUND:
         raise ValueError(f"{kind} {GROUND!r}: this name is kept for the fixed frame; choose another")
     return f"{kind} {body.name!r}"
 
 
-def _set(body, field, value):
+def _set(body: "Body", field: str, value: object) -> None:
     object.__setattr__(body, field, value)
 
 
-def _set_optional(body, field, n, owner):
+def _set_optional(body: "Body", field: str, n: int, owner: str) -> None:
     value = getattr(body, field)
     if value is not None:
         _set(body, field, checks.partial(value, n, owner, field))

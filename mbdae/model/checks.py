@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+
+from ..typing import Vector
 
 UNIT_TOLERANCE = 1e-8
 ROUNDING = 4e-16  # vectors that have been scaled once are left as they are
@@ -11,14 +14,14 @@ EXCESS = 5e-3  # of a principal moment of inertia over the sum of the others; pu
 NO_NUMBERS = (bool, np.bool_, str, bytes)
 
 
-def name(value, what):
+def name(value: object, what: str) -> str:
     """A non-empty string that identifies an element."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{what}: the name must be a non-empty string, got {value!r}; it is the first argument")
     return value
 
 
-def number(value, owner, field):
+def number(value: Any, owner: str, field: str) -> float:
     """A finite float; texts and truth values are not taken for numbers."""
     if isinstance(value, NO_NUMBERS):
         raise ValueError(f"{owner}: {field} must be a number, got {value!r}")
@@ -33,14 +36,14 @@ def number(value, owner, field):
     return x
 
 
-def switch(value, owner, field):
+def switch(value: object, owner: str, field: str) -> bool:
     """`True` or `False`."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{owner}: {field} must be True or False, got {value!r}")
     return bool(value)
 
 
-def positive(value, owner, field):
+def positive(value: object, owner: str, field: str) -> float:
     """A finite float above zero."""
     x = number(value, owner, field)
     if x <= 0.0:
@@ -48,7 +51,7 @@ def positive(value, owner, field):
     return x
 
 
-def nonnegative(value, owner, field):
+def nonnegative(value: object, owner: str, field: str) -> float:
     """A finite float not below zero."""
     x = number(value, owner, field)
     if x < 0.0:
@@ -56,7 +59,7 @@ def nonnegative(value, owner, field):
     return x
 
 
-def vector(value, n, owner, field):
+def vector(value: object, n: int, owner: str, field: str) -> tuple[float, ...]:
     """`n` finite floats as a tuple."""
     components = entries(value, owner, field, f"a vector of {n} numbers")
     if len(components) != n:
@@ -64,7 +67,7 @@ def vector(value, n, owner, field):
     return tuple(number(x, owner, f"{field}[{k}]") for k, x in enumerate(components))
 
 
-def partial(value, n, owner, field):
+def partial(value: object, n: int, owner: str, field: str) -> tuple[float | None, ...]:
     """`n` finite floats as a tuple, of which some may be `None`."""
     components = entries(value, owner, field, f"a vector of {n} numbers")
     if len(components) != n:
@@ -72,14 +75,14 @@ def partial(value, n, owner, field):
     return tuple(x if x is None else number(x, owner, f"{field}[{k}]") for k, x in enumerate(components))
 
 
-def entries(value, owner, field, what):
+def entries(value: object, owner: str, field: str, what: str) -> tuple[Any, ...]:
     """The entries of a sequence as a tuple; `what` says what they should be."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ValueError(f"{owner}: {field} must be {what}, got {value!r}")
     return tuple(value)
 
 
-def nonzero(value, owner, field):
+def nonzero(value: object, owner: str, field: str) -> tuple[float, ...]:
     """A vector of three that is not zero."""
     x = vector(value, 3, owner, field)
     if math.hypot(*x) == 0.0:
@@ -87,7 +90,7 @@ def nonzero(value, owner, field):
     return x
 
 
-def unit(value, owner, field):
+def unit(value: object, owner: str, field: str) -> tuple[float, ...]:
     """A unit vector of three; a vector of another length is refused, not scaled in silence."""
     x = nonzero(value, owner, field)
     norm = math.hypot(*x)
@@ -97,7 +100,7 @@ def unit(value, owner, field):
     return x if abs(norm - 1.0) <= ROUNDING else tuple(c / norm for c in x)
 
 
-def array(value, owner, field):
+def array(value: object, owner: str, field: str) -> Vector:
     """An array of finite floats, of any shape; texts and truth values are not taken for numbers."""
     try:
         if any(isinstance(x, NO_NUMBERS) for x in np.asarray(value, dtype=object).ravel()):
@@ -110,7 +113,7 @@ def array(value, owner, field):
     return a
 
 
-def inertia(value, owner, any_inertia=False):
+def inertia(value: object, owner: str, any_inertia: bool = False) -> tuple[float, ...]:
     """A symmetric positive definite 3x3 tensor as nine floats, from three principal moments or a full matrix.
 
     None of the principal moments may be larger than the sum of the others, unless `any_inertia` is true.

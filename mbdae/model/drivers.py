@@ -17,8 +17,8 @@ from .primitives import CD, D, PlanarAngle, Turn
 class AngleDriver(Driver):
     """Body j turns by `f(t)` about the axis `a_i` of body i; the angle is counted from `b_i` to `b_j`.
 
-    `sin(theta - f(t)) = 0`: smooth for every angle and any number of turns. That holds at `theta = f + pi`, too; assembly
-    sees to it that a start is at `f` and follows the driver there from wherever the bodies are. The multiplier is the torque
+    `sin(theta - f(t)) = 0`: smooth for every angle and any number of turns. Of its two solutions, `theta = f` and `theta = f + pi`,
+    assembly takes the first, if needed by continuation from the guess. The multiplier is the torque
     about `a_i` that the constraint exerts on body i; the driving torque on body j is its opposite.
 
     Parameters
@@ -32,9 +32,9 @@ class AngleDriver(Driver):
     """
 
     f: Motion
-    a_i: tuple
-    b_i: tuple
-    b_j: tuple
+    a_i: tuple[float, ...]
+    b_i: tuple[float, ...]
+    b_j: tuple[float, ...]
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -63,8 +63,8 @@ class DistanceDriver(Driver):
     """Two points have the distance `f(t) > 0`; the constraint is `d . d - f(t)^2 = 0`."""
 
     f: Motion
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -80,9 +80,9 @@ class CoordinateDriver(Driver):
     """The global component along `c` of the vector from `s_i` to `s_j` is `f(t)`."""
 
     f: Motion
-    c: tuple
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    c: tuple[float, ...]
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -96,4 +96,16 @@ def _square(f: Motion) -> Motion:
     """The motion `f(t)^2`."""
     if isinstance(f, Constant):
         return Constant(f.value**2)
-    return Function(lambda t: f(t)[0] ** 2, lambda t: 2 * f(t)[0] * f(t)[1], lambda t: 2 * (f(t)[1] ** 2 + f(t)[0] * f(t)[2]))
+    def value(t: float) -> float:
+        x, _, _ = f(t)
+        return x**2
+
+    def first(t: float) -> float:
+        x, xd, _ = f(t)
+        return 2 * x * xd
+
+    def second(t: float) -> float:
+        x, xd, xdd = f(t)
+        return 2 * (xd**2 + x * xdd)
+
+    return Function(value, first, second)

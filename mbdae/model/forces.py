@@ -3,18 +3,19 @@
 Gravity belongs to the `Mechanism`. Forces are global vectors, torques body-fixed ones unless `frame` says otherwise.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..spelling import guess
+from ..typing import Law, TimeFunction
 from . import checks
 from .base import ORIGIN, Force, check_points, is_planar
 from .bodies import GROUND, Particle
 from .joints import PlanarRevolute, PlanarTranslational, Revolute, Translational
-from .motions import Function, as_motion
+from .motions import Function, Motion, as_motion
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -40,12 +41,12 @@ class TSDA(Force):
 
     i: str
     j: str
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
     k: float = 0.0
     c: float = 0.0
     l0: float = 0.0
-    law: Callable | None = None
+    law: Law | None = None
 
     def check(self, owner: str) -> None:
         self.set_points(owner)
@@ -86,10 +87,10 @@ class RSDA(Force):
     k: float = 0.0
     c: float = 0.0
     theta0: float = 0.0
-    law: Callable | None = None
-    a_i: tuple | None = None
-    b_i: tuple | None = None
-    b_j: tuple | None = None
+    law: Law | None = None
+    a_i: tuple[float, ...] | None = None
+    b_i: tuple[float, ...] | None = None
+    b_j: tuple[float, ...] | None = None
 
     def check(self, owner: str) -> None:
         for field in ("k", "c"):
@@ -128,8 +129,8 @@ class PointForce(Force):
     """
 
     body: str
-    force: tuple
-    s: tuple = ORIGIN
+    force: tuple[Any, ...]  # three motions once it is made
+    s: tuple[float, ...] = ORIGIN
     frame: str = "global"
     time_dependent = False
 
@@ -151,7 +152,7 @@ class PointTorque(Force):
     """Torque on a body [N m]; parameters as for `PointForce`. On a planar body only the z-component acts."""
 
     body: str
-    torque: tuple
+    torque: tuple[Any, ...]  # three motions once it is made
     frame: str = "body"
     time_dependent = False
 
@@ -182,8 +183,8 @@ class UserForce(Force):
         Plain Python, or compiled with `numba.njit` (then it costs no Python call).
     """
 
-    bodies: tuple
-    function: Callable
+    bodies: tuple[str, ...]
+    function: Callable[..., object]
 
     def check(self, owner: str) -> None:
         names = (self.bodies,) if isinstance(self.bodies, str) else checks.entries(self.bodies, owner, "bodies", "names of bodies")
@@ -210,10 +211,9 @@ class Friction(Force):
     Revolute: torque `mu radius N sign(w)` against the relative rate `w`, with the reaction `N` normal to the axis.
     The one-step integrators take `N` from the previous step; in the DAE forms it belongs to the unknown multipliers.
 
-    Friction changes the reactions that it grows with. Where the factor by which it does is below one the accelerations are unique. Beyond,
-    friction either lowers its own reaction, and of several solutions that one is taken which is connected with the motion without friction,
-    or it raises it without end: the joint jams, and the run ends with a message that names it. The one-step integrators need a factor below
-    one.
+    Friction is proportional to the reactions, and changes them: `lam = g(lam)`, a fixed point. Where `g` is a contraction the accelerations
+    are unique. Otherwise there may be several solutions, of which the one is taken that is connected with the motion without friction, or
+    none: the joint jams, and the run ends with a message that names it. The one-step integrators need a contraction.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ class Friction(Force):
     radius: float | None = None
     v_s: float = 1e-5
     smooth: bool = False
-    normal: tuple | None = None
+    normal: tuple[str, ...] | None = None
     time_dependent = False
 
     def check(self, owner: str) -> None:
@@ -264,25 +264,29 @@ class Friction(Force):
             raise ValueError(f"{self.owner}: normal is for translational joints; {self.joint!r} is of type {type(joint).__name__}")
 
 
-def _components(value, owner, field):
+def _components(value: Any, owner: str, field: str) -> tuple[Motion, ...]:
     if callable(value):
-        return tuple(Function(lambda t, k=k: value(t)[k]) for k in range(3))
+        return tuple(Function(_component(value, k)) for k in range(3))
     components = checks.entries(value, owner, field, "three components or a function of time")
     if len(components) != 3:
         raise ValueError(f"{owner}: {field} must have 3 components, got {len(components)}")
     return tuple(as_motion(x, owner, f"{field}[{k}]") for k, x in enumerate(components))
 
 
-def _check_frame(frame, owner):
+def _component(function: Callable[[float], Sequence[float]], k: int) -> TimeFunction:
+    return lambda t: function(t)[k]
+
+
+def _check_frame(frame: str, owner: str) -> None:
     if frame not in FRAMES:
         raise ValueError(f"{owner}: frame must be one of {FRAMES}, got {frame!r}")
 
 
-def _check_law(element, owner):
+def _check_law(element: TSDA | RSDA, owner: str) -> None:
     if element.law is not None and not callable(element.law):
         raise ValueError(f"{owner}: law must be a function of three numbers, got {element.law!r}")
 
 
-def _refuse_ground(force):
+def _refuse_ground(force: Force) -> None:
     if GROUND in force.body_names():
         raise ValueError(f"{force.owner}: a force on the ground has no effect; name a body")

@@ -1,15 +1,22 @@
-"""The shape of a mechanism as its joints know it: which points of which body are connected to what."""
+"""Points and lines that draw a mechanism, from the attachment points of its joints and forces."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..typing import Matrix, Vector
 from . import rotations
+from .base import Primitive
 from .bodies import GROUND, Particle, PlanarBody, RigidBody
 from .drivers import DistanceDriver
 from .forces import TSDA
 from .joints import Rod
+from .mechanism import Mechanism
 from .primitives import CD, DP2, Coincident, D
+
+Frame: TypeAlias = tuple[Vector, Matrix]  # centre of mass and rotation matrix
 
 
 @dataclass(frozen=True)
@@ -32,23 +39,23 @@ class Picture:
         Numbers of the bodies that are points of mass.
     """
 
-    centres: np.ndarray
-    bodies: list
-    joints: np.ndarray | tuple = ()
-    ground: np.ndarray | tuple = ()
-    rods: list | tuple = ()
-    springs: list | tuple = ()
+    centres: Any  # nested sequences become arrays
+    bodies: Sequence[Any]
+    joints: Any = ()
+    ground: Any = ()
+    rods: Sequence[Any] = ()
+    springs: Sequence[Any] = ()
     up: str = "z"
-    particles: tuple = ()
+    particles: tuple[int, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("centres", "joints", "ground"):
             object.__setattr__(self, name, np.array(getattr(self, name), dtype=float).reshape(-1, 3))
         for name in ("bodies", "rods", "springs"):
             object.__setattr__(self, name, [np.array(line, dtype=float).reshape(-1, 3) for line in getattr(self, name)])
 
     @property
-    def points(self):
+    def points(self) -> Matrix:
         """All points there are."""
         return np.concatenate([self.centres, *self.bodies, self.joints, self.ground, *self.rods, *self.springs])
 
@@ -62,7 +69,7 @@ class Sketch:
         `picture(t, q) -> Picture`.
     """
 
-    def __init__(self, picture):
+    def __init__(self, picture: Callable[[float, Vector], Picture]) -> None:
         self.at = picture
 
 
@@ -74,7 +81,7 @@ class Geometry:
     mechanism : Mechanism
     """
 
-    def __init__(self, mechanism):
+    def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.names = tuple(b.name for b in mechanism.bodies)
         self._index = {name: k for k, name in enumerate(self.names)}
@@ -83,28 +90,29 @@ class Geometry:
         self._particles = tuple(k for k, b in enumerate(mechanism.bodies) if isinstance(b, Particle))
         g = np.abs(mechanism.gravity)
         self._up = "xyz"[int(g.argmax())] if g.any() else "z"
-        joined = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)] + self._rods + self._springs
+        joined: list[Any] = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)]
+        joined += [*self._rods, *self._springs]
         slid = [p for p in mechanism.primitives if isinstance(p, DP2)]
         ends = [(self._index.get(name), point) for e in joined + slid for name, point in ((e.i, e.s_i), (e.j, e.s_j))
                 if name != GROUND or e in joined]
         self._ends = list(dict.fromkeys(ends))
         self._outlines = [self._outline(k) for k in range(len(self.names))]
 
-    def _links(self):
+    def _links(self) -> tuple[list[D], list[TSDA]]:
         """Elements drawn as rods and as springs."""
         m = self.mechanism
         lengths = {e.name for e in (*m.joints, *m.drivers) if isinstance(e, (Rod, DistanceDriver))}
         rods = [p for p in m.primitives if isinstance(p, D) and (p.name in lengths or not _part_of_a_joint(p, m.primitives))]
         return rods, [f for f in m.forces if isinstance(f, TSDA)]
 
-    def _outline(self, body):
-        """Points of a body to which lines are drawn; one that is held at a single point is drawn as far on the other side."""
+    def _outline(self, body: int) -> list[tuple[float, ...]]:
+        """Points of a body to which lines are drawn; a body with a single point is extended to its mirror image."""
         points = [s for k, s in self._ends if k == body]
         if len(points) == 1:
             points += [tuple(-x for x in points[0])]
         return [s for s in points if any(s)]
 
-    def at(self, t, q):
+    def at(self, t: float, q: Vector) -> Picture:
         """The picture at the positions `q`; time does not matter."""
         del t
         frames = [self._frame(k, q) for k in range(len(self.names))]
@@ -115,10 +123,10 @@ class Geometry:
         rods, springs = ([self._ends_of(e, frames) for e in group] for group in (self._rods, self._springs))
         return Picture(centres, lines, joints, ground, rods, springs, self._up, self._particles)
 
-    def _ends_of(self, element, frames):
+    def _ends_of(self, element: D | TSDA, frames: list[Frame]) -> Matrix:
         return np.array([_point(frames, self._index.get(n), s) for n, s in ((element.i, element.s_i), (element.j, element.s_j))])
 
-    def _frame(self, k, q):
+    def _frame(self, k: int, q: Vector) -> Frame:
         """Centre of mass and rotation matrix of a body."""
         body, x = self.mechanism.bodies[k], q[self._first[k]:self._first[k + 1]]
         if isinstance(body, RigidBody):
@@ -129,31 +137,32 @@ class Geometry:
         return x, np.eye(3)
 
 
-def _joins_points(p, primitives):
+def _joins_points(p: Primitive, primitives: tuple[Primitive, ...]) -> bool:
     """Whether the points of a primitive are places where something is attached.
 
-    One component of a distance holds no point; two components of the same distance do, as in a planar revolute joint. A point that slides
-    (`DP2`) has a place on the body that carries it, but none on the ground.
+    One component of a distance fixes no point; two components of the same distance do, as in a planar revolute joint. A sliding point
+    (`DP2`) is attached to the body that it is fixed in, but not to the ground.
     """
     if isinstance(p, CD):
         return sum(isinstance(x, CD) and (x.i, x.j, x.s_i, x.s_j) == (p.i, p.j, p.s_i, p.s_j) for x in primitives) > 1
     return isinstance(p, Coincident)
 
 
-def _part_of_a_joint(distance, primitives):
+def _part_of_a_joint(distance: D, primitives: tuple[Primitive, ...]) -> bool:
     """A distance between bodies that are joined in points as well is a part of that joint, not a rod."""
     pair = {distance.i, distance.j}
     return any(isinstance(p, (Coincident, DP2)) and {p.i, p.j} == pair for p in primitives)
 
 
-def _point(frames, k, s):
+def _point(frames: list[Frame], k: int | None, s: tuple[float, ...]) -> Vector:
     if k is None:
         return np.array(s)
     r, A = frames[k]
-    return r + A @ np.array(s)
+    at: Vector = r + A @ np.array(s)
+    return at
 
 
-def _star(centre, points):
+def _star(centre: Vector, points: list[Vector]) -> Matrix:
     """One line through the centre and all points: from the first by way of the centre to the second, back to the centre, and so on."""
     line = [*points[:1], centre, *points[1:2]]
     for p in points[2:]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..typing import Matrix, Vector
 from . import checks, rotations
 from .base import Bodies, Joint, PlanarJoint, Primitive
-from .bodies import RigidBody
+from .bodies import Body, RigidBody
 from .motions import Constant
 from .primitives import DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident
 
@@ -24,8 +25,8 @@ class Spherical(Joint):
 
 @dataclass(frozen=True)
 class _AxisJoint(Joint):
-    a_i: tuple = (0.0, 0.0, 1.0)
-    a_j: tuple = (0.0, 0.0, 1.0)
+    a_i: tuple[float, ...] = (0.0, 0.0, 1.0)
+    a_j: tuple[float, ...] = (0.0, 0.0, 1.0)
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -81,8 +82,8 @@ class Translational(_AxisJoint):
         perpendicular vector and `b_j` follows from the initial orientations of the bodies.
     """
 
-    b_i: tuple | None = None
-    b_j: tuple | None = None
+    b_i: tuple[float, ...] | None = None
+    b_j: tuple[float, ...] | None = None
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -102,7 +103,7 @@ class Translational(_AxisJoint):
                     DP1(f"{self.name}.c", self.i, self.j, tuple(c), self.a_j))
         return (*parallel, *_on_axis(self, b, c), DP1(f"{self.name}.turn", self.i, self.j, tuple(b), b_j))
 
-    def _counterpart(self, bodies: Bodies, c: np.ndarray) -> tuple:
+    def _counterpart(self, bodies: Bodies, c: Vector) -> tuple[float, ...]:
         """The direction of body j that lies along `c` of body i in the initial position, made perpendicular to `a_j`."""
         a = np.asarray(self.a_j)
         c = _frame(bodies[self.j]).T @ _frame(bodies[self.i]) @ c
@@ -118,7 +119,7 @@ class Fixed(Joint):
     """Two bodies move as one: six rows. The relative orientation is that of the initial position."""
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
-        R = _frame(bodies[self.j]).T @ _frame(bodies[self.i])  # axes of body i as seen from body j
+        R = _frame(bodies[self.j]).T @ _frame(bodies[self.i])  # axes of body i in components of body j
         e = np.eye(3)
         pairs = (("xy", 0, 1), ("yz", 1, 2), ("zx", 2, 0))
         locks = tuple(DP1(f"{self.name}.{n}", self.i, self.j, tuple(e[a]), tuple(R[:, b])) for n, a, b in pairs)
@@ -161,7 +162,7 @@ class PlanarTranslational(PlanarJoint):
     The relative angle is that of the initial position.
     """
 
-    a_i: tuple = (1.0, 0.0)
+    a_i: tuple[float, ...] = (1.0, 0.0)
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -172,32 +173,32 @@ class PlanarTranslational(PlanarJoint):
         normal = (-self.a_i[1], self.a_i[0], 0.0)
         angle = _angle(bodies[self.j]) - _angle(bodies[self.i])
         return (DP2(f"{self.name}.normal", self.i, self.j, normal, *_points(self)),
-                PlanarAngle(f"{self.name}.angle", self.i, self.j, angle))
+                PlanarAngle(f"{self.name}.angle", self.i, self.j, Constant(angle)))
 
 
-def _coincident(joint):
+def _coincident(joint: Joint) -> Coincident:
     """The points `s_i` and `s_j` coincide: three rows."""
     return Coincident(joint.name, joint.i, joint.j, joint.s_i, joint.s_j)
 
 
-def _parallel(joint, a_i, a_j):
+def _parallel(joint: Joint, a_i: tuple[float, ...], a_j: tuple[float, ...]) -> tuple[DP1, DP1]:
     """`a_j` stays parallel to `a_i`: two rows."""
     b, c = rotations.triad(a_i)
     return (DP1(f"{joint.name}.b", joint.i, joint.j, tuple(b), a_j),
             DP1(f"{joint.name}.c", joint.i, joint.j, tuple(c), a_j))
 
 
-def _points(joint):
+def _points(joint: PlanarJoint) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The points of a planar joint in space."""
     return (*joint.s_i, 0.0), (*joint.s_j, 0.0)
 
 
-def _on_axis(joint, b, c):
+def _on_axis(joint: Joint, b: Vector, c: Vector) -> tuple[DP2, ...]:
     """The point `s_j` stays on the axis through `s_i` that is perpendicular to `b` and `c`: two rows."""
     return tuple(DP2(f"{joint.name}.d{n}", joint.i, joint.j, tuple(u), joint.s_i, joint.s_j) for n, u in (("b", b), ("c", c)))
 
 
-def _frame(body):
+def _frame(body: Body | None) -> Matrix:
     """Rotation matrix of a body (or of the ground, `None`) in the initial position."""
     if body is None:
         return np.eye(3)
@@ -207,5 +208,5 @@ def _frame(body):
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _angle(body):
+def _angle(body: Body | None) -> float:
     return getattr(body, "angle", 0.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..spelling import guess
 from . import checks
-from .base import Bodies, Driver, Force, Joint, PlanarJoint, Primitive
+from .base import Bodies, Constraint, Driver, Force, Joint, PlanarJoint, Primitive
 from .bodies import GROUND, Body, RigidBody
 from .forces import Friction
 
@@ -42,15 +42,15 @@ class Mechanism:
     """
 
     name: str
-    bodies: Sequence[Any]
-    joints: Sequence[Any] = ()
-    drivers: Sequence[Any] = ()
-    forces: Sequence[Any] = ()
+    bodies: Sequence[Body]
+    joints: Sequence[Joint | PlanarJoint | Primitive] = ()
+    drivers: Sequence[Driver | Primitive] = ()
+    forces: Sequence[Force] = ()
     gravity: Sequence[float] = (0.0, 0.0, 0.0)
-    _primitives: tuple = field(init=False, repr=False, compare=False, default=())
-    _labels: tuple = field(init=False, repr=False, compare=False, default=())
+    _primitives: tuple[Primitive, ...] = field(init=False, repr=False, compare=False, default=())
+    _labels: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         checks.name(self.name, "Mechanism")
         for kind, expected in (("bodies", Body), ("joints", Joint | PlanarJoint | Primitive),
                                ("drivers", Driver | Primitive), ("forces", Force)):
@@ -63,37 +63,37 @@ class Mechanism:
         self._lower()
 
     @property
-    def _owner(self):
+    def _owner(self) -> str:
         return f"Mechanism {self.name!r}"
 
     @property
-    def constraints(self):
+    def constraints(self) -> tuple[Joint | PlanarJoint | Driver | Primitive, ...]:
         """Joints and drivers, in the order of the multipliers."""
-        return self.joints + self.drivers
+        return (*self.joints, *self.drivers)
 
     @property
-    def primitives(self):
+    def primitives(self) -> tuple[Primitive, ...]:
         """The primitive constraints of all joints and drivers, in the order of the multipliers."""
         return self._primitives
 
     @property
-    def labels(self):
+    def labels(self) -> tuple[str, ...]:
         """One label per constraint equation."""
         return self._labels
 
     @property
-    def dof(self):
+    def dof(self) -> int:
         """Degrees of freedom by count: velocity coordinates less constraint equations (redundant ones counted)."""
         return sum(6 if isinstance(b, RigidBody) else 3 for b in self.bodies) - len(self.labels)
 
-    def body(self, name):
+    def body(self, name: str) -> Body | None:
         """The body called `name`; `None` for the ground."""
         return self.bodies_by_name().get(name)
 
-    def without(self, *labels):
+    def without(self, *labels: str) -> "Mechanism":
         """The same mechanism without some of its constraint equations, say redundant ones.
 
-        Joints and drivers that lose an equation are replaced by the primitives that are left of them; labels stay as they are.
+        Joints and drivers that lose an equation are replaced by their remaining primitives; labels stay as they are.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Mechanism:
         drivers = tuple(p for d in self.drivers for p in _without(d, labels, self.bodies_by_name()))
         return replace(self, joints=joints, drivers=drivers)
 
-    def normal_rows(self, friction):
+    def normal_rows(self, friction: Friction) -> list[int]:
         """Numbers of the constraint equations whose multipliers make up the normal force of a `Friction`."""
         joint = next(j for j in self.joints if j.name == friction.joint)
         carrying = [label for p in joint.primitives(self.bodies_by_name()) if p.carries_force for label in p.labels()]
@@ -125,7 +125,7 @@ class Mechanism:
         """The bodies by name; the ground is `None`."""
         return {GROUND: None} | {b.name: b for b in self.bodies}
 
-    def _check_kind(self, kind, expected):
+    def _check_kind(self, kind: str, expected: Any) -> None:
         elements = getattr(self, kind)
         if not isinstance(elements, (tuple, list)):
             raise ValueError(f"{self._owner}: {kind} must be a list or tuple, got {type(elements).__name__}")
@@ -134,7 +134,7 @@ class Mechanism:
                 raise ValueError(f"{self._owner}: {kind} must not contain {e!r}")
         object.__setattr__(self, kind, tuple(elements))
 
-    def _check_names(self):
+    def _check_names(self) -> None:
         for kind in ("bodies", "joints", "drivers", "forces"):
             seen = set()
             for e in getattr(self, kind):
@@ -142,19 +142,20 @@ class Mechanism:
                     raise ValueError(f"{self._owner}: the name {e.name!r} appears twice among the {kind}")
                 seen.add(e.name)
 
-    def _check_references(self):
+    def _check_references(self) -> None:
         table = self.bodies_by_name()
         for element in (*self.constraints, *self.forces):
             for name in element.body_names():
                 if name not in table:
                     meant = _meant(element, name, table)
                     raise ValueError(f"{element.owner}: there is no body {name!r}{meant}; there are {', '.join(table)}")
-            if getattr(element, "i", None) is not None and element.i == element.j:
-                raise ValueError(f"{element.owner}: both ends are on {element.i!r}; a joint needs two different bodies")
+            i, j = getattr(element, "i", None), getattr(element, "j", None)
+            if i is not None and i == j:
+                raise ValueError(f"{element.owner}: both ends are on {i!r}; a joint needs two different bodies")
         for force in self.forces:
             force.check_bodies(self)
 
-    def _lower(self):
+    def _lower(self) -> None:
         table = self.bodies_by_name()
         for element in self.constraints:
             element.check_bodies(table)
@@ -172,8 +173,8 @@ class Mechanism:
                 self.normal_rows(force)
 
 
-def _without(element, labels, table):
-    """The element itself if it loses nothing, otherwise what is left of its primitives."""
+def _without(element: Constraint, labels: tuple[str, ...], table: Bodies) -> tuple[Any, ...]:
+    """The element itself if all its equations stay, otherwise the primitives that stay."""
     found = element.primitives(table)
     if not any(label in labels for p in found for label in p.labels()):
         return (element,)
@@ -186,8 +187,8 @@ def _without(element, labels, table):
     return tuple(left)
 
 
-def _meant(element, name, table):
-    """What a message adds about a body that does not exist."""
+def _meant(element: Constraint | Force, name: str, table: Bodies) -> str:
+    """The hint in a message about a body that does not exist."""
     if element.name in table and hasattr(element, "i"):
         return f" ({element.name!r} is one: the name of the {type(element).__name__} comes first, then those of its bodies)"
     return guess(name, table)

@@ -30,8 +30,8 @@ AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 class DP1(Primitive):
     """`(A_i a_i) . (A_j a_j) - f(t) = 0`."""
 
-    a_i: tuple
-    a_j: tuple
+    a_i: tuple[float, ...]
+    a_j: tuple[float, ...]
     f: Motion = ZERO
     directions = (("a_i", "i"), ("a_j", "j"))
 
@@ -40,9 +40,9 @@ class DP1(Primitive):
 class DP2(Primitive):
     """`(A_i a_i) . d - f(t) = 0`."""
 
-    a_i: tuple
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    a_i: tuple[float, ...]
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
     f: Motion = ZERO
     directions = (("a_i", "i"),)
     points = (("s_i", "i"), ("s_j", "j"))
@@ -53,8 +53,8 @@ class DP2(Primitive):
 class D(Primitive):
     """`d . d - f(t) = 0`; `f` is the square of the distance and must be positive."""
 
-    s_i: tuple
-    s_j: tuple
+    s_i: tuple[float, ...]
+    s_j: tuple[float, ...]
     f: Motion
     points = (("s_i", "i"), ("s_j", "j"))
 
@@ -69,9 +69,9 @@ class D(Primitive):
 class CD(Primitive):
     """`c . d - f(t) = 0` with the global direction `c`."""
 
-    c: tuple
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    c: tuple[float, ...]
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
     f: Motion = ZERO
     points = (("s_i", "i"), ("s_j", "j"))
     carries_force = True
@@ -85,8 +85,8 @@ class CD(Primitive):
 class Coincident(Primitive):
     """`r_j + A_j s_j - r_i - A_i s_i = 0`, three rows."""
 
-    s_i: tuple = ORIGIN
-    s_j: tuple = ORIGIN
+    s_i: tuple[float, ...] = ORIGIN
+    s_j: tuple[float, ...] = ORIGIN
     rows = 3
     points = (("s_i", "i"), ("s_j", "j"))
     carries_force = True
@@ -119,13 +119,13 @@ class Turn(Primitive):
     """`(A_i (b_i cos f - a_i sin f)) . (A_j a_j) = 0`: body j turns by the angle `f(t)` from `a_i` towards `b_i`.
 
     With `a_i, b_i` and `a_j` unit vectors perpendicular to a common axis this is `sin(theta - f) = 0`; unlike
-    `cos theta - cos f = 0` it has no dead points, and its multiplier is the driving torque. It also holds at `theta = f + pi`: the guess of
-    the bodies says which is meant, while an `AngleDriver` always means `theta = f`.
+    `cos theta - cos f = 0` it has no dead points, and its multiplier is the driving torque. `theta = f + pi` is a solution, too: the guess
+    of the bodies selects one, while an `AngleDriver` prescribes `theta = f`.
     """
 
-    a_i: tuple
-    b_i: tuple
-    a_j: tuple
+    a_i: tuple[float, ...]
+    b_i: tuple[float, ...]
+    a_j: tuple[float, ...]
     f: Motion
     directions = (("a_i", "i"), ("b_i", "i"), ("a_j", "j"))
 

@@ -5,12 +5,13 @@ A unit quaternion is `(e0, e1, e2, e3)`, scalar first; `A` maps body-fixed compo
 
 import numpy as np
 
+from ..typing import ArrayLike, Matrix, Vector
 from . import checks
 
 ROTATION_TOLERANCE = 1e-5  # published orientations are often printed with six or seven digits
 
 
-def to_matrix(p):
+def to_matrix(p: ArrayLike) -> Matrix:
     """Rotation matrix of the quaternion `p`, evaluated from `p/|p|`.
 
     Parameters
@@ -29,7 +30,7 @@ def to_matrix(p):
     ])
 
 
-def from_matrix(A):
+def from_matrix(A: ArrayLike) -> Vector:
     """Unit quaternion of the rotation nearest to `A`, with non-negative scalar part.
 
     Parameters
@@ -53,7 +54,7 @@ def from_matrix(A):
     return p if p[0] >= 0 else -p
 
 
-def orientation(value, owner):
+def orientation(value: object, owner: str) -> tuple[float, ...]:
     """Quaternion as four floats from a quaternion or a rotation matrix of the user."""
     x = checks.array(value, owner, "orientation")
     if x.shape == (4,):
@@ -63,14 +64,14 @@ def orientation(value, owner):
     raise ValueError(f"{owner}: orientation must be a unit quaternion (4) or a rotation matrix (3x3), got shape {x.shape}")
 
 
-def _checked_quaternion(p, owner):
+def _checked_quaternion(p: Vector, owner: str) -> tuple[float, ...]:
     norm = float(np.linalg.norm(p))
     if abs(norm - 1.0) > ROTATION_TOLERANCE:
         raise ValueError(f"{owner}: the orientation quaternion must have length 1, it has {norm:.9g}")
     return tuple(float(e) for e in (p if abs(norm - 1.0) <= checks.ROUNDING else p / norm))
 
 
-def _checked_matrix(A, owner):
+def _checked_matrix(A: Matrix, owner: str) -> tuple[float, ...]:
     defect = float(np.abs(A.T @ A - np.eye(3)).max())
     if defect > ROTATION_TOLERANCE or np.linalg.det(A) < 0:
         raise ValueError(
@@ -80,16 +81,16 @@ def _checked_matrix(A, owner):
     return tuple(float(e) for e in from_matrix(A))
 
 
-def perpendicular(a):
+def perpendicular(a: ArrayLike) -> Vector:
     """A unit vector perpendicular to `a`: the coordinate axis least aligned with `a`, made orthogonal."""
     a = np.asarray(a, dtype=float)
     e = np.zeros(3)
     e[np.argmin(np.abs(a))] = 1.0
-    u = e - (e @ a) * a / (a @ a)
+    u: Vector = e - (e @ a) * a / (a @ a)
     return u / np.linalg.norm(u)
 
 
-def triad(a):
+def triad(a: ArrayLike) -> tuple[Vector, Vector]:
     """Two unit vectors `b, c` such that `b, c, a` is right-handed and orthonormal."""
     b = perpendicular(a)
     return b, np.cross(np.asarray(a, dtype=float) / np.linalg.norm(a), b)

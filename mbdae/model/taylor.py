@@ -1,14 +1,16 @@
 """Second-order Taylor arithmetic in one variable: exact first and second derivatives of a user's function of time.
 
-A `Taylor` number is `(f, f', f'')`. The function may use `+ - * / **` and NumPy's elementary functions. What it cannot
-evaluate (branches on values are fine, `math.sin` is not) is reported by `TypeError`; the caller then falls back
-on difference quotients.
+A `Taylor` number is `(f, f', f'')`. The function may use `+ - * / **` and NumPy's elementary functions. Other
+functions, such as `math.sin`, raise `TypeError`; the caller then falls back on difference quotients. Branches on values are allowed.
 """
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 # value and first two derivatives of the elementary functions
-_FUNCTIONS = {
+_FUNCTIONS: dict[np.ufunc, Callable[[Any], tuple[float, float, float]]] = {
     np.sin: lambda x: (np.sin(x), np.cos(x), -np.sin(x)),
     np.cos: lambda x: (np.cos(x), -np.sin(x), -np.cos(x)),
     np.tan: lambda x: (np.tan(x), 1 / np.cos(x) ** 2, 2 * np.tan(x) / np.cos(x) ** 2),
@@ -32,65 +34,65 @@ class Taylor:
 
     __slots__ = ("d", "dd", "f")
 
-    def __init__(self, f, d=0.0, dd=0.0):
+    def __init__(self, f: float, d: float = 0.0, dd: float = 0.0) -> None:
         self.f, self.d, self.dd = f, d, dd
 
-    def __add__(self, other):
+    def __add__(self, other: "Taylor | float") -> "Taylor":
         o = _lift(other)
         return Taylor(self.f + o.f, self.d + o.d, self.dd + o.dd)
 
-    def __neg__(self):
+    def __neg__(self) -> "Taylor":
         return Taylor(-self.f, -self.d, -self.dd)
 
-    def __sub__(self, other):
+    def __sub__(self, other: "Taylor | float") -> "Taylor":
         return self + (-_lift(other))
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: "Taylor | float") -> "Taylor":
         return _lift(other) - self
 
-    def __mul__(self, other):
+    def __mul__(self, other: "Taylor | float") -> "Taylor":
         o = _lift(other)
         return Taylor(self.f * o.f, self.d * o.f + self.f * o.d, self.dd * o.f + 2 * self.d * o.d + self.f * o.dd)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: "Taylor | float") -> "Taylor":
         return self * _lift(other) ** -1
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: "Taylor | float") -> "Taylor":
         return _lift(other) * self**-1
 
-    def __pow__(self, n):
+    def __pow__(self, n: "Taylor | float") -> "Taylor":
         if isinstance(n, Taylor):
-            return np.exp(n * np.log(self))
+            return _taylor(np.exp(n * np.log(self)))
         if n == 0:
             return Taylor(1.0)
         second = n * (n - 1) * self.f ** (n - 2) if n != 1 else 0.0
         return self._chain(self.f**n, n * self.f ** (n - 1), second)
 
-    def __rpow__(self, base):
-        return np.exp(self * np.log(base))
+    def __rpow__(self, base: float) -> "Taylor":
+        return _taylor(np.exp(self * np.log(base)))
 
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __abs__(self):
-        return np.absolute(self)
+    def __abs__(self) -> "Taylor":
+        return _taylor(np.absolute(self))
 
-    def __lt__(self, other):
+    def __lt__(self, other: "Taylor | float") -> bool:
         return self.f < _lift(other).f
 
-    def __le__(self, other):
+    def __le__(self, other: "Taylor | float") -> bool:
         return self.f <= _lift(other).f
 
-    def __gt__(self, other):
+    def __gt__(self, other: "Taylor | float") -> bool:
         return self.f > _lift(other).f
 
-    def __ge__(self, other):
+    def __ge__(self, other: "Taylor | float") -> bool:
         return self.f >= _lift(other).f
 
-    def _chain(self, g, g1, g2):
+    def _chain(self, g: float, g1: float, g2: float) -> "Taylor":
         return Taylor(g, g1 * self.d, g2 * self.d**2 + g1 * self.dd)
 
-    def __array_ufunc__(self, ufunc, method, *args, **kwargs):
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             return NotImplemented
         if ufunc in _FUNCTIONS:
@@ -103,11 +105,25 @@ class Taylor:
         return getattr(a, arithmetic[ufunc])(args[1] if ufunc is np.power else b)
 
 
-def _lift(x):
+def _taylor(x: object) -> Taylor:
+    """The value of an elementary function of a Taylor number."""
+    assert isinstance(x, Taylor)
+    return x
+
+
+def _lift(x: Taylor | float) -> Taylor:
     return x if isinstance(x, Taylor) else Taylor(float(x))
 
 
-def derivatives(function, t):
+class Derivatives(NamedTuple):
+    """A function and its first two derivatives at one time."""
+
+    value: float
+    first: float
+    second: float
+
+
+def derivatives(function: Callable[[Any], Any], t: float) -> Derivatives:
     """`(f, f', f'')` of `function` at `t`.
 
     Raises
@@ -116,4 +132,4 @@ def derivatives(function, t):
         If the function uses something that Taylor numbers do not know.
     """
     value = _lift(function(Taylor(t, 1.0, 0.0)))
-    return float(value.f), float(value.d), float(value.dd)
+    return Derivatives(float(value.f), float(value.d), float(value.dd))

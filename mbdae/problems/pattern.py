@@ -84,6 +84,7 @@ class _Multibody:
     """Patterns of a mechanism."""
 
     def __init__(self, system: System) -> None:
+        assert system.mechanism is not None
         self.system, self.mechanism = system, system.mechanism
         self.index = {b.name: k for k, b in enumerate(self.mechanism.bodies)}
         self.q_of: Groups = {}
@@ -127,9 +128,9 @@ class _Multibody:
                 acc_v.add(rows, self.v_of[b])
 
     def _forces(self, dyn_q: _Pairs, dyn_v: _Pairs, friction: _Pairs) -> None:
-        for b in self.mechanism.bodies:
-            if self.v_of[b.name, ROTATION].size == 3:  # gyroscopic torque
-                dyn_v.add(self.v_of[b.name, ROTATION], self.v_of[b.name, ROTATION])
+        for body in self.mechanism.bodies:
+            if self.v_of[body.name, ROTATION].size == 3:  # gyroscopic torque
+                dyn_v.add(self.v_of[body.name, ROTATION], self.v_of[body.name, ROTATION])
         for f in self.mechanism.forces:
             kind = kind_of(f)
             acts, sees = kind.groups(f, self.mechanism)

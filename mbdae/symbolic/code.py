@@ -159,7 +159,7 @@ def _printer() -> Any:
 
 
 @lru_cache(_CACHE_SIZE)
-def functions_of(code: tuple[Code, ...], values: tuple[float, ...]) -> tuple[dict[str, Function], dict[str, str]]:
+def functions_of(code: tuple[Code, ...], values: tuple[float, ...]) -> tuple[dict[str, Any], dict[str, str]]:
     """The functions for these parameter values, and by name the reasons why some of them could not be compiled."""
     space = {"numpy": np, "math": math, **HELPERS, **{f"p{k}": x for k, x in enumerate(values)}}
     functions, left_out = {}, {}

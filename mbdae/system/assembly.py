@@ -1,18 +1,25 @@
 """Consistent states: positions, velocities, accelerations and multipliers that satisfy the constraints on all three levels."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import null_space
 
+from ..typing import Matrix, Motion, Vector
 from . import evaluate as ev
 from . import layout as lay
 from .codes import NO_FRICTION, NOT_FINITE
 from .jamming import jammed
 
-POSITION_TOLERANCE = 1e-13
+if TYPE_CHECKING:
+    from .system import System
+
+POSITION_TOL = 1e-13
 MAX_ITERATIONS = 60
-LARGEST = 0.1  # rad or m of a step on which the branch is kept
+MAX_STEP = 0.1  # rad or m, of a step that stays on the branch
 
 
 class AssemblyError(ValueError):
@@ -32,70 +39,73 @@ class State:
     """
 
     t: float
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
-    redundant: tuple = ()
+    q: Vector
+    v: Vector
+    a: Vector
+    lam: Vector
+    redundant: tuple[str, ...] = ()
 
-    def copy(self) -> "State":
+    def copy(self) -> State:
         """The same state with arrays of its own."""
         return State(self.t, self.q.copy(), self.v.copy(), self.a.copy(), self.lam.copy(), self.redundant)
 
 
-def completed(system, t, q, v_guess):
-    """The state with consistent positions and the velocities nearest to a guess; accelerations and multipliers follow."""
+def completed(system: System, t: float, q: Vector, v_guess: Vector) -> State:
+    """The consistent state at given consistent positions, with the velocities nearest to a guess."""
     v = velocities(system, t, q, v_guess)
     a, lam, redundant = accelerations(system, t, q, v)
     G = system.phi_q(t, q)
     force = system.force(t, q, v, lam) - system.mass_times(t, q, a) - G.T @ lam
-    a = a + system.solve_kkt(t, q, force, system.gamma(t, q, v) - G @ a)[0]  # removes the rounding of the first solution
+    a = a + system.solve_kkt(t, q, force, system.gamma(t, q, v) - G @ a).x  # one step of iterative refinement
     return State(float(t), q, v, a, lam, redundant)
 
 
-def positions(system, t, guess):
-    """Positions on `Phi(t, q) = 0` nearest to the guess in the mass metric, or near it where the nearest are not found."""
+def positions(system: System, t: float, guess: Vector) -> Vector:
+    """`min |q (-) guess|_M` subject to `Phi(t, q) = 0`; feasible positions near the guess where the iteration stalls."""
     if system.nc == 0:
         return guess.copy()
-    q, stuck = _drawn(system, t, guess.copy(), guess)
+    q, stalled = _nearest(system, t, guess.copy(), guess)
     q = polished(system, t, q)
-    return polished(system, t, _drawn(system, t, q, guess)[0]) if stuck else q
+    if not stalled:
+        return q
+    q, _ = _nearest(system, t, q, guess)
+    return polished(system, t, q)
 
 
-def approached(system, t, q, guess):
-    """Positions as near to the guess in the mass metric as steps of limited size lead from consistent ones `q`, on their branch."""
+def approached(system: System, t: float, q: Vector, guess: Vector) -> Vector:
+    """The same minimum from consistent positions `q` by steps of limited size, which stay on the branch of `q`."""
     for _ in range(MAX_ITERATIONS):
         d, x = _newton_step(system, t, q, guess, system.phi(t, q))
         size = np.abs(d).max(initial=0.0)
         if size < 1e-9 * (1.0 + np.abs(x).max(initial=0.0)):
             break
-        q = polished(system, t, system.retract(q, d * min(1.0, LARGEST / size)))
+        q = polished(system, t, system.retract(q, d * min(1.0, MAX_STEP / size)))
     return q
 
 
-def _newton_step(system, t, q, guess, residual):
-    """The step towards the nearest positions, and the displacement from the guess."""
+def _newton_step(system: System, t: float, q: Vector, guess: Vector, residual: Vector) -> tuple[Vector, Vector]:
+    """The Newton step of this minimisation, `M d + Phi_q^T lam = -M x`, `Phi_q d = -Phi`, and the displacement `x` from the guess."""
     x = system.difference(q, guess)
     pull = _transported(system, system.mass_times(t, guess, x), x)
-    return system.solve_kkt(t, q, -pull, -residual)[0], x
+    return system.solve_kkt(t, q, -pull, -residual).x, x
 
 
-def _drawn(system, t, q, guess):
-    """Newton steps from `q` towards the nearest positions, and whether they got stuck on the way."""
+def _nearest(system: System, t: float, q: Vector, guess: Vector) -> tuple[Vector, bool]:
+    """Newton's method with line search from `q` for the nearest positions, and whether the line search has failed."""
     residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
         d, x = _newton_step(system, t, q, guess, residual)
         if _norm(residual) < _tolerance(q) and np.abs(d).max() < 1e-9 * (1.0 + np.abs(x).max()):
             break
-        better = _damped(system, t, q, d, residual)
+        better = _line_search(system, t, q, d, residual)
         if better is None:
             return q, True
         q, residual = better
     return q, False
 
 
-def _damped(system, t, q, d, residual):
-    """The longest of the steps `d, d/2, d/4, ...` that brings the constraints nearer; `None` if there is none."""
+def _line_search(system: System, t: float, q: Vector, d: Vector, residual: Vector) -> tuple[Vector, Vector] | None:
+    """The longest of the steps `d, d/2, d/4, ...` that reduces the residual, and that residual; `None` if there is none."""
     size = _norm(residual)
     for halving in range(25):
         trial = system.retract(q, d * 0.5**halving)
@@ -105,41 +115,41 @@ def _damped(system, t, q, d, residual):
     return None
 
 
-def polished(system, t, q):
-    """Newton steps on `Phi` alone until rounding is reached."""
+def polished(system: System, t: float, q: Vector) -> Vector:
+    """Newton's method on `Phi(t, q) = 0`, each step of minimum norm in the mass metric, until the residual is rounding."""
     residual = system.phi(t, q)
     for _ in range(MAX_ITERATIONS):
         if _norm(residual) <= _tolerance(q):
             return q
-        d, _, _ = system.solve_kkt(t, q, np.zeros(system.nv), -residual)
+        d = system.solve_kkt(t, q, np.zeros(system.nv), -residual).x
         trial = system.retract(q, d)
         new = system.phi(t, trial)
         if not _norm(new) < _norm(residual):
-            better = _damped(system, t, q, d, residual) if _norm(residual) > 1e3 * _tolerance(q) else None
+            better = _line_search(system, t, q, d, residual) if _norm(residual) > 1e3 * _tolerance(q) else None
             if better is None:
                 break
             trial, new = better
         q, residual = trial, new
     if _norm(residual) > 1e3 * _tolerance(q):
-        raise AssemblyError(f"{system.name} cannot be assembled at t = {t:g}: {_worst(system, residual)}")
+        raise AssemblyError(f"{system.name} cannot be assembled at t = {t:g}: {_violations(system, residual)}")
     return q
 
 
-def _tolerance(q):
-    return POSITION_TOLERANCE * (1.0 + np.abs(q).max())
+def _tolerance(q: Vector) -> float:
+    return float(POSITION_TOL * (1.0 + np.abs(q).max()))
 
 
-def _norm(x):
+def _norm(x: Vector) -> float:
     return float(np.abs(x).max(initial=0.0))
 
 
-def _worst(system, residual):
+def _violations(system: System, residual: Vector) -> str:
     order = np.argsort(-np.abs(residual))[:3]
-    return "the constraints that remain open are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in order)
+    return "the violated constraints are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in order)
 
 
-def _transported(system, y, x):
-    """`y` at displacement `x` as a covector of the local displacement: `J_r(theta)^-T` on every rotation `theta` of `x`."""
+def _transported(system: System, y: Vector, x: Vector) -> Vector:
+    """The covector `y` at the displacement `x` in local coordinates: `J_r(theta)^-T` on every rotation `theta` of `x`."""
     out = y.copy()
     for body in system._bodies[system._bodies["kind"] == lay.RIGID]:
         k = slice(body["v"] + 3, body["v"] + 6)
@@ -147,7 +157,7 @@ def _transported(system, y, x):
     return out
 
 
-def _inverse_right_jacobian(x):
+def _inverse_right_jacobian(x: Vector) -> Matrix:
     """`d log(exp(x) exp(d)) / dd` at `d = 0`."""
     angle2 = float(x @ x)
     X = np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
@@ -156,30 +166,31 @@ def _inverse_right_jacobian(x):
     else:
         angle = np.sqrt(angle2)
         c = 1.0 / angle2 - (1.0 + np.cos(angle)) / (2.0 * angle * np.sin(angle))
-    return np.eye(3) + 0.5 * X + c * X @ X
+    jacobian: Matrix = np.eye(3) + 0.5 * X + c * X @ X
+    return jacobian
 
 
-def velocities(system, t, q, guess):
-    """Velocities with `Phi_q v = nu` nearest to the guess in the mass metric."""
+def velocities(system: System, t: float, q: Vector, guess: Vector) -> Vector:
+    """`min |v - guess|_M` subject to `Phi_q v = nu`."""
     if system.nc == 0:
         return guess.copy()
     v = guess.copy()
-    for _ in range(2):  # the second pass removes the rounding of the first
-        open_rates = system.nu(t, q) - system.phi_q(t, q) @ v
-        v = v + system.solve_kkt(t, q, np.zeros(system.nv), open_rates)[0]
+    for _ in range(2):  # the second is iterative refinement
+        defect = system.nu(t, q) - system.phi_q(t, q) @ v
+        v = v + system.solve_kkt(t, q, np.zeros(system.nv), defect).x
     left = system.phi_q(t, q) @ v - system.nu(t, q)
     if _norm(left) > 1e-8 * (1.0 + _norm(v)):
-        raise AssemblyError(f"{system.name}: no velocity satisfies the constraints at t = {t:g}; {_worst(system, left)}")
+        raise AssemblyError(f"{system.name}: no velocity satisfies the constraints at t = {t:g}; {_violations(system, left)}")
     return v
 
 
-def on_constraints(system, t, q, v):
-    """Positions and velocities on the constraints, the nearest to those given."""
+def on_constraints(system: System, t: float, q: Vector, v: Vector) -> Motion:
+    """Positions and velocities projected onto the constraints."""
     q = positions(system, t, q)
     return q, velocities(system, t, q, v)
 
 
-def accelerations(system, t, q, v):
+def accelerations(system: System, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector, tuple[str, ...]]:
     """Accelerations and multipliers; with joint friction the multipliers enter the forces, see `mbdae.system.dynamics`.
 
     Returns
@@ -199,24 +210,25 @@ def accelerations(system, t, q, v):
         system.callbacks.raise_pending()
         raise AssemblyError(f"{system.name}: {jammed(system, system._work, t)}")
     if code == NOT_FINITE:
-        system.gamma(t, q, v), system.force(t, q, v, lam)  # either says which of them it is
+        system.gamma(t, q, v), system.force(t, q, v, lam)  # raise an error that names the function
     system._checked(a, "a")
     if not dependent:
         return a, lam, ()
     if dependent == len(system.dependent):
         return a, lam, tuple(system.labels[k] for k in system.dependent)
-    redundant = redundant_rows(system)  # before anything else is evaluated
+    redundant = redundant_rows(system)  # reads the factors, which later evaluations overwrite
     return a, least(system, t, q, lam), redundant
 
 
-def least(system, t, q, lam):
-    """Of all multipliers that mean the same forces as `lam` those of minimal norm; others than `lam` where constraints are redundant."""
+def least(system: System, t: float, q: Vector, lam: Vector) -> Vector:
+    """The multipliers of minimum norm with the same constraint forces as `lam`."""
     N = null_space(system.phi_q(t, q).toarray().T, rcond=1e-7)
-    return lam - N @ (N.T @ lam)
+    part: Vector = N @ (N.T @ lam)
+    return lam - part
 
 
-def redundant_rows(system):
-    """Labels of the equations that the last factorisation found to follow from the ones before them."""
+def redundant_rows(system: System) -> tuple[str, ...]:
+    """Labels of the equations without a pivot in the last factorisation."""
     head = system._header
     inverse_diagonal = system._work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]
     return tuple(system.labels[k] for k in sorted(system.row_order[inverse_diagonal == 0.0]))

@@ -5,22 +5,25 @@ central differences. Each function is wrapped once, however many elements and sy
 the arguments and returns NaN; `replay` then repeats the call in Python, so that the exception arrives unchanged.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 
 from ..compilation.compiled import compiled
-from . import layout as lay
+from ..typing import Matrix, Numbers, Vector
 from . import words
 from .layout import FRAME
 
+Function: TypeAlias = Callable[..., Any]  # of a user, compiled
+
 STEP = 1e-30
 INCREMENT = 6e-6  # of central differences
-_KEPT = 512
+KEPT = 512  # functions
 _d, _i = types.float64, types.int64
 
 
@@ -30,8 +33,8 @@ class CFunction:
 
     keep: object
     address: int
-    replay: Callable
-    place: Callable
+    replay: Callable[[], None]
+    place: Callable[[Iterable[Any]], tuple[str, float]]
 
 
 @intrinsic
@@ -48,56 +51,60 @@ def pointer(typingctx, address):
 # functions of time ---------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(_KEPT)
-def motion(function):
+@lru_cache(KEPT)
+def motion(function: Function) -> CFunction:
     """`double f(double t)`."""
     note = np.zeros(2)
     where = note.ctypes.data
 
-    def wrapped(t):
+    def wrapped(t: float) -> float:
         try:
-            return function(t)
+            value: float = function(t)
+            return value
         except Exception:
             kept = carray(pointer(where), (2,), np.float64)
             kept[0], kept[1] = 1.0, t
             return np.nan
 
-    return _finished(cfunc(_d(_d))(wrapped), note, function)
+    return finished(cfunc(_d(_d))(wrapped), note, function)
 
 
 # laws ----------------------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(_KEPT)
-def law(function):
+@lru_cache(KEPT)
+def law(function: Function) -> CFunction:
     """`double f(double x, double xd, double t, int64 which)`: the law, its derivative by `x`, by `xd`."""
     note = np.zeros(4)
     slope = (_exact_slope if _law_is_analytic(function) else _difference_of_law)(function)
     where = note.ctypes.data
 
-    def wrapped(x, xd, t, which):
+    def wrapped(x: float, xd: float, t: float, which: int) -> float:
         try:
             if which == 0:
-                return function(x, xd, t)
-            return slope(x, xd, t, which)
+                value: float = function(x, xd, t)
+                return value
+            derivative: float = slope(x, xd, t, which)
+            return derivative
         except Exception:
             kept = carray(pointer(where), (4,), np.float64)
             kept[0], kept[1], kept[2], kept[3] = 1.0, x, xd, t
             return np.nan
 
-    return _finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function, 2)
+    return finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function, 2)
 
 
-def _exact_slope(function):
+def _exact_slope(function: Function) -> Function:
     @njit
     def slope(x, xd, t, which):
         e = complex(0.0, STEP)
         return (function(x + e * (which == 1), xd + e * (which == 2), t) + 0j).imag / STEP
 
-    return slope
+    made: Function = slope
+    return made
 
 
-def _difference_of_law(function):
+def _difference_of_law(function: Function) -> Function:
     @njit
     def slope(x, xd, t, which):
         if which == 1:
@@ -106,10 +113,11 @@ def _difference_of_law(function):
         h = INCREMENT * (1.0 + abs(xd))
         return (function(x, xd + h, t) - function(x, xd - h, t)) / (2 * h)
 
-    return slope
+    made: Function = slope
+    return made
 
 
-def _law_is_analytic(function):
+def _law_is_analytic(function: Function) -> bool:
     """Whether complex numbers give the derivatives of a law, tried at lengths and rates of several sizes and signs."""
     e, h = 1j * STEP, INCREMENT
     try:
@@ -124,7 +132,7 @@ def _law_is_analytic(function):
     return True
 
 
-def _agree(exact, difference):
+def _agree(exact: Vector, difference: Vector) -> bool:
     scale = 1e-9 + np.abs(difference).max()
     both_off = ~np.isfinite(exact) & ~np.isfinite(difference)
     return bool((both_off | (np.abs(exact - difference) <= 1e-5 * scale)).all())
@@ -133,7 +141,7 @@ def _agree(exact, difference):
 # forces on several bodies --------------------------------------------------------------------------------------------------------
 
 
-def wrench(function, t, x):
+def wrench(function: Function, t: float, x: Numbers) -> Numbers:
     """Forces and torques (k, 6) of a user's plain function at the states `x` (k, 18); along the imaginary parts by differences."""
     if not np.iscomplexobj(x):
         return _real_wrench(function, t, x)
@@ -146,7 +154,7 @@ def wrench(function, t, x):
     return value
 
 
-def _real_wrench(function, t, x):
+def _real_wrench(function: Function, t: float, x: Numbers) -> Numbers:
     k = len(x)
     F, T = np.zeros((k, 3), x.dtype), np.zeros((k, 3), x.dtype)
     r, A, v, omega = (x[:, a:b].copy() for a, b in ((0, 3), (3, 12), (12, 15), (15, 18)))
@@ -154,19 +162,19 @@ def _real_wrench(function, t, x):
     return np.hstack((F, T))
 
 
-def force(function, states):
+def force(function: Function, states: Matrix) -> CFunction:
     """`void f(double t, int64 states, int64 k, int64 out, int64 is_complex)`; `states` (k, 18) at which it is tried."""
     return _force(function, len(states), _force_is_analytic(function, np.asarray(states, dtype=float)))
 
 
-@lru_cache(_KEPT)
-def _force(function, k, analytic):
+@lru_cache(KEPT)
+def _force(function: Function, k: int, analytic: bool) -> CFunction:
     note = np.zeros(2 + FRAME * k)
     real = _wrench_of(function)
     with_derivative = real if analytic else _difference_of_force(real)
     where = note.ctypes.data
 
-    def wrapped(t, states, k, out, is_complex):
+    def wrapped(t: float, states: int, k: int, out: int, is_complex: int) -> None:
         failed = False
         if is_complex:
             z, y = carray(pointer(states), (k, FRAME), np.complex128), carray(pointer(out), (k, 6), np.complex128)
@@ -185,10 +193,16 @@ def _force(function, k, analytic):
             if failed:
                 _note_states(carray(pointer(where), (2 + FRAME * k,), np.float64), t, x)
 
-    def repeat(t, *x):
-        _real_wrench(function.py_func, t, np.array(x).reshape(k, FRAME))
+    def repeat(t: float, *x: float) -> None:
+        _real_wrench(_python(function), t, np.array(x).reshape(k, FRAME))
 
-    return _finished(cfunc(types.void(_d, _i, _i, _i, _i))(wrapped), note, repeat)
+    return finished(cfunc(types.void(_d, _i, _i, _i, _i))(wrapped), note, repeat)
+
+
+def _python(function: Any) -> Function:
+    """The Python function behind a compiled one."""
+    plain: Function = function.py_func
+    return plain
 
 
 @compiled
@@ -199,7 +213,7 @@ def _note_states(note, t, x):
             note[2 + FRAME * b + c] = x[b, c].real
 
 
-def _wrench_of(function):
+def _wrench_of(function: Function) -> Function:
     @njit
     def run(t, x, out):  # plain loops: this is compiled anew in every process
         k = x.shape[0]
@@ -215,10 +229,11 @@ def _wrench_of(function):
             for i in range(3):
                 out[b, i], out[b, 3 + i] = F[b, i], T[b, i]
 
-    return run
+    made: Function = run
+    return made
 
 
-def _difference_of_force(real):
+def _difference_of_force(real: Function) -> Function:
     @njit
     def run(t, z, out):
         k = z.shape[0]
@@ -240,10 +255,11 @@ def _difference_of_force(real):
                 for c in range(6):
                     out[b, c] += complex(0.0, (f[b, c] - g[b, c]) / (2 * h))
 
-    return run
+    made: Function = run
+    return made
 
 
-def _force_is_analytic(function, states):
+def _force_is_analytic(function: Function, states: Matrix) -> bool:
     rng, found = np.random.default_rng(0), []
     try:
         for _ in range(4):
@@ -258,135 +274,17 @@ def _force_is_analytic(function, states):
     return all(found)
 
 
-# systems of functions ------------------------------------------------------------------------------------------------------------
+def finished(c: Any, note: Vector, function: Function, time: int = 0) -> CFunction:
+    """The C function `c`, which notes the arguments of a call that has failed, for `function` to repeat it.
 
-
-def system(functions):
-    """`void f(int64 what, double t, int64 q, int64 v, int64 lam, int64 out, int64 is_complex)` of a `UserFunctions` that is compiled."""
-    return _system(functions.nq, functions.nv, functions.nc, *(functions.plain[k] for k in lay.USER_FUNCTIONS))
-
-
-@lru_cache(_KEPT)
-def _system(nq, nv, nc, mass, force, phi, phi_q, nu, gamma, friction):
-    note = np.zeros(3 + nq + nv + nc)
-    run = _evaluation(mass, force, phi, phi_q, nu, gamma, friction)
-    where, size = note.ctypes.data, len(note)
-
-    def wrapped(what, t, q, v, lam, out, is_complex):
-        n = nc if what == lay.PHI or what == lay.NU or what == lay.GAMMA else nv
-        n = nc * nv if what == lay.PHI_Q else nv * nv if what == lay.MASS else n
-        failed = False
-        if is_complex:
-            x, w, m = (carray(pointer(q), (nq,), np.complex128), carray(pointer(v), (nv,), np.complex128),
-                       carray(pointer(lam), (nc,), np.complex128))
-            y = carray(pointer(out), (n,), np.complex128)
-            try:
-                run(what, t, x, w, m, y)
-            except Exception:
-                failed = True
-            if failed:
-                _spoil(y)
-                _note(carray(pointer(where), (size,), np.float64), what, t, x, w, m)
-        else:
-            a, b, c = (carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64),
-                       carray(pointer(lam), (nc,), np.float64))
-            f = carray(pointer(out), (n,), np.float64)
-            try:
-                run(what, t, a, b, c, f)
-            except Exception:
-                failed = True
-            if failed:
-                _spoil(f)
-                _note(carray(pointer(where), (size,), np.float64), what, t, a, b, c)
-
-    def repeat(what, t, *rest):
-        q, v, lam = np.split(np.array(rest), [nq, nq + nv])
-        if what == lay.FORCE and friction is not None:
-            friction(t, q, v, lam)
-        if what in (lay.FORCE, lay.GAMMA):
-            (force if what == lay.FORCE else gamma)(t, q, v)
-        else:
-            {lay.PHI: phi, lay.NU: nu, lay.PHI_Q: phi_q, lay.MASS: mass}[int(what)](t, q)
-
-    return _finished(cfunc(types.void(_i, _d, _i, _i, _i, _i, _i))(wrapped), note, repeat, 1)
-
-
-@compiled
-def _note(note, what, t, q, v, lam):
-    note[0], note[1], note[2] = 1.0, what, t
-    n = q.shape[0]
-    for k in range(n):
-        note[3 + k], note[3 + n + k] = q[k].real, v[k].real
-    if what == lay.FORCE:  # for other evaluations there are no multipliers behind the address
-        for k in range(lam.shape[0]):
-            note[3 + 2 * n + k] = lam[k].real
-
-
-def _evaluation(mass, force, phi, phi_q, nu, gamma, friction):
-    """All evaluations; the arrays that user functions get are copies, so that they cannot change the state."""
-    coupled = friction is not None
-    friction = friction or _nothing
-
-    @njit
-    def run(what, t, q, v, lam, out):
-        if what == lay.PHI:
-            _copy(phi(t, q.copy()), out)
-        elif what == lay.NU:
-            _copy(nu(t, q.copy()), out)
-        elif what == lay.GAMMA:
-            _copy(gamma(t, q.copy(), v.copy()), out)
-        elif what == lay.FORCE:
-            _copy(force(t, q.copy(), v.copy()), out)
-            if coupled:
-                _add(friction(t, q.copy(), v.copy(), lam.copy()), out)
-        elif what == lay.PHI_Q:
-            _flatten(phi_q(t, q.copy()), out)
-        elif what == lay.MASS:
-            _flatten(mass(t, q.copy()), out)
-
-    return run
-
-
-@njit
-def _nothing(t, q, v, lam):
-    return v
-
-
-@compiled
-def _copy(x, out):
-    for k in range(out.shape[0]):
-        out[k] = x[k]
-
-
-@compiled
-def _add(x, out):
-    for k in range(out.shape[0]):
-        out[k] += x[k]
-
-
-@compiled
-def _flatten(A, out):
-    at = 0
-    for i in range(A.shape[0]):
-        for j in range(A.shape[1]):
-            out[at] = A[i, j]
-            at += 1
-
-
-@compiled
-def _spoil(out):
-    for k in range(out.shape[0]):
-        out[k] = np.nan
-
-
-def _finished(c, note, function, time=0):
-    """`time` is its place among the arguments; the first one of a function of a system is the number of the evaluation."""
-    def replay():
+    `time` is its place among the arguments; the first one of a function of a system is the number of the evaluation.
+    """
+    def replay() -> None:
         if note[0]:
             note[0] = 0.0
             function(*note[1:].tolist())
 
-    def place(labels):
+    def place(labels: Iterable[Any]) -> tuple[str, float]:
         names = [words.evaluation(note[1], given) if isinstance(given, dict) else given for given in labels]
         return " or ".join(dict.fromkeys(names)), float(note[1 + time])
 

@@ -1,4 +1,4 @@
-"""What compiled code returns: `GOOD`, or what has gone wrong."""
+"""Status codes of compiled code: `GOOD`, or what has failed."""
 
 # evaluations of a state
 GOOD, NOT_FINITE, RANK_LOST, CHART_LOST, NO_POSITION, NO_FRICTION = range(6)

@@ -1,21 +1,29 @@
-"""Positions that follow the drivers through time, in steps so small that the mechanism stays on its branch."""
+"""Continuation in time: positions follow the drivers in steps so small that the mechanism stays on its branch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..typing import Vector
 from .assembly import AssemblyError, polished, velocities
 
-FARTHEST = 0.3  # rad or m that a coordinate may move in one step
-TRUST = 0.1  # share of a predicted displacement by which Newton's method may correct it
-SHORTEST = 1e-9  # of the whole interval
-REST = 1e-6  # correction that is allowed where the mechanism rests
+if TYPE_CHECKING:
+    from .system import System
+
+MAX_DISPLACEMENT = 0.3  # rad or m, of a coordinate in one step
+MAX_CORRECTION = 0.1  # of the predicted positions by Newton's method, relative to the displacement
+MIN_STEP = 1e-9  # relative to the interval
+CORRECTION_AT_REST = 1e-6  # rad or m, where the displacement is zero
 
 
-def follow(system, t, q, goal, longest=np.inf):
-    """Positions at the time `goal`, carried there by the drivers from consistent ones at the time `t`.
+def follow(system: System, t: float, q: Vector, goal: float, longest: float = np.inf) -> Vector:
+    """Positions at the time `goal` on the branch of consistent ones at the time `t`, by predictor and corrector.
 
-    Velocities are those of least kinetic energy that the constraints allow, so what no driver moves follows as little as possible. Newton's
-    method starts from the extrapolated positions. Where a coordinate moves by more than 0.3 rad or m, or is corrected by more than a tenth
-    of what it moves, the step is divided.
+    The predictor extrapolates with the velocities of least kinetic energy, `min v . M v` subject to `Phi_q v = nu`. The corrector is
+    Newton's method. A step is rejected where a coordinate moves by more than 0.3 rad or m, or the correction is larger than a tenth of the
+    displacement.
 
     Parameters
     ----------
@@ -25,7 +33,7 @@ def follow(system, t, q, goal, longest=np.inf):
         `Phi(t, q) = 0`.
     goal : float
     longest : float
-        Longest step [s].
+        Bound on the step [s].
 
     Returns
     -------
@@ -34,9 +42,9 @@ def follow(system, t, q, goal, longest=np.inf):
     Raises
     ------
     AssemblyError
-        If the mechanism cannot follow its drivers; the message says when.
+        If the step becomes too small; the message says when.
     """
-    shortest, h = SHORTEST * abs(goal - t), _limited(goal - t, longest)
+    shortest, h = MIN_STEP * abs(goal - t), _limited(goal - t, longest)
     while t != goal:
         at = goal if abs(goal - t) <= abs(h) else t + h
         step, new = at - t, _nearby(system, t, q, at)
@@ -49,14 +57,14 @@ def follow(system, t, q, goal, longest=np.inf):
     return q
 
 
-def _limited(h, longest):
+def _limited(h: float, longest: float) -> float:
     return float(np.clip(h, -longest, longest))
 
 
-def _nearby(system, t, q, goal):
-    """Positions at `goal`, or `None` if they are too far away to be sure of the branch."""
+def _nearby(system: System, t: float, q: Vector, goal: float) -> Vector | None:
+    """Positions at `goal`; `None` if the step is rejected."""
     d = _displacement(system, t, q, goal - t)
-    if np.abs(d).max(initial=0.0) > FARTHEST:
+    if np.abs(d).max(initial=0.0) > MAX_DISPLACEMENT:
         return None
     predicted = system.retract(q, d)
     try:
@@ -64,11 +72,11 @@ def _nearby(system, t, q, goal):
     except AssemblyError:
         return None
     corrected = np.abs(system.difference(new, predicted)).max(initial=0.0)
-    return new if corrected <= TRUST * np.abs(d).max(initial=0.0) + REST else None
+    return new if corrected <= MAX_CORRECTION * np.abs(d).max(initial=0.0) + CORRECTION_AT_REST else None
 
 
-def _displacement(system, t, q, h):
-    """`h v + h^2/2 a` with the velocities of least kinetic energy and the smallest accelerations that the constraints allow with them."""
+def _displacement(system: System, t: float, q: Vector, h: float) -> Vector:
+    """`h v + h^2/2 a`, with `v` and `a` of minimum norm in the mass metric that satisfy the constraints."""
     v = velocities(system, t, q, np.zeros(system.nv))
-    a = system.solve_kkt(t, q, np.zeros(system.nv), system.gamma(t, q, v))[0]
+    a = system.solve_kkt(t, q, np.zeros(system.nv), system.gamma(t, q, v)).x
     return h * (v + 0.5 * h * a)

@@ -1,9 +1,9 @@
-"""How forces that depend on the multipliers act back on these: `g'(lam) = B^-1 Phi_q M^-1 dQ/dlam`, and factors of `I - s g'(lam)`.
+"""Forces that depend on the multipliers: `g'(lam) = B^-1 Phi_q M^-1 dQ/dlam`, and factors of `I - s g'(lam)`.
 
-Of the multipliers only a few matter, those of the joints with friction; for a user's functions it is all.
+`dQ/dlam` has non-zero columns for the multipliers of joints with friction only; for a user's functions all columns are taken.
 
-Methods that find the multipliers by an iteration of their own, `M da + Phi_q^T dlam = r`, `Phi_q da = c`, evaluate the forces with the
-multipliers of the iteration. Where that converges slowly, `-dQ/dlam dlam` joins the left side, in this step and some of those that follow.
+Integrators solve `M da + Phi_q^T dlam = r`, `Phi_q da = c` in each iteration, with the forces at the multipliers of the iterate. Where that
+converges slowly, `-dQ/dlam dlam` is added to the left side, in this step and some of those that follow.
 """
 
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..compilation.structure import Structure
 from . import kernels, kkt
 from . import layout as lay
 from .dense import factorise, solve
@@ -19,12 +20,12 @@ from .loads import friction
 from .sparse import fill
 
 INCREMENT = 1.5e-8  # of forward differences, relative
-SLOW = 0.3  # rate of convergence beyond which an iteration asks for the derivatives
-COUPLED_STEPS = 20  # with derivatives, once they were needed
+SLOW = 0.3  # contraction rate above which dQ/dlam joins the iteration matrix
+COUPLED_STEPS = 20  # steps for which it stays there
 
 
 class Coupling(NamedTuple):
-    """The linear response of the multipliers to themselves.
+    """The derivatives of the forces by the multipliers, and factors of `I - s g'`.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class Coupling(NamedTuple):
 
 @compiled
 def new_coupling(model, lam):
-    """Arrays for `linearise`; `lam` tells real from complex."""
+    """Arrays for `linearise`, real or complex as `lam`."""
     rows = coupled_rows(model)
     n, nv = rows.shape[0], header(model)[lay.NV]
     return Coupling(rows, np.zeros((n, nv), lam.dtype), np.zeros((n, n)), np.zeros(n, np.int64))
@@ -67,7 +68,7 @@ def coupled_rows(model):
 
 @compiled
 def coupled_forces(t, q, v, lam, model, work, out):
-    """What depends on the multipliers of the forces, at the state that was placed; all forces for a user's functions."""
+    """The forces that depend on the multipliers, at the placed state; all forces for a user's functions."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         fill(out, 0.0)
         friction.forces(table(model, lay.FRICTION, FRICTION_T), lay.frames(model, work), table(model, lay.BODY, BODY_T), lam, out)
@@ -77,7 +78,7 @@ def coupled_forces(t, q, v, lam, model, work, out):
 
 @compiled
 def linearise(t, q, v, lam, share, coupling, model, work):
-    """Factors of `I - share g'(lam)`, of its real part; whether they exist. By differences, at the state that was placed."""
+    """Factorise the real part of `I - share g'(lam)`, with `dQ/dlam` by forward differences at the placed state; whether it is regular."""
     rows, forces = coupling.rows, coupling.forces
     x, base, step = lam.copy(), np.empty_like(v), 0.0
     for i in range(rows.shape[0]):
@@ -95,7 +96,7 @@ def linearise(t, q, v, lam, share, coupling, model, work):
 
 @compiled
 def factor_coupling(share, coupling, model, work):
-    """Factors of `I - share g'` for `dQ/dlam` in `coupling.forces`, after `kkt.factor`; whether they exist."""
+    """Factorise `I - share g'` for `dQ/dlam` in `coupling.forces`, after `kkt.factor`; whether it is regular."""
     rows, forces, matrix, head = coupling.rows, coupling.forces, coupling.matrix, header(model)
     zero, a, lam = np.zeros(head[lay.NC], work.dtype), np.empty(head[lay.NV], work.dtype), np.empty(head[lay.NC], work.dtype)
     for j in range(rows.shape[0]):
@@ -107,7 +108,7 @@ def factor_coupling(share, coupling, model, work):
 
 @compiled
 def solve_coupled(b, c, a, lam, coupling, model, work):
-    """`M a + Phi_q^T lam - dQ/dlam lam = b`, `Phi_q a = c`, after `factor_coupling` with the share 1; `b` is used up."""
+    """`M a + Phi_q^T lam - dQ/dlam lam = b`, `Phi_q a = c`, after `factor_coupling` with the share 1; `b` is overwritten."""
     kkt.solve(model, work, b, c, a, lam)
     if coupling.rows.shape[0] == 0:
         return
@@ -117,7 +118,7 @@ def solve_coupled(b, c, a, lam, coupling, model, work):
 
 @compiled
 def add_response(lam, coupling, b):
-    """`b += dQ/dlam (I - g')^-1 lam`: what the forces add if the multipliers would change by `lam` without that."""
+    """`b += dQ/dlam (I - g')^-1 lam`, for the change `lam` of the multipliers at constant forces."""
     rows, forces = coupling.rows, coupling.forces
     x = np.empty(rows.shape[0], lam.dtype)
     for i in range(rows.shape[0]):
@@ -129,13 +130,13 @@ def add_response(lam, coupling, b):
 
 
 class Following(NamedTuple):
-    """Whether the derivatives of the forces by the multipliers are used in the iteration of a method.
+    """Whether the iteration matrix of an integrator contains `dQ/dlam`.
 
     Attributes
     ----------
     coupling : Coupling
     remaining : ndarray of int64, shape (1,)
-        Number of steps for which they are.
+        Number of steps for which it still does.
     """
 
     coupling: Coupling
@@ -144,7 +145,7 @@ class Following(NamedTuple):
 
 @compiled
 def new_following(model, lam):
-    """Arrays for `follow`; `lam` tells real from complex."""
+    """Arrays for `follow`, real or complex as `lam`."""
     return Following(new_coupling(model, lam), np.zeros(1, np.int64))
 
 
@@ -156,28 +157,37 @@ def next_step(following):
 
 @compiled
 def follow(t, q, v, lam, rate, following, model, work):
-    """Whether derivatives are used after an iteration that has converged at this rate; they are those at the state that was placed."""
+    """Whether `dQ/dlam` at the placed state joins the iteration matrix, after a contraction by `rate`."""
     if rate > SLOW:
         following.remaining[0] = COUPLED_STEPS
     return following.remaining[0] > 0 and linearise(t, q, v, lam, 1.0, following.coupling, model, work)
 
 
-@compiled
-def corrections(t, q, v, lam, rate, residual, c, a, dlam, following, model, work):
-    """Corrections `a` and `dlam` of an iteration, with the derivatives where they are needed; whether they were used.
+class Correction(Structure):
+    """The linear equations of an iteration, `M da + Phi_q^T dlam = r`, `Phi_q da = c`."""
 
-    The residual is used up.
+    r: np.ndarray
+    c: np.ndarray
+    da: np.ndarray
+    dlam: np.ndarray
+
+
+@compiled
+def corrections(t, state, rate, s, following, model, work):
+    """Solve for `s.da` and `s.dlam`, a `Correction`, at a state with `q`, `v`, `lam`; whether `-dQ/dlam dlam` was on the left side.
+
+    The residual `s.r` is overwritten.
     """
-    if header(model)[lay.COUPLED] and follow(t, q, v, lam, rate, following, model, work):
-        solve_coupled(residual, c, a, dlam, following.coupling, model, work)
+    if header(model)[lay.COUPLED] and follow(t, state.q, state.v, state.lam, rate, following, model, work):
+        solve_coupled(s.r, s.c, s.da, s.dlam, following.coupling, model, work)
         return True
-    kkt.solve(model, work, residual, c, a, dlam)
+    kkt.solve(model, work, s.r, s.c, s.da, s.dlam)
     return False
 
 
 @compiled
 def oriented(coupling):
-    """Whether the determinant of what has been factorised is positive, as it is without coupling."""
+    """Whether `det(I - s g') > 0`, as it is without coupling, `s = 0`."""
     positive = True
     for k in range(coupling.pivots.shape[0]):
         positive ^= coupling.pivots[k] != k
@@ -187,10 +197,7 @@ def oriented(coupling):
 
 @compiled
 def weakest(coupling):
-    """The constraint equation with the largest share in the forces of the multipliers that `I - s g'` nearly lets go.
-
-    These are found by inverse iteration.
-    """
+    """The constraint equation with the largest forces in the null vector of a nearly singular `I - s g'`, by inverse iteration."""
     x, found, most = np.ones(coupling.rows.shape[0]), 0, -1.0
     for _ in range(3):
         solve(coupling.matrix, coupling.pivots, x)

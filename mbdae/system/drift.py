@@ -1,6 +1,6 @@
-"""Redundant constraints on the level of accelerations: the term without which their violations grow exponentially.
+"""Redundant constraints at acceleration level: a term that prevents exponential growth of the constraint violations.
 
-With `N` an orthonormal basis of the null space of `Phi_q^T`, accelerations can satisfy `(I - N N^T) (Phi_q a - gamma) = 0` and no more. The
+With `N` an orthonormal basis of the null space of `Phi_q^T`, the acceleration equations are `(I - N N^T) (Phi_q a - gamma) = 0`. The
 violations `e = Phi` obey `N^T e = 0` to first order, so `e'' = -N (2 N'^T e' + N''^T e)`. In directions `tau` that do not turn within the
 complement of `N`, `tau' = -N N'^T tau`, the components of `e = tau s` then have `s'' = tau^T N' N'^T tau s`: exponential growth
 where `N` turns, as of a bead on a rotating rod. With
@@ -20,23 +20,23 @@ from . import kernels, kkt, null_space, sparse
 from . import layout as lay
 from .layout import count, header
 
-DISPLACEMENT = 1e-5  # of the difference quotient of Phi_q, relative to the size of the coordinates within these bounds
-SMALLEST, LARGEST = 1e-3, 1.0
-LONGEST = 1e-3  # time of that displacement at most [s]
+DISPLACEMENT = 1e-5  # of the difference quotient of Phi_q, relative to the size of the coordinates
+MIN_SIZE, MAX_SIZE = 1e-3, 1.0  # bounds on that size
+MAX_TIME = 1e-3  # bound on the time of the displacement [s]
 
 
 @compiled
 def drift_term(t, q, v, model, work, out):
     """`out = (I - N N^T) N' N'^T Phi`, after `kkt.factor`.
 
-    The state must have been placed, and still is afterwards. `Phi_q'` is a central difference along `v` at fixed `t`: where the package's
-    own constraints are satisfied their gradients do not depend on the time.
+    The state must have been placed, and is placed again. `Phi_q'` is a central difference along `v` at fixed `t`: the gradients of built-in
+    constraints do not depend on time where these are satisfied.
     """
     speed, size = _largest(v), _largest(q)
     if not speed > 0.0:
         sparse.fill(out, 0.0)
         return
-    dt = min(DISPLACEMENT * min(max(size, SMALLEST), LARGEST) / speed, LONGEST)
+    dt = min(DISPLACEMENT * min(max(size, MIN_SIZE), MAX_SIZE) / speed, MAX_TIME)
     rate = _gradient_rate(t, q, v, dt, model, work)
     e, zero, x, w = np.empty_like(out), np.zeros_like(out), np.empty_like(v), np.zeros_like(v)
     # x = G^+ e
@@ -52,7 +52,7 @@ def drift_term(t, q, v, model, work, out):
 
 @compiled
 def subtract_drift_term(t, q, v, model, work, target):
-    """`target -= (I - N N^T) N' N'^T Phi`, as `drift_term`, if constraint equations are redundant."""
+    """`target -= (I - N N^T) N' N'^T Phi`, see `drift_term`, where constraint equations are redundant."""
     if count(model, lay.DEPENDENT):
         term = np.empty_like(target)
         drift_term(t, q, v, model, work, term)

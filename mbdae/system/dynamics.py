@@ -1,25 +1,26 @@
 """Accelerations and multipliers, `M a + Phi_q^T lam = Q(t, q, v, lam)`, `Phi_q a = c`, where forces may depend on the multipliers.
 
-Without joint friction that is one solution with the KKT matrix. With it the multipliers are a fixed point
+Without joint friction this is one linear system with the KKT matrix. With it the multipliers are a fixed point
 
     lam = g(lam),   g(lam) = B^-1 (Phi_q M^-1 Q(t, q, v, lam) - c),   B = Phi_q M^-1 Phi_q^T.
 
-The iteration `lam <- g(lam)` comes first and is mostly all: it contracts with `mu` times a ratio of lengths. Where it contracts slowly or
-not at all, Newton's method takes over from the guess (see `coupling`). Several solutions may exist then, and the one wanted is that which
-is connected with the motion without friction: where Newton's method does not contract from its beginning, or ends where
-`det(I - g') <= 0`, the share `s` of the coupling is raised from 0 to 1 in `lam = (1 - s) g(0) + s g(lam)`. If that way ends before `s = 1`
-the joint jams: friction raises the reactions that it grows with, without end.
+1. The fixed-point iteration `lam <- g(lam)`. Its contraction rate is `mu` times a ratio of lengths, so it usually suffices.
+2. Where it contracts slowly or diverges, Newton's method from the same guess (see `coupling`).
+3. Several solutions may exist then; the physical one is connected with the motion without friction. Where Newton's method does not
+   contract, or converges where `det(I - g') <= 0`, continuation in `s` from 0 to 1 in `lam = (1 - s) g(0) + s g(lam)`. If that branch ends
+   before `s = 1` the joint jams.
 
-Real and complex arguments alike: of complex ones the imaginary parts are derivatives, which converge with the real parts.
+Arguments are real or complex; the imaginary parts of complex ones are derivatives, which converge with the real parts.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import carray
 from numba.core import config
 
 from ..compilation.compiled import compiled
+from ..typing import Bytes, Numbers, Vector
 from . import kernels, kkt, rare
 from . import layout as lay
 from .c_functions import pointer
@@ -31,20 +32,20 @@ from .layout import header, part
 from .sparse import fill
 from .vectors import largest
 
-PREDICTIONS = 60  # of the fixed-point iteration
+FIXED_POINT_ITERATIONS = 60  # of the fixed-point iteration
 NEWTON_ITERATIONS = 12
-FREE_ITERATIONS = 3  # of Newton's method that need not contract: a kink of `|n|` may lie between them
-MAX_CONTRACTION = 0.5  # rate of convergence beyond which an iteration is left to the next method
-REFRESH = 0.1  # rate beyond which Newton's matrix is renewed
+FREE_ITERATIONS = 3  # Newton iterations that need not contract: a kink of `|n|` may lie between them
+MAX_CONTRACTION = 0.5  # contraction rate above which the next method takes over
+REFRESH = 0.1  # contraction rate above which the iteration matrix is refreshed
 PRECISION, DERIVATIVE_PRECISION = 1e-14, 1e-12  # relative
-STAGNATION = 0.7  # rate beyond which small changes are rounding
-ROUNDING, SURE_ROUNDING = 1e-10, 1e-13  # changes that may be rounding: if the rate is known to be better, and in any case
-FIRST_SHARE, SHORTEST = 0.25, 1.0 / 256.0  # of the coupling, in the continuation
-GOING, CONVERGED, SLOW = range(3)  # an iteration
+STAGNATION = 0.7  # contraction rate above which small corrections are rounding
+ROUNDING, SURE_ROUNDING = 1e-10, 1e-13  # size of such corrections: after better rates, and in any case
+FIRST_STEP, MIN_STEP = 0.25, 1.0 / 256.0  # of the continuation parameter s
+ITERATING, CONVERGED, SLOW = range(3)  # verdicts on an iteration
 
 
 class Point(NamedTuple):
-    """A state that was placed, with `Phi_q`, `M` and their factors in `work`, and the accelerations' right-hand side `c`."""
+    """A placed state, with `Phi_q`, `M` and their factors in `work`, and the right-hand side `c` of `Phi_q a = c`."""
 
     t: float
     q: np.ndarray
@@ -56,10 +57,10 @@ class Point(NamedTuple):
 
 @compiled
 def accelerations(t, q, v, c, a, lam, model, work):
-    """`a` and `lam` at the state that was placed, with `Phi_q`, `M` and their factors in `work`; `GOOD`, or what is wrong.
+    """Solve for `a` and `lam` at the placed state, with `Phi_q`, `M` and their factors in `work`; returns a status code.
 
-    Where forces depend on the multipliers `lam` is a guess on entry, of any quality, and after a failure again; the constraint equation
-    that jams is then marked for `jammed_row`.
+    Where forces depend on the multipliers `lam` is an initial guess on entry, and after a failure again; the constraint equation that jams
+    is then marked for `jammed_row`.
     """
     if header(model)[lay.COUPLED]:
         return coupled(t, q, v, c, a, lam, model, work)
@@ -69,10 +70,11 @@ def accelerations(t, q, v, c, a, lam, model, work):
     return GOOD if np.isfinite(largest(a)) and np.isfinite(largest(lam)) else NOT_FINITE
 
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
+if TYPE_CHECKING or config.DISABLE_JIT:
 
-    def coupled(t, q, v, c, a, lam, model, work):
-        return _coupled(Point(t, q, v, c, model, work), a, lam)
+    def coupled(t: float, q: Numbers, v: Numbers, c: Numbers, a: Numbers, lam: Numbers, model: Bytes, work: Numbers) -> int:
+        status: int = _coupled(Point(t, q, v, c, model, work), a, lam)
+        return status
 
 else:
 
@@ -113,15 +115,15 @@ def _guarded(at, a, lam):
 
 @compiled
 def _coupled(at, a, lam):
-    """One method after the other, each from the guess."""
+    """Fixed-point iteration, Newton's method, continuation, each from the same guess."""
     force = np.empty_like(at.v)
-    _make_finite(lam)
+    _remove_nan(lam)
     guess = lam.copy()
     status = _fixed_point(at, force, a, lam)
     if status == NO_FRICTION:
         lam[:] = guess
         coupling = new_coupling(at.model, lam)
-        if _largest_at(coupling.rows, lam) > 0.0:  # zero tells nothing
+        if _largest_at(coupling.rows, lam) > 0.0:  # zero is no guess
             status = _newton(at, 1.0, lam, coupling, 0, force, a, lam)
         if status != GOOD:
             status = _continuation(at, coupling, force, a, lam)
@@ -132,7 +134,7 @@ def _coupled(at, a, lam):
 
 @compiled
 def _respond(at, lam, force, a, out):
-    """`a` and `out = g(lam)` for the forces at `lam`; whether they are finite."""
+    """Accelerations `a` and `out = g(lam)`, for the forces at `lam`; whether they are finite."""
     kernels.force(at.t, at.q, at.v, lam, at.model, at.work, force)
     kkt.solve(at.model, at.work, force, at.c, a, out)
     return np.isfinite(largest(a)) and np.isfinite(largest(out))
@@ -140,24 +142,24 @@ def _respond(at, lam, force, a, out):
 
 @compiled
 def _fixed_point(at, force, a, lam):
-    """`lam <- g(lam)` as long as it contracts well; `NO_FRICTION` where it does not."""
-    old, rate, state = np.empty_like(lam), 1.0, GOING
+    """`lam <- g(lam)` while the contraction rate is good; `NO_FRICTION` where it is not."""
+    old, rate, state = np.empty_like(lam), 1.0, ITERATING
     before = slope_before = np.inf
-    for k in range(PREDICTIONS):
+    for k in range(FIXED_POINT_ITERATIONS):
         old[:] = lam
         if not _respond(at, old, force, a, lam):
             return NOT_FINITE
         change, slope_change, size, slope = _changes(lam, old)
         scale = size + min(1.0, largest(force))
-        if state == GOING:
+        if state == ITERATING:
             state = _verdict(k, change, before, rate, scale)
             if k > 0 and change > ROUNDING * scale:
                 rate = change / before
-        if state == CONVERGED:  # then the derivatives follow
+        if state == CONVERGED:  # the real parts; now the imaginary ones
             state = _derivative_verdict(slope_change, slope_before, slope)
             if state == CONVERGED:
                 return GOOD
-            state = CONVERGED if state == GOING else SLOW
+            state = CONVERGED if state == ITERATING else SLOW
         if state == SLOW:
             return NO_FRICTION
         before, slope_before = change, slope_change
@@ -166,36 +168,36 @@ def _fixed_point(at, force, a, lam):
 
 @compiled
 def _verdict(k, change, before, rate, scale):
-    """Whether an iteration has converged after a change by `change`, the `k`-th, and one by `before`; `rate` was its rate until then."""
+    """Convergence test after the `k`-th correction, of size `change`; the last one had the size `before`, `rate` is the rate so far."""
     now = change / before
     if change <= PRECISION * scale or (0.0 < now < MAX_CONTRACTION and now * change <= 0.1 * PRECISION * scale):
         return CONVERGED
     if now > STAGNATION and change <= (ROUNDING if rate < MAX_CONTRACTION else SURE_ROUNDING) * scale:
         return CONVERGED
-    return SLOW if now > (MAX_CONTRACTION if k > 1 else 1.0) else GOING
+    return SLOW if now > (MAX_CONTRACTION if k > 1 else 1.0) else ITERATING
 
 
 @compiled
 def _derivative_verdict(change, before, size):
-    """The same for imaginary parts, once the real ones have converged."""
+    """The same test for the imaginary parts, once the real parts have converged."""
     now = change / before if before > 0.0 else 0.0
     if change <= DERIVATIVE_PRECISION * size or (0.0 < now < MAX_CONTRACTION and now * change <= 0.1 * DERIVATIVE_PRECISION * size):
         return CONVERGED
     if now > STAGNATION:
         return CONVERGED if change <= ROUNDING * size else SLOW
-    return GOING
+    return ITERATING
 
 
 @compiled
 def _continuation(at, coupling, force, a, lam):
-    """The solution that is connected with the motion without friction, `lam = g(0)`, by steps in the share of the coupling."""
+    """The solution on the branch of `lam = g(0)`, the motion without friction, by continuation in the share of the coupling."""
     base = np.empty_like(lam)
     fill(lam, 0.0)
     if not _respond(at, lam, force, a, base):
         return NOT_FINITE
     lam[:] = base
-    reached, done, step, status = base.copy(), 0.0, FIRST_SHARE, GOOD
-    while step >= SHORTEST:
+    reached, done, step, status = base.copy(), 0.0, FIRST_STEP, GOOD
+    while step >= MIN_STEP:
         share = min(1.0, done + step)
         status = _newton(at, share, base, coupling, FREE_ITERATIONS, force, a, lam)
         if status == GOOD:
@@ -212,9 +214,9 @@ def _continuation(at, coupling, force, a, lam):
 
 @compiled
 def _newton(at, share, base, coupling, free, force, a, lam):
-    """Newton's method for `lam = (1 - share) base + share g(lam)`, of which `free` iterations need not contract.
+    """Newton's method for `lam = (1 - share) base + share g(lam)`; the first `free` iterations need not contract.
 
-    Of complex multipliers the imaginary parts take two more iterations, with the matrix of the real solution, to be right to rounding.
+    Complex multipliers take two more iterations with the matrix of the real solution: their imaginary parts are then exact to rounding.
     """
     rows, more, before, scale = coupling.rows, (2 if lam.itemsize == 16 else 0), np.inf, 0.0
     new, d = np.empty_like(lam), np.empty(rows.shape[0], lam.dtype)
@@ -247,7 +249,7 @@ def _newton(at, share, base, coupling, free, force, a, lam):
 
 @compiled
 def _correction(share, base, new, lam, coupling, d):
-    """Newton's correction `d` of the multipliers that forces depend on, for `new = g(lam)`; its size."""
+    """Newton's correction `d` of the multipliers that the forces depend on, for `new = g(lam)`; returns its size."""
     rows = coupling.rows
     for i in range(rows.shape[0]):
         k = rows[i]
@@ -258,7 +260,7 @@ def _correction(share, base, new, lam, coupling, d):
 
 @compiled
 def _finish(at, share, coupling, force, a, lam):
-    """All multipliers and the accelerations, if the solution is on the branch that is connected with the motion without friction."""
+    """Accept the solution if it is on the branch of the motion without friction; for `share = 1` evaluate `a` and all multipliers."""
     if not oriented(coupling):
         return NO_FRICTION
     if share < 1.0:
@@ -286,8 +288,8 @@ def _largest_at(rows, x):
 
 
 @compiled
-def _make_finite(x):
-    """Zero in the place of what is not finite: a guess that an evaluation has spoilt."""
+def _remove_nan(x):
+    """Replace entries of a guess that are not finite by zero."""
     for k in range(x.shape[0]):
         if not np.isfinite(x[k]):
             x[k] = 0.0
@@ -295,14 +297,14 @@ def _make_finite(x):
 
 @compiled
 def _mark(row, model, work):
-    """All of the scratch that `jammed_row` looks at becomes NaN but the entry of this constraint equation."""
+    """Mark a constraint equation for `jammed_row`: all entries of a scratch vector become NaN but this one."""
     marks = part(model, work, lay.W_C1)
     fill(marks, np.nan)
     marks[row] = 0.0
 
 
-def jammed_row(model, work):
-    """Number of the constraint equation for which `accelerations` has just returned `NO_FRICTION`; `None` where it is not known."""
+def jammed_row(model: Bytes, work: Vector) -> int | None:
+    """The constraint equation for which `accelerations` has just returned `NO_FRICTION`; `None` if unknown."""
     head = model[:lay.HEADER_BYTES].view(np.int64)
     found = np.flatnonzero(np.isfinite(work[head[lay.W_C1]:head[lay.W_C1] + head[lay.NC]]))
     return int(found[0]) if len(found) == 1 else None

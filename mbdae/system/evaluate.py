@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compilation.compiled import compiled
+from ..compilation.compiled import compiled, generic
 from . import drift, dynamics, extra, frames, kernels, kkt, motion, multibody, null_space, sparse
 from . import layout as lay
 from .layout import count, header, part, table
@@ -15,28 +15,28 @@ def prepare(model, work):
         kkt.factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
 
 
+@generic
+def _at_position(evaluation, size, t, q, model, work):
+    """An evaluation that needs the positions only; `size` is the place of its length in the header."""
+    out = np.zeros(header(model)[size], work.dtype)
+    kernels.place(q, model, work)
+    evaluation(t, q, model, work, out)
+    return out
+
+
 @compiled
 def phi(t, q, model, work):
-    out = np.zeros(header(model)[lay.NC], work.dtype)
-    kernels.place(q, model, work)
-    kernels.phi(t, q, model, work, out)
-    return out
+    return _at_position(kernels.phi, lay.NC, t, q, model, work)
 
 
 @compiled
 def phi_q(t, q, model, work):
-    out = np.zeros(header(model)[lay.NNZ], work.dtype)
-    kernels.place(q, model, work)
-    kernels.phi_q(t, q, model, work, out)
-    return out
+    return _at_position(kernels.phi_q, lay.NNZ, t, q, model, work)
 
 
 @compiled
 def nu(t, q, model, work):
-    out = np.zeros(header(model)[lay.NC], work.dtype)
-    kernels.place(q, model, work)
-    kernels.nu(t, q, model, work, out)
-    return out
+    return _at_position(kernels.nu, lay.NC, t, q, model, work)
 
 
 @compiled
@@ -133,7 +133,7 @@ def minimise(t, q, lam, model, work):
         kernels.phi_q(t[k], q[k], model, work, part(model, work, lay.W_G))
         kkt.factor(model, work, False)
         null_space.refine(model, work)
-        for _ in range(2):  # the second time for rounding, where the part in the null space is large
+        for _ in range(2):  # the second removes rounding, where the part in the null space is large
             kkt.minimise(model, work, lam[k])
         rest[k] = null_space.remainder(model, work)
     return rest
@@ -141,7 +141,7 @@ def minimise(t, q, lam, model, work):
 
 @compiled
 def drift_term(t, q, v, model, work):
-    """What acceleration equations with redundant constraints contain against drift, see `drift`, after `factor`."""
+    """The term of `drift` for the acceleration equations of redundant constraints, after `factor`."""
     out = np.zeros(header(model)[lay.NC], work.dtype)
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..model.mechanism import Mechanism
+from ..typing import Excitation, Vector
 from .extra import kind_of
 
 
@@ -18,17 +19,17 @@ class Excitations:
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        found = [(kind_of(x), x) for x in (*mechanism.primitives, *mechanism.forces)]
-        self.functions = [u for kind, x in found if kind.excitation is not None for u in kind.excitation(x)]
+        found = [*((kind_of(p).excitation, p) for p in mechanism.primitives), *((kind_of(f).excitation, f) for f in mechanism.forces)]
+        self.functions = [u for excitation, x in found if excitation is not None for u in excitation(x)]
 
     def __bool__(self) -> bool:
         return bool(self.functions)
 
-    def __call__(self, t: float) -> np.ndarray:
-        return np.array([x for u in self.functions for x in u(t)])
+    def __call__(self, t: float) -> Vector:
+        return np.array([x for u in self.functions for x in np.asarray(u(t))])
 
 
-def checked_excitation(u):
+def checked_excitation(u: Excitation | None) -> Excitation | None:
     """A user's `u(t)` as it is, or with the reason why it cannot be one."""
     if u is None:
         return None

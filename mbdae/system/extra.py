@@ -1,27 +1,29 @@
 """Constraints and forces of kinds that are not built in: `register` makes them known, compiled code calls their kernels by address.
 
-The compiled equations are the same whether there are such kinds or not. The kernels of a kind become one function, compiled for real and
-complex numbers when the first system needs it, and kept on disk beside the file of the kernels. Its name there contains a stamp of all that
-it is made of, files and constants, so that a change is seen wherever it is.
+The compiled equations are the same with such kinds and without. The kernels of a kind become one function, compiled for real and complex
+numbers when the first system needs it, and cached on disk beside the file of the kernels. The name of the cache file contains a hash of all
+files and constants that the function depends on, so that any change of these invalidates it.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numba import carray, njit, types
 from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
-from ..compilation.compiled import FAST, by_address, compiled, compiled_from
+from ..compilation.compiled import FAST, by_address, compiled, compiled_from, records
 from ..compilation.ingredients import stamp_of
 from ..model.base import Force, Primitive
+from ..typing import Bytes, Numbers
 from . import layout as lay
 from .c_functions import pointer
 from .callbacks import call_extra
 from .elements.kind import ConstraintKind, arguments
 from .elements.kinds import KINDS as CONSTRAINT_KINDS
-from .layout import BODY_T, EXTRA_T, MOTION_T, header, records, table
+from .layout import BODY_T, EXTRA_T, MOTION_T, header, table
 from .loads.kind import ForceKind
 from .loads.kinds import FRICTION, USER_FORCE
 from .loads.kinds import KINDS as FORCE_KINDS
@@ -33,12 +35,12 @@ _EVALUATIONS = {"phi": lay.PHI, "phi_q": lay.PHI_Q, "nu": lay.NU, "gamma": lay.G
 Kind = ConstraintKind | ForceKind
 
 
-def _by_model(kinds):
+def _by_model(kinds: Iterable[Kind]) -> dict[type, Kind]:
     """Kinds by the types of the model that they serve."""
     return {model: kind for kind in kinds for model in _models(kind)}
 
 
-def _models(kind):
+def _models(kind: Kind) -> tuple[type, ...]:
     if isinstance(kind, ConstraintKind):
         return (kind.model,)
     return kind.models if isinstance(kind.models, tuple) else (kind.models,)
@@ -47,7 +49,7 @@ def _models(kind):
 _BUILT_IN: dict[type, Kind] = _by_model((*CONSTRAINT_KINDS, *FORCE_KINDS, USER_FORCE, FRICTION))
 _registered: dict[type, Kind] = {}
 _functions: dict[Kind, Any] = {}  # what compiled code calls: made once, kept alive
-_called: list = []  # the same by number where nothing is compiled
+_called: list[Any] = []  # the same by number where nothing is compiled
 
 
 def register(kind: Kind) -> Kind:
@@ -73,7 +75,7 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
-def _check_parameters(what, names, of_force, writes):
+def _check_parameters(what: str, names: list[str], of_force: bool, writes: bool) -> None:
     """A kernel takes a record, some of the state, and where it writes."""
     known = ("t", "q", "X", "motions", "bodies")[:5 if of_force else 4]
     if (writes and not names) or not set(names[:len(names) - writes]) <= set(known):
@@ -162,19 +164,20 @@ def address(kind: Kind) -> int:
     if kind not in _functions:
         _functions[kind] = _function(kind)
     function = _functions[kind]
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if config.DISABLE_JIT:
         _called.append(function)
         return len(_called) - 1
-    return function.__wrapper_address__()
+    at: int = function.__wrapper_address__()
+    return at
 
 
-def _call(name, names):
+def _call(name: str, names: list[str]) -> str:
     """The text of the calls of one kernel; what it writes to is called `out`."""
     result, given = ("out[0] += ", names) if name == "energy" else ("", [*names[:-1], "out"])
     return _CALL.format(what=_EVALUATIONS[name], kernel=name, result=result, arguments=", ".join(given))
 
 
-def _function(kind):
+def _function(kind: Kind) -> Any:
     """All kernels of a kind as one function."""
     kernels = {name: f if isinstance(f, Dispatcher) else njit(error_model="numpy", fastmath=FAST)(f) for name, f in kind.kernels().items()}
     name = f"kernels_of_{_models(kind)[0].__name__}"
@@ -194,33 +197,33 @@ def _function(kind):
 
 # what the fused kernels call -----------------------------------------------------------------------------------------------------
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
+if TYPE_CHECKING or config.DISABLE_JIT:
 
-    def constraints(what, t, q, model, work, out):
-        for n, entry in enumerate(table(model, lay.EXTRA_CONSTRAINT, EXTRA_T)):
-            _called[entry["address"]](what, t, n, q, model, work, out)
-
-    def forces(what, t, q, model, work, out):
-        for n, entry in enumerate(table(model, lay.EXTRA_FORCE, EXTRA_T)):
+    def evaluate(which: int, what: int, t: float, q: Numbers, model: Bytes, work: Numbers, out: Numbers) -> None:
+        for n, entry in enumerate(table(model, which, EXTRA_T)):
             _called[entry["address"]](what, t, n, q, model, work, out)
 
 else:
 
     @compiled
-    def constraints(what, t, q, model, work, out):
-        """Let the constraints of each kind fill their part of `out`."""
-        entries = table(model, lay.EXTRA_CONSTRAINT, EXTRA_T)
+    def evaluate(which, what, t, q, model, work, out):
+        """One evaluation of the constraints or of the forces, whose entries are the table `which`."""
+        entries = table(model, which, EXTRA_T)
         for n in range(entries.shape[0]):
             call_extra(entries[n]["address"], what, t, n, q.ctypes.data, model.ctypes.data, work.ctypes.data,
                        out.ctypes.data, 1 if work.itemsize == 16 else 0)
 
-    @compiled
-    def forces(what, t, q, model, work, out):
-        """Let the forces of each kind add to `out`."""
-        entries = table(model, lay.EXTRA_FORCE, EXTRA_T)
-        for n in range(entries.shape[0]):
-            call_extra(entries[n]["address"], what, t, n, q.ctypes.data, model.ctypes.data, work.ctypes.data,
-                       out.ctypes.data, 1 if work.itemsize == 16 else 0)
+
+@compiled
+def constraints(what, t, q, model, work, out):
+    """Let the constraints of each kind fill their part of `out`."""
+    evaluate(lay.EXTRA_CONSTRAINT, what, t, q, model, work, out)
+
+
+@compiled
+def forces(what, t, q, model, work, out):
+    """Let the forces of each kind add to `out`."""
+    evaluate(lay.EXTRA_FORCE, what, t, q, model, work, out)
 
 
 @compiled

@@ -1,21 +1,34 @@
 """Systems made of a user's own NumPy functions: missing derivatives, checks, and the tables that the kernels expect."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from ..typing import (
+    ArrayLike,
+    Energy,
+    MultiplierFunction,
+    Numbers,
+    PositionFunction,
+    Retraction,
+    Vector,
+    VelocityFunction,
+)
 from . import layout as lay
 from .build import Pattern, Tables
-from .callbacks import plain, view
+from .callbacks import Callbacks, plain, view
 from .check_functions import Disagreement, check_functions, check_mass
 from .reduced import PIECE_T, ROTATION, TRANSLATION, envelope, meetings, pair_table, segment_table
 
 _STEP = 1e-30  # complex step
 _DIFFERENCE_ITERATIONS = 50
 _MIDPOINT_ITERATIONS = 50
-_PART, _PARTS = 0.1, 50  # share of its coordinates by which a retraction moves at once, and the most parts
+_PART, _PARTS = 0.1, 50  # largest relative displacement of one step of a retraction, and the largest number of steps
 _CUBE_ROOT = 6e-6  # relative increment of central differences
-_OTHER_TIMES = (0.1, 1.7, 1e3)  # at which kinematics must be what it is at zero
-_INCREMENTS = (_CUBE_ROOT, _CUBE_ROOT / 10.0, _CUBE_ROOT / 100.0)  # of those that complex steps are compared with
+_OTHER_TIMES = (0.1, 1.7, 1e3)  # at which kinematics are compared with those at zero
+_INCREMENTS = (_CUBE_ROOT, _CUBE_ROOT / 10.0, _CUBE_ROOT / 100.0)  # of the differences that complex steps are compared with
 
 
 class UserFunctions:
@@ -29,8 +42,11 @@ class UserFunctions:
         Whether all of them are compiled and analytic, and positions change by `v` itself: then no Python is needed.
     """
 
-    def __init__(self, *, nq, nv, nc, mass, force, phi, phi_q, nu, gamma, kinematics, retract, q0, v0, energy, labels,
-                 friction=None, lam0=None, check=True):
+    def __init__(self, *, nq: int, nv: int, nc: int, mass: PositionFunction, force: VelocityFunction, phi: PositionFunction,
+                 phi_q: PositionFunction | None, nu: PositionFunction | None, gamma: VelocityFunction | None,
+                 kinematics: VelocityFunction | None, retract: Retraction | None, q0: ArrayLike | None, v0: ArrayLike | None,
+                 energy: Energy | None, labels: tuple[str, ...],
+                 friction: MultiplierFunction | None = None, lam0: ArrayLike | None = None, check: bool = True) -> None:
         for what, n, least in (("nq", nq, 1), ("nv", nv, 1), ("nc", nc, 0)):
             self._require(isinstance(n, (int, np.integer)) and n >= least, f"{what} must be an integer of at least {least}, got {n!r}")
         self.nq, self.nv, self.nc, self.labels = nq, nv, nc, labels
@@ -70,11 +86,11 @@ class UserFunctions:
             self._check_together()
 
     @staticmethod
-    def _require(condition, message):
+    def _require(condition: Any, message: str) -> None:
         if not condition:
             raise ValueError(f"System.from_functions: {message}")
 
-    def _checked(self, name, function, shape, arguments=1):
+    def _checked(self, name: str, function: Callable[..., Any], shape: tuple[int, ...], arguments: int = 1) -> Callable[..., Any]:
         """The function, tried at the initial guess, and lifted to complex arguments if it is not analytic."""
         self._require(callable(function), f"{name} must be callable, got {function!r}")
         args = (self.q0, self.v0, self.lam0)[:arguments]
@@ -84,13 +100,13 @@ class UserFunctions:
         self._require(np.isfinite(value).all(), f"{name} is not finite at the initial guess")
         return function if _analytic(function, args) else _lifted(function)
 
-    def _check_together(self):
+    def _check_together(self) -> None:
         try:
             check_functions(self, self.labels)
         except Disagreement as error:
             raise ValueError(f"System.from_functions: {error}") from None
 
-    def _check_kinematics(self):
+    def _check_kinematics(self) -> None:
         """`T(q) v`: linear in `v`, the same at all times, for positions are moved along displacements `d` by `T(q) d`."""
         d = np.cos(np.arange(self.nv) + 1.0)
         move = self._at_guess(0.0, d)
@@ -101,10 +117,11 @@ class UserFunctions:
             self._require(np.allclose(self._at_guess(t, d), move, **scale), "kinematics must not depend on the time; choose velocity "
                           f"coordinates with qdot = T(q) v, here it differs at t = 0 and t = {t:g}")
 
-    def _at_guess(self, t, v):
+    def _at_guess(self, t: float, v: Numbers) -> Vector:
+        assert self.user_kinematics is not None
         return np.asarray(self.user_kinematics(t, self.q0.copy(), v.copy()), dtype=float)
 
-    def _check_mass(self):
+    def _check_mass(self) -> None:
         try:
             check_mass(np.asarray(self._mass(0.0, self.q0.copy()), dtype=float), " at the guess")
         except Disagreement as error:
@@ -112,48 +129,48 @@ class UserFunctions:
 
     # the evaluations that the kernels ask for ----------------------------------------------------------------------------
 
-    def phi(self, t, q):
+    def phi(self, t: float, q: Numbers) -> Numbers:
         return np.asarray(self._phi(t, q))
 
-    def phi_q(self, t, q):
+    def phi_q(self, t: float, q: Numbers) -> Numbers:
         if self._phi_q is not None:
             return np.asarray(self._phi_q(t, q))
         if np.iscomplexobj(q):  # derivatives of this derivative: central differences of complex values keep both parts
             return self._along(lambda x: self.phi(t, x), q, np.eye(self.nv)).T
         return np.array([self.phi(t, q + 1j * _STEP * d).imag / _STEP for d in self._directions(t, q)]).T.reshape(self.nc, self.nv)
 
-    def nu(self, t, q):
+    def nu(self, t: float, q: Numbers) -> Numbers:
         if self._nu is not None:
             return np.asarray(self._nu(t, q))
         return -_slope(lambda s: self.phi(t + s, q), t)
 
-    def gamma(self, t, q, v):
+    def gamma(self, t: float, q: Numbers, v: Numbers) -> Numbers:
         """`-(Phi_q v)' ` at zero acceleration: `-d^2/ds^2 Phi(t + s, q(s))` with `q' = T v`."""
         if self._gamma is not None:
             return np.asarray(self._gamma(t, q, v))
 
-        def rate(s):
+        def rate(s: float) -> Numbers:
             x = q + s * self.qdot(t, q, v)
             return self.phi_q(t + s, x) @ v - self.nu(t + s, x)
 
         return -_slope(rate, t, scale=1.0 + np.abs(v.real).max())
 
-    def force(self, t, q, v, lam):
+    def force(self, t: float, q: Numbers, v: Numbers, lam: Numbers) -> Numbers:
         value = np.asarray(self._force(t, q, v))
         return value if self._friction is None else value + np.asarray(self._friction(t, q, v, lam))
 
-    def mass(self, t, q):
+    def mass(self, t: float, q: Numbers) -> Numbers:
         return np.asarray(self._mass(t, q))
 
-    def qdot(self, t, q, v):
+    def qdot(self, t: float, q: Numbers, v: Numbers) -> Numbers:
         return v if self.user_kinematics is None else np.asarray(self._kinematics(t, q, v))
 
-    def retract(self, q, d):
+    def retract(self, q: Numbers, d: Numbers) -> Numbers:
         if self.user_retract:
             return np.asarray(self.user_retract(q, d))
         return q + d if self.user_kinematics is None else self._carried(q, d)
 
-    def _carried(self, q, d):
+    def _carried(self, q: Numbers, d: Numbers) -> Numbers:
         """Along `q' = T(q) d` by the implicit midpoint rule: it keeps what is quadratic, such as the norms of quaternions."""
         share = np.abs(self.qdot(0.0, q, d)).max() / (1.0 + np.abs(q).max())
         parts = int(np.ceil(min(share / _PART, _PARTS))) if np.isfinite(share) else 1
@@ -161,7 +178,7 @@ class UserFunctions:
             q = self._midpoint(q, d / parts)
         return q
 
-    def _midpoint(self, q, d):
+    def _midpoint(self, q: Numbers, d: Numbers) -> Numbers:
         new, before = q + self.qdot(0.0, q, d), np.inf
         for _ in range(_MIDPOINT_ITERATIONS):
             old, new = new, q + self.qdot(0.0, 0.5 * (q + new), d)
@@ -171,7 +188,7 @@ class UserFunctions:
             before = change
         return new
 
-    def difference(self, q, q0):
+    def difference(self, q: Numbers, q0: Numbers) -> Numbers:
         """The `d` with `q0 (+) d = q`, by simplified Newton iterations with the matrix `T(q0)`."""
         T, d = np.array(self._directions(0.0, q0)).T, np.zeros(self.nv)
         for _ in range(_DIFFERENCE_ITERATIONS):
@@ -181,18 +198,18 @@ class UserFunctions:
                 break
         return d
 
-    def total_energy(self, t, q, v):
+    def total_energy(self, t: float, q: Vector, v: Vector) -> float:
         return float(self.user_energy(t, q, v)) if self.user_energy else float("nan")
 
-    def _directions(self, t, q):
+    def _directions(self, t: float, q: Numbers) -> list[Numbers]:
         return [self.qdot(t, q, d) for d in np.eye(self.nv)]
 
-    def _along(self, f, q, directions):
+    def _along(self, f: Callable[..., Any], q: Numbers, directions: Any) -> Numbers:
         h = _CUBE_ROOT * (1.0 + np.abs(q.real).max())
         moves = [self.qdot(0.0, q, d) for d in directions]
         return np.array([(f(q + h * m) - f(q - h * m)) / (2 * h) for m in moves])
 
-    def call(self, what, t, q, v, lam):
+    def call(self, what: int, t: float, q: Numbers, v: Numbers, lam: Numbers) -> Numbers:
         """Evaluation number `what`."""
         return np.asarray({
             lay.PHI: lambda: self.phi(t, q), lay.PHI_Q: lambda: self.phi_q(t, q), lay.NU: lambda: self.nu(t, q),
@@ -200,24 +217,24 @@ class UserFunctions:
             lay.QDOT: lambda: self.qdot(t, q, v), lay.RETRACT: lambda: self.retract(q, v), lay.DIFFERENCE: lambda: self.difference(q, v),
         }[what]()).ravel()
 
-    def evaluate(self, what, t, q, v, lam, out, is_complex):
+    def evaluate(self, what: int, t: float, q: int, v: int, lam: int, out: int, is_complex: bool) -> None:
         """Entry of the kernels: addresses of the arguments and of the result."""
         n_in = self.nv if what in (lay.GAMMA, lay.FORCE, lay.QDOT, lay.RETRACT) else self.nq
-        q, v = view(q, self.nq, is_complex), view(v, n_in, is_complex)
-        lam = view(lam, self.nc, is_complex) if what == lay.FORCE else None
-        self._target(what, out, is_complex)[:] = self.call(what, t, q.copy(), v.copy(), lam if lam is None else lam.copy())
+        multipliers = view(lam, self.nc, is_complex).copy() if what == lay.FORCE else np.zeros(0)
+        result = self.call(what, t, view(q, self.nq, is_complex).copy(), view(v, n_in, is_complex).copy(), multipliers)
+        self._target(what, out, is_complex)[:] = result
 
-    def spoil(self, what, out, is_complex):
+    def spoil(self, what: int, out: int, is_complex: bool) -> None:
         """NaN in the place of the result."""
         self._target(what, out, is_complex)[:] = np.nan
 
-    def _target(self, what, out, is_complex):
+    def _target(self, what: int, out: int, is_complex: bool) -> Numbers:
         size = {lay.PHI: self.nc, lay.NU: self.nc, lay.GAMMA: self.nc, lay.PHI_Q: self.nc * self.nv, lay.MASS: self.nv**2,
                 lay.QDOT: self.nq, lay.RETRACT: self.nq}.get(what, self.nv)
         return view(out, size, is_complex)
 
 
-def tables_from_functions(callbacks, **functions):
+def tables_from_functions(callbacks: Callbacks, **functions: Any) -> tuple[UserFunctions, Tables]:
     """The completed functions and the tables of their system: one dense mass block, dense `Phi_q`."""
     f = UserFunctions(**functions)
     nv, nc = f.nv, f.nc
@@ -237,7 +254,7 @@ def tables_from_functions(callbacks, **functions):
     return f, Tables(lay.pack(sizes, tables), pattern, np.zeros(0, lay.BODY_T), rows)
 
 
-def _analytic(function, args):
+def _analytic(function: Callable[..., Any], args: tuple[Vector, ...]) -> bool:
     """Whether complex arguments give the derivative of the function: the complex step against central differences.
 
     Tried at the initial guess and around it, with both signs of all arguments: complex powers of negative numbers, as some compilers
@@ -249,7 +266,7 @@ def _analytic(function, args):
     return True in found and False not in found
 
 
-def _agrees(function, args):
+def _agrees(function: Callable[..., Any], args: tuple[Vector, ...]) -> bool | None:
     """Whether the complex step agrees with central differences at one point; `None` where the function has a kink or no value.
 
     Differences with several increments: a function that bends sharply agrees with those of a small one only.
@@ -270,7 +287,7 @@ def _agrees(function, args):
     return any(known) if known else None
 
 
-def _equal(stepped, ends, h):
+def _equal(stepped: Numbers, ends: list[Numbers], h: float) -> bool | None:
     """Whether a complex step agrees with the difference of the function at three points; `None` where these lie on a kink."""
     central = (ends[0] - ends[2]) / (2 * h)
     rounding = 1e-13 * np.abs(ends[1]).max(initial=0.0)
@@ -281,10 +298,10 @@ def _equal(stepped, ends, h):
     return stepped.shape == central.shape and bool(np.allclose(stepped, central, rtol=1e-5, atol=1e-6 * scale + 0.1 * rounding / h))
 
 
-def _lifted(function):
+def _lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function at complex arguments by a central difference along their imaginary parts."""
 
-    def lifted(t, *args):
+    def lifted(t: float, *args: Numbers) -> Any:
         if not any(np.iscomplexobj(a) for a in args):
             return function(t, *args)
         real = [np.ascontiguousarray(a.real) for a in args]
@@ -299,7 +316,8 @@ def _lifted(function):
     return lifted
 
 
-def _slope(f, t, scale=1.0):
+def _slope(f: Callable[..., Any], t: float, scale: float = 1.0) -> Numbers:
     """`f'(0)` by differences of fourth order."""
     h = 1e-3 * (1.0 + abs(t)) ** 0.25 / scale
-    return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+    slope: Numbers = (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+    return slope

@@ -1,19 +1,24 @@
 """Gibbs-King renumbering of a graph for a small envelope [J. G. Lewis, ACM Trans. Math. Software 8 (1982) 180-189].
 
-Three steps for every component: two ends far apart, from which the graph is deep and narrow; one sequence of levels that combines both
-views and is narrower still; numbers level by level, the next one always to the node that lets the front grow least. The front are the
-nodes without a number next to numbered ones; its sizes, added up, are the envelope.
+Three steps for every component: two pseudo-peripheral nodes, whose level structures are deep and narrow; one level structure of smaller
+width that combines both; numbers level by level, the next one to the node with the smallest growth of the front. The front is the set of
+nodes without a number that have numbered neighbours; the sum of its sizes is the envelope.
 
 Each step takes time in proportion to the number of edges, but for a logarithm in the last.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from typing import TypeAlias
+
+Graph: TypeAlias = Sequence[Sequence[int]]  # the neighbours of each node
+Levels: TypeAlias = dict[int, int]  # the level of each node, or its distance
 
 CANDIDATES = 5  # nodes of a last level that are tried as the other end
 
 
-def gibbs_king(neighbours):
+def gibbs_king(neighbours: Graph) -> list[int]:
     """A numbering of the nodes of a graph.
 
     Parameters
@@ -35,11 +40,18 @@ def gibbs_king(neighbours):
     return order
 
 
-def _distances(neighbours, root, widest=None):
-    """Distance of each node from `root`, nearest first; `None` as soon as more than `widest` nodes have the same distance."""
+def _distances(neighbours: Graph, root: int) -> Levels:
+    """Distance of each node from `root`, nearest first."""
+    found = _narrow(neighbours, root, len(neighbours))
+    assert found is not None
+    return found
+
+
+def _narrow(neighbours: Graph, root: int, widest: int) -> Levels | None:
+    """The same, or `None` as soon as more than `widest` nodes have the same distance."""
     found, level, distance = {root: 0}, [root], 0
     while level:
-        if widest is not None and len(level) > widest:
+        if len(level) > widest:
             return None
         distance += 1
         beyond = []
@@ -52,29 +64,32 @@ def _distances(neighbours, root, widest=None):
     return found
 
 
-def _ends(neighbours, component):
-    """Distances of all nodes from two ends of a component: far apart, and the second one sees it narrow."""
+def _ends(neighbours: Graph, component: list[int]) -> tuple[Levels, Levels]:
+    """Distances of all nodes from two pseudo-peripheral nodes of a component; the levels of the second have small width."""
     start = min(component, key=lambda k: len(neighbours[k]))
     while True:
-        from_start, from_end, narrowest = _distances(neighbours, start), None, None
+        from_start, narrowest = _distances(neighbours, start), len(neighbours)
+        from_end: Levels | None = None
         depth = max(from_start.values())
         for k in _candidates(neighbours, [k for k, d in from_start.items() if d == depth]):
-            found = _distances(neighbours, k, narrowest)
+            found = _narrow(neighbours, k, narrowest)
             if found is None:
                 continue
             if max(found.values()) > depth:
                 start = k
                 break
             width = _width(found)
-            if narrowest is None or width < narrowest:
+            if from_end is None or width < narrowest:
                 from_end, narrowest = found, width
         else:
+            assert from_end is not None
             return from_start, from_end
 
 
-def _candidates(neighbours, last):
+def _candidates(neighbours: Graph, last: list[int]) -> list[int]:
     """A few nodes of the last level: those with the fewest neighbours, no two of them next to each other."""
-    chosen, shadowed = [], set()
+    chosen: list[int] = []
+    shadowed: set[int] = set()
     for k in sorted(last, key=lambda k: len(neighbours[k])):
         if k not in shadowed:
             chosen.append(k)
@@ -84,12 +99,12 @@ def _candidates(neighbours, last):
     return chosen
 
 
-def _width(levels):
+def _width(levels: Levels) -> int:
     return max(Counter(levels.values()).values())
 
 
-def _levels(neighbours, from_start, from_end):
-    """Level of each node: what both ends say where they agree; elsewhere, piece by piece, the view that leaves the levels narrower.
+def _levels(neighbours: Graph, from_start: Levels, from_end: Levels) -> Levels:
+    """Level of each node: that of both structures where they agree; elsewhere, by components, the one with the smaller width.
 
     The first level belongs to the end with fewer neighbours.
     """
@@ -107,12 +122,12 @@ def _levels(neighbours, from_start, from_end):
     return level
 
 
-def _width_with(sizes, more):
+def _width_with(sizes: Counter[int], more: Counter[int]) -> int:
     """Width of the levels that a piece enlarges."""
     return max(sizes[d] + n for d, n in more.items())
 
 
-def _pieces(neighbours, nodes):
+def _pieces(neighbours: Graph, nodes: Iterable[int]) -> list[list[int]]:
     """Connected parts of some of the nodes, largest first."""
     left, pieces = set(nodes), []
     for root in nodes:
@@ -127,12 +142,14 @@ def _pieces(neighbours, nodes):
     return sorted(pieces, key=len, reverse=True)
 
 
-def _numbered(neighbours, level):
-    """The nodes level by level, each time the one that lets the front grow least; of equals the one that came to it first."""
-    members = [[] for _ in range(max(level.values()) + 1)]
+def _numbered(neighbours: Graph, level: Levels) -> list[int]:
+    """The nodes level by level, each time the one with the smallest growth of the front; of equals the one that entered it first."""
+    members: list[list[int]] = [[] for _ in range(max(level.values()) + 1)]
     for k, d in level.items():
         members[d].append(k)
-    order, entered, late = [], {}, len(level)
+    order: list[int] = []
+    entered: dict[int, int] = {}
+    late = len(level)
     for nodes in members:
         growth = {k: (k not in entered) + sum(j not in entered for j in neighbours[k]) for k in nodes}
         heap = [(g, entered.get(k, late), k) for k, g in growth.items()]
@@ -149,8 +166,8 @@ def _numbered(neighbours, level):
     return order
 
 
-def _less(growth, heap, entered, late, nodes):
-    """A neighbour has come to the front: it will not let it grow again."""
+def _less(growth: dict[int, int], heap: list[tuple[int, int, int]], entered: dict[int, int], late: int, nodes: Iterable[int]) -> None:
+    """Update the growth of nodes, one of whose neighbours has entered the front."""
     for k in nodes:
         if k in growth:
             growth[k] -= 1

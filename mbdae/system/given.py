@@ -1,21 +1,31 @@
 """Velocities of which some components are given and the others follow: `min v . M v` subject to `Phi_q v = nu`, `v_k = g_k`."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, minres
 
+from ..model.base import Driver, Primitive
+from ..typing import Integers, Vector
 from .assembly import AssemblyError, velocities
 from .branches import joint_rows
 
-CONTRADICTION = 1e-3  # relative; published initial velocities are often printed with six digits
-AT_REST = 1e-7  # of the largest velocity of the mechanism: what is slower may be rounding
-NOTHING = 1e-10  # m/s or rad/s that are rest, whatever the others do
-DETERMINED = 1e-11  # share of a given component, in the mass metric, below which the constraints leave it no freedom
-DENSE = 500  # given components up to which their matrix is formed
+if TYPE_CHECKING:
+    from .system import System
+
+VIOLATION_TOL = 1e-3  # relative; published initial velocities are often printed with six digits
+RELATIVE_SPEED = 1e-7  # relative to the largest velocity of the mechanism: smaller ones may be rounding
+MIN_SPEED = 1e-10  # m/s or rad/s: smaller ones are zero
+MIN_MOBILITY = 1e-11  # share of a given component, in the mass metric, that the constraints leave free; below, they determine it
+MAX_DENSE = 500  # given components up to which their matrix is formed; beyond, MINRES
 
 
-def velocities_with(system, t, q, guess):
-    """Velocities with `Phi_q v = nu` that keep what is given of a guess; components that are NaN are free.
+def velocities_with(system: System, t: float, q: Vector, guess: Vector) -> Vector:
+    """Velocities with `Phi_q v = nu` and the given components of a guess; components that are NaN are free.
 
     Given components stay as they are where the constraints allow it, otherwise they change as little as possible in the mass metric. The
     free ones follow, and have the least kinetic energy that is possible with them.
@@ -41,7 +51,7 @@ def velocities_with(system, t, q, guess):
     return velocities(system, t, q, v + _response(system, t, q, k, scale * impulses))
 
 
-def _units(k, n):
+def _units(k: Integers, n: int) -> Iterator[Vector]:
     """Unit vectors of length `n` along the coordinates `k`, one after the other."""
     for i in k:
         e = np.zeros(n)
@@ -49,29 +59,31 @@ def _units(k, n):
         yield e
 
 
-def _response(system, t, q, k, impulses):
-    """Velocities that impulses along the coordinates `k` cause."""
+def _response(system: System, t: float, q: Vector, k: Integers, impulses: Vector) -> Vector:
+    """The change of the velocities by impulses along the coordinates `k`: `M x + Phi_q^T lam = b`, `Phi_q x = 0`."""
     b = np.zeros(system.nv)
     b[k] = impulses
-    return system.solve_kkt(t, q, b, np.zeros(system.nc))[0]
+    return system.solve_kkt(t, q, b, np.zeros(system.nc)).x
 
 
-def _impulses(response, k, scale, missing):
-    """Impulses, scaled, that change the given components by what is missing, as far as they can."""
-    def change(p):
+def _impulses(response: Callable[[Vector], Vector], k: Integers, scale: Vector, missing: Vector) -> Vector:
+    """Scaled impulses that change the given components by `missing`, in the least-squares sense."""
+    def change(p: Vector) -> Vector:
         return scale * response(p)[k]
 
     n = len(k)
-    if n > DENSE:
-        return minres(LinearOperator((n, n), matvec=change), scale * missing, rtol=1e-14, maxiter=5 * n)[0]
+    if n > MAX_DENSE:
+        found: Vector = minres(LinearOperator((n, n), matvec=change), scale * missing, rtol=1e-14, maxiter=5 * n)[0]
+        return found
     matrix = np.column_stack([change(p) for p in np.eye(n)])
     size, modes = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    free = size > DETERMINED
-    return modes[:, free] @ ((modes[:, free].T @ (scale * missing)) / size[free])
+    free = size > MIN_MOBILITY
+    determined: Vector = modes[:, free] @ ((modes[:, free].T @ (scale * missing)) / size[free])
+    return determined
 
 
-def check_given(system, t, q, guess, v):
-    """Velocities that are given for bodies must not contradict a joint or driver.
+def check_given(system: System, t: float, q: Vector, guess: Vector, v: Vector) -> None:
+    """Refuse given velocities that violate the velocity equation of a joint or driver.
 
     Parameters
     ----------
@@ -83,33 +95,34 @@ def check_given(system, t, q, guess, v):
     Raises
     ------
     AssemblyError
-        Names driver or constraint, and the bodies whose velocities contradict it.
+        Names driver or constraint, and the bodies with the given velocities.
     """
     if not system.nc or np.isnan(guess).all():
         return
-    wished = np.where(np.isnan(guess), v, guess)
+    wanted = np.where(np.isnan(guess), v, guess)
     G, nu = system.phi_q(t, q), system.nu(t, q)
-    violation = G @ wished - nu
-    excess = np.abs(violation) - CONTRADICTION * _sizes(G, np.maximum(np.abs(wished), np.abs(v)))
-    wrong = list(np.flatnonzero(excess > 0.0))
+    violation = G @ wanted - nu
+    excess = np.abs(violation) - VIOLATION_TOL * _sizes(G, np.maximum(np.abs(wanted), np.abs(v)))
+    wrong = np.flatnonzero(excess > 0.0).tolist()
     if wrong:
-        k = _telling(system, wrong, excess)
+        k = _reported(system, wrong, excess)
         raise AssemblyError(_contradiction(system, t, k, nu[k], violation[k], _given_in(system, k, guess)))
 
 
-def _sizes(G, speeds):
-    """The size of each row of `Phi_q v`: that of the row times the largest velocity of the bodies that it connects, or `AT_REST` of all."""
+def _sizes(G: csr_array, speeds: Vector) -> Vector:
+    """Size of each row of `Phi_q v`: the row times the largest velocity of its bodies, or `RELATIVE_SPEED` of the mechanism."""
     fastest = np.maximum.reduceat(np.append(speeds[G.indices], 0.0), G.indptr[:-1])
-    fastest = np.maximum(fastest, max(AT_REST * speeds.max(initial=0.0), NOTHING))
-    return csr_array((np.abs(G.data), G.indices, G.indptr), shape=G.shape).sum(axis=1) * fastest
+    fastest = np.maximum(fastest, max(RELATIVE_SPEED * speeds.max(initial=0.0), MIN_SPEED))
+    sizes: Vector = csr_array((np.abs(G.data), G.indices, G.indptr), shape=G.shape).sum(axis=1) * fastest
+    return sizes
 
 
-def _telling(system, wrong, excess):
-    """Of the equations that are contradicted one of a driver, if there is any, otherwise the one that is violated most."""
+def _reported(system: System, wrong: list[int], excess: Vector) -> int:
+    """The equation to be reported: one of a driver, if there is any, otherwise the one that is violated most."""
     return max(wrong, key=lambda k: (_driver(system, k) is not None, excess[k]))
 
 
-def _driver(system, k):
+def _driver(system: System, k: int) -> Driver | Primitive | None:
     """The driver whose equation is number `k`; `None` if it belongs to a joint."""
     if system.mechanism is None:
         return None
@@ -121,15 +134,15 @@ def _driver(system, k):
     return None
 
 
-def _given_in(system, k, guess):
+def _given_in(system: System, k: int, guess: Vector) -> list[str]:
     """Names of the bodies in equation `k` whose velocities are given, or a part of them."""
     columns = system.pattern.col[system.pattern.ptr[k]:system.pattern.ptr[k + 1]]
     given = {int(c) for c in columns if not np.isnan(guess[c])}
     names = [b.name for b in system.mechanism.bodies] if system.mechanism is not None else []
-    return [repr(name) for name in names if not given.isdisjoint(range(*system.coordinates(name)[1].indices(system.nv)))]
+    return [repr(name) for name in names if not given.isdisjoint(range(*system.coordinates(name).v.indices(system.nv)))]
 
 
-def _contradiction(system, t, k, nu, violation, bodies):
+def _contradiction(system: System, t: float, k: int, nu: float, violation: float, bodies: list[str]) -> str:
     driver, culprits = _driver(system, k), f"the velocities given{' with ' + ' and '.join(bodies) if bodies else ''}"
     if driver is not None:
         return (f"driver {driver.name!r} asks for the rate {nu:.6g} at t = {t:g}, but {culprits} make it {nu + violation:.6g}; "

@@ -1,18 +1,21 @@
 """The KKT matrix `[M Phi_q^T; Phi_q 0]` through the reduced matrix `B = Phi_q M^-1 Phi_q^T` [Negrut, section 3.4.2].
 
 `B` is stored by rows in its envelope, the rows in the order of the renumbered joints (see `ordering`). Its factorisation (see
-`factorisation`) leaves out a row whose pivot vanishes to rounding: such an equation follows from the ones before it, and its multiplier
-is zero. As many rows as are redundant (see `redundancy`) are left out always; which ones depends on the position (see `null_space`), and
-multipliers have minimal norm.
+`factorisation`) leaves out a row whose pivot vanishes to rounding: the equation depends on the ones before it, and its multiplier is zero.
+Redundant equations (see `redundancy`) are always left out, which ones depends on the position (see `null_space`), and multipliers have
+minimum norm.
 
 With `M^-1 = L^T L` and `W = Phi_q L^T` it is `B = W W^T`, `lam = B^-1 (W L b - c)` and `x = L^T (L b - W^T lam)`.
 """
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import carray
 from numba.core import config
 
 from ..compilation.compiled import compiled
+from ..typing import Bytes, Numbers
 from . import layout as lay
 from . import null_space, rare
 from .c_functions import pointer
@@ -29,7 +32,8 @@ REMOVE = -1  # in the place of a number of rows
 def factor(model, work, fresh_mass):
     """Factorise for the values of `Phi_q` (and of `M`, if `fresh_mass`) in `work`; returns the number of rows without a pivot.
 
-    Where equations are redundant the null space of `Phi_q^T` is formed, too, and other rows are left out if they have to be.
+    Where equations are redundant the null space of `Phi_q^T` is formed as well, and other rows are left out if the choice is
+    ill-conditioned.
     """
     G, W = part(model, work, lay.W_G), part(model, work, lay.W_W)
     if fresh_mass:
@@ -41,7 +45,7 @@ def factor(model, work, fresh_mass):
 
 @compiled
 def _renew_null_space(lost, model, work):
-    """The null space of `Phi_q^T` after a factorisation that has found `lost` rows without a pivot; the same after a new choice of rows."""
+    """The null space of `Phi_q^T` after a factorisation with `lost` rows without a pivot; if needed after a new choice of rows."""
     redundant, bound = count(model, lay.DEPENDENT), table(model, lay.MAX_ENTRY, np.float64)
     largest = null_space.form(model, work)
     if (lost > redundant or largest > bound[0]) and null_space.choose(model, work):
@@ -52,10 +56,10 @@ def _renew_null_space(lost, model, work):
     return lost
 
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
+if TYPE_CHECKING or config.DISABLE_JIT:
     renew_null_space = _renew_null_space
 
-    def remove_null_part(model, work, lam):
+    def remove_null_part(model: Bytes, work: Numbers, lam: Numbers) -> None:
         null_space.remove(model, work, lam)
 
 else:
@@ -95,7 +99,7 @@ def _null_space(lost, lam, model, work):
         return 0
     try:
         return _renew_null_space(lost, model, work)
-    except Exception:  # numba's division of complex numbers by zero, which nothing carries across a call by address
+    except Exception:  # numba's division of complex numbers by zero; no exception can leave a function that is called by address
         return lam.shape[0]
 
 
@@ -119,7 +123,7 @@ def reduced_matrix(W, pairs, env):
 
 @compiled
 def _leave_out(dependent, ptr, env):
-    """The rows that are left out lose their diagonal entry, and so will not find a pivot."""
+    """Set the diagonal entries of the rows that are left out to zero, so that they have no pivot."""
     for k in range(dependent.shape[0]):
         env[ptr[dependent[k]["at"] + 1] - 1] = 0.0
 
@@ -142,8 +146,7 @@ def solve_reduced(model, work, rhs, out):
 def _solve_kept(model, work, rhs, out):
     """`out = B^-1 rhs` in the rows that are kept, zero in the others.
 
-    Where equations are redundant `B out` is the projection of `rhs` onto the range of `B`, so that all equations share what contradicts
-    itself in `rhs`.
+    Where equations are redundant `rhs` is first projected onto the range of `B`: a least-squares solution if it is inconsistent.
     """
     env, inverse, y = part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG), part(model, work, lay.W_C2)
     right = rhs

@@ -4,9 +4,13 @@ Beside it stands `work`, one array of floats (or of complex numbers, for the com
 evaluation needs; its parts begin at the offsets that the header keeps.
 """
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from ..compilation.compiled import compiled, matrix, records, window
+from ..typing import Bytes, Integers
 
 # kinds of systems and bodies
 MULTIBODY, USER = 0, 1
@@ -89,7 +93,7 @@ def table(model, which, dtype):
     return records(model, head[which], head[which + 1], dtype)
 
 
-def records_of(model, which, dtype):
+def records_of(model: Bytes, which: int, dtype: npt.DTypeLike) -> Any:
     """`table` for Python: a view that keeps the buffer alive."""
     at, n = model[:HEADER_BYTES].view(np.int64)[which:which + 2]
     return model[at:at + n * np.dtype(dtype).itemsize].view(dtype)
@@ -115,7 +119,7 @@ def frames(model, work):
     return matrix(work, head[W_FRAMES], head[NB] + 1, FRAME)
 
 
-def pack(sizes, tables):
+def pack(sizes: dict[int, int], tables: dict[Any, Any]) -> Bytes:
     """Buffer of a system.
 
     Parameters
@@ -138,7 +142,7 @@ def pack(sizes, tables):
     return np.concatenate([c.reshape(-1).view(np.uint8) if c.size else np.zeros(0, np.uint8) for c in chunks])
 
 
-def with_redundancy(model, rows, candidates, max_entry, order):
+def with_redundancy(model: Bytes, rows: Integers, candidates: Integers, max_entry: float, order: Integers) -> Bytes:
     """A buffer that knows which constraint equations are left out, and room for the null space in the scratch.
 
     Parameters
@@ -171,7 +175,7 @@ def with_redundancy(model, rows, candidates, max_entry, order):
     return model
 
 
-def _lay_out_work(head, tables):
+def _lay_out_work(head: Integers, tables: dict[Any, Any]) -> None:
     blocks = tables["block"]
     mass = int((blocks["n"] ** 2).sum())
     sizes = {W_FRAMES: (head[NB] + 1) * FRAME, W_MASS: mass, W_MINV: mass, W_G: head[NNZ], W_W: head[NNZ], W_ENV: head[NENV],

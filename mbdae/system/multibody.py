@@ -9,6 +9,8 @@ know each kernel by name. For the second kind of constraints, say, the text read
 where `phi_1` is a loop over the records, with the kernel of the kind inside.
 """
 
+from typing import Any
+
 import numpy as np
 from numba.core import config
 
@@ -70,7 +72,7 @@ def {name}_{n}(table, {arguments}):
 """
 
 
-def _fused(name, kinds, first_slot):
+def _fused(name: str, kinds: tuple[Any, ...], first_slot: int) -> Any:
     """One fused kernel, compiled; its text counts as part of this file, whose stamp follows the files of all kinds."""
     names = dict(_NAMES)
     (begin, end), calls = _TEXTS[name], ""
@@ -84,7 +86,7 @@ def _fused(name, kinds, first_slot):
     return _written(name, begin + calls + end, names)
 
 
-def _written(name, text, names):
+def _written(name: str, text: str, names: dict[str, Any]) -> Any:
     """The function of a text, compiled."""
     names["__name__"] = __name__  # without it the compiled code could be stored, but not loaded
     exec(compile(text, f"<{name}>" if config.DISABLE_JIT else __file__, "exec"), names)

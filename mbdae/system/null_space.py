@@ -2,10 +2,10 @@
 
 With `d` redundant equations a set `r` of `d` rows of `B = Phi_q M^-1 Phi_q^T` is left out; the others, `k`, are kept. The null space
 of `Phi_q^T` follows from the factors of `B_kk`: one vector for each row left out, with a one in its place and `-B_kk^-1 B_kr` in the rows
-that are kept. Its largest entry tells how well conditioned the choice is at this position. The rows are relations between directions fixed
-in space or in bodies, so a choice that serves at the start may lose rank when the mechanism turns, though `Phi_q` does not. It is made anew
-then, by orthogonalisation of all rows with pivoting. The tables of the model keep the choice from one factorisation to the next; solutions
-`x` and multipliers of minimal norm do not depend on it, but for rounding.
+that are kept. Its largest entry measures the condition of the choice at this position. Rows that are independent at the start may
+become dependent when the mechanism moves, though `Phi_q` keeps its rank. Then other rows are chosen, by orthogonalisation of all rows
+with pivoting. The tables of the model keep the choice from one factorisation to the next; solutions `x` and multipliers of minimum norm do
+not depend on it, but for rounding.
 """
 
 import numpy as np
@@ -16,16 +16,16 @@ from .factorisation import solve_factorised
 from .layout import DEPENDENT_T, SEGMENT_T, count, header, part, table
 from .sparse import add_transposed, fill, half_solve, times
 
-MAX_ENTRY = 10.0  # of a null vector, in multiples of the row left out, beyond which other rows are left out
-MARGIN = 4.0  # the same, relative to the largest entry right after the choice
-REFINEMENTS = 2  # the second solve removes the rounding that comes from the squares of the entries of `Phi_q`
+MAX_ENTRY = 10.0  # of a null vector, relative to the entry of the row left out; above it other rows are chosen
+MARGIN = 4.0  # the same bound, relative to the largest entry right after the choice
+REFINEMENTS = 2  # the second solve is iterative refinement
 
 
 @compiled
 def vectors(model, work):
     """The null vectors by rows, shape (d, nc), after `kkt.factor` orthonormal."""
     head = header(model)
-    return matrix(work, head[lay.W_NULL], head[lay.DEPENDENT + 1], head[lay.NC])
+    return matrix(work, head[lay.W_NULL], count(model, lay.DEPENDENT), head[lay.NC])
 
 
 @compiled
@@ -121,8 +121,9 @@ def remove(model, work, lam):
 
 @compiled
 def refine(model, work):
-    """One step of Rayleigh-Ritz iteration: off the constraints `W^T` has small singular values in the place of zeros; the null vectors come
-    nearer to their singular vectors.
+    """One step of Rayleigh-Ritz iteration towards the singular vectors of the smallest singular values of `W^T`.
+
+    These values vanish where the constraints are satisfied.
     """
     N, W, v = vectors(model, work), part(model, work, lay.W_W), part(model, work, lay.W_V1)
     BN = np.empty_like(N)
@@ -158,9 +159,9 @@ def remainder(model, work):
 
 @compiled
 def choose(model, work):
-    """Leave out the rows of `W` that remain after as many as there is rank have been taken, each time the longest remainder.
+    """Choose the rows that are left out, by Gram-Schmidt orthogonalisation of the rows of `W` with pivoting on the longest remainder.
 
-    Only rows that can follow from others take part in the choice. Returns whether all entries of `W` are finite; if not nothing is changed.
+    Only rows that can depend on others take part. Returns whether all entries of `W` are finite; if not nothing is changed.
     """
     nc, d = header(model)[lay.NC], count(model, lay.DEPENDENT)
     rows, finite = _unit_rows(model, work)
@@ -170,7 +171,7 @@ def choose(model, work):
     candidates = table(model, lay.CANDIDATE, np.int64)
     for k in range(candidates.shape[0]):
         possible[candidates[k]] = True
-    # rows that never follow from others first
+    # first the rows that never depend on others
     for k in range(nc):
         if not possible[k]:
             _take(k, rows, taken)
@@ -217,7 +218,7 @@ def _scale_to_unit(x):
 
 @compiled
 def _take(k, rows, taken):
-    """Keep row `k`: take its direction out of the rows that have not been taken."""
+    """Keep row `k`, and orthogonalise the rows that have not been taken against it."""
     taken[k] = True
     _scale_to_unit(rows[k])
     for i in range(rows.shape[0]):

@@ -1,17 +1,19 @@
 """Renumbering of the joints for a small envelope of `B = Phi_q M^-1 Phi_q^T` [Negrut, section 3.4.2.3]."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ..typing import ArrayLike, Integers
 from .gibbs_king import gibbs_king
 
 NUMBERINGS = ("best", "natural", "rcm", "gibbs-king")
 
 
-def joint_numbers(numbering, names):
+def joint_numbers(numbering: str | tuple[str, ...], names: Sequence[str]) -> str | list[int]:
     """A kind of numbering as it is; a tuple of the names of all joints and drivers as their numbers.
 
     Raises
@@ -32,7 +34,7 @@ def joint_numbers(numbering, names):
     return [number[name] for name in wanted]
 
 
-def order_rows(group, shared, numbering="best"):
+def order_rows(group: Integers, shared: Integers, numbering: str | Sequence[int] | Integers = "best") -> Integers:
     """Order of the constraint rows: joints renumbered, the rows of a joint kept together.
 
     Reverse Cuthill-McKee and Gibbs-King are tried forwards and backwards. Of all candidates the one with the least work of
@@ -60,7 +62,7 @@ def order_rows(group, shared, numbering="best"):
     return np.argsort(position[group], kind="stable").astype(np.int64)
 
 
-def joint_edges(group, shared):
+def joint_edges(group: Integers, shared: Integers) -> Integers:
     """Pairs of joints that share a body, shape (m, 2): the edges of the graph whose nodes are the joints."""
     a, b = group[np.asarray(shared, dtype=np.int64).reshape(-1, 2).T]
     n = len(group)
@@ -68,7 +70,7 @@ def joint_edges(group, shared):
     return np.column_stack([keys // max(n, 1), keys % max(n, 1)])
 
 
-def candidates(n, edges, numbering="best"):
+def candidates(n: int, edges: Integers, numbering: str = "best") -> list[Integers]:
     """Numberings of `n` joints of one kind, or of all: joints in their new order, one array each."""
     found = [np.arange(n)] if numbering in ("best", "natural") else []
     if n and numbering in ("best", "rcm"):
@@ -79,24 +81,24 @@ def candidates(n, edges, numbering="best"):
     return found or [np.arange(n)]
 
 
-def cheapest(found, edges, sizes):
-    """Of some numberings of joints with `sizes` rows the one with the least work, of equals the first."""
+def cheapest(found: list[Integers], edges: Integers, sizes: Integers) -> Integers:
+    """The numbering with the least work of factorisation, of equals the first; joints have `sizes` rows."""
     return min(found, key=lambda joints: factorisation_work(joints, edges, sizes))
 
 
-def _both_ways(joints):
+def _both_ways(joints: ArrayLike) -> list[Integers]:
     joints = np.array(joints, dtype=np.int64)
     return [joints, joints[::-1]]
 
 
-def _adjacency(n, edges):
+def _adjacency(n: int, edges: Integers) -> csr_array:
     both = np.concatenate([edges, edges[:, ::-1]])
     graph = coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
     graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
     return graph
 
 
-def first_columns(order, edges, sizes=None):
+def first_columns(order: Integers, edges: Integers, sizes: Integers | None = None) -> Integers:
     """First non-zero column of each row of `B` in the new order.
 
     Parameters
@@ -120,13 +122,13 @@ def first_columns(order, edges, sizes=None):
     return np.repeat(begin[first], sizes[order])
 
 
-def widths(order, edges, sizes=None):
+def widths(order: Integers, edges: Integers, sizes: Integers | None = None) -> Integers:
     """Widths `beta` of the rows of `B`, the diagonal entry not counted [Negrut, eq. (3.123)]; arguments as of `first_columns`."""
     first = first_columns(order, edges, sizes)
     return np.arange(len(first)) - first
 
 
-def factorisation_work(order, edges, sizes=None):
+def factorisation_work(order: Integers, edges: Integers, sizes: Integers | None = None) -> float:
     """Upper bound `1/2 sum beta (beta + 3)` of the work in the envelope [Negrut, eq. (3.126)]; arguments as of `first_columns`."""
     beta = widths(order, edges, sizes)
     return 0.5 * float((beta * (beta + 3.0)).sum())

@@ -25,7 +25,7 @@ _RESULTS = {"": types.none, "i": types.int64}
 _FUNCTIONS: dict[int, Any] = {}
 
 
-def out_of_line(number: int, arguments: str, result: str = "") -> Callable[[Callable], Callable]:
+def out_of_line(number: int, arguments: str, result: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a function on its own, for calls through the address in `work`.
 
     Parameters
@@ -38,7 +38,7 @@ def out_of_line(number: int, arguments: str, result: str = "") -> Callable[[Call
     result : {"", "i"}
         Nothing, or an integer.
     """
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Any:
         if config.DISABLE_JIT:
             return function
         assert number not in _FUNCTIONS, function
@@ -80,7 +80,7 @@ def _caller(name: str, number: int, arguments: str, result: types.Type) -> Any:
     """An intrinsic that calls function `number` of a workspace."""
     model_at, work_at = arguments.index("m"), arguments.index("w")
 
-    def declare(typingctx, *given):
+    def declare(typingctx: Any, *given: Any) -> Any:
         if len(given) != len(arguments):
             raise TypingError(f"{name} takes {len(arguments)} arguments, got {len(given)}")
         expected = _types(arguments, given[work_at].dtype)
@@ -89,7 +89,7 @@ def _caller(name: str, number: int, arguments: str, result: types.Type) -> Any:
             raise TypingError(f"{name}: argument {at + 1} must be {expected[at]}, got {given[at]}")
         return signature(result, types.StarArgTuple(found)), codegen
 
-    def codegen(context, builder, sig, values):
+    def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         kinds, values = tuple(sig.args[0]), cgutils.unpack_tuple(builder, values[0])
         model, work = (make_array(kinds[k])(context, builder, values[k]) for k in (model_at, work_at))
         item = context.get_abi_sizeof(context.get_data_type(kinds[work_at].dtype))
@@ -106,7 +106,7 @@ def _caller(name: str, number: int, arguments: str, result: types.Type) -> Any:
     return intrinsic(declare)
 
 
-def _integer(builder, pointer, offset):
+def _integer(builder: Any, pointer: Any, offset: Any) -> Any:
     """The integer at some bytes after a pointer; it never changes."""
     offset = cgutils.intp_t(offset) if isinstance(offset, int) else offset
     at = builder.gep(builder.bitcast(pointer, cgutils.voidptr_t), [offset])
@@ -115,7 +115,7 @@ def _integer(builder, pointer, offset):
     return loaded
 
 
-def _as_expected(given, expected):
+def _as_expected(given: types.Type, expected: types.Type) -> types.Type | None:
     """The type of an argument as it is passed, `None` if it cannot be."""
     if isinstance(expected, types.Array):
         fits = isinstance(given, types.Array) and (given.dtype, given.ndim, given.layout) == (expected.dtype, 1, "C")

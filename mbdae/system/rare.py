@@ -1,18 +1,20 @@
-"""Code that few systems need, called by its address in `work`, so that it does not become part of every caller.
+"""Code that few systems need, called by its address in `work`, so that it is not compiled into every caller.
 
-What compiled code calls by name is compiled into each caller. Joint friction and redundant constraints would so take a good part of the
-time that integrators take to compile, and make their steps slower: what is called from two places is not inlined any more. A workspace
-has the addresses of what its system needs, for its own kind of numbers.
+Joint friction and redundant constraints would take a large part of the compile time of each integrator, and slow its steps: a function that
+is called from two places is not inlined. A workspace has the addresses that its system needs, for real or for complex numbers.
 """
+
+from typing import Any
 
 import numpy as np
 from numba import carray, types
 from numba.core import config
 
-from ..compilation.compiled import by_address, compiled
+from ..compilation.compiled import by_address, compiled, records
+from ..typing import Bytes, Numbers
 from . import layout as lay
 from .c_functions import pointer
-from .layout import header, part, records
+from .layout import header, part
 
 _ARGUMENTS = (types.float64, *(types.int64,) * 8)
 
@@ -26,7 +28,7 @@ def address(which, model, work):
 
 @compiled
 def address_of(x, work):
-    """The address of a vector, which must be contiguous and of the same kind of numbers as `work`: nothing knows that any more there."""
+    """The address of a vector, which must be contiguous and real or complex as `work`."""
     if x.itemsize != work.itemsize or not x.flags.c_contiguous:
         raise TypeError("a contiguous vector of the same kind of numbers as the workspace is needed")
     return x.ctypes.data
@@ -45,7 +47,7 @@ def sizes_at(at):
     return head[lay.NQ], head[lay.NV], head[lay.NC], head[lay.WORK_SIZE]
 
 
-def put(work, model, which, real, of_complex):
+def put(work: Numbers, model: Bytes, which: int, real: Any, of_complex: Any) -> None:
     """Write the address of one of two functions to `work`, compiled with nine arguments as `callbacks.call_rare` gives them."""
     if config.DISABLE_JIT:
         return

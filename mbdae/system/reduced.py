@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..typing import Integers, Records
 from .layout import PAIR_T, SEGMENT_T
 from .ordering import first_columns, joint_edges
 
@@ -11,7 +12,7 @@ PIECE_T = np.dtype([(field, "i8") for field in ("row", "body", "at", "v", "n", "
 TRANSLATION, ROTATION = 0b000111, 0b111000  # of a rigid body
 
 
-def segment_table(pieces):
+def segment_table(pieces: Records) -> Records:
     """The segments of `Phi_q` in the order of its values, without translations or rotations of rigid bodies that can only be zero."""
     start, end = _filled_part(pieces["n"], pieces["filled"])
     table = np.zeros(len(pieces), dtype=SEGMENT_T)
@@ -19,13 +20,13 @@ def segment_table(pieces):
     return table[np.argsort(table["at"])]
 
 
-def _filled_part(n, filled):
+def _filled_part(n: Integers, filled: Integers) -> tuple[Integers, Integers]:
     """First column and end of what is filled, where a rigid body, which has six columns, counts by halves: mass blocks stay whole."""
     rigid = n == 6
     return 3 * (rigid & (filled & TRANSLATION == 0)), np.where(rigid & (filled & ROTATION == 0), 3, n)
 
 
-def meetings(body):
+def meetings(body: Integers) -> Integers:
     """Pairs of pieces on the same body, each piece with itself among them: indices, shape (m, 2)."""
     by_body = np.argsort(body, kind="stable")
     bounds = np.concatenate([[0], np.flatnonzero(np.diff(body[by_body])) + 1, [len(body)]]).astype(np.int64)
@@ -45,7 +46,7 @@ def _fill_meetings(bounds, by_body, out):
                 m += 1
 
 
-def envelope(rows, joint, shared):
+def envelope(rows: Integers, joint: Integers, shared: Integers) -> tuple[Integers, Integers]:
     """First non-zero column of each row of `B` in the new order, and where each row begins in the envelope.
 
     Parameters
@@ -64,7 +65,7 @@ def envelope(rows, joint, shared):
     return first, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def pair_table(pieces, pairs, rows, first, ptr):
+def pair_table(pieces: Records, pairs: Integers, rows: Integers, first: Integers, ptr: Integers) -> Records:
     """Records of the products that make up `B`; those of one length stand together, each kind in the order of the envelope."""
     a, b = pairs.T
     both = pieces["filled"][a] & pieces["filled"][b]
@@ -75,4 +76,5 @@ def pair_table(pieces, pairs, rows, first, ptr):
     table["to"], table["n"] = ptr[high] - first[high] + low, end - start
     table["a"], table["b"] = pieces["at"][a] + start, pieces["at"][b] + start
     table = table[both != 0]
-    return table[np.lexsort((table["to"], table["n"]))]
+    ordered: Records = table[np.lexsort((table["to"], table["n"]))]
+    return ordered

@@ -1,26 +1,33 @@
 """Constraint equations that follow from the others wherever the mechanism moves.
 
-The factorisation of the KKT matrix leaves out rows whose pivot vanishes to rounding. That is quick, but it works with the squares of
-the entries of `Phi_q`, and rounding hides a redundancy where inertias differ much. So whatever looks suspicious there is looked at once
-more carefully: by orthogonalisation of the rows of `Phi_q` at the start and at neighbouring states.
+The factorisation of `Phi_q M^-1 Phi_q^T` leaves out rows whose pivot vanishes to rounding. It squares the condition number of `Phi_q`, so
+rounding can hide a redundancy where inertias differ much. Where a pivot is small the rank is found by Gram-Schmidt orthogonalisation of the
+rows of `Phi_q`, at the start and at neighbouring states.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..typing import Flags, Integers, Matrix, Vector
 from . import layout as lay
 from .assembly import AssemblyError, positions, velocities
 
+if TYPE_CHECKING:
+    from .system import System
+
 NEIGHBOURS = 3
-DISTANCE = 0.02  # of a neighbour, relative to the size of the coordinates
-SUSPICIOUS = 1e-7  # pivots of the KKT matrix below this fraction of their diagonal entries
-DEPENDENT = 1e-7  # what is left of a row, relative to the row, when its part along the others is taken away
-MOST_ROWS = 1500  # that are orthogonalised; beyond, the factorisation itself decides
+DISPLACEMENT = 0.02  # of a neighbour, relative to the size of the coordinates
+SMALL_PIVOT = 1e-7  # pivots of the KKT matrix below this fraction of their diagonal entries
+DEPENDENT = 1e-7  # remainder of a row after orthogonalisation, relative to the row
+MAX_ROWS = 1500  # that are orthogonalised; beyond, the pivots decide
 NONZERO = 1e-7  # entries of a null vector of unit length
 
 
-def _none():
+def _none() -> Integers:
     return np.zeros(0, dtype=np.int64)
 
 
@@ -36,15 +43,15 @@ class Redundancy:
         All equations that follow from others. Which of them are left out may change with the position.
     """
 
-    rows: np.ndarray = field(default_factory=_none)
-    candidates: np.ndarray = field(default_factory=_none)
+    rows: Integers = field(default_factory=_none)
+    candidates: Integers = field(default_factory=_none)
 
 
-def find_redundancy(system, t, q):
-    """The redundant constraint equations, as few as at any of some neighbours of `q` that satisfy the constraints.
+def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
+    """The redundant constraint equations: `nc` less the largest rank of `Phi_q` at `q` and at neighbouring consistent positions.
 
-    Of equations that depend on each other the first ones, in the user's order, are kept. At a singular position more equations depend
-    on each other than anywhere else; those are needed next to it and are not counted.
+    Of dependent equations the first ones, in the user's order, are kept. The rank is smaller only at a singular position; equations
+    that are dependent just there are not redundant.
 
     Parameters
     ----------
@@ -58,9 +65,9 @@ def find_redundancy(system, t, q):
     Redundancy
     """
     pivots = _relative_pivots(system, t, q)
-    if not (pivots < SUSPICIOUS).any():
+    if not (pivots < SMALL_PIVOT).any():
         return Redundancy()
-    if system.nc > MOST_ROWS:
+    if system.nc > MAX_ROWS:
         return Redundancy(np.flatnonzero(pivots == 0.0), np.arange(system.nc))
     rng = np.random.default_rng(0)
     states = [q, *(_neighbour(system, t, q, rng) for _ in range(NEIGHBOURS))]
@@ -71,14 +78,15 @@ def find_redundancy(system, t, q):
     return Redundancy(rows, np.flatnonzero(np.any(involved, axis=0)))
 
 
-def _involved(G, d):
+def _involved(G: Matrix, d: int) -> Flags:
     """Which rows follow from others: those where some vector of the null space of `G^T`, of `d` dimensions, is not zero."""
     lengths = np.maximum(np.linalg.norm(G, axis=1, keepdims=True), 1e-300)
     N = np.linalg.svd(G / lengths)[0][:, len(G) - d:]
-    return (np.abs(N) > NONZERO).any(axis=1)
+    involved: Flags = (np.abs(N) > NONZERO).any(axis=1)
+    return involved
 
 
-def _relative_pivots(system, t, q):
+def _relative_pivots(system: System, t: float, q: Vector) -> Vector:
     """The pivots of the KKT matrix relative to the diagonal entries, in the user's order of the equations; zero where there is none."""
     system.solve_kkt(t, q, np.zeros(system.nv), np.zeros(system.nc))
     head, work = system._header, system._work
@@ -90,7 +98,7 @@ def _relative_pivots(system, t, q):
     return pivots
 
 
-def _dependent(G):
+def _dependent(G: Matrix) -> Integers:
     """Numbers of the rows that are combinations of the rows before them, by Gram-Schmidt orthogonalisation, done twice."""
     basis, found = np.zeros((0, G.shape[1])), []
     for k, row in enumerate(G):
@@ -105,8 +113,8 @@ def _dependent(G):
     return np.array(found, dtype=np.int64)
 
 
-def _neighbour(system, t, q, rng):
-    """Consistent positions a little further along a random motion; `None` where there are none."""
+def _neighbour(system: System, t: float, q: Vector, rng: np.random.Generator) -> Vector | None:
+    """Consistent positions at a small distance along a random admissible motion; `None` where there are none."""
     try:
         v = velocities(system, t, q, rng.normal(size=system.nv)) - velocities(system, t, q, np.zeros(system.nv))
     except AssemblyError:
@@ -115,6 +123,6 @@ def _neighbour(system, t, q, rng):
     if speed <= 1e-9:
         return None
     try:
-        return positions(system, t, system.retract(q, v * (DISTANCE * (np.abs(q).max() or 1.0) / speed)))
+        return positions(system, t, system.retract(q, v * (DISPLACEMENT * (np.abs(q).max() or 1.0) / speed)))
     except AssemblyError:
         return None

@@ -6,8 +6,8 @@ from ..compilation.compiled import compiled, generic, window
 from . import layout as lay
 from .layout import BLOCK_T, SEGMENT_T, header, table
 
-# Windows begin at zero, so that the compiler sees indices that cannot be negative; the lengths of rigid and planar bodies are unrolled,
-# every value read before one is written. Short functions with many arguments become part of their callers: a call costs as much as they do.
+# Windows begin at zero, so that indices cannot be negative; loops of the lengths of rigid and planar bodies are unrolled, and every
+# value is read before one is written. Short functions with many arguments are inlined: a call costs as much as their work.
 
 
 @compiled
@@ -102,11 +102,17 @@ def fill(x, value):
 
 
 @compiled
+def _times_diagonal(D, x, out):
+    """`out = D x` for a diagonal matrix."""
+    for k in range(x.shape[0]):
+        out[k] = D[k] * x[k]
+
+
+@compiled
 def mass_times(M, x, model, out):
     """`out = M x`."""
     if header(model)[lay.DIAGONAL_MASS]:
-        for k in range(x.shape[0]):
-            out[k] = M[k] * x[k]
+        _times_diagonal(M, x, out)
         return
     blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):
@@ -165,8 +171,7 @@ def _inverse_cholesky(M, L):
 def half_solve(L, x, model, out):
     """`out = L x`, so that `x . M^-1 y = (L x) . (L y)`. `out` may be `x`."""
     if header(model)[lay.DIAGONAL_MASS]:
-        for k in range(x.shape[0]):
-            out[k] = L[k] * x[k]
+        _times_diagonal(L, x, out)
         return
     blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):
@@ -182,8 +187,7 @@ def half_solve(L, x, model, out):
 def half_solve_transposed(L, x, model, out):
     """`out = L^T x`; `out` may be `x`."""
     if header(model)[lay.DIAGONAL_MASS]:
-        for k in range(x.shape[0]):
-            out[k] = L[k] * x[k]
+        _times_diagonal(L, x, out)
         return
     blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):

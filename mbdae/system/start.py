@@ -1,27 +1,34 @@
-"""The consistent start of a system at any time: on the branches of its drivers, with the velocities that are given."""
+"""Consistent initial values at any time, on the branches of the drivers and with the given velocities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..typing import ArrayLike, Vector
 from . import layout as lay
-from .assembly import AssemblyError, completed
+from .assembly import AssemblyError, State, completed
 from .branches import closed, mismatch, moves, near_guess, off_branch, opposite
 from .continuation import follow
 from .given import check_given, velocities_with
 
-FITS = 1e-3  # mismatch, relative to the size of the coordinates, up to which a guess fits the drivers
-STEPS = 16  # at least, in which the drivers are followed from t = 0
-NORM = 1e-2  # by which solvers of differential equations may have changed the length of a quaternion
+if TYPE_CHECKING:
+    from .system import System
+
+GUESS_TOL = 1e-3  # residual of the driven constraints at the guess, relative to the size of the coordinates
+MIN_STEPS = 16  # of the continuation from t = 0
+QUATERNION_TOL = 1e-2  # drift of the length of a quaternion
 
 
-def start_at(system, t=0.0, q=None, v=None):
+def start_at(system: System, t: float = 0.0, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
     """The consistent state at the time `t`; see `mbdae.assemble`."""
     t = float(_finite(t, (), "t"))
-    system.redundancy  # noqa: B018  # found once, before anything is factorised
+    system.redundancy  # noqa: B018  # determined once, before the first factorisation
     given = None if v is None else _numbers(v, (system.nv,), "v")
     if given is not None and np.isinf(given).any():
         raise ValueError(f"assemble: v must be finite, or NaN where it is free, got {given}")
-    own = q is None
-    q, carried = _own_positions(system, t) if own else (closed(system, t, _finite(q, (system.nq,), "q")), True)
+    q, carried = _own_positions(system, t) if q is None else (closed(system, t, _finite(q, (system.nq,), "q")), True)
     guess = system.velocity_guess() if given is None else given
     found = velocities_with(system, t, q, guess)
     if np.isnan(given).any() if given is not None else system.mechanism is not None and not carried:
@@ -29,8 +36,8 @@ def start_at(system, t=0.0, q=None, v=None):
     return completed(system, t, q, found)
 
 
-def check_state(system, state):
-    """A state of a user's: its quaternions have length one, its driven angles are on the branch of their drivers.
+def check_state(system: System, state: State) -> None:
+    """Check a user's state: quaternions have length one, driven angles are on the branch of their drivers.
 
     Raises
     ------
@@ -39,7 +46,8 @@ def check_state(system, state):
     """
     for k, body in enumerate(system._bodies[system._bodies["kind"] == lay.RIGID]):
         norm = float(np.linalg.norm(state.q[body["q"] + 3:body["q"] + 7]))
-        if abs(norm - 1.0) > NORM:
+        if abs(norm - 1.0) > QUATERNION_TOL:
+            assert system.mechanism is not None
             names = [b.name for b, record in zip(system.mechanism.bodies, system._bodies) if record["kind"] == lay.RIGID]
             raise ValueError(f"state.q: the quaternion of {names[k]!r} must have length 1, it has {norm:.9g}")
     wrong = off_branch(system, state.t, state.q)
@@ -47,44 +55,44 @@ def check_state(system, state):
         raise ValueError(f"state.q: {opposite(system, state.t, wrong)}; let mbdae.assemble make the state")
 
 
-def _own_positions(system, t):
-    """Positions from the guess of the system itself, and whether they have been carried there from `t = 0`."""
-    guess = system.initial_guess()[0]
+def _own_positions(system: System, t: float) -> tuple[Vector, bool]:
+    """Positions from the system's own guess, and whether they come by continuation from `t = 0`."""
+    guess = system.initial_guess().q
     if t == 0.0 or not moves(system) or _belongs(system, t, guess):
         return closed(system, t, guess), False
-    q = _carried(system, t, guess)
+    q = _followed(system, t, guess)
     return (closed(system, t, guess), False) if q is None else (q, True)
 
 
-def _belongs(system, t, guess):
-    """Whether the guess belongs to the time `t`, rather than to `t = 0`, or to any time."""
+def _belongs(system: System, t: float, guess: Vector) -> bool:
+    """Whether the guess is meant for the time `t` rather than for `t = 0`: by its residuals at both times."""
     try:
         first, still = mismatch(system, 0.0, guess), system.mechanism is None and _rests(system, t, guess)
-    except Exception:  # of a user's motion, say, that has no value at t = 0
+    except Exception:  # of a motion, say, that is undefined at t = 0
         system.callbacks.forget()
         return True
-    fits = first <= FITS * (1.0 + np.abs(guess).max(initial=0.0))
+    fits = first <= GUESS_TOL * (1.0 + np.abs(guess).max(initial=0.0))
     return still or (not fits and mismatch(system, t, guess) < 0.5 * first)
 
 
-def _rests(system, t, guess):
+def _rests(system: System, t: float, guess: Vector) -> bool:
     """Whether the constraints of user functions are the same at `t` as at 0."""
     return np.array_equal(system.phi(0.0, guess), system.phi(t, guess)) and not system.nu(t, guess).any()
 
 
-def _carried(system, t, guess):
-    """Positions to which the drivers lead from the guess at `t = 0`; `None` if there are none at `t = 0`."""
+def _followed(system: System, t: float, guess: Vector) -> Vector | None:
+    """Positions by continuation from the guess at `t = 0`; `None` if it cannot be assembled there."""
     try:
         first = closed(system, 0.0, guess)
     except AssemblyError:
         return None
     try:
-        return near_guess(system, t, follow(system, 0.0, first, t, abs(t) / STEPS), guess)
+        return near_guess(system, t, follow(system, 0.0, first, t, abs(t) / MIN_STEPS), guess)
     except AssemblyError as error:
         raise AssemblyError(f"{error} The guess of the bodies was followed from t = 0; give positions near those at t = {t:g}") from None
 
 
-def _finite(x, shape, what):
+def _finite(x: ArrayLike, shape: tuple[int, ...], what: str) -> Vector:
     """A guess of the user as an array."""
     x = _numbers(x, shape, what)
     if not np.isfinite(x).all():
@@ -92,7 +100,7 @@ def _finite(x, shape, what):
     return x
 
 
-def _numbers(x, shape, what):
+def _numbers(x: ArrayLike, shape: tuple[int, ...], what: str) -> Vector:
     x = np.array(x, dtype=float)
     if x.shape != shape:
         raise ValueError(f"assemble: {what} must have shape {shape}, got {x.shape}")

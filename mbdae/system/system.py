@@ -1,33 +1,60 @@
 """`System`: the equations of a mechanism, ready to be evaluated."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ..model.bodies import Particle, PlanarBody, RigidBody
-from ..model.geometry import Geometry, Sketch
+from ..model.geometry import Geometry, Picture, Sketch
 from ..model.mechanism import Mechanism
 from ..spelling import guess
+from ..typing import (
+    ArrayLike,
+    Bytes,
+    Energy,
+    Excitation,
+    Integers,
+    Matrix,
+    MultiplierFunction,
+    PositionFunction,
+    Retraction,
+    Vector,
+    VelocityFunction,
+)
 from . import dynamics, kkt, out_of_line, rare
 from . import evaluate as ev
 from . import layout as lay
+from .assembly import State
 from .branches import closed
-from .build import build
+from .build import Tables, build
 from .callbacks import Callbacks
+from .coordinates import Coordinates, Guess, position_of, velocity_of
 from .culprit import not_finite_at
 from .excitations import Excitations, checked_excitation
 from .extra import kind_of
-from .from_functions import tables_from_functions
+from .from_functions import UserFunctions, tables_from_functions
 from .null_space import MAX_ENTRY
 from .redundancy import Redundancy, find_redundancy
 from .start import start_at
 
 
+class KktSolution(NamedTuple):
+    """The solution of `M x + Phi_q^T lam = b`, `Phi_q x = c`, and the number of dependent rows of `Phi_q`."""
+
+    x: Vector
+    lam: Vector
+    dependent: int
+
+
 class System:
     """`M(q) a + Phi_q^T lam = Q(t, q, v)`, `Phi(t, q) = 0`, `qdot = T(q) v`.
 
-    `Phi_q` is always with respect to the velocity coordinates. A system is immutable; its methods allocate and are meant for people.
+    `Phi_q` is always with respect to the velocity coordinates. A system is immutable; its methods allocate their results.
     Compiled code receives a copy of its own of `model` (all tables in one buffer) and a scratch array from `workspace()`.
 
     Parameters
@@ -52,15 +79,19 @@ class System:
     pattern : Pattern
         Fixed sparse pattern of `Phi_q`.
     model : ndarray of uint8
-        The tables, for kernels, a new copy each time: where constraints are redundant the factorisation notes in it which are left out.
+        The tables, for kernels, a new copy each time: where constraints are redundant the factorisation stores in it which are left out.
     row_order : ndarray of int64
         The constraint equations in the order of their elimination.
     """
 
-    def __init__(self, mechanism: Mechanism, numbering: str = "best") -> None:
+    _functions: UserFunctions  # these three in a system of functions only
+    _picture: Callable[[float, Vector], Picture] | None
+    _excitation: Excitation | None
+
+    def __init__(self, mechanism: Mechanism, numbering: str | Sequence[str] = "best") -> None:
         if not isinstance(mechanism, Mechanism):
             raise ValueError(f"System: a Mechanism is needed, got {type(mechanism).__name__}")
-        self.mechanism = mechanism
+        self.mechanism: Mechanism | None = mechanism
         self.name = mechanism.name
         self.labels = mechanism.labels
         self.callbacks = Callbacks()
@@ -68,9 +99,13 @@ class System:
         self._adopt(build(mechanism, self.callbacks, self.numbering))
 
     @classmethod
-    def from_functions(cls, *, nq, nc, mass, force, phi, phi_q=None, nu=None, gamma=None, kinematics=None, retract=None,
-                       nv=None, q0=None, v0=None, energy=None, labels=None, friction=None, lam0=None, excitation=None,
-                       picture=None, name="user system", check=True):
+    def from_functions(cls, *, nq: int, nc: int, mass: PositionFunction, force: VelocityFunction, phi: PositionFunction,
+                       phi_q: PositionFunction | None = None, nu: PositionFunction | None = None, gamma: VelocityFunction | None = None,
+                       kinematics: VelocityFunction | None = None, retract: Retraction | None = None, nv: int | None = None,
+                       q0: ArrayLike | None = None, v0: ArrayLike | None = None, energy: Energy | None = None,
+                       labels: Sequence[str] | None = None, friction: MultiplierFunction | None = None, lam0: ArrayLike | None = None,
+                       excitation: Excitation | None = None, picture: Callable[[float, Vector], Picture] | None = None,
+                       name: str = "user system", check: bool = True) -> System:
         """A system of a user's own functions; it serves every formulation, integrator and solver.
 
         If all of `mass, force, phi, phi_q, nu, gamma` (and `friction`) are compiled with `numba.njit` and take complex arrays too, and
@@ -136,48 +171,48 @@ class System:
         self._adopt(tables)
         return self
 
-    def _adopt(self, tables):
+    def _adopt(self, tables: Tables) -> None:
         self._model, self.pattern, self._bodies, self.row_order = tables.model, tables.pattern, tables.bodies, tables.order
         head = self._header
         self.nq, self.nv, self.nc = (int(head[k]) for k in (lay.NQ, lay.NV, lay.NC))
         self.nnz = int(head[lay.NNZ])
         self._work = self._scratch()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<System {self.name!r}: nq={self.nq}, nv={self.nv}, nc={self.nc}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[System], tuple[Mechanism, str | tuple[str, ...]]]:
         if self.mechanism is None:
             raise TypeError("a system of user functions cannot be pickled; build it anew with System.from_functions")
         return System, (self.mechanism, self.numbering)
 
     @property
-    def start(self):
+    def start(self) -> State:
         """The consistent state at `t = 0` nearest to the initial guess, see `mbdae.assemble`; a new copy of it every time."""
         return self._start.copy()
 
     @cached_property
-    def _start(self):
+    def _start(self) -> State:
         return start_at(self)
 
     @property
-    def model(self):
+    def model(self) -> Bytes:
         self.redundancy  # noqa: B018  # found before anything is computed with the tables
         return self._model.copy()
 
     @property
-    def _header(self):
+    def _header(self) -> Integers:
         return self._model[:lay.HEADER_BYTES].view(np.int64)
 
     @cached_property
-    def redundancy(self):
+    def redundancy(self) -> Redundancy:
         """`Redundancy`: which constraint equations follow from others wherever the mechanism moves, found once, at the start.
 
         From then on the KKT matrix does without as many. Empty where no consistent start can be found.
         """
         try:
-            found = find_redundancy(self, 0.0, closed(self, 0.0, self.initial_guess()[0]))
-        except Exception:  # of assembly or of a user function: whoever needs that state will meet it again
+            found = find_redundancy(self, 0.0, closed(self, 0.0, self.initial_guess().q))
+        except Exception:  # of assembly or of a user function: it is raised again where that state is needed
             self.callbacks.forget()
             return Redundancy()
         self._model = lay.with_redundancy(self._model, found.rows, found.candidates, MAX_ENTRY, self.row_order)
@@ -185,93 +220,94 @@ class System:
         return found
 
     @property
-    def dependent(self):
+    def dependent(self) -> Integers:
         """Numbers of constraint equations that follow from the others at the start, as many as are redundant, an int64 array."""
         return self.redundancy.rows
 
     @cached_property
-    def geometry(self):
-        """What draws the system, with `at(t, q) -> Picture`; `None` for user functions without a `picture`."""
+    def geometry(self) -> Geometry | Sketch | None:
+        """The drawing of the system, with `at(t, q) -> Picture`; `None` for user functions without a `picture`."""
         if self.mechanism is not None:
             return Geometry(self.mechanism)
         return Sketch(self._picture) if self._picture is not None else None
 
     @cached_property
-    def excitation(self):
+    def excitation(self) -> Excitation | None:
         """`u(t) -> (n_u,)`: functions of time on which derivatives of the equations depend explicitly; `None` if there are none known."""
         if self.mechanism is not None:
             return Excitations(self.mechanism) or None
         return self._excitation
 
     @property
-    def dof(self):
+    def dof(self) -> int:
         """`nv - nc`, redundant constraints not considered."""
         return self.nv - self.nc
 
     @property
-    def freedom(self):
+    def freedom(self) -> int:
         """Number of degrees of freedom: `nv` less the constraint equations that do not follow from others."""
         return self.nv - self.nc + len(self.dependent)
 
     @property
-    def rheonomic(self):
-        """Whether the equations may depend on time explicitly: by a motion, or by a user's function that is told the time."""
+    def rheonomic(self) -> bool:
+        """Whether the equations may depend on time explicitly: by a motion, or by a user's function of time."""
         head = self._header
         if head[lay.KIND] == lay.USER or (lay.records_of(self._model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any():
             return True
         m = self.mechanism
+        assert m is not None
         return any(f.time_dependent for f in m.forces) or any(kind_of(p).time_dependent(p) for p in m.primitives)
 
     @property
-    def constant_mass(self):
+    def constant_mass(self) -> bool:
         """Whether the mass matrix is constant."""
         return bool(self._header[lay.CONSTANT_MASS])
 
     @property
-    def has_friction(self):
+    def has_friction(self) -> bool:
         """Whether the forces depend on the multipliers."""
         return bool(self._header[lay.COUPLED])
 
-    def workspace(self, dtype=float):
+    def workspace(self, dtype: npt.DTypeLike = float) -> Any:
         """A scratch array for kernels, with the constant mass blocks in place."""
         self.redundancy  # noqa: B018  # the null space needs room
         return self._scratch(dtype)
 
-    def _scratch(self, dtype=float):
+    def _scratch(self, dtype: npt.DTypeLike = float) -> Any:
         work = np.zeros(int(self._header[lay.WORK_SIZE]), dtype=dtype)
         out_of_line.fill(work, self._model)
         ev.prepare(self._model, work)
         if self.has_friction:
             rare.put(work, self._model, lay.RARE_FRICTION, dynamics.coupled_real, dynamics.coupled_complex)
-        if self._header[lay.DEPENDENT + 1]:
+        if lay.count(self._model, lay.DEPENDENT):
             rare.put(work, self._model, lay.RARE_NULL_SPACE, kkt.null_space_real, kkt.null_space_complex)
         return work
 
-    def initial_guess(self):
+    def initial_guess(self) -> Guess:
         """The user's guess `(q0, v0)`; velocities that were left out are zero."""
         if self.mechanism is None:
-            return self._functions.q0.copy(), self._functions.v0.copy()
+            return Guess(self._functions.q0.copy(), self._functions.v0.copy())
         q, v = np.zeros(self.nq), self.velocity_guess()
         for body, record in zip(self.mechanism.bodies, self._bodies):
-            parts = _position_of(body)
+            parts = position_of(body)
             q[record["q"]:record["q"] + len(parts)] = parts
-        return q, np.where(np.isnan(v), 0.0, v)
+        return Guess(q, np.where(np.isnan(v), 0.0, v))
 
-    def velocity_guess(self):
+    def velocity_guess(self) -> Vector:
         """The velocities that the user has given, shape (nv,); NaN for those that were left out."""
         if self.mechanism is None:
             return self._functions.v0.copy()
         v = np.zeros(self.nv)
         for body, record in zip(self.mechanism.bodies, self._bodies):
-            parts = _velocity_of(body)
+            parts = velocity_of(body)
             v[record["v"]:record["v"] + len(parts)] = parts
         return v
 
-    def multiplier_guess(self):
+    def multiplier_guess(self) -> Vector:
         """A guess of the multipliers, where forces depend on them; zero unless a system of functions has another."""
         return np.zeros(self.nc) if self.mechanism is not None else self._functions.lam0.copy()
 
-    def coordinates(self, body):
+    def coordinates(self, body: str) -> Coordinates:
         """Where a body's coordinates stand: a slice of `q` and a slice of `v`."""
         names = [b.name for b in self.mechanism.bodies] if self.mechanism is not None else []
         if body not in names:
@@ -279,9 +315,9 @@ class System:
             raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {known}")
         record = self._bodies[names.index(body)]
         q, v, rigid = int(record["q"]), int(record["v"]), record["kind"] == lay.RIGID
-        return slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3))
+        return Coordinates(slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3)))
 
-    def rows(self, name):
+    def rows(self, name: str) -> Integers:
         """Where the multipliers of a joint, driver or single constraint equation stand: an array of indices."""
         found = [k for k, label in enumerate(self.labels) if label == name or label.startswith(name + ".")]
         if not found:
@@ -290,61 +326,61 @@ class System:
 
     # evaluations -----------------------------------------------------------------------------------------------------
 
-    def mass(self, t, q):
+    def mass(self, t: float, q: ArrayLike) -> Matrix:
         """`M(q)`, shape (nv, nv)."""
         return self._checked(ev.mass(t, self._q(q), self._model, self._work), "M", t, q)
 
-    def mass_times(self, t, q, x):
+    def mass_times(self, t: float, q: ArrayLike, x: ArrayLike) -> Vector:
         """`M(q) x`, shape (nv,), block by block."""
         return self._checked(ev.mass_times(t, self._q(q), self._v(x), self._model, self._work), "M x", t, q)
 
-    def force(self, t, q, v, lam=None):
+    def force(self, t: float, q: ArrayLike, v: ArrayLike, lam: ArrayLike | None = None) -> Vector:
         """`Q(t, q, v)`, shape (nv,); `lam` matters only with joint friction."""
         lam = np.zeros(self.nc) if lam is None else _array(lam, self.nc, "lam")
         return self._checked(ev.force(t, self._q(q), self._v(v), lam, self._model, self._work), "Q", t, q, v)
 
-    def phi(self, t, q):
+    def phi(self, t: float, q: ArrayLike) -> Vector:
         """`Phi(t, q)`, shape (nc,)."""
         return self._checked(ev.phi(t, self._q(q), self._model, self._work), "Phi", t, q)
 
-    def phi_q(self, t, q):
+    def phi_q(self, t: float, q: ArrayLike) -> csr_array:
         """`Phi_q(t, q)` with respect to the velocity coordinates, a SciPy CSR array (nc, nv)."""
         values = self._checked(ev.phi_q(t, self._q(q), self._model, self._work), "Phi_q", t, q)
         return csr_array((values, self.pattern.col, self.pattern.ptr), shape=(self.nc, self.nv))
 
-    def nu(self, t, q):
+    def nu(self, t: float, q: ArrayLike) -> Vector:
         """`nu(t, q) = -Phi_t`, shape (nc,)."""
         return self._checked(ev.nu(t, self._q(q), self._model, self._work), "nu", t, q)
 
-    def gamma(self, t, q, v):
+    def gamma(self, t: float, q: ArrayLike, v: ArrayLike) -> Vector:
         """`gamma(t, q, v)`, right-hand side of `Phi_q a = gamma`, shape (nc,)."""
         return self._checked(ev.gamma(t, self._q(q), self._v(v), self._model, self._work), "gamma", t, q, v)
 
-    def qdot(self, q, v, t=0.0):
+    def qdot(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Vector:
         """`T(q) v`, shape (nq,)."""
         return self._checked(ev.qdot(t, self._q(q), self._v(v), self._model, np.empty(self.nq)), "qdot")
 
-    def retract(self, q, d):
+    def retract(self, q: ArrayLike, d: ArrayLike) -> Vector:
         """`q (+) d`, shape (nq,): translations add, rotations multiply by the exponential of `d`."""
         return self._checked(ev.retract(self._q(q), self._v(d), self._model, np.empty(self.nq)), "retract")
 
-    def difference(self, q, q0):
+    def difference(self, q: ArrayLike, q0: ArrayLike) -> Vector:
         """`q (-) q0`, shape (nv,): the displacement that leads from `q0` to `q`."""
         return self._checked(ev.difference(self._q(q), self._q(q0), self._model, np.empty(self.nv)), "difference")
 
-    def solve_kkt(self, t, q, b, c):
-        """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, the last the number of dependent rows."""
+    def solve_kkt(self, t: float, q: ArrayLike, b: ArrayLike, c: ArrayLike) -> KktSolution:
+        """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, see `KktSolution`."""
         b, c = _array(b, self.nv, "b"), _array(c, self.nc, "c")
-        model = self._model.copy() if lay.count(self._model, lay.DEPENDENT) else self._model  # the same whatever has been asked before
+        model = self._model.copy() if lay.count(self._model, lay.DEPENDENT) else self._model  # independent of earlier calls
         x, lam, dependent = ev.solve_kkt(t, self._q(q), b, c, model, self._work)
         self._checked(x, "x")
-        return x, lam, dependent
+        return KktSolution(x, lam, dependent)
 
-    def kinetic_energy(self, t, q, v):
+    def kinetic_energy(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
         """`1/2 v . M v`."""
         return 0.5 * float(np.asarray(v) @ self.mass_times(t, q, v))
 
-    def energy(self, t, q, v):
+    def energy(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
         """Kinetic energy plus the potentials of gravity and of linear springs; `nan` for user systems without an energy function."""
         if self.mechanism is None:
             return self._functions.total_energy(t, self._q(q).copy(), self._v(v).copy())
@@ -352,13 +388,13 @@ class System:
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    def _q(self, q):
+    def _q(self, q: ArrayLike) -> Vector:
         return _array(q, self.nq, "q")
 
-    def _v(self, v):
+    def _v(self, v: ArrayLike) -> Vector:
         return _array(v, self.nv, "v")
 
-    def _checked(self, result, what, t=None, q=None, v=None):
+    def _checked(self, result: Vector, what: str, t: float | None = None, q: ArrayLike = (), v: ArrayLike | None = None) -> Vector:
         """The result, unless a user function has raised or something is not finite; the function that is to blame is named."""
         if not np.isfinite(result).all():
             self.callbacks.raise_pending()
@@ -367,24 +403,9 @@ class System:
         return result
 
 
-def _array(x, n, what):
+def _array(x: ArrayLike, n: int, what: str) -> Vector:
     x = np.ascontiguousarray(x, dtype=float)
     if x.shape != (n,):
         hint = "" if x.size != 1 else ", a single number: is it the time, which comes first?"
         raise ValueError(f"{what} must have shape ({n},), got {x.shape}{hint}")
     return x
-
-
-def _position_of(body):
-    """Guess of one body's coordinates."""
-    if isinstance(body, PlanarBody):
-        return *body.position, body.angle
-    return (*body.position, *body.orientation) if isinstance(body, RigidBody) else body.position
-
-
-def _velocity_of(body):
-    """Given velocities of one body; NaN where there are none."""
-    sizes = {"velocity": 2 if isinstance(body, PlanarBody) else 3, "omega": 3 if isinstance(body, RigidBody) else 1}
-    names = ("velocity",) if isinstance(body, Particle) else ("velocity", "omega")
-    given = [np.full(sizes[name], np.nan) if getattr(body, name) is None else np.ravel(getattr(body, name)) for name in names]
-    return np.concatenate(given).astype(float)  # None becomes NaN

@@ -1,40 +1,43 @@
-"""What the functions of users are called in messages and notes, and the notes that their exceptions get."""
+"""Names of user functions in messages, and the notes that are added to their exceptions."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
-from ..model.base import Driver
-from ..model.forces import PointForce
+from ..model.base import Driver, Primitive
+from ..model.forces import RSDA, TSDA, PointForce, PointTorque, UserForce
+from ..model.motions import Motion
 from . import layout as lay
 
 ORDERS = {"f": "", "df": "the rate of ", "d2f": "the second derivative of "}  # of a motion's functions
 
 
-def user_force(f):
+def user_force(f: UserForce) -> str:
     """`the user force 'wind' on 'rod'`."""
     return f"the user force {f.name!r} on {', '.join(map(repr, f.bodies))}"
 
 
-def law(f):
+def law(f: TSDA | RSDA) -> str:
     """`the law of TSDA 'spring' between 'ground' and 'rod'`."""
     return f"the law of {type(f).__name__} {f.name!r} between {f.i!r} and {f.j!r}"
 
 
-def load(f, k):
+def load(f: PointForce | PointTorque, k: int) -> str:
     """`component 1 of PointForce 'push' on 'rod'`; `k` counts from 0."""
     return f"component {k} of {type(f).__name__} {f.name!r} on {f.body!r}"
 
 
-def components(f):
+def components(f: PointForce | PointTorque) -> tuple[Motion, ...]:
     """The motions of a point force or torque."""
     return f.force if isinstance(f, PointForce) else f.torque
 
 
-def motion(c):
+def motion(c: Driver | Primitive) -> str:
     """`the motion of driver 'motor' between 'ground' and 'rod'`, of a driver or a constraint."""
     return f"the motion of {'driver' if isinstance(c, Driver) else 'constraint'} {c.name!r} between {c.i!r} and {c.j!r}"
 
 
-def evaluation(what, given):
+def evaluation(what: float, given: dict[str, Any]) -> str:
     """A function of `System.from_functions`, or what is derived from others where it is not given; `what` as in `layout`."""
     name = lay.EVALUATIONS[int(what)]
     if name == "force" and given.get("friction") is not None:
@@ -42,7 +45,7 @@ def evaluation(what, given):
     return f"the user function {name!r}" if given.get(name, 0) is not None else f"{name!r}, which follows from other user functions,"
 
 
-def add_note(error, label, t):
+def add_note(error: BaseException, label: str, t: float) -> None:
     """The exception of a user's function says which one it was, and when."""
     text = f"in {label} at t = {t:.9g}"
     if label and isinstance(error, Exception) and text not in getattr(error, "__notes__", ()):
@@ -51,7 +54,7 @@ def add_note(error, label, t):
 
 
 @contextmanager
-def noted(label, t):
+def noted(label: str, t: float) -> Iterator[None]:
     """Exceptions in the body get a note."""
     try:
         yield

@@ -167,7 +167,9 @@ def energy_function(owner: str, system: System, function: Callable[..., Any] | N
 
 def _refuse_work(owner: str, system: System) -> None:
     """Only gravity and linear springs have a known potential, and only drivers at rest do no work."""
-    culprit = next((f for f in system.mechanism.forces if not _has_potential(f)), None)
+    mechanism = system.mechanism
+    assert mechanism is not None
+    culprit = next((f for f in mechanism.forces if not _has_potential(f)), None)
     if culprit is not None:
         kind = type(culprit).__name__
         why = "no potential that is known"
@@ -175,7 +177,7 @@ def _refuse_work(owner: str, system: System) -> None:
         raise ValueError(f"{owner}: {kind} {culprit.name!r} has {why}, so the energy of {system.name} is not conserved or not known; "
                          "project with 'PVA', or give the conserved quantity as energy=")
     if (lay.records_of(system._model, lay.MOTION, lay.MOTION_T)["kind"] != 0).any():
-        names = ", ".join(repr(d.name) for d in system.mechanism.drivers) or "a constraint that depends on time"
+        names = ", ".join(repr(d.name) for d in mechanism.drivers) or "a constraint that depends on time"
         raise ValueError(f"{owner}: {names} may do work, so the energy of {system.name} is not conserved; project with 'PVA', "
                          "or give the conserved quantity as energy=")
 

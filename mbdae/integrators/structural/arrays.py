@@ -7,7 +7,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
 from ...system import layout as lay
-from ...system.coupling import Following, new_following
+from ...system.coupling import Correction, Following, new_following
 from ...system.vectors import put
 from ..control.records import Run, put_state
 from .matrix import ChartArrays, Matrix
@@ -56,16 +56,12 @@ class Nearness(Structure):
     y: np.ndarray
 
 
-class Scratch(Structure):
-    """Vectors of a step."""
+class Scratch(Correction):
+    """Vectors of a step; `r` and `c` are the residuals of the equations of motion and of the constraints."""
 
     d: np.ndarray  # displacement
     ideal: np.ndarray  # displacement that the formula gives
     defect: np.ndarray  # constraint violation
-    r: np.ndarray  # residual of the equations of motion
-    c: np.ndarray  # residual of the constraints that the multipliers serve
-    da: np.ndarray
-    dlam: np.ndarray
     nearness: Nearness
 
 

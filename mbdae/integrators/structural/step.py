@@ -93,7 +93,7 @@ def _iterate(t, h, renewing, friction, run):
         # correction
         if friction is not None:
             slow = 0.0 if kind == CORRECTED else rate
-            corrections(t + h, q, v, lam, slow, s.r, s.c, da, dlam, friction.following, model, work)
+            corrections(t + h, end, slow, s, friction.following, model, work)
         else:
             kkt.solve(model, work, s.r, s.c, da, dlam)
         filtered(run.matrix, da, s.ideal, s.r, s.defect, s.nearness.y, model, work)

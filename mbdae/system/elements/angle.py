@@ -3,9 +3,10 @@
 
 from ...compilation.compiled import compiled
 from ...model.primitives import PlanarAngle
+from ...typing import Records
 from ..layout import FIXED
 from .common import first, second, value
-from .kind import ConstraintKind
+from .kind import ConstraintKind, Group, Mask
 
 
 @compiled
@@ -36,17 +37,17 @@ def gamma(e, t, motions, out):
     out[e["row"]] = second(motions, e["motion"], t)
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: PlanarAngle, end: str, k: int) -> Mask:
     """Only rotations enter."""
     return (False,) * 3, (True,) * 3
 
 
-def _couplings(p):
+def _couplings(p: PlanarAngle) -> list[tuple[Group, Group]]:
     """The gradient is constant."""
     return []
 
 
-def _fill(e, p, bodies):
+def _fill(e: Records, p: PlanarAngle, bodies: Records) -> None:
     """`i` and `j` are positions of the angles in `q`, not numbers of bodies; -1 for the ground."""
     for end in "ij":
         e[end] = bodies[e[end]]["q"] + 2 if e[f"kind_{end}"] != FIXED else -1

@@ -3,10 +3,11 @@
 
 from ...compilation.compiled import compiled
 from ...model.primitives import CD
+from ...typing import Records
 from ..frames import spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put_i, put_j, second, value
-from .kind import ConstraintKind, couplings_of_offsets
+from .kind import ConstraintKind, Mask, couplings_of_offsets
 
 
 @compiled
@@ -32,12 +33,12 @@ def gamma(e, t, X, motions, out):
     out[e["row"]] = second(motions, e["motion"], t) - dot(e["a_i"], bend)
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: CD, end: str, k: int) -> Mask:
     """A rotation enters if the point is off the centre of the body."""
     return tuple(c != 0.0 for c in p.c), (any(getattr(p, f"s_{end}")),) * 3
 
 
-def _fill(e, p, bodies):
+def _fill(e: Records, p: CD, bodies: Records) -> None:
     e["a_i"] = p.c
 
 

@@ -6,7 +6,7 @@ from ...model.primitives import Coincident
 from ..frames import point, spin2
 from ..vec3 import cross, sub
 from .common import put_i, put_j
-from .kind import ConstraintKind, couplings_of_offsets
+from .kind import ConstraintKind, Mask, couplings_of_offsets
 
 
 @compiled
@@ -36,7 +36,7 @@ def gamma(e, X, out):
     out[row], out[row + 1], out[row + 2] = g[0], g[1], g[2]
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: Coincident, end: str, k: int) -> Mask:
     """A rotation enters if the point is off the centre of the body."""
     return tuple(axis == k for axis in range(3)), (any(getattr(p, f"s_{end}")),) * 3
 

@@ -6,7 +6,7 @@ from ...model.primitives import D
 from ..frames import point_velocity, spin2, unrotate
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put_i, put_j, second, value
-from .kind import ConstraintKind
+from .kind import ConstraintKind, Mask
 
 
 @compiled
@@ -34,7 +34,7 @@ def gamma(e, t, X, motions, out):
     out[e["row"]] = second(motions, e["motion"], t) - 2.0 * (dot(rate, rate) + dot(distance(X, e), bend))
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: D, end: str, k: int) -> Mask:
     """A rotation enters if the point is off the centre of the body."""
     return (True,) * 3, (any(getattr(p, f"s_{end}")),) * 3
 

@@ -6,7 +6,7 @@ from ...model.primitives import DP1
 from ..frames import rotate, spin, spin2, unrotate
 from ..vec3 import cross, dot
 from .common import first, put_i, put_j, second, value
-from .kind import ConstraintKind, couplings_of_rotations
+from .kind import ConstraintKind, Mask, couplings_of_rotations
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -37,7 +37,7 @@ def gamma(e, t, X, motions, out):
     out[e["row"]] = second(motions, e["motion"], t) - curvature
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: DP1, end: str, k: int) -> Mask:
     """Only rotations enter."""
     return (False,) * 3, (True,) * 3
 

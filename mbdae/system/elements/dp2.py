@@ -4,10 +4,9 @@
 from ...compilation.compiled import compiled
 from ...model.primitives import DP2
 from ..frames import point_velocity, rotate, spin, spin2, unrotate
-from ..layout import ROTATION
 from ..vec3 import cross, dot, scale, sub
 from .common import distance, first, put_i, put_j, second, value
-from .kind import ConstraintKind, groups
+from .kind import ConstraintKind, Group, Mask, groups, rotations
 
 
 @compiled
@@ -38,14 +37,14 @@ def gamma(e, t, X, motions, out):
     out[e["row"]] = second(motions, e["motion"], t) - curvature
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: DP2, end: str, k: int) -> Mask:
     """The rotation of body i turns the direction; that of body j enters if the point is off its centre."""
     return (True,) * 3, (end == "i" or any(p.s_j),) * 3
 
 
-def _couplings(p):
+def _couplings(p: DP2) -> list[tuple[Group, Group]]:
     """No two translations: `u_i . d` is linear in both."""
-    return [(a, b) for a in groups(p) for b in groups(p) if ROTATION in (a[1], b[1])]
+    return [(a, b) for a in groups(p) for b in groups(p) if a in rotations(p) or b in rotations(p)]
 
 
 KIND = ConstraintKind(DP2, phi, phi_q, gamma, nu, nonzero=_nonzero, couplings=_couplings)

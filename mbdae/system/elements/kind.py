@@ -9,17 +9,19 @@ import numpy as np
 
 from ...model.base import Primitive
 from ...model.bodies import GROUND
+from ...typing import Excitation
 from ..layout import ELEMENT_T, ROTATION, TRANSLATION
 
 Group = tuple[str, int]
+Mask = tuple[tuple[bool, ...], tuple[bool, ...]]  # of a translation and a rotation
 
 
-def arguments(kernel: Callable) -> list[str]:
+def arguments(kernel: Callable[..., Any]) -> list[str]:
     """Names of the parameters of a kernel after the record."""
     return list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)[1:]
 
 
-def everything(p: Primitive, end: str, k: int) -> tuple[tuple, tuple]:
+def everything(p: Primitive, end: str, k: int) -> Mask:
     """Nothing is known to be zero."""
     return (True,) * 3, (True,) * 3
 
@@ -87,22 +89,22 @@ class ConstraintKind:
     """
 
     model: type[Primitive]
-    phi: Callable
-    phi_q: Callable
-    gamma: Callable
-    nu: Callable | None = None
-    fields: tuple = ()
+    phi: Callable[..., None]
+    phi_q: Callable[..., None]
+    gamma: Callable[..., None]
+    nu: Callable[..., None] | None = None
+    fields: tuple[Any, ...] = ()
     fill: Callable[[Any, Any, Any], None] | None = None
-    nonzero: Callable[[Any, str, int], tuple] = everything
-    couplings: Callable[[Any], list] = all_couplings
-    excitation: Callable[[Any], list] | None = None
-    dtype: np.dtype = field(init=False)
+    nonzero: Callable[[Any, str, int], Mask] = everything
+    couplings: Callable[[Any], list[tuple[Group, Group]]] = all_couplings
+    excitation: Callable[[Any], list[Excitation]] | None = None
+    dtype: np.dtype[np.void] = field(init=False)
 
     def __post_init__(self) -> None:
         # own fields come first: numba takes a record that only has more at its end for a subtype, with a warning
         object.__setattr__(self, "dtype", np.dtype([*self.fields, *ELEMENT_T.descr]) if self.fields else ELEMENT_T)
 
-    def kernels(self) -> dict[str, Callable]:
+    def kernels(self) -> dict[str, Callable[..., None]]:
         """The kernels by name."""
         found = {"phi": self.phi, "phi_q": self.phi_q, "gamma": self.gamma, "nu": self.nu}
         return {name: kernel for name, kernel in found.items() if kernel is not None}

@@ -4,7 +4,7 @@
 from ...compilation.compiled import compiled
 from ...model.primitives import PlanarCoincident
 from .common import put_i, put_j
-from .kind import ConstraintKind, couplings_of_offsets
+from .kind import ConstraintKind, Mask, couplings_of_offsets
 
 
 @compiled
@@ -38,7 +38,7 @@ def gamma(e, X, out):
     out[row], out[row + 1] = w_j * u_j[0] - w_i * u_i[0], w_j * u_j[1] - w_i * u_i[1]
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: PlanarCoincident, end: str, k: int) -> Mask:
     """A rotation enters if the point is off the centre of the body."""
     return tuple(axis == k for axis in range(3)), (any(getattr(p, f"s_{end}")),) * 3
 

@@ -5,10 +5,11 @@ import math
 from ...compilation.compiled import compiled
 from ...model.motions import Constant
 from ...model.primitives import Turn
+from ...typing import Excitation
 from ..frames import omega, rotate, spin, spin2, unrotate
 from ..vec3 import add, cross, dot, scale, sub
 from .common import first, put_i, put_j, second, value
-from .kind import ConstraintKind, couplings_of_rotations
+from .kind import ConstraintKind, Mask, couplings_of_rotations
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -53,14 +54,14 @@ def gamma(e, t, X, motions, out):
                       + dot(rotate(X, i, n), spin2(X, j, a_j)))
 
 
-def _nonzero(p, end, k):
+def _nonzero(p: Turn, end: str, k: int) -> Mask:
     """Only rotations enter."""
     return (False,) * 3, (True,) * 3
 
 
-def _excitation(p):
+def _excitation(p: Turn) -> list[Excitation]:
     """The driven angle enters by `cos f`, `sin f` and its derivatives."""
-    def u(t):
+    def u(t: float) -> tuple[float, ...]:
         x, rate, curvature = p.f(t)
         return math.cos(x), math.sin(x), rate, curvature
 

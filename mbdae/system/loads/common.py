@@ -9,7 +9,7 @@ from ..vec3 import add, cross
 
 @compiled
 def wrench(Q, bodies, b, F, T):
-    """Global force `F` at the centre of mass and body-fixed torque `T`; the ground takes everything."""
+    """Global force `F` at the centre of mass and body-fixed torque `T`; forces on the ground have no effect."""
     if b == bodies.shape[0]:
         return
     v, kind = bodies[b]["v"], bodies[b]["kind"]

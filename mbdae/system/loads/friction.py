@@ -4,12 +4,15 @@ import numpy as np
 
 from ...compilation.compiled import compiled
 from ...model.forces import Friction
-from ...model.joints import PlanarRevolute, Revolute
+from ...model.joints import PlanarRevolute, PlanarTranslational, Revolute, Translational
+from ...model.mechanism import Mechanism
+from ...typing import Records
+from ..elements.kind import Group
 from ..frames import omega, point, point_velocity, rotate, unrotate
 from ..layout import FRICTION_T, ROTATION, TRANSLATION
 from ..vec3 import absolute, dot, scale, sub, tanh
 from .common import force_at, wrench
-from .kind import ForceKind
+from .kind import ForceKind, Numbers
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -73,7 +76,7 @@ def forces(table, X, bodies, lam, Q):
         force(table[n], X, bodies, lam, Q)
 
 
-def _fill(e, f, numbers):
+def _fill(e: Records, f: Friction, numbers: Numbers) -> None:
     joint = _joint(f, numbers.mechanism)
     rows = numbers.mechanism.normal_rows(f)
     e["i"], e["j"], e["mu"], e["v_s"], e["smooth"] = numbers.body(joint.i), numbers.body(joint.j), f.mu, f.v_s, int(f.smooth)
@@ -86,11 +89,12 @@ def _fill(e, f, numbers):
     e["a_i"][:len(axis)] = axis
 
 
-def _joint(f, mechanism):
-    return next(j for j in mechanism.joints if j.name == f.joint)
+def _joint(f: Friction, mechanism: Mechanism) -> Revolute | PlanarRevolute | Translational | PlanarTranslational:
+    kinds = (Revolute, PlanarRevolute, Translational, PlanarTranslational)
+    return next(j for j in mechanism.joints if j.name == f.joint and isinstance(j, kinds))
 
 
-def _groups(f, mechanism):
+def _groups(f: Friction, mechanism: Mechanism) -> tuple[list[Group], list[Group]]:
     """Both bodies of the joint."""
     joint = _joint(f, mechanism)
     groups = [(b, g) for b in (joint.i, joint.j) for g in (TRANSLATION, ROTATION)]

@@ -1,4 +1,4 @@
-"""Gravity and the gyroscopic torque `-omega x J omega`: everything a free rigid body feels."""
+"""Gravity and the gyroscopic torque `-omega x J omega` of rigid bodies."""
 
 
 from ...compilation.compiled import compiled

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...model.base import Force
+from ...typing import Excitation, Law
 from ..elements.kind import Group
 from ..layout import FORCE_T, ROTATION, TRANSLATION
 
@@ -22,7 +23,7 @@ class Numbers(Protocol):
     def motion(self, motion: Any, label: str) -> int:
         """Number of a function of time; `label` names it in messages."""
 
-    def law(self, function: Callable, label: str) -> int:
+    def law(self, function: Law, label: str) -> int:
         """Address of a law `f(x, x', t)`."""
 
     def user_force(self, f: Any) -> int:
@@ -81,20 +82,20 @@ class ForceKind:
     """
 
     models: type[Force] | tuple[type[Force], ...]
-    force: Callable
-    energy: Callable | None = None
-    fields: tuple = ()
+    force: Callable[..., None]
+    energy: Callable[..., Any] | None = None
+    fields: tuple[Any, ...] = ()
     fill: Callable[[Any, Any, Any], None] = default_record
-    groups: Callable[[Any, Any], tuple] = both_groups
+    groups: Callable[[Any, Any], tuple[list[Group], list[Group]]] = both_groups
     sees_velocities: bool = True
-    excitation: Callable[[Any], list] | None = None
+    excitation: Callable[[Any], list[Excitation]] | None = None
     dtype: Any = None
 
     def __post_init__(self) -> None:
         if self.dtype is None:
             object.__setattr__(self, "dtype", np.dtype([*self.fields, *FORCE_T.descr]))  # see `ConstraintKind`
 
-    def kernels(self) -> dict[str, Callable]:
+    def kernels(self) -> dict[str, Callable[..., Any]]:
         """The kernels by name."""
         return {"force": self.force} | ({} if self.energy is None else {"energy": self.energy})
 

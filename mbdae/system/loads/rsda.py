@@ -4,13 +4,16 @@ import math
 
 from ...compilation.compiled import compiled
 from ...model.forces import RSDA
+from ...model.mechanism import Mechanism
+from ...typing import Records
 from .. import words
 from ..callbacks import law
+from ..elements.kind import Group
 from ..frames import omega, rotate, unrotate
 from ..layout import ROTATION, SPRING_T
 from ..vec3 import angle, cross, dot, scale, sub
 from .common import wrench
-from .kind import ForceKind, default_record
+from .kind import ForceKind, Numbers, default_record
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -60,14 +63,14 @@ def energy(e, q, X, bodies):
     return 0.5 * e["k"] * (_angle(e, bodies, q, X) - e["free"]) ** 2
 
 
-def _fill(e, f, numbers):
+def _fill(e: Records, f: RSDA, numbers: Numbers) -> None:
     default_record(e, f, numbers)
     e["free"], e["law"] = f.theta0, 0 if f.law is None else numbers.law(f.law, words.law(f))
     if f.a_i is None:
         e["planar"], e["a_i"] = 1, (0.0, 0.0, 1.0)
 
 
-def _groups(f, mechanism):
+def _groups(f: RSDA, mechanism: Mechanism) -> tuple[list[Group], list[Group]]:
     """Rotations only."""
     groups = [(b, ROTATION) for b in (f.i, f.j)]
     return groups, groups

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...compilation.compiled import compiled
 from ...model.forces import TSDA
+from ...typing import Records
 from .. import words
 from ..callbacks import law
 from ..elements.common import distance
@@ -11,7 +12,7 @@ from ..frames import point_velocity
 from ..layout import SPRING_T
 from ..vec3 import dot, scale, sub
 from .common import force_at
-from .kind import ForceKind, default_record
+from .kind import ForceKind, Numbers, default_record
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -36,7 +37,7 @@ def energy(e, X):
     return 0.5 * e["k"] * (np.sqrt(dot(d, d)) - e["free"]) ** 2
 
 
-def _fill(e, f, numbers):
+def _fill(e: Records, f: TSDA, numbers: Numbers) -> None:
     default_record(e, f, numbers)
     e["free"], e["law"] = f.l0, 0 if f.law is None else numbers.law(f.law, words.law(f))
 

@@ -4,10 +4,11 @@ import numpy as np
 
 from ...compilation.compiled import compiled
 from ...model.forces import UserForce
+from ...typing import Records
 from ..callbacks import call_force
 from ..layout import FRAME, USER_FORCE_T
 from .common import wrench
-from .kind import ForceKind
+from .kind import ForceKind, Numbers
 
 
 @compiled
@@ -29,7 +30,7 @@ def forces(table, members, bodies, t, X, Q):
         force(table[n], members, bodies, t, X, Q)
 
 
-def _fill(e, f, numbers):
+def _fill(e: Records, f: UserForce, numbers: Numbers) -> None:
     e["address"], e["start"], e["count"] = numbers.user_force(f), numbers.members(f.bodies), len(f.bodies)
 
 
