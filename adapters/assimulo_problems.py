@@ -13,10 +13,10 @@ from mbdae.results.status import Status
 from mbdae.system import layout as lay
 from mbdae.system.assembly import State
 from mbdae.system.start import start_at
+from mbdae.typing import Event, Integers, Vector
 
 from . import storage
 from .assimulo_support import SOLVERS
-from .contract import Event, Indices, Vector
 
 
 def implicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
@@ -130,8 +130,8 @@ class WithInvariants(UnderlyingODE):
         out[n:] = self._F[self._invariants()]
         return good
 
-    def _invariants(self) -> Indices:
-        """Indices of the constraint equations in `_ode` that are not redundant: the matrix must have full rank."""
+    def _invariants(self) -> Integers:
+        """Integers of the constraint equations in `_ode` that are not redundant: the matrix must have full rank."""
         independent = np.delete(np.arange(self.system.nc), lay.records_of(self.model, lay.DEPENDENT, lay.DEPENDENT_T)["row"])
         return np.concatenate([self._whole.equations[name].start + independent for name in ("position", "velocity")])
 
@@ -310,7 +310,7 @@ def _native(kind: str, problem: Any, t0: float, state: State | None,
     return native, *problem.pack(state)
 
 
-def algvar(problem: Any) -> Indices:
+def algvar(problem: Any) -> Integers:
     """`algvar` of Assimulo: 1 for differential unknowns, 0 for algebraic ones."""
     return np.where(problem.algebraic, 0, 1)
 

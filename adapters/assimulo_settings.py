@@ -6,10 +6,10 @@ import numpy as np
 
 from mbdae.driver.support import require, tightened
 from mbdae.jacobians.strategy import Strategy
+from mbdae.typing import Tolerance, Vector
 
 from .assimulo_problems import Guarded, algvar
 from .assimulo_support import Facts, check_options, facts_of
-from .contract import Tolerance, Vector
 
 SILENT = 49  # verbosity; with 50, documented as silent, GLIMDA reports its errors
 NORMAL = 30

@@ -6,10 +6,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from mbdae.driver.arguments import check_choice, check_limit, check_order, check_step
-from mbdae.driver.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported
+from mbdae.driver.support import EXPLICIT, FORMS, Settings, Support, explicit_support, implicit_support, supported
 from mbdae.jacobians.strategy import Strategy, as_strategy
-
-from .contract import Support
 
 _MASKED = Settings(mask=True, exclude=True)
 _DIFFERENCES = Settings(jacobian="difference")

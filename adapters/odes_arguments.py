@@ -12,9 +12,9 @@ from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks
 from mbdae.driver.support import Settings, explicit_support, implicit_support, tightened
 from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.results.events import as_events, evaluated, passed
+from mbdae.typing import Event, Integers, Tolerance, Vector
 
 from . import storage
-from .contract import Event, Indices, Tolerance, Vector
 
 SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}
 LINEAR = {"ida": ("dense", "band"), "ddaspk": ("dense", "band"), "lsodi": ("dense",), "cvode": ("dense", "spgmr", "sptfqmr"),
@@ -181,7 +181,7 @@ def _dop_tolerances(problem: Any, rtol: float, atol: Any) -> dict[str, Any]:
     return {"rtol": np.full(problem.n, float(rtol)), "atol": atol}
 
 
-def band_order(problem: Any) -> Indices:
+def band_order(problem: Any) -> Integers:
     """Order of the unknowns for the band solvers: they see `y[order]`."""
     return storage.Band(problem.pattern).order
 

@@ -15,8 +15,8 @@ import numpy as np
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
 from mbdae.results.status import Status
+from mbdae.typing import Integers, Vector
 
-from .contract import Indices, Vector
 from .odes_arguments import SCIPY
 from .terminal import alone, environment
 
@@ -62,7 +62,7 @@ class Sundials:
         Position of each unknown of the problem in the order of the solver.
     """
 
-    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, ...], reports: list[str], place: Indices | None = None) -> None:
+    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, ...], reports: list[str], place: Integers | None = None) -> None:
         self.solver, self.clock, self.reports, self.place, self._reached, self._one = solver, clock, reports, place, 0.0, True
         solver.set_options(tstop=_single_above(clock.end), one_step_compute=True)  # the last step must not go beyond the end
         with environment("SUNLOGGER_WARNING_FILENAME", os.devnull):  # SUNDIALS 7 prints its warnings in spite of the error handler
@@ -139,7 +139,7 @@ class _Fortran:
     name: str
     statuses: dict[int, Status]
 
-    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, Vector], place: Indices | None = None) -> None:
+    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, Vector], place: Integers | None = None) -> None:
         self.solver, self.clock, self.place, self.s = solver, clock, place, 0.0
         solver.set_options(tstop=clock.end)
         solver.init_step(0.0, *start)

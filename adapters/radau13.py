@@ -11,19 +11,21 @@ from scipy.optimize import brentq
 from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
 from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
+from mbdae.driver.method import Method
 from mbdae.driver.run import Run
-from mbdae.driver.support import EXPLICIT, SQUARE_ONLY, Settings, supported
+from mbdae.driver.support import EXPLICIT, SQUARE_ONLY, Settings, Support
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
+from mbdae.problems.base import Problem
 from mbdae.results.events import evaluated, passed
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
+from mbdae.typing import Event, TimeProgress, Tolerance, Until, Vector
 
 from . import pyradau13 as recipe
 from . import storage
-from .contract import Event, Progress, Support, Tolerance, Until, Vector
 from .terminal import alone
 
 MAX_STEPS = 2**31 - 1  # `Run` limits the number of accepted steps
@@ -199,7 +201,7 @@ class EventLog:
 
 
 @dataclass(frozen=True)
-class Radau13:
+class Radau13(Method):
     """RADAU on the mass-matrix form, by default in index 2: Radau IIA of variable step and order.
 
     Tolerances are divided by a hundred, the output is projected onto the constraints, and accelerations and multipliers are computed from
@@ -229,9 +231,8 @@ class Radau13:
     max_steps: int = 1_000_000
 
     support = SUPPORT
-    formulations = supported(SUPPORT)
     package = "pyradau13"
-    availability = staticmethod(availability)
+    own_differences = True
     one_step = True
 
     def __post_init__(self) -> None:
@@ -240,14 +241,19 @@ class Radau13:
         check_step("Radau13", "first_step", self.first_step)
         check_max_steps("Radau13", self.max_steps)
 
+    @staticmethod
+    def availability() -> Availability:
+        """State of the package."""
+        return availability()
+
     @property
     def label(self) -> str:
         """Name for tables and legends."""
         order = "RADAU" if self.order is None else f"RADAU of order {self.order}"
         return labelled(order, self.jacobian)
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         _check_problem("Radau13", problem, self.order)
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1

@@ -11,9 +11,9 @@ from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.support import Settings, explicit_support, implicit_support, require, tightened
 from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.results.status import Status
+from mbdae.typing import Event, Integers, Tolerance, Vector
 
 from . import storage
-from .contract import Event, Indices, Tolerance, Vector
 
 MANY_STEPS = 1_000_000  # between two output times, where SUNDIALS allows 500
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
@@ -83,7 +83,7 @@ def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jaco
     return options
 
 
-def band_order(problem: Any) -> Indices:
+def band_order(problem: Any) -> Integers:
     """Order of the unknowns for the band solver: it sees `y[order]`."""
     return storage.Band(problem.pattern).order
 
@@ -100,7 +100,7 @@ def linear_solver(problem: Any, linsolver: str) -> str:
     return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
 
 
-def _residual(callbacks: SolverCallbacks, order: Indices | None) -> Callable[..., Any]:
+def _residual(callbacks: SolverCallbacks, order: Integers | None) -> Callable[..., Any]:
     n = callbacks.problem.n
     y, yd, result = np.empty(n), np.empty(n), np.empty(n)  # compiled code wants writable arrays, IDA hands over read-only ones
     evaluate = callbacks.residual()
@@ -149,7 +149,7 @@ def _preconditioner(callbacks: SolverCallbacks) -> Any:
     return IDAPrecond(setup, solve)
 
 
-def _native_events(problem: Any, events: Sequence[Event], order: Indices) -> dict[str, Any]:
+def _native_events(problem: Any, events: Sequence[Event], order: Integers) -> dict[str, Any]:
     """Events as `eventsfn`."""
     place = np.argsort(order)
 

@@ -69,8 +69,7 @@ class Family:
 
     def availability(self):
         """`Availability` of the package behind a foreign solver; `None` for what belongs to mbdae."""
-        check = getattr(self.method_class, "availability", None)
-        return None if check is None else check()
+        return self.method_class.availability()
 
 
 def _same(*names):

@@ -6,6 +6,7 @@ import numpy as np
 
 from .driver.arguments import check_rtol, is_integer, numbers, time_span
 from .driver.calls import check_order, warn_of_tolerance
+from .driver.method import Method
 from .driver.restarts import integrate_in_charts
 from .interrupts import held, signals
 from .model.mechanism import Mechanism
@@ -89,7 +90,7 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     watch = Watch(system, events or (), start, dense_output) if dense_output or events is not None else None
     options = {"rtol": rtol, "atol": atol, "t_eval": t_eval, "every": every, "progress": progress, "until": watch}
     with _told_what_is_missing(method):
-        if isinstance(problem, StateSpace) and not getattr(method, "keeps_charts", False):
+        if isinstance(problem, StateSpace) and not method.keeps_charts:
             trajectory = integrate_in_charts(method, problem, start, t_end, **options)
         else:
             trajectory = method.integrate(problem, start, t_end, **options)
@@ -109,8 +110,9 @@ def _name_what_is_not_finite(system, trajectory, t_end):
 
 
 def _check_method(method):
-    if isinstance(method, type) or not hasattr(method, "integrate"):
-        raise ValueError(f"method must be a method object such as HalfImplicit(h=1e-3) or Ida(), got {method!r}")
+    if not isinstance(method, Method):
+        raise ValueError(f"method must be a method object such as HalfImplicit(h=1e-3) or Ida(), or another subclass of mbdae.Method, "
+                         f"got {method!r}")
 
 
 @contextmanager
@@ -119,7 +121,7 @@ def _told_what_is_missing(method):
     try:
         yield
     except ImportError as error:
-        available = method.availability() if hasattr(method, "availability") else None
+        available = method.availability()
         if available is None or available.installed:
             raise
         fault = f" ({available.fault})" if available.fault else ""

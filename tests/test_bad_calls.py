@@ -1,6 +1,7 @@
 """Malformed calls of `solve`, methods, problems and systems of user functions: refused with a `ValueError` that names the culprit."""
 
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -74,6 +75,8 @@ CALLS = {
     "formulation a list": ({"formulation": ["ggl"]}, "unknown formulation"),
     "method a class": ({"method": HalfImplicit}, "method must be.*HalfImplicit"),
     "method missing": ({"method": None}, "method must be.*None"),
+    "method of another base": ({"method": SimpleNamespace(label="own", formulations=("ggl",), integrate=print)},
+                               r"method must be.*subclass of mbdae\.Method"),
     "guess of wrong shape": ({"q0": np.zeros(5)}, r"q must have shape \(6,\), got \(5,\)"),
     "velocity guess of wrong shape": ({"v0": np.zeros(7)}, r"v must have shape \(6,\), got \(7,\)"),
     "guess NaN": ({"q0": np.full(6, NAN)}, "q must be finite"),

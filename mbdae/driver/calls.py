@@ -7,6 +7,7 @@ import numpy as np
 from ..model.mechanism import Mechanism
 from ..problems.base import Problem
 from ..system.system import System
+from .method import Method
 
 EPSILON = float(np.finfo(float).eps)
 REMEDIES = {"target": "mbdae.library.mechanism({!r}) makes a mechanism", "method": "mbdae.registry.find({!r}).make() makes a method"}
@@ -22,7 +23,7 @@ def check_order(target: object, method: object, t_span: object) -> None:
     """
     if isinstance(method, Mechanism | System | Problem):
         raise ValueError("solve: target and method are swapped; write solve(target, method, t_span)")
-    if hasattr(t_span, "integrate") and not isinstance(t_span, type):
+    if isinstance(t_span, Method):
         raise ValueError("solve: method and t_span are swapped; write solve(target, method, t_span)")
     for what, value in (("target", target), ("method", method)):
         if isinstance(value, str):

@@ -60,7 +60,7 @@ class _Watch(StepWatch):
 
 def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, until, **options):
     """`method.integrate`, as often as charts are needed; see `mbdae.driver.method`."""
-    watch, pieces, wanted, start = _Watch(problem, until, state.t, t_end, getattr(method, "max_steps", None)), [], t_eval, state
+    watch, pieces, wanted, start = _Watch(problem, until, state.t, t_end, method.max_steps), [], t_eval, state
     while True:
         watch.left, begun = None, watch.steps
         try:

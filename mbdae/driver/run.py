@@ -1,6 +1,8 @@
 """One integration by a foreign solver, seen from this side: every step passes through `Run.accept`, whoever drives."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -10,10 +12,26 @@ from ..results.status import Status
 from ..results.steps import Step, StepWatch
 from ..results.trajectory import Trajectory
 from ..system.assembly import AssemblyError
+from ..typing import Vector
 from .callbacks import SolverFailure
 
 ROUNDING = 1e-15  # within which a solver has met the end, relative to the times of the run: GLIMDA stops three units before it
 STALLED = 1000  # steps in a row that move time by rounding only
+
+
+At: TypeAlias = Callable[[float], tuple[Vector, Vector | None]]  # `(y, yd)` at a time within the last step; `None` if `yd` is not known
+
+
+class Stepper(Protocol):
+    """An external solver in single steps, see `Run.pull`."""
+
+    def step(self) -> tuple[float, Vector, Vector | None]:
+        """Take one step; `(t, y, yd)` at its end, where `yd` is `None` if the solver does not supply it."""
+        ...
+
+    def at(self, t: float) -> tuple[Vector, Vector | None]:
+        """`(y, yd)` at a time within the last step."""
+        ...
 
 
 class Finished(Exception):

@@ -1,6 +1,8 @@
 """Which solver takes which formulation, how it is then run, and what limits a user can set to its steps."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -41,6 +43,9 @@ class Settings:
     scaling: str = "none"
     jacobian: str = "exact"
     linear_solver: str = "dense"
+
+
+Support: TypeAlias = Mapping[str, Settings | str]  # by form: how the solver is run, or the reason why it is refused
 
 
 def index3_support():

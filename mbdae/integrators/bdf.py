@@ -8,8 +8,9 @@ from scipy.sparse import csc_array
 
 from ..driver.arguments import check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
 from ..driver.callbacks import GOOD, RECOVERABLE, SolverCallbacks
+from ..driver.method import Method
 from ..driver.run import Run
-from ..driver.support import Settings, implicit_support, supported, tightened
+from ..driver.support import Settings, implicit_support, tightened
 from ..jacobians.differences import FoldedDifference, NotFinite
 from ..jacobians.strategy import Strategy, as_strategy, labelled
 from ..results.statistics import Statistics
@@ -99,7 +100,7 @@ class ResidualSolution:
 
 
 @dataclass(frozen=True)
-class Bdf:
+class Bdf(Method):
     """BDF of orders 1 to 5 with variable step for `F(t, y, yd) = 0`: DASSL's algorithm, with matrices scaled for the index.
 
     A step of order `k` to the time `t` solves `F(t, y, c y + b) = 0`, where `c y + b` is the derivative of the polynomial through `y` and
@@ -147,10 +148,7 @@ class Bdf:
     order: int | None = None
     fixed_step: float = 0.0
 
-    package = "mbdae"
-    own_differences = False
     support = SUPPORT
-    formulations = supported(SUPPORT)
 
     def __post_init__(self):
         if as_strategy(self.jacobian, "Bdf") is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from ..driver.method import Method
+from ..driver.support import Support
 from ..results.diagnosis import ChartError, near_singular, singular_ahead
 from ..results.statistics import Statistics
 from ..results.status import Status
@@ -21,16 +22,6 @@ WHOLE = 0.99  # share of the step proposed below which it has been shortened
 CLOSE = 1e-9  # share of a step within which two times are the same
 AHEAD = 2.0  # steps ahead in which a singular position is looked for: methods of low order fail early
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL)  # behind which a singular position may be
-
-
-class _Inner:
-    """An attribute of the method inside, or the default of `Method`."""
-
-    def __set_name__(self, owner, name):
-        self._name = name
-
-    def __get__(self, outer, owner=None):
-        return self if outer is None else getattr(outer.method, self._name, getattr(Method, self._name, None))
 
 
 @dataclass(frozen=True)
@@ -63,27 +54,54 @@ class Projected(Method):
     and solves of the projections are added where the method counts its own, and `restarts` are the new starts, with those of the method.
     """
 
-    method: object
+    method: Method
     project: str = "PV"
     norm: str = "mass"
     energy: Callable | None = None
 
-    formulations, support, one_step = _Inner(), _Inner(), _Inner()
-    keeps_charts, max_steps = _Inner(), _Inner()
-    package, availability = _Inner(), _Inner()
-
     def __post_init__(self):
-        if isinstance(self.method, type) or not hasattr(self.method, "integrate"):
+        if not isinstance(self.method, Method):
             raise ValueError(f"Projected: method must be a method object such as HalfImplicit(h=1e-3) or Ida(), got {self.method!r}")
         if isinstance(self.method, Projected):
             raise ValueError(f"Projected: method is projected already; give the method inside it, Projected({self.method.method!r}, "
                              f"{self.project!r})")
         check("Projected", self.project, self.norm, self.energy)
+        object.__setattr__(self, "availability", self.method.availability)  # of the inner method, for all other methods a static one
 
     @property
     def label(self):
         """Name for tables and legends."""
         return f"{self.method.label}, projected ({self.project})" if self.project else self.method.label
+
+    # the other attributes are those of the inner method
+
+    @property
+    def support(self) -> Support:
+        return self.method.support
+
+    @property
+    def formulations(self) -> tuple[str, ...]:
+        return self.method.formulations
+
+    @property
+    def package(self) -> str:
+        return self.method.package
+
+    @property
+    def keeps_charts(self) -> bool:
+        return self.method.keeps_charts
+
+    @property
+    def one_step(self) -> bool:
+        return self.method.one_step
+
+    @property
+    def step_size(self) -> float | None:
+        return self.method.step_size
+
+    @property
+    def max_steps(self) -> int | None:
+        return self.method.max_steps
 
     def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
         """See `mbdae.driver.method`."""
@@ -167,7 +185,7 @@ class _Run:
         self.inner, self.problem, self.system, self.state, self.t_end = outer.method, problem, problem.system, state, t_end
         self.tolerances, self.every, self.progress, self.until = tolerances, every, progress, until
         self.projection, self.max_steps = _Projection(outer, problem.system, state), outer.max_steps
-        self.fixed = getattr(self.inner, "h", None)  # length of the steps, `None` if the method chooses it
+        self.fixed = self.inner.step_size
         self.step, self.steps, self.forward = 0.0, 0, 1.0 if t_end > state.t else -1.0
         self.begins, self.rows, self.counted, self.last = state, [], [], None
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"

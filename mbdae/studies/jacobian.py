@@ -130,11 +130,11 @@ class JacobianStudy:
     motion: Solution | None
 
 
-def strategies_for(system: System, method: object = None) -> tuple[str, ...]:
+def strategies_for(system: System, method: Method | None = None) -> tuple[str, ...]:
     """Names of the strategies compared by default: "extended" only for systems with excitations, "difference" for methods with
     difference quotients of their own.
     """
-    own = ("difference",) if getattr(method, "own_differences", True) else ()
+    own = ("difference",) if method is None or method.own_differences else ()
     extended = () if system.excitation is None else ("dense:extended", "estimated:extended")
     return ("dense", "estimated", "dense:partitioned", "estimated:partitioned", *extended, "grouped", "grouped:partitioned", "exact",
             *own)
