@@ -41,16 +41,20 @@ __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_argum
 
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
-# 3.0 takes SUNDIALS 6 and Python up to 3.12, 3.1 takes SUNDIALS 7
-_EXTRA = "odes" if sys.version_info < (3, 13) else "odes7"
-# 3.0 cannot be built with the declarations of NumPy 2.5, which needs Python 3.12
-_OLDER = "echo 'numpy<2.5' > /tmp/older.txt && PIP_CONSTRAINT=/tmp/older.txt " if sys.version_info[:2] == (3, 12) else ""
-_REMEDY = f"apt-get install -y gfortran libsundials-dev && {_OLDER}pip install 'mbdae[{_EXTRA}]'"
+
+
+def _remedy(python: tuple[int, int]) -> str:
+    """The command that installs the package for a version of Python."""
+    # 3.0 takes SUNDIALS 6 and Python up to 3.12, 3.1 takes SUNDIALS 7
+    extra = "odes" if python < (3, 13) else "odes7"
+    # 3.0 cannot be built with the declarations of NumPy 2.5, which needs Python 3.12
+    older = """older=$(mktemp) && echo 'numpy<2.5' > "$older" && PIP_CONSTRAINT="$older" """ if python == (3, 12) else ""
+    return f"apt-get install -y gfortran libsundials-dev && {older}pip install 'mbdae[{extra}]'"
 
 
 def availability() -> Availability:
     """State of the package, or of its first part that is not usable."""
-    states = [installed(part, module, _REMEDY, "make setup-all") for part, module in _PARTS.items()]
+    states = [installed(part, module, _remedy(sys.version_info[:2]), "make setup-all") for part, module in _PARTS.items()]
     return next((state for state in states if not state.installed), states[0])
 
 
