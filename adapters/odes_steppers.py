@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,7 +127,7 @@ def _status(name: str) -> Status:
     return Status.STEP_TOO_SMALL if name.startswith("ERR_FAIL") else Status.SOLVER_FAILED
 
 
-class _Fortran:
+class _Fortran(ABC):
     """DASPK or LSODI, by their compiled routines: `step` of their classes prints failures, and fails at the end of the time span of LSODI.
 
     Parameters
@@ -158,8 +159,13 @@ class _Fortran:
             y, yd = y[self.place], yd[self.place]
         return y, self.clock.rate(yd)
 
+    @abstractmethod
     def _advance(self) -> None:
-        raise NotImplementedError
+        """Take one step: `s`, `y` and `yd` are then those at its end."""
+
+    @abstractmethod
+    def at(self, t: float) -> tuple[Vector, Vector]:
+        """`(y, yd)` at a time within the last step."""
 
     def _check(self, flag: int) -> None:
         if flag < 0:

@@ -1,5 +1,6 @@
 """What all problem classes share: the contract between formulations, integrators and solver adapters."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -28,7 +29,7 @@ PatternBlocks = dict[tuple[str, str], Any]  # sparse or dense pattern by (equati
 Place = tuple[Indices, Indices]  # rows and columns
 
 
-class Problem:
+class Problem(ABC):
     """An implicit problem `F(t, y, yd) = 0` made from a system.
 
     Subclasses define the compiled residual, the blocks of unknowns and equations, and the settings that solvers need.
@@ -140,9 +141,9 @@ class Problem:
         self.system.callbacks.check()
         return values
 
+    @abstractmethod
     def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         """Patterns of the blocks of `F_y + c F_yd`, by equations and unknowns."""
-        raise NotImplementedError
 
     def _csc(self, values: Vector) -> csc_array:
         return csc_array((values, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
@@ -229,9 +230,9 @@ class Problem:
 
     # states ----------------------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def pack(self, state: State) -> tuple[Vector, Vector]:
         """Consistent `(y, yd)` from a `State`."""
-        raise TypeError(f"{type(self).__name__} does not define pack")
 
     @property
     def start(self) -> State:
