@@ -334,7 +334,8 @@ def _rhs(native: Any) -> Callable[..., Any]:
         out = np.empty(n)
         flag = native.flag(evaluate, t, y, out)
         if flag == FATAL:
-            return native.fail(out, np.zeros(n))
+            failed: Vector = native.fail(out, np.zeros(n))
+            return failed
         if flag != GOOD and native.invalidates:
             out[:] = np.nan
         if flag != GOOD and native.ends_at_nan:

@@ -162,13 +162,15 @@ class _Stepper:
     def at(self, t: float) -> tuple[Vector, Vector]:
         if self._dense is None:
             self._dense = self.solver.dense_output()
-        return self._dense(t)
+        y, yp = self._dense(t)
+        return y, yp
 
     def _advance(self) -> str | None:
         # the increments for small columns would grow tenfold with each Jacobian, without limit
         self.solver.jac_factor_y = self.solver.jac_factor_yp = None
         try:
-            return self.solver.step()
+            message: str | None = self.solver.step()
+            return message
         except (ArithmeticError, RuntimeError, ValueError) as error:  # of the factorisation of a singular or huge matrix
             if self.callbacks.error is not None:
                 raise

@@ -183,7 +183,8 @@ def _dop_tolerances(problem: Any, rtol: float, atol: Any) -> dict[str, Any]:
 
 def band_order(problem: Any) -> Integers:
     """Order of the unknowns for the band solvers: they see `y[order]`."""
-    return storage.Band(problem.pattern).order
+    order: Integers = storage.Band(problem.pattern).order
+    return order
 
 
 def check_choices(owner: str, solver: Any, jacobian: str | Strategy, linsolver: str) -> None:

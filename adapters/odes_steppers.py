@@ -94,7 +94,7 @@ class Sundials:
 
     def _report(self, result: Any) -> str:
         if not self.reports:
-            return result.message
+            return str(result.message)
         return self.reports[-1] + (" (t relative to the start)" if self.clock.own else "")
 
     def _state(self, values: Any) -> tuple[Vector, Vector | None]:
@@ -225,6 +225,7 @@ class Lsodi(_Fortran):
         return self._state(self._interpolate(s, 0), self._interpolate(s, 1))
 
     def _interpolate(self, s: float, derivative: int) -> Vector:
+        x: Vector
         x, flag = self.solver._intdy(s, derivative, self.solver.rwork[20:], len(self.y))
         self._check(flag)
         return x

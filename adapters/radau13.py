@@ -182,7 +182,7 @@ class EventLog:
 
     def __call__(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
         """Called by RADAU after each step, and initially with `t_old == t`."""
-        return self._look(t_old, t, y, cont)
+        return bool(self._look(t_old, t, y, cont))
 
     def _find(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
         values = [self._value(event, t, y) for event in self.events]

@@ -85,7 +85,8 @@ def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jaco
 
 def band_order(problem: Any) -> Integers:
     """Order of the unknowns for the band solver: it sees `y[order]`."""
-    return storage.Band(problem.pattern).order
+    order: Integers = storage.Band(problem.pattern).order
+    return order
 
 
 def check_choices(owner: str, linsolver: str, jacobian: str | Strategy, possible: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is checked of a call of `solve` before anything else: the order of its arguments, and tolerances without a meaning."""
+"""Validation of a call of `solve`: the order of its arguments, and tolerances without a meaning."""
 
 import warnings
 
@@ -14,7 +14,7 @@ REMEDIES = {"target": "mbdae.library.mechanism({!r}) makes a mechanism", "method
 
 
 def check_order(target: object, method: object, t_span: object) -> None:
-    """Refuse arguments that are swapped, and names in place of what they name.
+    """Validate the order of the arguments, and that none is a name in place of an object.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def check_order(target: object, method: object, t_span: object) -> None:
 def warn_of_tolerance(rtol: float, frames: int = 4) -> None:
     """Warn of a relative tolerance below the rounding of the numbers, or one that allows errors as large as the values.
 
-    The warning names the line of the user's call, `frames` levels up: this function, `solve`, what holds back Ctrl-C around it, the call.
+    The warning names the line of the user's call, `frames` levels up: this function, `solve`, its decorator, the call.
     """
     if rtol < EPSILON:
         warnings.warn(f"rtol = {rtol:g} is below the rounding of double precision ({EPSILON:.2g}): only atol counts", stacklevel=frames)

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from ..driver.arguments import check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
-from ..driver.callbacks import GOOD, RECOVERABLE, SolverCallbacks
+from ..driver.callbacks import GOOD, RECOVERABLE, GuardedCallbacks, SolverCallbacks
 from ..driver.method import Method
-from ..driver.run import Run
+from ..driver.run import BasicRun, Run
 from ..driver.support import Settings, implicit_support, tightened
 from ..jacobians.differences import FoldedDifference, NotFinite
 from ..jacobians.strategy import Strategy, as_strategy, labelled
@@ -218,7 +218,7 @@ class Bdf(Method):
         """
         t0, t_end, start, atol, excluded, t_eval = _checked(t_span, y0, yd0, rtol, atol, excluded, t_eval)
         n, callbacks = len(atol), _Function(F)
-        run = Run(callbacks, t0, t_end, start, t_eval=t_eval, max_steps=self.max_steps)
+        run = BasicRun(callbacks, t0, t_end, start, t_eval=t_eval, max_steps=self.max_steps)
         powers = np.where([excluded, np.zeros(n, dtype=bool)], EXCLUDED, 0)
         matrix = IterationMatrix(csc_array(np.ones((n, n))), self._linear(0))
         jacobian, tolerance = FullJacobian(callbacks.residual(), n, jac), Tolerance(rtol, atol, self.newton, powers)
@@ -264,11 +264,11 @@ def _compile():
         s.at(s.t)
 
 
-class _Function(SolverCallbacks):
+class _Function(GuardedCallbacks):
     """A residual of a user's own in the place of a problem."""
 
     def __init__(self, F):
-        super().__init__(None)
+        super().__init__()
         self._F = F
 
     def residual(self):
