@@ -19,7 +19,7 @@ from mbdae.driver.method import Method
 from mbdae.driver.run import At, Run
 from mbdae.driver.support import Support
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.problems import GGL
+from mbdae.problems import GGL, Overdetermined
 from mbdae.problems.base import Problem
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
@@ -119,7 +119,7 @@ class Assimulo(Method):
         self._carry_out(solver, solver.problem.listener, run)
         return run.trajectory(self._statistics(solver, run, watch.seconds))
 
-    def _solver(self, problem: Any, state: State, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
+    def _solver(self, problem: Problem, state: State, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
         import assimulo.solvers
 
         make = overdetermined_problem if problem.m != problem.n else implicit_problem if problem.implicit else explicit_problem
@@ -183,9 +183,9 @@ class Assimulo(Method):
         return residuals, calls - residuals
 
 
-def _suited(problem: Any, solver: str) -> Any:
+def _suited(problem: Problem, solver: str) -> Problem:
     """The problem in the variant that the solver supports."""
-    if solver == "ODASSL" and problem.formulation == "overdetermined":
+    if solver == "ODASSL" and isinstance(problem, Overdetermined):
         return WithInvariants(problem)
     # Assimulo declares the matrix of yd as constant to GLIMDA: multiply by the inverse of a mass matrix that is not
     if solver == "GLIMDA" and problem.formulation == "ggl" and not problem.system.constant_mass:

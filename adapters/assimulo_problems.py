@@ -8,6 +8,7 @@ import numpy as np
 
 from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks, SolverFailure
 from mbdae.problems import Overdetermined, UnderlyingODE
+from mbdae.problems.base import Problem
 from mbdae.results.events import evaluated
 from mbdae.results.status import Status
 from mbdae.system import layout as lay
@@ -19,7 +20,7 @@ from . import storage
 from .assimulo_support import SOLVERS
 
 
-def implicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
+def implicit_problem(problem: Problem, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
                      callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Implicit_Problem`.
 
@@ -59,7 +60,7 @@ def implicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, 
     return native
 
 
-def explicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
+def explicit_problem(problem: Problem, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
                      callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Explicit_Problem` with `rhs` and `jac`.
 
@@ -79,7 +80,7 @@ def explicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, 
     return native
 
 
-def overdetermined_problem(problem: Any, t0: float = 0.0, state: State | None = None, callbacks: SolverCallbacks | None = None) -> Any:
+def overdetermined_problem(problem: Problem, t0: float = 0.0, state: State | None = None, callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Overdetermined_Problem` for ODASSL, with `y = (q, v)`: see `WithInvariants`.
 
     Parameters
@@ -299,7 +300,7 @@ def _kind(name: str) -> Any:
     return type(f"Mechanism{name}", (Guarded, getattr(problem, name)), {"__doc__": f"A mechanism as `{name}`."})
 
 
-def _native(kind: str, problem: Any, t0: float, state: State | None,
+def _native(kind: str, problem: Problem, t0: float, state: State | None,
             callbacks: SolverCallbacks | None) -> tuple[Any, Vector, Vector]:
     callbacks = SolverCallbacks(problem, keeps=True) if callbacks is None else callbacks
     state = start_at(problem.system, t0) if state is None else state
@@ -310,7 +311,7 @@ def _native(kind: str, problem: Any, t0: float, state: State | None,
     return native, *problem.pack(state)
 
 
-def algvar(problem: Any) -> Integers:
+def algvar(problem: Problem) -> Integers:
     """`algvar` of Assimulo: 1 for differential unknowns, 0 for algebraic ones."""
     return np.where(problem.algebraic, 0, 1)
 

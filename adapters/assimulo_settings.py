@@ -6,6 +6,7 @@ import numpy as np
 
 from mbdae.driver.support import require, tightened
 from mbdae.jacobians.strategy import Strategy
+from mbdae.problems.base import Problem
 from mbdae.typing import Tolerance, Vector
 
 from .assimulo_problems import Guarded, algvar
@@ -16,7 +17,7 @@ NORMAL = 30
 MAX_STEPS = 2**31 - 1  # Fortran counts them in 32 bits
 
 
-def configure(solver: Any, problem: Any = None, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+def configure(solver: Any, problem: Problem | None = None, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
               max_order: int | None = None, first_step: float = 0.0, max_step: float = 0.0, verbosity: int = SILENT) -> Any:
     """Set the options of a solver object of Assimulo for the formulation of its problem; later settings override them.
 

@@ -55,7 +55,7 @@ def availability() -> Availability:
     return from_extra("solve-dae", "solve_dae", "dae")
 
 
-def solve_dae_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+def solve_dae_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
                         events: Sequence[Event] | None = None, method: str = "Radau3",
                         callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `solve_dae`: `solve_dae(**solve_dae_arguments(problem), t_span=(0, 1), y0=y0, yp0=yd0)` with the right settings.
@@ -96,7 +96,7 @@ def solve_dae_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     callbacks.use(jacobian)
     rtol, atol = tightened(SUPPORT[method], problem, rtol, atol)
-    atol = problem.tolerances(rtol, atol, how.excluded_atol)
+    atol = problem.tolerances(rtol, atol, how.excluded_value)
     options = {"fun": _residual(callbacks), "rtol": rtol, "atol": atol, "first_step": FIRST_STEP}
     if jacobian != "difference":
         options["jac"] = callbacks.jacobian_parts(_matrix(problem))
@@ -128,7 +128,7 @@ def _residual(callbacks: SolverCallbacks) -> Callable[[float, Vector, Vector], V
     return fun
 
 
-def _matrix(problem: Any) -> Callable[[Vector], Any]:
+def _matrix(problem: Problem) -> Callable[[Vector], Any]:
     """`make(values)`: a dense array or a CSC matrix, whichever is faster."""
     n, pattern = problem.n, problem.pattern
     if n > DENSE_LIMIT:

@@ -205,7 +205,7 @@ class Odes(Method):
         solver = getattr(dopri5, self.solver)(options.pop("eqsrhs"), **options)
         return Dop(solver, scipy.integrate.DOP853 if self.solver == "dop853" else scipy.integrate.RK45, clock, y0, options)
 
-    def _in_order(self, problem: Any, y0: Vector, yd0: Vector) -> tuple[tuple[Vector, Vector], Integers | None]:
+    def _in_order(self, problem: Problem, y0: Vector, yd0: Vector) -> tuple[tuple[Vector, Vector], Integers | None]:
         """The initial values in the order of the solver, and the place of each unknown in it."""
         if self.linsolver != "band":
             return (y0, yd0), None

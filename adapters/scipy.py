@@ -45,7 +45,7 @@ def _lsoda_alone() -> Iterator[None]:
         yield
 
 
-def solve_ivp_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, method: str = "DOP853",
+def solve_ivp_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, method: str = "DOP853",
                         jacobian: str | Strategy = "exact", events: Sequence[Event] | None = None,
                         callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `scipy.integrate.solve_ivp` and its solver classes: `fun`, tolerances, and `jac` where the method takes one.

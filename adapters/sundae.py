@@ -95,7 +95,7 @@ class _WithoutReports:
         return getattr(self._stream, name)
 
 
-def _crossing(problem: Any, state: State, t_end: float) -> SolverCallbacks:
+def _crossing(problem: Problem, state: State, t_end: float) -> SolverCallbacks:
     """Forward the clock of the solver is time itself; backward it runs from zero, as the package takes positive first steps only."""
     return SolverCallbacks(problem) if t_end > state.t else SolverCallbacks(problem, t0=state.t, direction=-1)
 

@@ -47,6 +47,11 @@ class Settings:
     jacobian: str = "exact"
     linear_solver: str = "dense"
 
+    @property
+    def excluded_value(self) -> float | None:
+        """`excluded_atol` if it is a number, otherwise `None`, for `Problem.tolerances`."""
+        return None if isinstance(self.excluded_atol, str) else self.excluded_atol
+
 
 Support: TypeAlias = Mapping[str, Settings | str]  # by form: how the solver is run, or the reason why it is refused
 
