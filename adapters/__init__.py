@@ -1,4 +1,4 @@
-"""Adapters: external solvers as methods for `mbdae.solve`, and their arguments for scripts of one's own.
+"""Adapters: external solvers as methods for `mbdae.solve`, and their arguments for scripts.
 
 Checklist for a new adapter:
 

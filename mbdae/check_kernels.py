@@ -93,7 +93,7 @@ class _State:
         if len(wrong):
             row = int(np.searchsorted(pattern.ptr, wrong[0], side="right")) - 1
             raise ValueError(f"{self.system.name}: phi_q of {self.system.labels[row]!r} has the value {values[wrong[0]]:.6g} where nonzero "
-                             "says that it vanishes")
+                             "declares a zero")
 
     def _check_complex_steps(self) -> None:
         """Kernels are analytic functions of complex numbers."""

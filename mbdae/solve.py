@@ -141,7 +141,7 @@ def _problem(target: object, method: Method, formulation: str | None) -> Problem
     formulation = None if formulation is None else form_called(formulation)
     if isinstance(target, Problem):
         if formulation not in (None, target.formulation):
-            raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} cannot be had")
+            raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} is not possible")
         _check_formulation(method, target.formulation)
         return target
     if isinstance(target, Mechanism):
@@ -167,7 +167,7 @@ def _outputs(t_eval: ArrayLike | None, t0: float, t_end: float) -> Vector | None
     t = np.atleast_1d(numbers(t_eval))
     sign = np.sign(t_end - t0)
     if t.ndim != 1 or not np.isfinite(t).all() or np.any(sign * np.diff(t) <= 0):
-        raise ValueError(f"t_eval must be finite times in the direction of integration, none twice, got {t_eval!r}")
+        raise ValueError(f"t_eval must be finite times, strictly monotonic in the direction of integration, got {t_eval!r}")
     if t.size and (sign * (t[0] - t0) < 0 or sign * (t[-1] - t_end) > 1e-12 * max(1.0, abs(t_end))):
         raise ValueError(f"t_eval must lie within t_span, it runs from {t[0]:g} to {t[-1]:g}")
     return t

@@ -1,4 +1,4 @@
-"""One integration by an external solver, seen from this side: every step passes through `Run.accept`, whoever drives."""
+"""One integration by an external solver: every step passes through `Run.accept`, whether the solver is stepped or calls back."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,6 +17,7 @@ from ..typing import FullState, Matrix, Motion, TimeProgress, Until, Vector
 from .callbacks import GuardedCallbacks, SolverCallbacks, SolverFailure
 
 ROUNDING = 1e-15  # tolerance of the end, relative to the times of the run: GLIMDA stops three units of rounding before it
+UNPROJECTED = "cannot be projected onto the constraints"
 STALLED = 1000  # consecutive steps that move time by rounding only
 
 At: TypeAlias = Callable[[float], tuple[Vector, Vector | None]]  # `(y, yd)` at a time within the last step; `None` if `yd` is not known
@@ -212,7 +213,7 @@ class Run(BasicRun):
         try:
             return self.problem.projected(t, y)
         except AssemblyError as error:
-            raise SolverFailure(Status.SOLVER_FAILED, f"the output at t = {t:.9g} is too far off the constraints: {error}") from error
+            raise SolverFailure(Status.SOLVER_FAILED, f"the output at t = {t:.9g} {UNPROJECTED}: {error}") from error
 
     def trajectory(self, statistics: Statistics) -> Trajectory:
         """The stored output as states of the system, up to the first one that cannot be projected onto the constraints."""
@@ -227,7 +228,7 @@ class Run(BasicRun):
                 raise
             at, lost = self.rows[len(states)][0], isinstance(error, AssemblyError)
             self.status = Status.SOLVER_FAILED if lost else Status.NOT_FINITE
-            self.message = f"the output at t = {at:.9g} {'is too far off the constraints' if lost else 'has no finite equations'}: {error}"
+            self.message = f"the output at t = {at:.9g} {UNPROJECTED if lost else 'has no finite equations'}: {error}"
         t = np.array([row[0] for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         q, v, a, lam = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))

@@ -186,7 +186,7 @@ class Bdf(Method):
             raise ValueError(f"Bdf: newton must lie between 0 and 1, got {self.newton!r}")
         check_max_steps("Bdf", self.max_steps)
         if (self.order is None) != (self.fixed_step == 0.0):
-            raise ValueError(f"Bdf: give order and fixed_step or none of them, got order={self.order} and fixed_step={self.fixed_step:g}")
+            raise ValueError(f"Bdf: give both order and fixed_step, or neither, got order={self.order} and fixed_step={self.fixed_step:g}")
 
     @property
     def label(self) -> str:

@@ -265,7 +265,7 @@ class BdfStepper:
         self.residuals += 1
         flag = self.residual(t, self._y, self._yd, out)
         if flag == FATAL:
-            raise SolverFailure(Status.SOLVER_FAILED, "the residual has asked to end the run")
+            raise SolverFailure(Status.SOLVER_FAILED, "the residual has requested the end of the run")
         if flag:
             self._failure = Status.NOT_FINITE, "the residual is not finite"
         return bool(flag)

@@ -32,7 +32,7 @@ def warn_of_rounding(label: str, h: float, state: State, t_end: float, amplifica
     if h >= smallest or step_below_rounding(h, state.t, t_end) or h >= abs(t_end - state.t) or not state.lam.size:
         return
     warnings.warn(f"{label}: accelerations and multipliers contain the rounding of positions divided by h^2; take a step of "
-                  f"{smallest:.1g} s or more, or a method whose multipliers serve accelerations, such as NullSpaceNewmark",
+                  f"{smallest:.1g} s or more, or a method whose multipliers follow from accelerations, such as NullSpaceNewmark",
                   stacklevel=frames)
 
 

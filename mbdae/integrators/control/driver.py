@@ -99,7 +99,7 @@ class Driver:
                 return
 
     def _march(self, most: int) -> int:
-        """Take at most so many steps, and store their output; the code of their end."""
+        """Take at most `most` steps and store their output; the code of the cause for which they end."""
         room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
         output = new_output(self.stepper.begins, room, self.times, self.every)
         before, begin = self.stepper.counts.steps, time.perf_counter()
