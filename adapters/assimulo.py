@@ -15,20 +15,22 @@ from scipy.interpolate import CubicHermiteSpline
 from mbdae.driver.arguments import check_max_steps
 from mbdae.driver.availability import Availability, from_extra
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
-from mbdae.driver.run import Run
-from mbdae.driver.support import Settings
+from mbdae.driver.method import Method
+from mbdae.driver.run import At, Run
+from mbdae.driver.support import Support
 from mbdae.jacobians.strategy import Strategy, labelled
-from mbdae.problems import GGL
+from mbdae.problems import GGL, Overdetermined
+from mbdae.problems.base import Problem
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
+from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of, is_old
-from .contract import At, Progress, Tolerance, Until, Vector
 from .terminal import FortranOutput, WithoutWarnings, alone
 
 __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]
@@ -40,7 +42,7 @@ def availability() -> Availability:
 
 
 @dataclass(frozen=True)
-class Assimulo:
+class Assimulo(Method):
     """A solver of Assimulo.
 
     The time of the solver always starts at zero and increases: several solvers are wrong backward in time.
@@ -72,14 +74,19 @@ class Assimulo:
     max_steps: int = 1_000_000
 
     package = "Assimulo"
-    availability = staticmethod(availability)
+    own_differences = True
 
     def __post_init__(self) -> None:
         check_options("Assimulo", self.solver, self.jacobian, self.max_order, self.first_step, self.max_step)
         check_max_steps("Assimulo", self.max_steps)
 
+    @staticmethod
+    def availability() -> Availability:
+        """State of the package."""
+        return availability()
+
     @property
-    def support(self) -> dict[str, Settings | str]:
+    def support(self) -> Support:
         """Each form with its `Settings`, or the reason why it is refused."""
         return facts_of(self.solver).support
 
@@ -98,8 +105,8 @@ class Assimulo:
         """Name for tables and legends."""
         return labelled(f"Assimulo {self.solver}", self.jacobian if facts_of(self.solver).jacobian == "exact" else "exact")
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         problem = _suited(problem, self.solver)
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1)
@@ -112,7 +119,7 @@ class Assimulo:
         self._carry_out(solver, solver.problem.listener, run)
         return run.trajectory(self._statistics(solver, run, watch.seconds))
 
-    def _solver(self, problem: Any, state: State, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
+    def _solver(self, problem: Problem, state: State, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
         import assimulo.solvers
 
         make = overdetermined_problem if problem.m != problem.n else implicit_problem if problem.implicit else explicit_problem
@@ -176,9 +183,9 @@ class Assimulo:
         return residuals, calls - residuals
 
 
-def _suited(problem: Any, solver: str) -> Any:
+def _suited(problem: Problem, solver: str) -> Problem:
     """The problem in the variant that the solver supports."""
-    if solver == "ODASSL" and problem.formulation == "overdetermined":
+    if solver == "ODASSL" and isinstance(problem, Overdetermined):
         return WithInvariants(problem)
     # Assimulo declares the matrix of yd as constant to GLIMDA: multiply by the inverse of a mass matrix that is not
     if solver == "GLIMDA" and problem.formulation == "ggl" and not problem.system.constant_mass:

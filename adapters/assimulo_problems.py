@@ -8,18 +8,19 @@ import numpy as np
 
 from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks, SolverFailure
 from mbdae.problems import Overdetermined, UnderlyingODE
+from mbdae.problems.base import Problem
 from mbdae.results.events import evaluated
 from mbdae.results.status import Status
 from mbdae.system import layout as lay
 from mbdae.system.assembly import State
 from mbdae.system.start import start_at
+from mbdae.typing import Event, Integers, Vector
 
 from . import storage
 from .assimulo_support import SOLVERS
-from .contract import Event, Indices, Vector
 
 
-def implicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
+def implicit_problem(problem: Problem, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
                      callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Implicit_Problem`.
 
@@ -59,7 +60,7 @@ def implicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, 
     return native
 
 
-def explicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
+def explicit_problem(problem: Problem, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
                      callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Explicit_Problem` with `rhs` and `jac`.
 
@@ -79,7 +80,7 @@ def explicit_problem(problem: Any, t0: float = 0.0, state: State | None = None, 
     return native
 
 
-def overdetermined_problem(problem: Any, t0: float = 0.0, state: State | None = None, callbacks: SolverCallbacks | None = None) -> Any:
+def overdetermined_problem(problem: Problem, t0: float = 0.0, state: State | None = None, callbacks: SolverCallbacks | None = None) -> Any:
     """A mechanism as `assimulo.problem.Overdetermined_Problem` for ODASSL, with `y = (q, v)`: see `WithInvariants`.
 
     Parameters
@@ -130,8 +131,8 @@ class WithInvariants(UnderlyingODE):
         out[n:] = self._F[self._invariants()]
         return good
 
-    def _invariants(self) -> Indices:
-        """Indices of the constraint equations in `_ode` that are not redundant: the matrix must have full rank."""
+    def _invariants(self) -> Integers:
+        """Integers of the constraint equations in `_ode` that are not redundant: the matrix must have full rank."""
         independent = np.delete(np.arange(self.system.nc), lay.records_of(self.model, lay.DEPENDENT, lay.DEPENDENT_T)["row"])
         return np.concatenate([self._whole.equations[name].start + independent for name in ("position", "velocity")])
 
@@ -299,7 +300,7 @@ def _kind(name: str) -> Any:
     return type(f"Mechanism{name}", (Guarded, getattr(problem, name)), {"__doc__": f"A mechanism as `{name}`."})
 
 
-def _native(kind: str, problem: Any, t0: float, state: State | None,
+def _native(kind: str, problem: Problem, t0: float, state: State | None,
             callbacks: SolverCallbacks | None) -> tuple[Any, Vector, Vector]:
     callbacks = SolverCallbacks(problem, keeps=True) if callbacks is None else callbacks
     state = start_at(problem.system, t0) if state is None else state
@@ -310,7 +311,7 @@ def _native(kind: str, problem: Any, t0: float, state: State | None,
     return native, *problem.pack(state)
 
 
-def algvar(problem: Any) -> Indices:
+def algvar(problem: Problem) -> Integers:
     """`algvar` of Assimulo: 1 for differential unknowns, 0 for algebraic ones."""
     return np.where(problem.algebraic, 0, 1)
 
@@ -334,7 +335,8 @@ def _rhs(native: Any) -> Callable[..., Any]:
         out = np.empty(n)
         flag = native.flag(evaluate, t, y, out)
         if flag == FATAL:
-            return native.fail(out, np.zeros(n))
+            failed: Vector = native.fail(out, np.zeros(n))
+            return failed
         if flag != GOOD and native.invalidates:
             out[:] = np.nan
         if flag != GOOD and native.ends_at_nan:

@@ -6,17 +6,18 @@ import numpy as np
 
 from mbdae.driver.support import require, tightened
 from mbdae.jacobians.strategy import Strategy
+from mbdae.problems.base import Problem
+from mbdae.typing import Tolerance, Vector
 
 from .assimulo_problems import Guarded, algvar
 from .assimulo_support import Facts, check_options, facts_of
-from .contract import Tolerance, Vector
 
 SILENT = 49  # verbosity; with 50, documented as silent, GLIMDA reports its errors
 NORMAL = 30
 MAX_STEPS = 2**31 - 1  # Fortran counts them in 32 bits
 
 
-def configure(solver: Any, problem: Any = None, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+def configure(solver: Any, problem: Problem | None = None, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
               max_order: int | None = None, first_step: float = 0.0, max_step: float = 0.0, verbosity: int = SILENT) -> Any:
     """Set the options of a solver object of Assimulo for the formulation of its problem; later settings override them.
 

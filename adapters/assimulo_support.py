@@ -6,10 +6,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from mbdae.driver.arguments import check_choice, check_limit, check_order, check_step
-from mbdae.driver.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported
+from mbdae.driver.support import EXPLICIT, FORMS, Settings, Support, explicit_support, implicit_support, supported
 from mbdae.jacobians.strategy import Strategy, as_strategy
-
-from .contract import Support
 
 _MASKED = Settings(mask=True, exclude=True)
 _DIFFERENCES = Settings(jacobian="difference")
@@ -127,9 +125,9 @@ def check_options(owner: str, name: str, jacobian: str | Strategy, max_order: in
     if facts.jacobian != "exact" and strategy not in (None, as_strategy("exact")):
         makes = "uses its own difference quotients" if facts.jacobian == "difference" else "needs no Jacobian"
         raise ValueError(f"{owner}: {name} {makes}, so jacobian={jacobian!r} is not possible")
-    if max_order is not None and facts.highest_order is None:
-        raise ValueError(f"{owner}: {name} has no max_order")
     if max_order is not None:
+        if facts.highest_order is None:
+            raise ValueError(f"{owner}: {name} has no max_order")
         check_order(owner, max_order, facts.highest_order, f"max_order of {name}")
     check_step(owner, "first_step", first_step)
     check_limit(owner, "max_step", max_step)

@@ -11,18 +11,20 @@ from scipy.sparse import csc_matrix
 from mbdae.driver.arguments import check_max_step, check_max_steps, is_finite
 from mbdae.driver.availability import Availability, from_extra
 from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
+from mbdae.driver.method import Method
 from mbdae.driver.run import Run
-from mbdae.driver.support import Settings, implicit_support, supported, tightened
+from mbdae.driver.support import Settings, Support, implicit_support, tightened
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
+from mbdae.problems.base import Problem
 from mbdae.results.events import of_unknowns
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
+from mbdae.typing import Event, TimeProgress, Tolerance, Until, Vector
 
 from . import storage
-from .contract import Event, Progress, Support, Tolerance, Until, Vector
 
 DENSE_LIMIT = 150  # unknowns up to which dense factorisations are faster
 # [s]; the choice of the package is for order one and a few nanoseconds long. Then the first Newton correction is at rounding, the second is
@@ -53,7 +55,7 @@ def availability() -> Availability:
     return from_extra("solve-dae", "solve_dae", "dae")
 
 
-def solve_dae_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+def solve_dae_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
                         events: Sequence[Event] | None = None, method: str = "Radau3",
                         callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `solve_dae`: `solve_dae(**solve_dae_arguments(problem), t_span=(0, 1), y0=y0, yp0=yd0)` with the right settings.
@@ -94,7 +96,7 @@ def solve_dae_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     callbacks.use(jacobian)
     rtol, atol = tightened(SUPPORT[method], problem, rtol, atol)
-    atol = problem.tolerances(rtol, atol, how.excluded_atol)
+    atol = problem.tolerances(rtol, atol, how.excluded_value)
     options = {"fun": _residual(callbacks), "rtol": rtol, "atol": atol, "first_step": FIRST_STEP}
     if jacobian != "difference":
         options["jac"] = callbacks.jacobian_parts(_matrix(problem))
@@ -126,7 +128,7 @@ def _residual(callbacks: SolverCallbacks) -> Callable[[float, Vector, Vector], V
     return fun
 
 
-def _matrix(problem: Any) -> Callable[[Vector], Any]:
+def _matrix(problem: Problem) -> Callable[[Vector], Any]:
     """`make(values)`: a dense array or a CSC matrix, whichever is faster."""
     n, pattern = problem.n, problem.pattern
     if n > DENSE_LIMIT:
@@ -160,13 +162,15 @@ class _Stepper:
     def at(self, t: float) -> tuple[Vector, Vector]:
         if self._dense is None:
             self._dense = self.solver.dense_output()
-        return self._dense(t)
+        y, yp = self._dense(t)
+        return y, yp
 
     def _advance(self) -> str | None:
         # the increments for small columns would grow tenfold with each Jacobian, without limit
         self.solver.jac_factor_y = self.solver.jac_factor_yp = None
         try:
-            return self.solver.step()
+            message: str | None = self.solver.step()
+            return message
         except (ArithmeticError, RuntimeError, ValueError) as error:  # of the factorisation of a singular or huge matrix
             if self.callbacks.error is not None:
                 raise
@@ -186,7 +190,7 @@ def _with_smallest_step(fun: Callable[[float, Vector, Vector], Vector], run: Run
 
 
 @dataclass(frozen=True)
-class SolveDae:
+class SolveDae(Method):
     """A method of solve-dae: Radau IIA of order 5, 9, 13 or BDF of variable order, both with variable step.
 
     Parameters
@@ -210,7 +214,7 @@ class SolveDae:
     max_steps: int = 1_000_000
 
     package = "solve-dae"
-    availability = staticmethod(availability)
+    own_differences = True
 
     def __post_init__(self) -> None:
         _check_choices("SolveDae", self.method, self.jacobian)
@@ -219,15 +223,15 @@ class SolveDae:
             raise ValueError(f"SolveDae: first_step must be positive and finite, got {self.first_step!r}")
         check_max_steps("SolveDae", self.max_steps)
 
-    @property
-    def support(self) -> dict[str, Settings | str]:
-        """Each form with its `Settings`, or the reason why it is refused."""
-        return SUPPORT[self.method]
+    @staticmethod
+    def availability() -> Availability:
+        """State of the package."""
+        return availability()
 
     @property
-    def formulations(self) -> tuple[str, ...]:
-        """Names of the supported forms."""
-        return supported(self.support)
+    def support(self) -> Support:
+        """Each form with its `Settings`, or the reason why it is refused."""
+        return SUPPORT[self.method]
 
     @property
     def one_step(self) -> bool:
@@ -239,8 +243,8 @@ class SolveDae:
         """Name for tables and legends."""
         return labelled(f"solve-dae {self.method}", self.jacobian)
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         callbacks = SolverCallbacks(problem, keeps=True, recent=RECENT)  # stored exceptions are distinguished from those of the package
         start = problem.pack(state)

@@ -11,15 +11,17 @@ import scipy.integrate
 from mbdae.driver.arguments import check_choice, check_max_steps, check_order, check_step
 from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import SolverCallbacks
+from mbdae.driver.method import Method
 from mbdae.driver.run import Run
-from mbdae.driver.support import Settings, supported
+from mbdae.driver.support import Support
 from mbdae.jacobians.strategy import Strategy, labelled
+from mbdae.problems.base import Problem
 from mbdae.results.statistics import Statistics
 from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
+from mbdae.typing import Integers, TimeProgress, Tolerance, Until, Vector
 
-from .contract import Indices, Progress, Tolerance, Until, Vector
 from .odes_arguments import (
     SOLVERS,
     SUPPORT,
@@ -39,21 +41,25 @@ __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_argum
 
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
-# 3.0 takes SUNDIALS 6 and Python up to 3.12, 3.1 takes SUNDIALS 7
-_EXTRA = "odes" if sys.version_info < (3, 13) else "odes7"
-# 3.0 cannot be built with the declarations of NumPy 2.5, which needs Python 3.12
-_OLDER = "echo 'numpy<2.5' > /tmp/older.txt && PIP_CONSTRAINT=/tmp/older.txt " if sys.version_info[:2] == (3, 12) else ""
-_REMEDY = f"apt-get install -y gfortran libsundials-dev && {_OLDER}pip install 'mbdae[{_EXTRA}]'"
+
+
+def _remedy(python: tuple[int, int]) -> str:
+    """The command that installs the package for a version of Python."""
+    # 3.0 takes SUNDIALS 6 and Python up to 3.12, 3.1 takes SUNDIALS 7
+    extra = "odes" if python < (3, 13) else "odes7"
+    # 3.0 cannot be built with the declarations of NumPy 2.5, which needs Python 3.12
+    older = """older=$(mktemp) && echo 'numpy<2.5' > "$older" && PIP_CONSTRAINT="$older" """ if python == (3, 12) else ""
+    return f"apt-get install -y gfortran libsundials-dev && {older}pip install 'mbdae[{extra}]'"
 
 
 def availability() -> Availability:
     """State of the package, or of its first part that is not usable."""
-    states = [installed(part, module, _REMEDY, "make setup-all") for part, module in _PARTS.items()]
+    states = [installed(part, module, _remedy(sys.version_info[:2]), "make setup-all") for part, module in _PARTS.items()]
     return next((state for state in states if not state.installed), states[0])
 
 
 @dataclass(frozen=True)
-class Odes:
+class Odes(Method):
     """A solver of scikits.odes.
 
     The package does not free the matrix of a run of IDA or CVODE.
@@ -88,7 +94,7 @@ class Odes:
     max_steps: int = 1_000_000
 
     package = "scikits.odes"
-    availability = staticmethod(availability)
+    own_differences = True
 
     def __post_init__(self) -> None:
         check_choice("Odes", "solver", self.solver, SOLVERS)
@@ -104,20 +110,20 @@ class Odes:
         check_step("Odes", "max_step", self.max_step)
         check_max_steps("Odes", self.max_steps)
 
+    @staticmethod
+    def availability() -> Availability:
+        """State of the package."""
+        return availability()
+
     @property
     def highest_order(self) -> int:
         """Of the formulas of the multistep methods; zero if the order is fixed."""
         return 0 if self.solver.startswith("dop") else 12 if self.multistep == "Adams" else 5
 
     @property
-    def support(self) -> dict[str, Settings | str]:
+    def support(self) -> Support:
         """Each form with its `Settings`, or the reason why it is refused."""
         return SUPPORT[self.solver]
-
-    @property
-    def formulations(self) -> tuple[str, ...]:
-        """Names of the supported forms."""
-        return supported(self.support)
 
     @property
     def one_step(self) -> bool:
@@ -130,8 +136,8 @@ class Odes:
         name = f"scikits.odes {SOLVERS[self.solver]}" + (f" {self.multistep}" if self.solver == "cvode" else "")
         return labelled(name, self.jacobian)
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         # exceptions are stored: SUNDIALS loses them, and exceptions raised through FORTRAN are printed to standard error
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
@@ -199,7 +205,7 @@ class Odes:
         solver = getattr(dopri5, self.solver)(options.pop("eqsrhs"), **options)
         return Dop(solver, scipy.integrate.DOP853 if self.solver == "dop853" else scipy.integrate.RK45, clock, y0, options)
 
-    def _in_order(self, problem: Any, y0: Vector, yd0: Vector) -> tuple[tuple[Vector, Vector], Indices | None]:
+    def _in_order(self, problem: Problem, y0: Vector, yd0: Vector) -> tuple[tuple[Vector, Vector], Integers | None]:
         """The initial values in the order of the solver, and the place of each unknown in it."""
         if self.linsolver != "band":
             return (y0, yd0), None

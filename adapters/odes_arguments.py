@@ -11,10 +11,11 @@ import scipy
 from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks
 from mbdae.driver.support import Settings, explicit_support, implicit_support, tightened
 from mbdae.jacobians.strategy import Strategy, as_strategy
+from mbdae.problems.base import Problem
 from mbdae.results.events import as_events, evaluated, passed
+from mbdae.typing import Event, Integers, Tolerance, Vector
 
 from . import storage
-from .contract import Event, Indices, Tolerance, Vector
 
 SOLVERS = {"ida": "IDA", "ddaspk": "DASPK", "lsodi": "LSODI", "cvode": "CVODE", "dop853": "DOP853", "dopri5": "DOPRI5"}
 LINEAR = {"ida": ("dense", "band"), "ddaspk": ("dense", "band"), "lsodi": ("dense",), "cvode": ("dense", "spgmr", "sptfqmr"),
@@ -40,8 +41,9 @@ SUPPORT = {
 _log = logging.getLogger(__name__)
 
 
-def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "dense",
-                  events: Sequence[Event] | None = None, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
+def ida_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+                  linsolver: str = "dense", events: Sequence[Event] | None = None,
+                  callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for IDA: `dae("ida", **ida_arguments(problem))` has residual, Jacobian, tolerances, mask and first step.
 
     The package rounds `rtol`, `tstop` and step sizes to single precision: with a `tstop` below the end of the time span IDA stops before
@@ -89,8 +91,8 @@ def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jaco
     return options
 
 
-def daspk_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "dense",
-                    callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
+def daspk_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+                    linsolver: str = "dense", callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for DASPK: `dae("ddaspk", **daspk_arguments(problem))`, as `ida_arguments`.
 
     DASPK has no events, and always stops after 500 steps between two output times. Exceptions are raised through it. With
@@ -108,7 +110,8 @@ def daspk_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, ja
     return options
 
 
-def lsodi_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
+def lsodi_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8,
+                    callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for LSODI: `dae("lsodi", **lsodi_arguments(problem))`, as `ida_arguments`.
 
     LSODI takes no Jacobian from the user but the matrix before `yd`; it knows no events. Exceptions pass through it.
@@ -116,11 +119,11 @@ def lsodi_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, ca
     how = _settings("lsodi_arguments", "lsodi", problem)
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     return {"eqsres": _residual(callbacks), "adda_func": _without_matrix(callbacks), "method": "bdf", "rtol": rtol,
-            "atol": problem.tolerances(rtol, atol, how.excluded_atol), "first_step": problem.first_step, "max_steps": MAX_STEPS}
+            "atol": problem.tolerances(rtol, atol, how.excluded_value), "first_step": problem.first_step, "max_steps": MAX_STEPS}
 
 
-def cvode_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "dense",
-                    multistep: str = "BDF", events: Sequence[Event] | None = None,
+def cvode_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+                    linsolver: str = "dense", multistep: str = "BDF", events: Sequence[Event] | None = None,
                     callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for CVODE: `ode("cvode", **cvode_arguments(problem))`, as `ida_arguments`.
 
@@ -152,7 +155,7 @@ def cvode_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, ja
     return options
 
 
-def dop_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
+def dop_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for DOP853 and DOPRI5: `ode("dop853", **dop_arguments(problem))`, as `cvode_arguments`, without Jacobian and events.
 
     All solvers of one of these names share one dictionary of options: use a solver before you make the next one. Exceptions pass through
@@ -170,7 +173,7 @@ def dop_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, call
     return {"eqsrhs": rhs, **_dop_tolerances(problem, rtol, atol), "nsteps": MAX_STEPS, "first_step": 0.0, "max_step": 0.0}
 
 
-def _dop_tolerances(problem: Any, rtol: float, atol: Any) -> dict[str, Any]:
+def _dop_tolerances(problem: Problem, rtol: float, atol: Any) -> dict[str, Any]:
     """SciPy, whose solvers these are, takes either two numbers or, up to 1.16, two arrays."""
     atol = problem.tolerances(rtol, atol)
     if (atol == atol[0]).all():
@@ -181,9 +184,10 @@ def _dop_tolerances(problem: Any, rtol: float, atol: Any) -> dict[str, Any]:
     return {"rtol": np.full(problem.n, float(rtol)), "atol": atol}
 
 
-def band_order(problem: Any) -> Indices:
+def band_order(problem: Problem) -> Integers:
     """Order of the unknowns for the band solvers: they see `y[order]`."""
-    return storage.Band(problem.pattern).order
+    order: Integers = storage.Band(problem.pattern).order
+    return order
 
 
 def check_choices(owner: str, solver: Any, jacobian: str | Strategy, linsolver: str) -> None:
@@ -204,7 +208,7 @@ def check_multistep(owner: str, multistep: str) -> None:
         raise ValueError(f"{owner}: multistep must be 'BDF' or 'Adams', got {multistep!r}")
 
 
-def _settings(owner: str, solver: Any, problem: Any, jacobian: str | Strategy = "exact", linsolver: str = "dense") -> Settings:
+def _settings(owner: str, solver: Any, problem: Problem, jacobian: str | Strategy = "exact", linsolver: str = "dense") -> Settings:
     check_choices(owner, solver, jacobian, linsolver)
     how = SUPPORT[solver][problem.formulation]
     if isinstance(how, str):
@@ -212,10 +216,10 @@ def _settings(owner: str, solver: Any, problem: Any, jacobian: str | Strategy = 
     return how
 
 
-def _blocks(problem: Any, how: Settings, rtol: float, atol: Tolerance, band: storage.Band | None) -> dict[str, Any]:
+def _blocks(problem: Problem, how: Settings, rtol: float, atol: Tolerance, band: storage.Band | None) -> dict[str, Any]:
     """Tolerances, mask and band in the order of the solver."""
     order = slice(None) if band is None else band.order
-    options = {"atol": problem.tolerances(rtol, atol, how.excluded_atol)[order]}
+    options: dict[str, Any] = {"atol": problem.tolerances(rtol, atol, how.excluded_value)[order]}
     if band is not None:
         options |= {"lband": band.lower, "uband": band.upper}
     if how.mask:
@@ -231,7 +235,7 @@ class _Logged(SolverCallbacks):
     else.
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem, keeps=True)
 
     def _keep(self, error: BaseException, out: Any = None) -> Any:

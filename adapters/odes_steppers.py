@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,8 +16,8 @@ import numpy as np
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
 from mbdae.results.status import Status
+from mbdae.typing import Integers, Vector
 
-from .contract import Indices, Vector
 from .odes_arguments import SCIPY
 from .terminal import alone, environment
 
@@ -62,7 +63,7 @@ class Sundials:
         Position of each unknown of the problem in the order of the solver.
     """
 
-    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, ...], reports: list[str], place: Indices | None = None) -> None:
+    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, ...], reports: list[str], place: Integers | None = None) -> None:
         self.solver, self.clock, self.reports, self.place, self._reached, self._one = solver, clock, reports, place, 0.0, True
         solver.set_options(tstop=_single_above(clock.end), one_step_compute=True)  # the last step must not go beyond the end
         with environment("SUNLOGGER_WARNING_FILENAME", os.devnull):  # SUNDIALS 7 prints its warnings in spite of the error handler
@@ -93,7 +94,7 @@ class Sundials:
 
     def _report(self, result: Any) -> str:
         if not self.reports:
-            return result.message
+            return str(result.message)
         return self.reports[-1] + (" (t relative to the start)" if self.clock.own else "")
 
     def _state(self, values: Any) -> tuple[Vector, Vector | None]:
@@ -126,7 +127,7 @@ def _status(name: str) -> Status:
     return Status.STEP_TOO_SMALL if name.startswith("ERR_FAIL") else Status.SOLVER_FAILED
 
 
-class _Fortran:
+class _Fortran(ABC):
     """DASPK or LSODI, by their compiled routines: `step` of their classes prints failures, and fails at the end of the time span of LSODI.
 
     Parameters
@@ -139,7 +140,7 @@ class _Fortran:
     name: str
     statuses: dict[int, Status]
 
-    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, Vector], place: Indices | None = None) -> None:
+    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, Vector], place: Integers | None = None) -> None:
         self.solver, self.clock, self.place, self.s = solver, clock, place, 0.0
         solver.set_options(tstop=clock.end)
         solver.init_step(0.0, *start)
@@ -158,8 +159,13 @@ class _Fortran:
             y, yd = y[self.place], yd[self.place]
         return y, self.clock.rate(yd)
 
+    @abstractmethod
     def _advance(self) -> None:
-        raise NotImplementedError
+        """Take one step: `s`, `y` and `yd` are then those at its end."""
+
+    @abstractmethod
+    def at(self, t: float) -> tuple[Vector, Vector]:
+        """`(y, yd)` at a time within the last step."""
 
     def _check(self, flag: int) -> None:
         if flag < 0:
@@ -219,6 +225,7 @@ class Lsodi(_Fortran):
         return self._state(self._interpolate(s, 0), self._interpolate(s, 1))
 
     def _interpolate(self, s: float, derivative: int) -> Vector:
+        x: Vector
         x, flag = self.solver._intdy(s, derivative, self.solver.rwork[20:], len(self.y))
         self._check(flag)
         return x

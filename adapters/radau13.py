@@ -11,19 +11,22 @@ from scipy.optimize import brentq
 from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
 from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
+from mbdae.driver.method import Method
 from mbdae.driver.run import Run
-from mbdae.driver.support import EXPLICIT, SQUARE_ONLY, Settings, supported
+from mbdae.driver.support import EXPLICIT, SQUARE_ONLY, Settings, Support
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
+from mbdae.problems.base import Problem
+from mbdae.problems.mass_matrix import MassMatrix
 from mbdae.results.events import evaluated, passed
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
+from mbdae.typing import Event, TimeProgress, Tolerance, Until, Vector
 
 from . import pyradau13 as recipe
 from . import storage
-from .contract import Event, Progress, Support, Tolerance, Until, Vector
 from .terminal import alone
 
 MAX_STEPS = 2**31 - 1  # `Run` limits the number of accepted steps
@@ -46,7 +49,7 @@ def availability() -> Availability:
     return installed("pyradau13", "pyradau13", f"pip install {recipe.FOLDER}", "pip install ./adapters/pyradau13")
 
 
-def radau13_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+def radau13_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
                       order: int | None = None, events: Sequence[Event] | None = None,
                       callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `radau13`: `radau13(**radau13_arguments(problem), y0=y0, t=t_end)` with the right settings.
@@ -79,12 +82,12 @@ def radau13_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, 
         If RADAU does not support the formulation, or the order for it.
     """
     _check_choices("radau13_arguments", order, jacobian)
-    _check_problem("radau13_arguments", problem, order)
+    problem = _checked("radau13_arguments", problem, order)
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     callbacks.use(jacobian)
     how = _MASS
     factor = POSITION_LEVEL if problem.level == 3 else how.tighten
-    atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.excluded_atol)
+    atol = problem.tolerances(rtol, atol * factor if np.ndim(atol) == 0 else atol, how.excluded_value)
     # both tolerances must be vectors
     options = {"rhs_fn": _lasting(callbacks, _rhs(callbacks)), "reltol": np.full(problem.n, rtol * factor), "abstol": atol,
                "mass_matrix": problem.mass.toarray(), "h0": problem.first_step, "max_steps": MAX_STEPS, "initial_order": order or 5}
@@ -104,13 +107,16 @@ def _check_choices(owner: str, order: int | None, jacobian: str | Strategy) -> N
     as_strategy(jacobian, owner)
 
 
-def _check_problem(owner: str, problem: Any, order: int | None) -> None:
+def _checked(owner: str, problem: Problem, order: int | None) -> MassMatrix:
+    """The problem, in a form and level of the constraints that RADAU supports."""
     how = SUPPORT[problem.formulation]
     if isinstance(how, str):
         raise ValueError(f"{owner}: RADAU cannot take the form {problem.formulation!r}: {how}")
+    assert isinstance(problem, MassMatrix)
     if problem.level == 3 and order in (9, 13):
         raise ValueError(f"{owner}: in index 3 steps of order {order} fail initially or are wrong; use order=None or 5, or the "
                          "form MassMatrix(system, level=2) or level=1")
+    return problem
 
 
 def _lasting(callbacks: SolverCallbacks, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,7 +186,7 @@ class EventLog:
 
     def __call__(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
         """Called by RADAU after each step, and initially with `t_old == t`."""
-        return self._look(t_old, t, y, cont)
+        return bool(self._look(t_old, t, y, cont))
 
     def _find(self, t_old: float, t: float, y: Vector, cont: Callable[[float], Vector]) -> bool:
         values = [self._value(event, t, y) for event in self.events]
@@ -199,7 +205,7 @@ class EventLog:
 
 
 @dataclass(frozen=True)
-class Radau13:
+class Radau13(Method):
     """RADAU on the mass-matrix form, by default in index 2: Radau IIA of variable step and order.
 
     Tolerances are divided by a hundred, the output is projected onto the constraints, and accelerations and multipliers are computed from
@@ -229,9 +235,8 @@ class Radau13:
     max_steps: int = 1_000_000
 
     support = SUPPORT
-    formulations = supported(SUPPORT)
     package = "pyradau13"
-    availability = staticmethod(availability)
+    own_differences = True
     one_step = True
 
     def __post_init__(self) -> None:
@@ -240,16 +245,21 @@ class Radau13:
         check_step("Radau13", "first_step", self.first_step)
         check_max_steps("Radau13", self.max_steps)
 
+    @staticmethod
+    def availability() -> Availability:
+        """State of the package."""
+        return availability()
+
     @property
     def label(self) -> str:
         """Name for tables and legends."""
         order = "RADAU" if self.order is None else f"RADAU of order {self.order}"
         return labelled(order, self.jacobian)
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        _check_problem("Radau13", problem, self.order)
+        problem = _checked("Radau13", problem, self.order)
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
         # the time of RADAU increases from `span`: near zero no step size would count as too small, down to 1e-308
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t - direction * span, direction=direction)

@@ -11,17 +11,19 @@ import numpy as np
 from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
 from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import RECOVERABLE, TOLERATED, SolverCallbacks, SolverFailure
+from mbdae.driver.method import Method
 from mbdae.driver.run import Run
-from mbdae.driver.support import explicit_support, require, supported
+from mbdae.driver.support import explicit_support, require
 from mbdae.jacobians.strategy import Strategy, as_strategy, labelled
+from mbdae.problems.base import Problem
 from mbdae.results.events import of_unknowns
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
+from mbdae.typing import Event, TimeProgress, Tolerance, Until, Vector
 
-from .contract import Event, Progress, Tolerance, Until, Vector
 from .terminal import FortranOutput, alone
 
 _METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -43,7 +45,7 @@ def _lsoda_alone() -> Iterator[None]:
         yield
 
 
-def solve_ivp_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, method: str = "DOP853",
+def solve_ivp_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, method: str = "DOP853",
                         jacobian: str | Strategy = "exact", events: Sequence[Event] | None = None,
                         callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `scipy.integrate.solve_ivp` and its solver classes: `fun`, tolerances, and `jac` where the method takes one.
@@ -103,7 +105,7 @@ class _Stepper:
 
 
 @dataclass(frozen=True)
-class SolveIvp:
+class SolveIvp(Method):
     """A method of `scipy.integrate.solve_ivp` on the underlying ODE, where the output is projected onto the constraints, or on state-space
     form.
 
@@ -126,9 +128,8 @@ class SolveIvp:
     first_step: float = 0.0
 
     support = SUPPORT
-    formulations = supported(SUPPORT)
     package = "scipy"
-    availability = staticmethod(availability)
+    own_differences = True
 
     def __post_init__(self) -> None:
         if self.method not in _METHODS:
@@ -140,6 +141,11 @@ class SolveIvp:
         check_max_step("SolveIvp", self.max_step)
         check_step("SolveIvp", "first_step", self.first_step)
 
+    @staticmethod
+    def availability() -> Availability:
+        """State of the package."""
+        return availability()
+
     @property
     def one_step(self) -> bool:
         """See `mbdae.driver.method`."""
@@ -150,8 +156,8 @@ class SolveIvp:
         """Name for tables and legends."""
         return labelled(f"SciPy {self.method}", self.jacobian)
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         import scipy.integrate
 

@@ -1,20 +1,24 @@
 """Storage of Jacobians: writers from the values in the order of `Problem.pattern` into dense, band and CSC storage."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from .contract import Indices, Store, Vector
+from mbdae.problems.base import Problem
+from mbdae.typing import Integers, Vector
+
+Store: TypeAlias = Callable[[Vector, Any], None]  # writes values in the order of `Problem.pattern` into the matrix of a solver
 
 
-def positions(pattern: csc_array) -> tuple[Indices, Indices]:
+def positions(pattern: csc_array) -> tuple[Integers, Integers]:
     """Row and column of every value."""
     return pattern.indices, np.repeat(np.arange(pattern.shape[1]), np.diff(pattern.indptr))
 
 
-def dense(problem: Any) -> Store:
+def dense(problem: Problem) -> Store:
     """Writer into a 2-D array; entries outside of the pattern are set to zero."""
     rows, columns = positions(problem.pattern)
 

@@ -17,16 +17,18 @@ import numpy as np
 from mbdae.driver.arguments import check_limit, check_max_steps, check_order, check_step
 from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
+from mbdae.driver.method import Method
 from mbdae.driver.run import Run
 from mbdae.driver.support import supported
 from mbdae.jacobians.strategy import Strategy, labelled
+from mbdae.problems.base import Problem
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
+from mbdae.typing import Integers, TimeProgress, Tolerance, Until, Vector
 
-from .contract import Indices, Progress, Tolerance, Until, Vector
 from .sundae_arguments import (
     CVODE_SUPPORT,
     IDA_SUPPORT,
@@ -51,7 +53,7 @@ def availability() -> Availability:
 class _Stepper:
     """One internal step at a time, and interpolation within the last one, by the clock of the solver."""
 
-    def __init__(self, solver: Any, run: Run, place: Indices | None = None) -> None:
+    def __init__(self, solver: Any, run: Run, place: Integers | None = None) -> None:
         self.solver, self.callbacks, self.end, self.place = solver, run.callbacks, run.callbacks.clock(run.t_end), place
         self.last: Any = None  # result of the solver
 
@@ -93,7 +95,7 @@ class _WithoutReports:
         return getattr(self._stream, name)
 
 
-def _crossing(problem: Any, state: State, t_end: float) -> SolverCallbacks:
+def _crossing(problem: Problem, state: State, t_end: float) -> SolverCallbacks:
     """Forward the clock of the solver is time itself; backward it runs from zero, as the package takes positive first steps only."""
     return SolverCallbacks(problem) if t_end > state.t else SolverCallbacks(problem, t0=state.t, direction=-1)
 
@@ -113,7 +115,7 @@ def _status(message: str) -> Status:
 
 
 @dataclass(frozen=True)
-class _Sundials:
+class _Sundials(Method):
     jacobian: str | Strategy = "exact"
     linsolver: str = "auto"
     max_order: int = 5
@@ -122,9 +124,10 @@ class _Sundials:
     max_steps: int = 1_000_000
 
     package = "scikit-sundae"
-    availability = staticmethod(availability)
+    own_differences = True
 
     linear_solvers: ClassVar[tuple[str, ...]] = LINEAR
+
     @property
     def highest_order(self) -> int:
         """Of the formulas."""
@@ -138,12 +141,17 @@ class _Sundials:
         check_step(owner, "first_step", self.first_step)
         check_limit(owner, "max_step", self.max_step)
 
+    @staticmethod
+    def availability() -> Availability:
+        """State of the package."""
+        return availability()
+
     @property
     def label(self) -> str:
         """Name for tables and legends."""
         return labelled(type(self).__name__, self.jacobian)
 
-    def _carry_out(self, solver: Any, run: Run, start: tuple[Vector, ...], place: Indices | None = None) -> Statistics:
+    def _carry_out(self, solver: Any, run: Run, start: tuple[Vector, ...], place: Integers | None = None) -> Statistics:
         """Initialise the solver, step it to the end, and return its statistics."""
         watch = Stopwatch()
         stepper = _Stepper(solver, run, place)
@@ -189,8 +197,8 @@ class Ida(_Sundials):
     support = IDA_SUPPORT
     formulations = supported(IDA_SUPPORT)
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         from sksundae.ida import IDA
 
@@ -242,8 +250,8 @@ class Cvode(_Sundials):
     def label(self) -> str:
         return super().label.replace("Cvode", f"Cvode {self.multistep}")
 
-    def integrate(self, problem: Any, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: Progress | None = None, until: Until | None = None) -> Trajectory:
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         from sksundae.cvode import CVODE
 

@@ -10,10 +10,11 @@ from scipy.sparse.linalg import splu
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.support import Settings, explicit_support, implicit_support, require, tightened
 from mbdae.jacobians.strategy import Strategy, as_strategy
+from mbdae.problems.base import Problem
 from mbdae.results.status import Status
+from mbdae.typing import Event, Integers, Tolerance, Vector
 
 from . import storage
-from .contract import Event, Indices, Tolerance, Vector
 
 MANY_STEPS = 1_000_000  # between two output times, where SUNDIALS allows 500
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
@@ -27,7 +28,7 @@ IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse,
 CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
 
 
-def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "auto",
+def ida_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "auto",
                   events: Sequence[Event] | None = None, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `sksundae.ida.IDA`: `IDA(**ida_arguments(problem))` is a solver with the settings that the formulation needs.
 
@@ -83,9 +84,10 @@ def ida_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jaco
     return options
 
 
-def band_order(problem: Any) -> Indices:
+def band_order(problem: Problem) -> Integers:
     """Order of the unknowns for the band solver: it sees `y[order]`."""
-    return storage.Band(problem.pattern).order
+    order: Integers = storage.Band(problem.pattern).order
+    return order
 
 
 def check_choices(owner: str, linsolver: str, jacobian: str | Strategy, possible: Sequence[str]) -> None:
@@ -94,13 +96,13 @@ def check_choices(owner: str, linsolver: str, jacobian: str | Strategy, possible
     as_strategy(jacobian, owner)
 
 
-def linear_solver(problem: Any, linsolver: str) -> str:
+def linear_solver(problem: Problem, linsolver: str) -> str:
     if linsolver != "auto":
         return linsolver
     return "dense" if problem.n <= DENSE_LIMIT or not problem.implicit else "sparse"
 
 
-def _residual(callbacks: SolverCallbacks, order: Indices | None) -> Callable[..., Any]:
+def _residual(callbacks: SolverCallbacks, order: Integers | None) -> Callable[..., Any]:
     n = callbacks.problem.n
     y, yd, result = np.empty(n), np.empty(n), np.empty(n)  # compiled code wants writable arrays, IDA hands over read-only ones
     evaluate = callbacks.residual()
@@ -149,7 +151,7 @@ def _preconditioner(callbacks: SolverCallbacks) -> Any:
     return IDAPrecond(setup, solve)
 
 
-def _native_events(problem: Any, events: Sequence[Event], order: Indices) -> dict[str, Any]:
+def _native_events(problem: Problem, events: Sequence[Event], order: Integers) -> dict[str, Any]:
     """Events as `eventsfn`."""
     place = np.argsort(order)
 
@@ -163,8 +165,9 @@ def _native_events(problem: Any, events: Sequence[Event], order: Indices) -> dic
     return {"eventsfn": function, "num_events": len(events)}
 
 
-def cvode_arguments(problem: Any, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "auto",
-                    events: Sequence[Event] | None = None, callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
+def cvode_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact",
+                    linsolver: str = "auto", events: Sequence[Event] | None = None,
+                    callbacks: SolverCallbacks | None = None) -> dict[str, Any]:
     """Arguments for `sksundae.cvode.CVODE`, as `ida_arguments`; linear solvers are dense or iterative."""
     callbacks = SolverCallbacks(problem) if callbacks is None else callbacks
     check_choices("cvode_arguments", linsolver, jacobian, LINEAR_ODE)

@@ -5,6 +5,7 @@ with any method, a `Solution`.
 """
 
 from .assemble import assemble
+from .driver.method import Method
 from .integrators.bdf import Bdf
 from .integrators.control.step_size import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
 from .integrators.fully_implicit import FullyImplicit
@@ -101,6 +102,7 @@ __all__ = [
     "JacobianStrategy",
     "MassMatrix",
     "Mechanism",
+    "Method",
     "Newmark",
     "NullSpaceGeneralizedAlpha",
     "NullSpaceHHT",

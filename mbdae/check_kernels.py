@@ -1,7 +1,8 @@
-"""Whether the kernels of constraints and forces belong together: each against differences of another, at random states near the start."""
+"""Checks that the kernels of constraints and forces are consistent: each is compared with differences of another at random states."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,17 +10,17 @@ from .model.mechanism import Mechanism
 from .problems.pattern import structure
 from .system import evaluate as ev
 from .system.system import System
+from .typing import Matrix, Numbers, Vector
 
 TIMES = (0.0, 0.37, 1.3)
-SHIFT = 0.2  # of positions, relative to their size
+SHIFT = 0.2  # random displacement, relative to the size of the positions
 H = 1e-6  # of central differences
 STEP = 1e-30  # complex step
-AGREE = 1e-5  # relative to the largest entry of a row
+TOLERANCE = 1e-5  # relative to the largest entry of a row
 
 
 def check(mechanism: Mechanism) -> None:
-    """Compare the kernels of all elements of a mechanism with differences, with their derivatives by complex steps, and with what they
-    declare to be zero.
+    """Compare the kernels of all elements of a mechanism with central differences and complex steps, and with their declared zeros.
 
     Parameters
     ----------
@@ -39,10 +40,18 @@ def check(mechanism: Mechanism) -> None:
         _State(system, t, q, rng).check()
 
 
+class _Kernel(NamedTuple):
+    """A kernel, its arguments besides time and positions, and the names of the rows of its result."""
+
+    function: Callable[..., Numbers]
+    rest: tuple[Vector, ...]
+    labels: Sequence[str]
+
+
 class _State:
     """The comparisons at one state."""
 
-    def __init__(self, system: System, t: float, q: np.ndarray, rng: np.random.Generator) -> None:
+    def __init__(self, system: System, t: float, q: Vector, rng: np.random.Generator) -> None:
         assert system.mechanism is not None
         self.system, self.t, self.q, self.rng = system, t, q, rng
         self.v, self.lam = rng.normal(size=system.nv), rng.normal(size=system.nc)
@@ -56,53 +65,55 @@ class _State:
         self._compare(s.phi_q(t, q).toarray(), slopes, s.labels, "phi_q", "the derivative of phi")
         self._compare(s.nu(t, q), -_central(lambda h: s.phi(t + h, q)), s.labels, "nu", "-d phi/dt")
 
-        def rate(h: float) -> np.ndarray:
+        def rate(h: float) -> Vector:
             at = s.retract(q, h * v)
-            return s.phi_q(t + h, at) @ v - s.nu(t + h, at)
+            found: Vector = s.phi_q(t + h, at) @ v - s.nu(t + h, at)
+            return found
 
         self._compare(s.gamma(t, q, v), -_central(rate), s.labels, "gamma", "-d (phi_q v - nu)/dt")
         self._check_zeros()
         self._check_complex_steps()
         self._check_patterns()
 
-    def _compare(self, given: np.ndarray, expected: np.ndarray, labels, kernel: str, what: str) -> None:
-        """Raise if an entry is not what it should be; rows are named by labels."""
+    def _compare(self, given: Numbers, expected: Matrix, labels: Sequence[str], kernel: str, what: str) -> None:
+        """Compare the entries with what is expected; `labels` are the names of the rows."""
         if not len(labels):
             return
         given, expected = (np.asarray(x, dtype=float).reshape(len(labels), -1) for x in (given, expected))
         scale = 1.0 + np.abs(expected).max(axis=1, keepdims=True, initial=0.0)
         off = np.abs(given - expected) / scale
-        if (off > AGREE).any() or not np.isfinite(off).all():
-            i, j = np.unravel_index(np.argmax(np.nan_to_num(off, nan=np.inf)), off.shape)
+        if (off > TOLERANCE).any() or not np.isfinite(off).all():
+            i, j = (int(k) for k in np.unravel_index(np.argmax(np.nan_to_num(off, nan=np.inf)), off.shape))
             raise ValueError(f"{self.system.name}: {kernel} of {labels[i]!r} is {given[i, j]:.6g}, but {expected[i, j]:.6g} is {what}, "
                              f"at t = {self.t:g} (entry {j})")
 
     def _check_zeros(self) -> None:
-        """What `nonzero` declares to be zero is zero."""
+        """Entries that `nonzero` declares to be zero are zero."""
         pattern, values = self.system.pattern, self.system.phi_q(self.t, self.q).data
         wrong = np.flatnonzero(~pattern.nonzero & (values != 0.0))
         if len(wrong):
             row = int(np.searchsorted(pattern.ptr, wrong[0], side="right")) - 1
             raise ValueError(f"{self.system.name}: phi_q of {self.system.labels[row]!r} has the value {values[wrong[0]]:.6g} where nonzero "
-                             "says that it vanishes")
+                             "declares a zero")
 
     def _check_complex_steps(self) -> None:
-        """Kernels take complex numbers, and are analytic."""
-        rows = np.repeat(np.array(self.system.labels, dtype=object), np.diff(self.system.pattern.ptr))
-        kernels: dict[str, tuple[Callable, tuple, object]] = {
-            "phi": (ev.phi, (), self.system.labels), "phi_q": (ev.phi_q, (), rows), "nu": (ev.nu, (), self.system.labels),
-            "gamma": (ev.gamma, (self.v,), self.system.labels), "force": (ev.force, (self.v, self.lam), self._of_v)}
-        for name, (kernel, rest, labels) in kernels.items():
-            d = [self.rng.normal(size=len(x)) for x in (self.q, *rest)]
+        """Kernels are analytic functions of complex numbers."""
+        labels = self.system.labels
+        rows = np.repeat(np.array(labels, dtype=object), np.diff(self.system.pattern.ptr)).tolist()
+        kernels = {"phi": _Kernel(ev.phi, (), labels), "phi_q": _Kernel(ev.phi_q, (), rows), "nu": _Kernel(ev.nu, (), labels),
+                   "gamma": _Kernel(ev.gamma, (self.v,), labels), "force": _Kernel(ev.force, (self.v, self.lam), self._of_v)}
+        for name, kernel in kernels.items():
+            d = [self.rng.normal(size=len(x)) for x in (self.q, *kernel.rest)]
+            step = self._displaced(kernel, d, self._complex, 1j * STEP).imag / STEP
+            expected = _central(partial(self._displaced, kernel, d, self._work))
+            self._compare(step, expected, kernel.labels, name, "its derivative by differences; by a complex step")
 
-            def along(h, work, kernel=kernel, rest=rest, d=d):
-                return kernel(self.t, *(x + h * e for x, e in zip((self.q, *rest), d)), self._model, work)
-
-            step = along(1j * STEP, self._complex).imag / STEP
-            self._compare(step, _central(lambda h: along(h, self._work)), labels, name, "its derivative by differences; by a complex step")
+    def _displaced(self, kernel: _Kernel, d: Sequence[Vector], work: Numbers, h: complex) -> Numbers:
+        """A kernel at arguments displaced by `h d`."""
+        return kernel.function(self.t, *(x + h * e for x, e in zip((self.q, *kernel.rest), d)), self._model, work)
 
     def _check_patterns(self) -> None:
-        """What `couplings` and `groups` leave out does not depend on each other."""
+        """Forces do not depend on coordinates that `couplings` and `groups` leave out."""
         s, t = self.system, self.t
         found = structure(s)
         for name, pattern, k in (("q", found.dyn_q, 0), ("v", found.dyn_v, 1)):
@@ -121,9 +132,10 @@ class _State:
                                      "groups of an element leave out")
 
 
-def _moved_phi(s: System, t: float, q: np.ndarray, e: np.ndarray, h: float) -> np.ndarray:
-    """`Phi` at positions moved by `h e`."""
-    return s.phi(t, s.retract(q, h * e))
+def _moved_phi(s: System, t: float, q: Vector, e: Vector, h: float) -> Vector:
+    """`Phi` at positions displaced by `h e`."""
+    found: Vector = s.phi(t, s.retract(q, h * e))
+    return found
 
 
 def _size(system: System, body: str) -> int:
@@ -132,6 +144,7 @@ def _size(system: System, body: str) -> int:
     return int(v.stop - v.start)
 
 
-def _central(f: Callable[[float], np.ndarray]) -> np.ndarray:
+def _central(f: Callable[[float], Numbers]) -> Matrix:
     """`f'(0)`."""
-    return (f(H) - f(-H)) / (2.0 * H)
+    slope: Matrix = (f(H) - f(-H)) / (2.0 * H)
+    return slope

@@ -74,9 +74,9 @@ class _Signals(threading.local):
             self.inside = outer  # no exception may be raised from here on
             return None, error
 
-    def called(self, function: F | None) -> F | None:
+    def called(self, function: F) -> F:
         """A user function for calls from Python, with its attributes; its exceptions propagate."""
-        return None if function is None else cast(F, _Called(function))
+        return cast(F, _Called(function))
 
     def raises_again(self, error: BaseException) -> bool:
         """Whether `check` raises this exception again, so that it need not be stored elsewhere."""

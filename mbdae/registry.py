@@ -1,13 +1,16 @@
 """Methods by name: `"HalfImplicit"`, `"Ida:ggl"`, `"SolveIvp:DOP853"`, `"Cvode:Adams:partition"`, `"RosenbrockNystrom:tangent"`.
 
-Behind the name of the class stand, in any order and as far as needed, its variants and a formulation. Of variants that set the same field
-there can be one, so several only where a class has variants for several fields, as in `"ProjectedGauss:2:PVAE-0"`. Modules of foreign
-solvers are imported when they are asked for.
+The name of the class is followed by its variants and a formulation, in any order; all of them are optional. A class with variants for
+several fields takes one for each field, as in `"ProjectedGauss:2:PVAE-0"`. Modules of external solvers are imported when they are needed.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
+from .driver.availability import Availability
+from .driver.method import Method
 from .integrators.structural.formula import RULES
 from .problems import ALIASES, FORMULATIONS
 from .spelling import closest, guess
@@ -23,19 +26,19 @@ class Family:
     Attributes
     ----------
     name : str
-        Name of the class, and what is written before the first colon.
+        Name of the class, the part before the first colon.
     module : str
     title : str
-        How it is called in tables and legends.
+        Name in tables and legends.
     control : {"h", "rtol"}
-        Whether it takes a fixed step, or tolerances.
+        Whether the step size is fixed, or controlled by tolerances.
     summary : str
     sets : str
         The field of the class that a variant sets.
     variants : dict of str to str
         Its values with their titles; the first is the default. Empty if there are none.
     presets : dict of str to dict
-        Instead of `sets`: the fields that each variant sets. Variants that set different ones go together, joined by colons.
+        Instead of `sets`: the fields that each variant sets. Variants that set different fields can be combined, joined by colons.
     """
 
     name: str
@@ -44,36 +47,40 @@ class Family:
     control: str
     summary: str
     sets: str = ""
-    variants: dict = field(default_factory=dict)
-    presets: dict = field(default_factory=dict)
+    variants: dict[str, str] = field(default_factory=dict)
+    presets: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
-    def method_class(self):
+    def method_class(self) -> type[Method]:
         """The class, imported now."""
-        return getattr(import_module(self.module), self.name)
+        found: type[Method] = getattr(import_module(self.module), self.name)
+        return found
 
-    def forms(self, variant=None):
-        """The formulations that a variant takes, the best first; empty for integrators that work on the system itself."""
+    def forms(self, variant: str | None = None) -> tuple[str, ...]:
+        """The formulations that a variant supports, the best first; empty for integrators with a fixed step."""
         if self.control == "h":
             return ()
-        return self.method_class(**self.chosen(variant or next(iter(self.variants), None))).formulations
+        return self.made(self.chosen(variant or next(iter(self.variants), None))).formulations
 
-    def chosen(self, variant):
-        """The fields that a variant sets, or several that are joined by colons."""
+    def made(self, options: dict[str, Any]) -> Method:
+        """A method object with these fields."""
+        return self.method_class(**options)
+
+    def chosen(self, variant: str | None) -> dict[str, Any]:
+        """The fields that a variant sets, or several variants joined by colons."""
         names = variant.split(":") if variant else ()
         return {field: value for name in names for field, value in (self.presets.get(name) or {self.sets: name}).items()}
 
-    def agree(self, variant, other):
-        """Whether two variants can be had together: they set different fields."""
+    def agree(self, variant: str | None, other: str) -> bool:
+        """Whether two variants can be combined: they set different fields."""
         return not variant or not set(self.chosen(variant)) & set(self.chosen(other))
 
-    def availability(self):
-        """`Availability` of the package behind a foreign solver; `None` for what belongs to mbdae."""
-        check = getattr(self.method_class, "availability", None)
-        return None if check is None else check()
+    def availability(self) -> Availability | None:
+        """`Availability` of the package of an external solver; `None` for methods of mbdae."""
+        return self.method_class.availability()
 
 
-def _same(*names):
+def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
@@ -84,7 +91,8 @@ _RULES = {"trapezoidal": "trapezoidal", "linear-acceleration": "linear accelerat
 _COEFFICIENTS = {name: dict(zip(("beta", "gamma"), RULES[name])) for name in _RULES}
 _PROJECTIONS = {"PVA": "PVA", "none": "without projections", **_same("P", "V", "PV", "PVAE-n", "PVAE-0")}
 _STAGES = {"1": "1 stage", "2": "2 stages", "3": "3 stages", "4": "4 stages"}
-_GAUSS = {name: {"project": "" if name == "none" else name} for name in _PROJECTIONS} | {name: {"stages": int(name)} for name in _STAGES}
+_GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" else name} for name in _PROJECTIONS},
+                                     **{name: {"stages": int(name)} for name in _STAGES}}
 
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
@@ -122,7 +130,7 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method that has been named.
+    """A method by its name.
 
     Attributes
     ----------
@@ -138,8 +146,8 @@ class MethodSpec:
     formulation: str | None = None
 
     @property
-    def label(self):
-        """For tables and legends: it names the formulation where there is a choice."""
+    def label(self) -> str:
+        """For tables and legends, with the formulation if there is a choice."""
         parts, forms = [self.family.title], self.family.forms(self.variant)
         if self.variant:
             parts += [self.family.variants[name] for name in self.variant.split(":")]
@@ -148,16 +156,16 @@ class MethodSpec:
         return " ".join(parts)
 
     @property
-    def name(self):
-        """What `find` understands."""
+    def name(self) -> str:
+        """The name that `find` takes."""
         return ":".join(x for x in (self.family.name, self.variant, self.formulation) if x)
 
     @property
-    def control(self):
+    def control(self) -> str:
         """`"h"` or `"rtol"`."""
         return self.family.control
 
-    def make(self, **options):
+    def make(self, **options: Any) -> Method:
         """The method object.
 
         Parameters
@@ -174,26 +182,25 @@ class MethodSpec:
         if available is not None and not available.installed:
             fault = f" ({available.fault})" if available.fault else ""
             raise ValueError(f"{self.label} needs the package {available.package}{fault}: {available.remedy}")
-        options = self.family.chosen(self.variant) | options
-        return self.family.method_class(**options)
+        return self.family.made(self.family.chosen(self.variant) | options)
 
 
-def find(text):
-    """The method with a name like `"HalfImplicit"`, `"Ida:ggl"` or `"Assimulo:IDA:gear"`; upper and lower case do not matter.
+def find(text: str) -> MethodSpec:
+    """The method with a name like `"HalfImplicit"`, `"Ida:ggl"` or `"Assimulo:IDA:gear"`, case-insensitive.
 
     Raises
     ------
     ValueError
-        If there is none; the message lists those there are.
+        If there is none; the message lists the possible names.
     """
     if not isinstance(text, str):
         raise ValueError(f"the name of a method must be a str such as 'Ida:ggl', got {text!r}")
     name, *parts = (part.strip() for part in text.split(":"))
-    family = _match(name, [f.name for f in FAMILIES])
+    family = next((f for f in FAMILIES if f.name.lower() == name.lower()), None)
     if family is None:
         raise ValueError(f"there is no method {text!r}{_meant(name, parts)}; there are {', '.join(f.name for f in FAMILIES)}")
-    family = next(f for f in FAMILIES if f.name == family)
-    variant = formulation = None
+    variant: str | None = None
+    formulation: str | None = None
     for part in parts:
         as_variant, as_form = _match(part, family.variants), _match(part, (*FORMULATIONS, *ALIASES)) if family.forms() else None
         if as_variant and family.agree(variant, as_variant):
@@ -205,12 +212,12 @@ def find(text):
     return MethodSpec(family, variant or next(iter(family.variants), None), formulation)
 
 
-def _match(text, names):
+def _match(text: str, names: Iterable[str]) -> str | None:
     return next((name for name in names if name.lower() == text.lower()), None)
 
 
-def _meant(name, parts):
-    """The family or variant that was probably meant by the first part of a name."""
+def _meant(name: str, parts: list[str]) -> str:
+    """A suggestion for an unknown first part of a name: a family or a variant."""
     families = [f.name for f in FAMILIES]
     variants = {v: f"{f.name}:{v}" for f in reversed(FAMILIES) for v in reversed(f.variants)}
     first = next((part for part in parts if _match(part, families)), None)  # the parts are in another order
@@ -218,7 +225,8 @@ def _meant(name, parts):
     return "" if found is None else f" (did you mean {variants.get(found, found)!r}?)"
 
 
-def _possible(family):
+def _possible(family: Family) -> str:
+    """The names that are possible for a family."""
     variants, forms = ", ".join(f"{family.name}:{v}" for v in family.variants), family.forms()
     kinds = {tuple(family.chosen(v)): v for v in reversed(family.variants)}  # the first one that sets these fields
     if len(kinds) > 1:

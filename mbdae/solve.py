@@ -1,11 +1,14 @@
 """`solve`: one call for every mechanism, formulation, integrator and solver."""
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
 
 from .driver.arguments import check_rtol, is_integer, numbers, time_span
 from .driver.calls import check_order, warn_of_tolerance
+from .driver.method import Method
 from .driver.restarts import integrate_in_charts
 from .interrupts import held, signals
 from .model.mechanism import Mechanism
@@ -16,18 +19,22 @@ from .results.minimum_norm import minimal_norm, with_minimal_norm
 from .results.solution import Solution
 from .results.status import Status
 from .results.steps import StepwiseOutput
+from .results.trajectory import Trajectory
 from .system.assembly import State
 from .system.culprit import not_finite
 from .system.start import check_state, start_at
 from .system.system import System
+from .typing import ArrayLike, Event, FullState, TimeProgress, Tolerance, Vector
 
 UNCLEAR = (Status.NOT_FINITE, Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.PROJECTION_FAILED)  # perhaps a NaN
 
 
 @held
-def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=None, rtol=1e-6, atol=1e-8, t_eval=None, every=1,
-          dense_output=False, events=None, progress=None):
-    """Move a mechanism from `t_span[0]` to `t_span[1]`.
+def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLike, *, formulation: str | None = None,
+          state: State | None = None, q0: ArrayLike | None = None, v0: ArrayLike | None = None, rtol: float = 1e-6,
+          atol: ArrayLike = 1e-8, t_eval: ArrayLike | None = None, every: int = 1, dense_output: bool = False,
+          events: Event | Sequence[Event] | None = None, progress: TimeProgress | None = None) -> Solution:
+    """Integrate the equations of motion of a mechanism from `t_span[0]` to `t_span[1]`.
 
     Parameters
     ----------
@@ -35,14 +42,14 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     method : method object
         `HalfImplicit(h=...)`, `Ida()`, `SolveIvp("DOP853")`, ...
     t_span : (float, float)
-        Backward in time if the second is the smaller one.
+        Initial and final time; backward in time if the second is the smaller one.
     formulation : str, optional
-        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode" "partition" "tangent"`; by default the one that suits the
-        method best, which `Solution.formulation` then names. A `Problem` as target has its own.
+        `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode" "partition" "tangent"`; by default the best one for the
+        method, see `Solution.formulation`. A `Problem` as target has its own.
     state : State, optional
-        Consistent start, taken as it is.
+        Consistent initial values, used as they are.
     q0, v0 : array_like, optional
-        Guess of the start, made consistent; by default the guess of the mechanism's bodies.
+        Guess of the initial values, which is made consistent; by default that of the bodies.
     rtol, atol : float or (atol) array_like
         Tolerances of methods with error control; `atol` per block follows from the formulation (see `Problem.tolerances`).
     t_eval : array_like, optional
@@ -50,18 +57,18 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     every : int
         Store every `every`-th step if `t_eval` is not given.
     dense_output : bool
-        Make `Solution.sol`, which goes on between the steps as the method itself does. The solution is the same with and without it.
+        Provide `Solution.sol`, the interpolant of the method. The solution is the same with and without it.
     events : callable or sequence of callables, optional
-        `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy: `terminal` may be a number of occurrences. Looked at where
-        steps end, and located on the interpolant of the method; a terminal event ends the run with the step that passes it, and the
-        solution at its zero. Up to there the solution is the same with and without events.
+        `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy: `terminal` may be a number of occurrences. Events are
+        evaluated at the ends of the steps, and their zeros are located on the interpolant of the method. A terminal event ends the run
+        with the step that contains its zero, and the solution at the zero. Up to there the solution is the same with and without events.
     progress : callable, optional
         `progress(t)`, called now and then.
 
     Returns
     -------
     Solution
-        With `success=False`, a status and a message if the run failed; the states up to there are kept.
+        With `success=False`, a status and a message if the run failed; it contains the states up to the failure.
 
     Raises
     ------
@@ -77,22 +84,24 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     problem = _problem(target, method, formulation)
     system = problem.system
     t0, t_end = time_span("solve", t_span)
-    t_eval = _outputs(t_eval, t0, t_end)
+    times = _outputs(t_eval, t0, t_end)
     if not (is_integer(every) and every >= 1):
         raise ValueError(f"every must be a positive integer, got {every!r}")
-    _check_tolerances(rtol, atol)
+    rtol, tolerance = _tolerances(rtol, atol)
     warn_of_tolerance(rtol)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
-    progress, events = signals.called(progress), None if events is None else tuple(map(signals.called, as_events(events)))
+    progress = None if progress is None else signals.called(progress)
+    functions = () if events is None else tuple(map(signals.called, as_events(events)))
     start = _start(system, t0, state, q0, v0)
-    watch = Watch(system, events or (), start, dense_output) if dense_output or events is not None else None
-    options = {"rtol": rtol, "atol": atol, "t_eval": t_eval, "every": every, "progress": progress, "until": watch}
-    with _told_what_is_missing(method):
-        if isinstance(problem, StateSpace) and not getattr(method, "keeps_charts", False):
-            trajectory = integrate_in_charts(method, problem, start, t_end, **options)
+    watch = Watch(system, functions, start, dense_output) if dense_output or events is not None else None
+    with _names_what_is_missing(method):
+        if isinstance(problem, StateSpace) and not method.keeps_charts:
+            trajectory = integrate_in_charts(method, problem, start, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
+                                             progress=progress, until=watch)
         else:
-            trajectory = method.integrate(problem, start, t_end, **options)
+            trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
+                                          progress=progress, until=watch)
     _name_what_is_not_finite(system, trajectory, t_end)
     trajectory = with_minimal_norm(system, trajectory)
     solution = Solution(system, trajectory, method.label, problem.formulation)
@@ -101,37 +110,38 @@ def solve(target, method, t_span, *, formulation=None, state=None, q0=None, v0=N
     return solution
 
 
-def _name_what_is_not_finite(system, trajectory, t_end):
-    """The message of a run that has failed begins with the user function that has no value at its end, if there is one."""
+def _name_what_is_not_finite(system: System, trajectory: Trajectory, t_end: float) -> None:
+    """Begin the message of a failed run with the user function that is not finite at its end, if there is one."""
     culprit = not_finite(system, trajectory, t_end) if trajectory.status in UNCLEAR else None
     if culprit is not None:
         trajectory.message = f"{culprit}: {trajectory.message}"
 
 
-def _check_method(method):
-    if isinstance(method, type) or not hasattr(method, "integrate"):
-        raise ValueError(f"method must be a method object such as HalfImplicit(h=1e-3) or Ida(), got {method!r}")
+def _check_method(method: object) -> None:
+    if not isinstance(method, Method):
+        raise ValueError(f"method must be a method object such as HalfImplicit(h=1e-3) or Ida(), or another subclass of mbdae.Method, "
+                         f"got {method!r}")
 
 
 @contextmanager
-def _told_what_is_missing(method):
-    """An import that fails because a solver is not installed names the command that installs it."""
+def _names_what_is_missing(method: Method) -> Iterator[None]:
+    """Context: an import that fails because a package is missing raises an error with the command that installs it."""
     try:
         yield
     except ImportError as error:
-        available = method.availability() if hasattr(method, "availability") else None
+        available = method.availability()
         if available is None or available.installed:
             raise
         fault = f" ({available.fault})" if available.fault else ""
         raise ImportError(f"{method.label} needs the package {available.package}{fault}: {available.remedy}") from error
 
 
-def _problem(target, method, formulation):
-    """The problem in the form that was asked for or that suits the method."""
+def _problem(target: object, method: Method, formulation: str | None) -> Problem:
+    """The problem in the requested form, or in the one that suits the method best."""
     formulation = None if formulation is None else form_called(formulation)
     if isinstance(target, Problem):
         if formulation not in (None, target.formulation):
-            raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} cannot be had")
+            raise ValueError(f"the target is a problem of the form {target.formulation!r}, so formulation={formulation!r} is not possible")
         _check_formulation(method, target.formulation)
         return target
     if isinstance(target, Mechanism):
@@ -144,36 +154,42 @@ def _problem(target, method, formulation):
     return FORMULATIONS[formulation](target)
 
 
-def _check_formulation(method, formulation):
+def _check_formulation(method: Method, formulation: str) -> None:
     if formulation not in method.formulations:
         because, possible = method.support[formulation], ", ".join(method.formulations) or "none"
         raise ValueError(f"{method.label} cannot take the form {formulation!r}: {because}; it takes {possible}")
 
 
-def _outputs(t_eval, t0, t_end):
+def _outputs(t_eval: ArrayLike | None, t0: float, t_end: float) -> Vector | None:
+    """Validated times of the output."""
     if t_eval is None:
         return None
     t = np.atleast_1d(numbers(t_eval))
     sign = np.sign(t_end - t0)
     if t.ndim != 1 or not np.isfinite(t).all() or np.any(sign * np.diff(t) <= 0):
-        raise ValueError(f"t_eval must be finite times in the direction of integration, none twice, got {t_eval!r}")
+        raise ValueError(f"t_eval must be finite times, strictly monotonic in the direction of integration, got {t_eval!r}")
     if t.size and (sign * (t[0] - t0) < 0 or sign * (t[-1] - t_end) > 1e-12 * max(1.0, abs(t_end))):
         raise ValueError(f"t_eval must lie within t_span, it runs from {t[0]:g} to {t[-1]:g}")
     return t
 
 
-def _check_tolerances(rtol, atol):
+def _tolerances(rtol: float, atol: ArrayLike) -> tuple[float, Tolerance]:
+    """Validated tolerances."""
     check_rtol("solve", rtol)
     a = numbers(atol)
     if not np.isfinite(a).all() or (a < 0).any():
         raise ValueError(f"atol must be finite and not negative, got {atol!r}")
+    return rtol, cast(Tolerance, atol)  # as it is given; a sequence serves as a vector
 
 
-def _start(system, t0, state, q0, v0):
+def _start(system: System, t0: float, state: State | None, q0: ArrayLike | None, v0: ArrayLike | None) -> State:
+    """The initial state: the one given, or a consistent one from a guess."""
     if state is None and q0 is None and v0 is None and t0 == 0.0:
-        return system.start
+        given: State = system.start
+        return given
     if state is None:
-        return start_at(system, t0, q0, v0)
+        made: State = start_at(system, t0, q0, v0)
+        return made
     if not isinstance(state, State):
         raise ValueError(f"state must be a State, as assemble returns it, got {type(state).__name__}")
     if q0 is not None or v0 is not None:
@@ -190,24 +206,23 @@ def _start(system, t0, state, q0, v0):
     return state
 
 
-def _finish(solution, watch, start, by_steps, with_events):
-    """What the steps have told: times of events, an end where a terminal one was, dense output up to there."""
+def _finish(solution: Solution, watch: Watch, start: State, by_steps: bool, with_events: bool) -> None:
+    """Complete a solution with the times of events, the end at a terminal event, and dense output up to there."""
     found = watch.found()
     if with_events:
         solution.t_events = found.times
-    if found.end is not None and solution.success:
-        _end_at(solution, found, start.t, by_steps)
+    if found.end is not None and found.state is not None and solution.success:
+        _end_at(solution, found.end, found.state, start.t, by_steps)
     if watch.pieces:
         solution.sol = StepwiseOutput(solution.system, start, watch.pieces, found.end)
 
 
-def _end_at(solution, found, t0, by_steps):
-    """End a solution at a terminal event, with the state there unless its times are those of the user."""
-    before, limit = np.abs(solution.t - t0), abs(found.end - t0)
+def _end_at(solution: Solution, end: float, state: FullState, t0: float, by_steps: bool) -> None:
+    """End a solution at a terminal event; the state there is appended unless the user has set the times of the output."""
+    before, limit = np.abs(solution.t - t0), abs(end - t0)
     keep = before < limit if by_steps else before <= limit
-    q, v, a, lam = found.state
-    state = (found.end, q, v, a, minimal_norm(solution.system, found.end, q, lam))
-    for name, last in zip(["t", "q", "v", "a", "lam"], state):
+    q, v, a, lam = state
+    for name, last in {"t": end, "q": q, "v": v, "a": a, "lam": minimal_norm(solution.system, end, q, lam)}.items():
         kept = getattr(solution, name)[keep]
         setattr(solution, name, np.concatenate([kept, np.asarray(last)[None]]) if by_steps else kept)
-    solution.message = f"a terminal event ended the run at t = {found.end:.9g}"
+    solution.message = f"a terminal event ended the run at t = {end:.9g}"

@@ -16,6 +16,7 @@ Records: TypeAlias = npt.NDArray[np.void]
 Numbers: TypeAlias = npt.NDArray[Any]  # real or complex, for functions that the complex step differentiates
 ArrayLike: TypeAlias = npt.ArrayLike
 
+Tolerance: TypeAlias = float | Vector  # one number, or one for each unknown
 Motion: TypeAlias = tuple[Vector, Vector]  # q, v
 FullState: TypeAlias = tuple[Vector, Vector, Vector, Vector]  # q, v, a, lam
 
@@ -29,5 +30,6 @@ Energy: TypeAlias = Callable[[float, Vector, Vector], float]  # of t, q, v
 Excitation: TypeAlias = Callable[[float], ArrayLike]  # of t
 
 Event: TypeAlias = Callable[[float, Vector, Vector], float]  # of t, q, v
+Until: TypeAlias = Callable[[float, Vector, Vector], bool]  # of t, q, v: whether a run ends
 TimeProgress: TypeAlias = Callable[[float], object]  # of the time that has been reached
 Progress: TypeAlias = Callable[[float, float, str], object]  # of what is done, of how much, and a text

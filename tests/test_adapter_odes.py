@@ -15,6 +15,7 @@ from mbdae import Status, library
 from mbdae.adapters import odes_arguments
 from mbdae.adapters.odes import (
     Odes,
+    _remedy,
     band_order,
     cvode_arguments,
     daspk_arguments,
@@ -226,10 +227,23 @@ def test_it_says_what_it_is():
     assert Odes("cvode", multistep="Adams").label == "scikits.odes CVODE Adams"
     assert Odes.package == "scikits.odes"
     assert Odes.availability().installed
-    extra = "odes" if sys.version_info < (3, 13) else "odes7"
-    assert Odes.availability().remedy == f"apt-get install -y gfortran libsundials-dev && pip install 'mbdae[{extra}]'"
+    assert Odes.availability().remedy == _remedy(sys.version_info[:2])
     assert Odes.availability().checkout == "make setup-all"
     assert set(LINEAR) == set(SUPPORT) == set(SOLVERS)
+
+
+def test_the_command_that_installs_it_depends_on_python():
+    assert _remedy((3, 11)) == "apt-get install -y gfortran libsundials-dev && pip install 'mbdae[odes]'"
+    assert _remedy((3, 13)) == "apt-get install -y gfortran libsundials-dev && pip install 'mbdae[odes7]'"
+    older = """older=$(mktemp) && echo 'numpy<2.5' > "$older" && PIP_CONSTRAINT="$older" """
+    assert _remedy((3, 12)) == f"apt-get install -y gfortran libsundials-dev && {older}pip install 'mbdae[odes]'"
+
+
+def test_the_shell_gives_pip_the_constraint(tmp_path):
+    pip = """pip() { echo "$@" && cat "$PIP_CONSTRAINT"; }; """
+    script = pip + _remedy((3, 12)).partition(" && ")[2]
+    done = subprocess.run(["sh", "-c", script], env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert done.stdout == "install mbdae[odes]\nnumpy<2.5\n"
 
 
 # --- failures ----------------------------------------------------------------------------------------------------------------------------

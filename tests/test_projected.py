@@ -45,8 +45,7 @@ def exact(system):
 
 def available(name):
     method, form, bound = ALL[name]
-    if hasattr(method, "availability"):
-        need(method)
+    need(method)
     return method, form, bound
 
 
@@ -152,6 +151,15 @@ def test_failures_of_the_method_and_of_the_projection(system):
         assert "the energy projection has no solution" in x.message and "is kept" in x.message
 
 
+@pytest.mark.parametrize("inner", [HalfImplicit(h=1e-2), mbdae.RosenbrockNystrom(max_steps=7), SolveIvp("BDF"), Ida(max_steps=5)],
+                         ids=lambda x: x.label)
+def test_attributes_are_those_of_the_inner_method(inner):
+    outer = Projected(inner)
+    for name in ("support", "formulations", "package", "keeps_charts", "one_step", "step_size", "max_steps"):
+        assert getattr(outer, name) == getattr(inner, name)
+    assert outer.availability() == inner.availability()
+
+
 def test_bad_calls():
     with pytest.raises(ValueError, match="Projected: method must be a method object"):
         Projected(HalfImplicit)
@@ -159,6 +167,9 @@ def test_bad_calls():
         Projected(HalfImplicit(), "VA")
     with pytest.raises(ValueError, match="first_step must be finite and not negative"):
         SolveIvp(first_step=-1.0)
+    for no_method in (object(), "HalfImplicit", None):
+        with pytest.raises(ValueError, match="Projected: method must be a method object"):
+            Projected(no_method)
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         Projected(HalfImplicit()).colour  # noqa: B018
 

@@ -223,8 +223,8 @@ def test_work_is_summed_over_the_charts(bead, name, form):
     """What the solver is asked for in each chart, against what `solve` reports."""
     parts, method = [], METHODS[name]
 
-    class Spy:
-        max_steps = method.max_steps
+    class Spy(mbdae.Method):
+        label, support, max_steps = "spy", method.support, method.max_steps
 
         def integrate(self, *given, **options):
             piece = method.integrate(*given, **options)

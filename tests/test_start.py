@@ -238,7 +238,7 @@ def motion(name):
 
 
 def ready(method):
-    available = getattr(method, "availability", lambda: None)()
+    available = method.availability()
     return available is None or available.installed
 
 

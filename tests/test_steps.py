@@ -9,6 +9,7 @@ import mbdae
 from mbdae import Status, library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
+from mbdae.driver.support import index3_support
 from mbdae.registry import FAMILIES, find
 from mbdae.results.events import Watch
 from mbdae.results.steps import DEGREE, Step, StepwiseOutput
@@ -158,10 +159,10 @@ def test_terminal_events_may_count(spherical, name):
     assert abs(height(by_steps.t[-1], by_steps.q[-1], by_steps.v[-1])) < 1e-11
 
 
-class Plain:
-    """A method that knows nothing of steps: it shows states only."""
+class Plain(mbdae.Method):
+    """A method that passes states instead of steps."""
 
-    label, formulations = "plain", ("index3",)
+    label, support = "plain", index3_support()
 
     def integrate(self, problem, state, t_end, *, until, **options):
         def asked(t, q, v):

@@ -99,7 +99,8 @@ class Chart:
 
     def choose(self, t: float, q: Vector) -> Vector:
         """The `P` that would be chosen at `q`."""
-        return self._choose(self.system, t, q)
+        chosen: Vector = self._choose(self.system, t, q)
+        return chosen
 
     def coordinates(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """`(z, z')` of a state."""

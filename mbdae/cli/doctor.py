@@ -69,5 +69,5 @@ def _state(family: Family, variant: str | None, available: Availability) -> tupl
     if not available.installed:
         return "[yellow]missing[/yellow]", ""
     if not family.forms(variant):
-        return "[yellow]no form[/yellow]", next(iter(family.method_class(**family.chosen(variant)).support.values()))
+        return "[yellow]no form[/yellow]", str(next(iter(family.made(family.chosen(variant)).support.values())))
     return "[green]ready[/green]", ""

@@ -110,9 +110,10 @@ def simulated(entry: Entry, system: System, arguments: argparse.Namespace, t_end
         raise Refusal(f"--method has the form {spec.formulation}, --formulation the form {arguments.formulation}")
     formulation = arguments.formulation or spec.formulation
     try:
-        solution = solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, every=every, **tolerances,
+        options: dict[str, Any] = dict(tolerances)
+        solution = solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, every=every, **options,
                          progress=lambda t: bar(t, t_end, spec.label))
-        return solution, tolerances or {"h": method.h, "tol": getattr(method, "newton_tolerance", method.tol)}
+        return solution, tolerances or {"h": method.h, "tol": method.newton_tolerance}
     except (AssemblyError, FloatingPointError) as e:
         raise Diverged(f"{spec.label} failed: {e}") from e
 

@@ -34,12 +34,12 @@ def compiled(function: F) -> F:
     return compiled_from(function, None if config.DISABLE_JIT else stamp(function.__code__.co_filename))
 
 
-def compiled_with(function: F, owner: Any, **names: Any) -> F:
+def compiled_with(function: Callable[..., Any], owner: Any, **names: Any) -> Any:
     """The same for a function that stands for many, which differ in what these names mean in it.
 
     It is kept on disk as a part of the file of `owner`, a compiled function, which imports all that the names stand for.
     """
-    made: Any = FunctionType(function.__code__, function.__globals__ | names, function.__name__)
+    made = FunctionType(function.__code__, function.__globals__ | names, function.__name__)
     return compiled_from(made, None if config.DISABLE_JIT else stamp(owner.py_func.__code__.co_filename))
 
 

@@ -1,1 +1,1 @@
-"""What runs a method: its contract, the callbacks of external solvers, restarts."""
+"""The contract of methods, callbacks for external solvers, runs and restarts."""

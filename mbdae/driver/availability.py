@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -73,8 +73,8 @@ def from_extra(package: str, module: str, extra: str, distributions: Sequence[st
     return installed(package, module, f"pip install 'mbdae[{extra}]'", f"pip install -e '.[{extra}]'", distributions)
 
 
-def _version(module, distributions):
-    """The version of the first distribution that is installed, or what the module says; `"unknown"` if nothing tells it."""
+def _version(module: str, distributions: Iterable[str]) -> str:
+    """The version of the first installed distribution, or that of the module; `"unknown"` if there is none."""
     for name in distributions:
         with contextlib.suppress(metadata.PackageNotFoundError):
             return metadata.version(name)

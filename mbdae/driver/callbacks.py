@@ -1,95 +1,191 @@
 """Callbacks handed to an external solver: counted, guarded against values that are not finite, on the clock of the solver.
 
-A solver never gets a negative direction or a start other than zero if its package has trouble with them: with `direction = -1` it
+A solver never gets a negative direction or an initial time other than zero if its package has trouble with them: with `direction = -1` it
 integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
 import numpy as np
 
-from ..compilation.compiled import compiled
 from ..interrupts import signals
 from ..jacobians.differences import NotFinite
-from ..jacobians.strategy import as_strategy
+from ..jacobians.partitioned import PartitionedJacobian
+from ..jacobians.strategy import Strategy, as_strategy
+from ..problems.base import Problem
+from ..results.statistics import Statistics
 from ..results.status import Status
+from ..typing import Matrix, Vector
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
-TOLERATED_AT_A_GAP = 100  # while none was finite at later times: the solver creeps up to where the equations end
-HUGE = 1e60  # what a solver sees instead: its Newton iteration diverges and the step is cut
+TOLERATED_AT_A_GAP = 100  # the same while none was finite at later times: the solver approaches a point where the equations end
+HUGE = 1e60  # replaces values that are not finite: Newton's method diverges, and the solver cuts the step
 GOOD, RECOVERABLE, FATAL = 0, 1, -1  # what callbacks return, as in SUNDIALS
 
-
-@compiled
-def _all_finite(x):
-    for k in range(x.shape[0]):
-        if not np.isfinite(x[k]):
-            return False
-    return True
+Residual: TypeAlias = Callable[[float, Vector, Vector, Vector], int]  # residual(s, y, yd, out) -> flag
+Rhs: TypeAlias = Callable[[float, Vector, Vector], int]  # rhs(s, y, out) -> flag
+T = TypeVar("T")
+Values = TypeVar("Values", Vector, tuple[Vector, Vector])
 
 
 class SolverFailure(Exception):
-    """An external solver has failed."""
+    """An external solver has failed, for the cause in `status` and `reason`."""
 
-    def __init__(self, status, reason):
+    def __init__(self, status: Status, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reason = status, reason
 
 
-class SolverCallbacks:
-    """The functions of a problem as one solver calls them.
-
-    A Newton iterate may leave the domain of the equations; the solver should then shorten its step and try again. Some solvers would
-    loop without end on NaN, so they see huge values and a flag instead, and after too many bad evaluations the run ends.
+class GuardedCallbacks(ABC):
+    """The residual as one solver calls it, with a counter, the clock of the solver, and the exception that ends the run.
 
     Parameters
     ----------
-    problem : Problem
     keeps : bool
         Whether exceptions are kept in `error` instead of being raised through the solver: for packages that swallow them. Every later
         callback then fails at once, and `raise_kept` raises.
     t0 : float
         Time at which the solver's clock shows zero.
     direction : {1, -1}
-    jacobian : str or Strategy
-        Where the Jacobian comes from, see `use`.
     recent : int
-        Number of last evaluations of which one that was not finite explains a failure: more for solvers that creep up to a gap.
+        An evaluation that was not finite explains a failure if it is one of this number of last evaluations: more for solvers that
+        approach a point where the equations are not finite.
 
     Attributes
     ----------
     calls : int
         Evaluations by the solver, counted here because some do not count those for difference quotients.
     error : BaseException or None
+    """
+
+    def __init__(self, keeps: bool = False, t0: float = 0.0, direction: int = 1, recent: int = 1) -> None:
+        self.keeps, self.t0, self.direction, self.recent = keeps, t0, direction, recent
+        self.calls = self.bad = self.bad_in_a_row = 0
+        self.error: BaseException | None = None
+        self._last_bad = 0
+        self._fault: tuple[Status, str] | None = None
+
+    @abstractmethod
+    def residual(self) -> Residual:
+        """`residual(s, y, yd, out) -> flag`."""
+
+    # the clock -----------------------------------------------------------------------------------------------------------
+
+    def time(self, s: float) -> float:
+        """Time of the problem when the solver's clock shows `s`."""
+        return self.t0 + self.direction * s
+
+    def clock(self, t: float) -> float:
+        """What the solver's clock shows at time `t`."""
+        return self.direction * (t - self.t0)
+
+    def rate(self, yd: Any) -> Any:
+        """A derivative by time as one by the solver's clock, or the other way round; `None` if it is not known."""
+        return yd if self.direction > 0 or yd is None else -yd
+
+    # failures --------------------------------------------------------------------------------------------------------------
+
+    def guarded(self, function: Callable[..., T], otherwise: T) -> Callable[..., T]:
+        """Any other callback of the solver, with the same care for exceptions; `otherwise` is returned once one has been kept."""
+
+        def call(*args: Any, **kwargs: Any) -> T:
+            if self.error is not None:
+                return otherwise
+            try:
+                return function(*args, **kwargs)
+            except BaseException as error:
+                self._keep(error)
+                return otherwise
+
+        return call
+
+    def raise_kept(self) -> None:
+        """Raise the exception that has been kept, if any, unchanged."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            try:
+                raise error
+            finally:
+                del error  # see `_keep`
+
+    def explain(self, failure: SolverFailure) -> SolverFailure:
+        """The failure, traced back to values that were not finite if the solver met them last."""
+        known = failure.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
+        if self._fault is not None and self.calls - self._last_bad < self.recent and self._fault[1] not in failure.reason:
+            return SolverFailure(self._fault[0], f"{self._fault[1]} ({failure.reason})")
+        if self.bad and self.calls - self._last_bad < self.recent and not known:
+            return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
+        return failure
+
+    def _keep(self, error: BaseException, out: Vector | None = None) -> int:
+        if not self.keeps:
+            try:
+                raise error
+            finally:
+                del error  # a cycle with its own traceback would keep the solver, and the file that it has opened
+        self.error = error
+        return FATAL if out is None else self._refuse(out)
+
+    def _refuse(self, out: Vector) -> int:
+        """SUNDIALS looks at the flag only; other solvers fail because of the huge values."""
+        out[:] = HUGE
+        return FATAL
+
+
+class SolverCallbacks(GuardedCallbacks):
+    """The functions of a problem as one solver calls them.
+
+    A Newton iterate may leave the domain of the equations; the solver should then cut its step and try again. Some solvers would
+    iterate endlessly on NaN, so they get huge values and a flag instead, and after too many bad evaluations the run ends.
+
+    Parameters
+    ----------
+    problem : Problem
+    keeps, t0, direction, recent
+        As for `GuardedCallbacks`.
+    jacobian : str or Strategy
+        Where the Jacobian comes from, see `use`.
+
+    Attributes
+    ----------
+    calls, error
+        As for `GuardedCallbacks`.
     tolerated_at_a_gap : int
         Evaluations that may be not finite while none was finite at later times.
     """
 
-    def __init__(self, problem, keeps=False, t0=0.0, direction=1, recent=1, jacobian="exact"):
-        self.problem, self.keeps, self.t0, self.direction, self.recent = problem, keeps, t0, direction, recent
-        self.calls = self.bad = self.bad_in_a_row = 0
-        self.error = None
-        self._last_bad, self._fault = 0, None
+    def __init__(self, problem: Problem, keeps: bool = False, t0: float = 0.0, direction: int = 1, recent: int = 1,
+                 jacobian: str | Strategy = "exact") -> None:
+        super().__init__(keeps, t0, direction, recent)
+        self.problem = problem
         self.tolerated_at_a_gap = TOLERATED_AT_A_GAP
-        self._gap, self._at_the_gap = np.inf, 0  # first time, by the direction, at which they were not finite, and how often since
-        self._strategy, self._evaluator = as_strategy(jacobian), None
+        # first time, in the direction of integration, at which the equations were not finite, and number of evaluations since then
+        self._gap, self._at_the_gap = np.inf, 0
+        self._strategy = as_strategy(jacobian)
+        self._evaluator: PartitionedJacobian | None = None
 
-    def use(self, jacobian):
-        """Take the Jacobian from a strategy or what is named like one, see `as_strategy`."""
+    def use(self, jacobian: str | Strategy) -> None:
+        """Take the Jacobian from a strategy or its name, see `as_strategy`."""
         self._strategy, self._evaluator = as_strategy(jacobian), None
 
     @property
-    def evaluator(self):
+    def evaluator(self) -> PartitionedJacobian:
         """What evaluates the Jacobian, with counters of its own; made when it is first needed."""
         if self._evaluator is None:
-            self._evaluator = (self._strategy or as_strategy("exact")).bind(self.problem)
+            strategy = self._strategy or as_strategy("exact")
+            assert strategy is not None
+            self._evaluator = strategy.bind(self.problem)
         return self._evaluator
 
     @property
-    def jacobians(self):
+    def jacobians(self) -> int:
         """Jacobians that were evaluated."""
         return self._evaluator.jacobians if self._evaluator else 0
 
-    def complete(self, statistics):
-        """`Statistics` of a solver, with what the evaluation of Jacobians on this side has cost."""
+    def complete(self, statistics: Statistics) -> Statistics:
+        """`Statistics` of a solver, with the costs of Jacobians that were evaluated here."""
         if self._evaluator is None:
             return statistics
         spent, updates = self._evaluator.calls, self._evaluator.updates
@@ -99,28 +195,14 @@ class SolverCallbacks:
             statistics.partitioned_updates = updates
         return statistics
 
-    # the clock -----------------------------------------------------------------------------------------------------------
-
-    def time(self, s):
-        """Time of the problem when the solver's clock shows `s`."""
-        return self.t0 + self.direction * s
-
-    def clock(self, t):
-        """What the solver's clock shows at time `t`."""
-        return self.direction * (t - self.t0)
-
-    def rate(self, yd):
-        """A derivative by time as one by the solver's clock, or the other way round."""
-        return yd if self.direction > 0 or yd is None else -yd
-
     # what the solver calls -------------------------------------------------------------------------------------------------
 
-    def residual(self):
-        """`residual(s, y, yd, out) -> flag`; with the solver's clock in step with time there is nothing between it and the kernel."""
+    def residual(self) -> Residual:
+        """`residual(s, y, yd, out) -> flag`; without a clock of its own the solver calls the guarded kernel directly."""
         kernel, arguments, callbacks = self.problem.kernel, self.problem.arguments, self.problem.system.callbacks
         follow = self.problem.follow if self.problem.system.redundancy.rows.size else None
 
-        def residual(t, y, yd, out):
+        def residual(t: float, y: Vector, yd: Vector, out: Vector) -> int:
             if self.error is not None:
                 return self._refuse(out)
             self.calls += 1
@@ -141,17 +223,17 @@ class SolverCallbacks:
             return residual
         rate = np.empty(self.problem.n)
 
-        def on_own_clock(s, y, yd, out):
+        def on_own_clock(s: float, y: Vector, yd: Vector, out: Vector) -> int:
             np.multiply(yd, self.direction, out=rate)
             return residual(self.t0 + self.direction * s, y, rate, out)
 
         return on_own_clock
 
-    def rhs(self):
+    def rhs(self) -> Rhs:
         """`rhs(s, y, out) -> flag` of an explicit problem."""
         kernel, arguments, callbacks = self.problem.kernel, self.problem.arguments, self.problem.system.callbacks
 
-        def rhs(t, y, out):
+        def rhs(t: float, y: Vector, out: Vector) -> int:
             if self.error is not None:
                 return self._refuse(out)
             self.calls += 1
@@ -169,19 +251,19 @@ class SolverCallbacks:
         if self.t0 == 0.0 and self.direction > 0:
             return rhs
 
-        def on_own_clock(s, y, out):
+        def on_own_clock(s: float, y: Vector, out: Vector) -> int:
             flag = rhs(self.t0 + self.direction * s, y, out)
             np.multiply(out, self.direction, out=out)
             return flag
 
         return on_own_clock
 
-    def jacobian(self, store):
-        """`jacobian(s, y, yd, c, J, residual=None) -> flag`: `F_y + c F_yd` put into `J` by `store(values, J)`, see
-        `mbdae.adapters.storage`; `residual` is `F` at this state, where the solver hands it over.
+    def jacobian(self, store: Callable[[Vector, Any], object]) -> Callable[..., int]:
+        """`jacobian(s, y, yd, c, J, residual=None) -> flag`: `F_y + c F_yd`, written to `J` by `store(values, J)`, see
+        `mbdae.adapters.storage`; `residual` is `F` at this state if the solver supplies it.
         """
 
-        def jacobian(s, y, yd, c, J, residual=None):
+        def jacobian(s: float, y: Vector, yd: Vector, c: float, J: Any, residual: Vector | None = None) -> int:
             if self.error is not None:
                 return FATAL
             try:
@@ -193,15 +275,15 @@ class SolverCallbacks:
 
         return jacobian
 
-    def jacobian_parts(self, make):
+    def jacobian_parts(self, make: Callable[[Vector], T]) -> Callable[[float, Vector, Vector], tuple[T, T]]:
         """`jacobian(s, y, yd) -> (F_y, F_yd)`, each one `make(values)`; exceptions are raised, whether they are kept or not.
 
-        Where they are not finite the last ones that were serve again: Newton's method then fails, and the solver cuts its step.
+        Where they are not finite, the last finite ones are returned: Newton's method then fails, and the solver cuts its step.
         """
         nothing = [np.zeros(self.problem.pattern.nnz)] * 2
         last = nothing.copy()
 
-        def jacobian(s, y, yd):
+        def jacobian(s: float, y: Vector, yd: Vector) -> tuple[T, T]:
             try:
                 last[:] = self._parts(s, y, self.rate(yd), last[0] is not nothing[0]) or last
                 return make(last[0]), make(self.direction * last[1])
@@ -211,15 +293,15 @@ class SolverCallbacks:
 
         return jacobian
 
-    def rhs_jacobian(self):
-        """`jacobian(s, y) -> (n, n)`, the derivative of `rhs`; zeros if the exception that was met is kept.
+    def rhs_jacobian(self) -> Callable[[float, Vector], Matrix]:
+        """`jacobian(s, y) -> (n, n)`, the derivative of `rhs`; zeros if an exception has been kept.
 
-        Where it is not finite the last one that was serves again, as for `jacobian_parts`.
+        Where it is not finite, the last finite one is returned, as for `jacobian_parts`.
         """
         nothing = np.zeros((self.problem.n, self.problem.n))
         last = [nothing]
 
-        def jacobian(s, y):
+        def jacobian(s: float, y: Vector) -> Matrix:
             if self.error is not None:
                 return nothing
             try:
@@ -232,82 +314,36 @@ class SolverCallbacks:
 
         return jacobian
 
-    def guarded(self, function, otherwise):
-        """Any other callback of the solver, with the same care for exceptions; `otherwise` is returned once one has been kept."""
+    # values that are not finite --------------------------------------------------------------------------------------------
 
-        def call(*args, **kwargs):
-            if self.error is not None:
-                return otherwise
-            try:
-                return function(*args, **kwargs)
-            except BaseException as error:
-                self._keep(error)
-                return otherwise
-
-        return call
-
-    # failures --------------------------------------------------------------------------------------------------------------
-
-    def raise_kept(self):
-        """Raise the exception that has been kept, if any, unchanged."""
-        if self.error is not None:
-            error, self.error = self.error, None
-            try:
-                raise error
-            finally:
-                del error  # see `_keep`
-
-    def explain(self, failure):
-        """The failure, traced back to values that were not finite if the solver met them last."""
-        known = failure.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
-        if self._fault is not None and self.calls - self._last_bad < self.recent and self._fault[1] not in failure.reason:
-            return SolverFailure(self._fault[0], f"{self._fault[1]} ({failure.reason})")
-        if self.bad and self.calls - self._last_bad < self.recent and not known:
-            return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
-        return failure
-
-    def _keep(self, error, out=None):
-        if not self.keeps:
-            try:
-                raise error
-            finally:
-                del error  # a cycle with its own traceback would keep the solver, and the file that it has opened
-        self.error = error
-        return FATAL if out is None else self._refuse(out)
-
-    def _refuse(self, out):
-        """SUNDIALS only looks at flags: the others must fail by themselves."""
-        out[:] = HUGE
-        return FATAL
-
-    def _bad(self, t, out):
+    def _bad(self, t: float, out: Vector) -> int:
         self.problem.system.callbacks.check()
         self.bad += 1
         self.bad_in_a_row = self.bad_in_a_row + 1 if self._last_bad == self.calls - 1 else 1
         self._last_bad = self.calls
-        if self.bad_in_a_row == 1:  # of a row the others may be its consequences
-            self._fault = getattr(self.problem, "fault", lambda t: None)(t)
+        if self.bad_in_a_row == 1:  # the others in a row may be its consequences
+            self._fault = self.problem.fault(t)
         self._gap, self._at_the_gap = min(self._gap, self.direction * t), self._at_the_gap + 1
         if self.bad_in_a_row > TOLERATED_IN_A_ROW or self.bad > TOLERATED or self._at_the_gap > self.tolerated_at_a_gap:
             raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {t:.9g}")
         out[~np.isfinite(out)] = HUGE
         return RECOVERABLE
 
-    def _evaluated(self, s, evaluate):
+    def _evaluated(self, s: float, evaluate: Callable[[float], Values]) -> Values:
         """Values of a Jacobian, or the two of its parts, which must be finite."""
         t = self.time(s)
         try:
             values = evaluate(t)
         except NotFinite as error:
             raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}: {error}") from None
-        if not all(map(_all_finite, values if isinstance(values, tuple) else (values,))):
+        if not all(np.isfinite(x).all() for x in (values if isinstance(values, tuple) else (values,))):
             raise SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {t:.9g}")
         return values
 
-    def _parts(self, s, y, yd, replaceable):
-        """The parts, or `None` if they are not finite, but can be replaced or could not be expected to be.
+    def _parts(self, s: float, y: Vector, yd: Vector, replaceable: bool) -> tuple[Vector, Vector] | None:
+        """The parts, or `None` if they are not finite, and can be replaced or could not be expected to be.
 
-        CVODE asks for the Jacobian where the equations have just turned out to have no values.
+        CVODE requests the Jacobian where the equations have just turned out to have no values.
         """
         try:
             return self._evaluated(s, lambda t: self.evaluator.parts(t, y, yd))

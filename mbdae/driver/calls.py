@@ -1,4 +1,4 @@
-"""What is checked of a call of `solve` before anything else: the order of its arguments, and tolerances without a meaning."""
+"""Validation of a call of `solve`: the order of its arguments, and tolerances without a meaning."""
 
 import warnings
 
@@ -7,13 +7,14 @@ import numpy as np
 from ..model.mechanism import Mechanism
 from ..problems.base import Problem
 from ..system.system import System
+from .method import Method
 
 EPSILON = float(np.finfo(float).eps)
 REMEDIES = {"target": "mbdae.library.mechanism({!r}) makes a mechanism", "method": "mbdae.registry.find({!r}).make() makes a method"}
 
 
 def check_order(target: object, method: object, t_span: object) -> None:
-    """Refuse arguments that are swapped, and names in place of what they name.
+    """Validate the order of the arguments, and that none is a name in place of an object.
 
     Raises
     ------
@@ -22,7 +23,7 @@ def check_order(target: object, method: object, t_span: object) -> None:
     """
     if isinstance(method, Mechanism | System | Problem):
         raise ValueError("solve: target and method are swapped; write solve(target, method, t_span)")
-    if hasattr(t_span, "integrate") and not isinstance(t_span, type):
+    if isinstance(t_span, Method):
         raise ValueError("solve: method and t_span are swapped; write solve(target, method, t_span)")
     for what, value in (("target", target), ("method", method)):
         if isinstance(value, str):
@@ -32,7 +33,7 @@ def check_order(target: object, method: object, t_span: object) -> None:
 def warn_of_tolerance(rtol: float, frames: int = 4) -> None:
     """Warn of a relative tolerance below the rounding of the numbers, or one that allows errors as large as the values.
 
-    The warning names the line of the user's call, `frames` levels up: this function, `solve`, what holds back Ctrl-C around it, the call.
+    The warning names the line of the user's call, `frames` levels up: this function, `solve`, its decorator, the call.
     """
     if rtol < EPSILON:
         warnings.warn(f"rtol = {rtol:g} is below the rounding of double precision ({EPSILON:.2g}): only atol counts", stacklevel=frames)

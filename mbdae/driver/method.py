@@ -1,66 +1,103 @@
-"""The contract of everything that can integrate: in-house integrators and adapters to foreign solvers alike."""
+"""The contract of all methods: in-house integrators and adapters to external solvers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from ..problems.base import Problem
 from ..results.trajectory import Trajectory
 from ..system.assembly import State
-from .support import Settings
-
-if TYPE_CHECKING:
-    from ..problems.base import Problem
-    from .availability import Availability
+from ..typing import TimeProgress, Tolerance, Until, Vector
+from .availability import Availability
+from .support import Support, supported
 
 
 class Method(ABC):
-    """A small frozen configuration object. `mbdae.solve` makes the problem, the consistent start, and the `Solution`.
+    """Base class of methods: a small configuration object, usually a frozen dataclass.
 
-    A method supplies
-
-    - `label`: how it is called in tables and legends;
-    - `support`: for each form how it is run, or the reason why it is refused, see `mbdae.driver.support`;
-    - `formulations`: the names of the forms it takes, the best first;
-    - `integrate`, see there;
-
-    and declares, where they differ from the defaults here,
-
-    - `keeps_charts`: whether it exchanges the charts of the state-space forms itself; otherwise it is started anew in every chart;
-    - `one_step`: whether a new start costs it no accuracy, if a field `first_step` or `h` sets its step: what it needs is the state;
-    - `max_steps`: steps after which a run ends with `TOO_MANY_STEPS`, `None` if there is no bound;
-    - `availability()`: whether the package behind it is installed, in which version, and the commands that install it.
+    `mbdae.solve` makes the problem, the consistent initial values and the `Solution`. A subclass defines `label`, `support` and
+    `integrate`. The other attributes have defaults; a class variable, a field or a property replaces them.
     """
-
-    support: ClassVar[Mapping[str, Settings | str]]
-    formulations: ClassVar[tuple[str, ...]]
-    package: ClassVar[str] = "mbdae"
-    keeps_charts: ClassVar[bool] = False
-    one_step: bool = False
-    max_steps: int | None = None
 
     @property
     @abstractmethod
     def label(self) -> str:
         """Name for tables and legends."""
 
+    @property
     @abstractmethod
-    def integrate(self, problem: "Problem", state: State, t_end: float, *, rtol: float, atol: float | np.ndarray,
-                  t_eval: np.ndarray | None = None, every: int = 1, progress: Callable[[float], object] | None = None,
-                  until: Callable[..., bool] | None = None) -> Trajectory:
-        """Run from a consistent `State` to `t_end`, which may lie before it.
+    def support(self) -> Support:
+        """For each form the `Settings` of the method, or the reason why it is refused; the best form first, see `mbdae.driver.support`."""
 
-        The states at `t_eval` are stored, or if that is `None` every `every`-th step and the last one. The run may end, with success, once
-        `until(t, q, v)` is true after a step. Where `until` is a `StepWatch`, `until.after(step)` is asked instead, with the accepted
-        `Step`: what is interpolated in it, and how, for dense output and events; none of that may change the run. `progress(t)` is called
-        now and then.
+    @abstractmethod
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+        """Integrate from a consistent `State` to `t_end`, forward or backward in time.
 
-        Exceptions of user functions and `KeyboardInterrupt` pass through; every other failure is reported in `Trajectory.status` and
-        `message` with what was computed so far. The work is counted in `Statistics`.
+        Parameters
+        ----------
+        problem : Problem
+            In a form that `support` does not refuse.
+        state : State
+        t_end : float
+        rtol : float
+        atol : float or ndarray of shape (n,)
+        t_eval : ndarray, optional
+            Times of the output; by default every `every`-th step and the last one.
+        every : int
+        progress : callable, optional
+            `progress(t)`, called now and then.
+        until : callable, optional
+            `until(t, q, v)` is called after each accepted step; if it returns true, the run ends with success. If it is a `StepWatch`,
+            `until.after(step)` is called instead, with the accepted `Step` and its interpolant, for dense output and events. Neither may
+            affect the run.
+
+        Returns
+        -------
+        Trajectory
+            With the counters of the solver in `statistics`. A failure is reported in `status` and `message`, with the states computed so
+            far.
+
+        Raises
+        ------
+        Exception
+            Exceptions of user functions, and `KeyboardInterrupt`, unchanged.
         """
 
-    @classmethod
-    def availability(cls) -> "Availability | None":
-        """`Availability` of the package behind a foreign solver; `None` for what belongs to mbdae."""
+    @property
+    def formulations(self) -> tuple[str, ...]:
+        """Names of the supported forms, the best first."""
+        return supported(self.support)
+
+    @property
+    def package(self) -> str:
+        """Name of the package that the method needs."""
+        return "mbdae"
+
+    @staticmethod
+    def availability() -> Availability | None:
+        """Whether the package of an external solver is installed, in which version, and the commands that install it."""
         return None
+
+    @property
+    def keeps_charts(self) -> bool:
+        """Whether the method itself switches the local parametrisation of the state-space forms; otherwise it is restarted in each one."""
+        return False
+
+    @property
+    def one_step(self) -> bool:
+        """Whether a restart from a state costs no accuracy; then a field `first_step` or `h` sets the step size."""
+        return False
+
+    @property
+    def step_size(self) -> float | None:
+        """The fixed step size, `None` if the method controls it."""
+        return None
+
+    @property
+    def max_steps(self) -> int | None:
+        """Number of steps after which a run ends with `TOO_MANY_STEPS`, `None` if there is no limit."""
+        return None
+
+    @property
+    def own_differences(self) -> bool:
+        """Whether the method has difference quotients of its own, which its field `jacobian` takes as `"difference"`."""
+        return False

@@ -1,41 +1,51 @@
-"""Solvers on state-space form: where the chart wears out the solver is started anew in another one, and nobody notices."""
+"""Solvers on state-space form: the local parametrisation is switched when it becomes ill-conditioned, and the solver is restarted."""
 
-from dataclasses import fields
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
+from ..problems.state_space import StateSpace
 from ..results.diagnosis import ChartError, near_singular
-from ..results.statistics import Statistics
+from ..results.statistics import Statistics, summed
 from ..results.status import Status
-from ..results.steps import StepWatch
+from ..results.steps import Step, StepWatch
 from ..results.trajectory import Trajectory
+from ..system.assembly import State
+from ..system.system import System
+from ..typing import TimeProgress, Tolerance, Until, Vector
 from .callbacks import SolverFailure
+from .method import Method
 
 COLUMNS = ("t", "q", "v", "a", "lam")
-REST = 1e-9  # share of the time span for which no solver is started anew: some refuse, and the old chart still reaches as far
-VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # what is said that knows no better
-LOST = (Status.CHART_LOST, Status.SINGULAR)  # what the end of a chart looks like
+REST = 1e-9  # share of the time span for which no solver is restarted: some refuse, and the present chart is valid up to there
+VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
+LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
+
+Moment: TypeAlias = tuple[float, Vector, Vector]  # t, q, v
 
 
 class _Watch(StepWatch):
-    """Ends the run of a solver after a step at which the user or the chart wants it, and where the steps are spent."""
+    """Ends the run of a solver after a step if the user or the chart requires it, or if the maximum number of steps is reached."""
 
-    def __init__(self, problem, until, t0, t_end, max_steps):
+    def __init__(self, problem: StateSpace, until: Until | None, t0: float, t_end: float, max_steps: int | None) -> None:
         self._problem, self._until, self._t_end, self._max_steps = problem, until, t_end, max_steps
         self._rest = REST * abs(t_end - t0)
         self.steps = 0
-        self.last = self.left = None  # (t, q, v) after the last step, and where the chart is left
-        self.asking = False  # whether the chart itself is in trouble at the end of the last step
-        self._healed, self._step = t0, None
+        self.last: Moment | None = None  # the end of the last step
+        self.left: Moment | None = None  # where the chart is left
+        self.asking = False  # whether the chart itself fails at the end of the last step
+        self._healed = t0
+        self._step: Step | None = None
 
-    def after(self, step):
+    def after(self, step: Step) -> bool:
         """See `StepWatch`."""
         self._step = step
         return self(step.t, *step.motion())
 
-    def __call__(self, t, q, v):
+    def __call__(self, t: float, q: Vector, v: Vector) -> bool:
         self.steps, self.last = self.steps + 1, (t, q, v)
-        if self._until is not None and self._wanted(t, q, v):
+        if self._ends(t, q, v):
             return True
         if self.steps == self._max_steps and t != self._t_end:
             raise SolverFailure(Status.TOO_MANY_STEPS, f"{self._max_steps} steps were not enough")
@@ -45,41 +55,46 @@ class _Watch(StepWatch):
         self.asking = False
         return self.left is not None
 
-    def _wanted(self, t, q, v):
-        """Whether the user wants the run to end."""
+    def _ends(self, t: float, q: Vector, v: Vector) -> bool:
+        """Whether the user requires the end of the run."""
         step, self._step = self._step, None
+        if self._until is None:
+            return False
         return self._until.after(step) if step is not None and isinstance(self._until, StepWatch) else self._until(t, q, v)
 
-    def heal(self, status):
-        """Whether a run that has ended with `status` is to be taken up after its last step in a new chart: once for every time."""
+    def heal(self, status: Status) -> bool:
+        """Whether a run that has failed with `status` is continued after its last step in a new chart: once for every time."""
         if status not in LOST or self.asking or self.last is None or abs(self.last[0] - self._healed) <= self._rest:
             return False
         self._healed, self.left = self.last[0], self.last
         return True
 
 
-def integrate_in_charts(method, problem, state, t_end, *, t_eval, every, until, **options):
-    """`method.integrate`, as often as charts are needed; see `mbdae.driver.method`."""
-    watch, pieces, wanted, start = _Watch(problem, until, state.t, t_end, getattr(method, "max_steps", None)), [], t_eval, state
+def integrate_in_charts(method: Method, problem: StateSpace, state: State, t_end: float, *, rtol: float, atol: Tolerance,
+                        t_eval: Vector | None, every: int, progress: TimeProgress | None, until: Until | None) -> Trajectory:
+    """`method.integrate`, once in each chart; see `mbdae.driver.method`."""
+    watch, wanted, start = _Watch(problem, until, state.t, t_end, method.max_steps), t_eval, state
+    pieces: list[Trajectory] = []
     while True:
         watch.left, begun = None, watch.steps
         try:
-            piece = method.integrate(problem, state, t_end, t_eval=wanted, every=1, until=watch, **options)
+            piece = method.integrate(problem, state, t_end, rtol=rtol, atol=atol, t_eval=wanted, every=1, progress=progress, until=watch)
             healed = watch.heal(piece.status)
-            if healed:
-                _shorten(piece, watch, begun, t_end)
-            wanted = None if t_eval is None else wanted[len(piece.t):]
+            if healed and watch.last is not None:
+                _shorten(piece, watch.last[0], watch.steps - begun, t_end)
+            wanted = None if wanted is None else wanted[len(piece.t):]
             pieces.append(piece if t_eval is not None else _thinned(piece, begun, every, t_end))
-            if not healed and (watch.left is None or piece.status != Status.SUCCESS or watch.left[0] == t_end):
+            left = watch.left
+            if left is None or (not healed and (piece.status != Status.SUCCESS or left[0] == t_end)):
                 return _explained(_joined(pieces), problem.system, start, watch)
-            state = problem.full_state(*watch.left)
+            state = problem.full_state(*left)
         except ChartError as error:
             failed = _failed(pieces or [_alone(state, t_eval)], error, watch.left[0] if watch.left else state.t)
             return _explained(failed, problem.system, start, watch)
 
 
-def _explained(trajectory, system, start, watch):
-    """The constraints behind steps that shrink to nothing or positions that cannot be found, if they are about to lose rank."""
+def _explained(trajectory: Trajectory, system: System, start: State, watch: _Watch) -> Trajectory:
+    """With the constraints in the message if a run has failed because they are about to lose rank."""
     vague = trajectory.status in VAGUE or (trajectory.status == Status.SINGULAR and "rank" not in trajectory.message)
     met = near_singular(system, start, *watch.last[:2]) if vague and watch.last else None
     if met is not None:
@@ -87,16 +102,16 @@ def _explained(trajectory, system, start, watch):
     return trajectory
 
 
-def _shorten(piece, watch, begun, t_end):
-    """Only what belongs to steps that were completed."""
-    keep = (piece.t <= watch.last[0]) if t_end > watch.last[0] else (piece.t >= watch.last[0])
+def _shorten(piece: Trajectory, last: float, steps: int, t_end: float) -> None:
+    """Only the output of completed steps, of which the last one ends at the time `last`."""
+    keep = (piece.t <= last) if t_end > last else (piece.t >= last)
     for name in COLUMNS:
         setattr(piece, name, getattr(piece, name)[keep])
-    piece.statistics.steps = watch.steps - begun
+    piece.statistics.steps = steps
 
 
-def _thinned(piece, begun, every, t_end):
-    """Every `every`-th of all steps, of which this piece begins with number `begun`: that one ends the piece before."""
+def _thinned(piece: Trajectory, begun: int, every: int, t_end: float) -> Trajectory:
+    """Every `every`-th of all steps; the piece begins with the step of number `begun`, the last one of the piece before."""
     numbers = begun + np.arange(len(piece.t))
     keep = (numbers % every == 0) & ((numbers > begun) | (begun == 0)) | (piece.t == t_end)
     for name in COLUMNS:
@@ -104,23 +119,22 @@ def _thinned(piece, begun, every, t_end):
     return piece
 
 
-def _alone(state, t_eval):
-    """The start, if no step can be made."""
+def _alone(state: State, t_eval: Vector | None) -> Trajectory:
+    """The initial state, if there are no steps."""
     n = int(t_eval is None or state.t in t_eval)
-    columns = (np.repeat(np.array([getattr(state, name)]), n, axis=0) for name in COLUMNS)
-    return Trajectory(*columns, Statistics(steps=0), Status.SUCCESS, "")
+    t, q, v, a, lam = (np.repeat(np.array([getattr(state, name)]), n, axis=0) for name in COLUMNS)
+    return Trajectory(t, q, v, a, lam, Statistics(steps=0), Status.SUCCESS, "")
 
 
-def _failed(pieces, error, t):
+def _failed(pieces: list[Trajectory], error: ChartError, t: float) -> Trajectory:
     pieces[-1].status = error.status
     pieces[-1].message = f"{error.reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
     return _joined(pieces)
 
 
-def _joined(pieces):
-    """One trajectory; counters that a solver does not report stay `None`."""
-    counted = {f.name: [getattr(p.statistics, f.name) for p in pieces] for f in fields(Statistics)}
-    statistics = Statistics(**{name: None if None in values else sum(values) for name, values in counted.items()})
+def _joined(pieces: Sequence[Trajectory]) -> Trajectory:
+    """One trajectory."""
+    statistics = summed([p.statistics for p in pieces])
     statistics.restarts = len(pieces) - 1
-    columns = (np.concatenate([getattr(p, name) for p in pieces]) for name in COLUMNS)
-    return Trajectory(*columns, statistics, pieces[-1].status, pieces[-1].message)
+    t, q, v, a, lam = (np.concatenate([getattr(p, name) for p in pieces]) for name in COLUMNS)
+    return Trajectory(t, q, v, a, lam, statistics, pieces[-1].status, pieces[-1].message)

@@ -1,60 +1,81 @@
-"""One integration by a foreign solver, seen from this side: every step passes through `Run.accept`, whoever drives."""
+"""One integration by an external solver: every step passes through `Run.accept`, whether the solver is stepped or calls back."""
 
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from ..interrupts import signals
 from ..results.diagnosis import ChartError
+from ..results.statistics import Statistics
 from ..results.status import Status
 from ..results.steps import Step, StepWatch
 from ..results.trajectory import Trajectory
 from ..system.assembly import AssemblyError
-from .callbacks import SolverFailure
+from ..typing import FullState, Matrix, Motion, TimeProgress, Until, Vector
+from .callbacks import GuardedCallbacks, SolverCallbacks, SolverFailure
 
-ROUNDING = 1e-15  # within which a solver has met the end, relative to the times of the run: GLIMDA stops three units before it
-STALLED = 1000  # steps in a row that move time by rounding only
+ROUNDING = 1e-15  # tolerance of the end, relative to the times of the run: GLIMDA stops three units of rounding before it
+UNPROJECTED = "cannot be projected onto the constraints"
+STALLED = 1000  # consecutive steps that move time by rounding only
+
+At: TypeAlias = Callable[[float], tuple[Vector, Vector | None]]  # `(y, yd)` at a time within the last step; `None` if `yd` is not known
+Row: TypeAlias = tuple[float, Vector, Any]  # of the output, see `Problem.stored`
+
+
+class Stepper(Protocol):
+    """An external solver in single steps, see `Run.pull`."""
+
+    def step(self) -> tuple[float, Vector, Vector | None]:
+        """Take one step; `(t, y, yd)` at its end, where `yd` is `None` if the solver does not supply it."""
+        ...
+
+    def at(self, t: float) -> tuple[Vector, Vector | None]:
+        """`(y, yd)` at a time within the last step."""
+        ...
 
 
 class Finished(Exception):
-    """The run need not go on."""
+    """The run ends before the end of the time span, with success."""
 
 
-class Run:
-    """Collects the output of a solver, and knows when and why it ends.
+class BasicRun:
+    """Collects the output of a solver of any equations, and knows when and why it ends.
 
     Parameters
     ----------
-    callbacks : SolverCallbacks
+    callbacks : GuardedCallbacks
     t0, t_end : float
     start : (y, yd)
-    t_eval, every, progress, until
+    t_eval, every, progress
         As for `integrate`, see `mbdae.driver.method`.
     max_steps : int
 
     Attributes
     ----------
     rows : list of (t, y, yd)
-        What has been stored.
+        The stored output.
     steps : int
     status : Status
     message : str
     """
 
-    def __init__(self, callbacks, t0, t_end, start, *, t_eval=None, every=1, progress=None, until=None, max_steps=1_000_000):
-        self.callbacks, self.problem, self.t_end, self.max_steps = callbacks, callbacks.problem, t_end, max_steps
+    def __init__(self, callbacks: GuardedCallbacks, t0: float, t_end: float, start: tuple[Vector, Vector], *, t_eval: Vector | None = None,
+                 every: int = 1, progress: TimeProgress | None = None, max_steps: int = 1_000_000) -> None:
+        self.callbacks, self.t_end, self.max_steps = callbacks, t_end, max_steps
         self.forward, self._rounding = 1.0 if t_end > t0 else -1.0, ROUNDING * max(abs(t0), abs(t_end))
         self.t, self.steps, self._stalled = t0, 0, 0
         self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
-        self._progress, self._until, self._every = progress, until, every
-        self.rows = []
+        self._progress, self._every = progress, every
+        self.rows: list[Row] = []
         self._wanted = None if t_eval is None else list(t_eval[::-1])
         if self._wanted is None:
             self._keep(t0, *start)
         while self._wanted and self.forward * (self._wanted[-1] - t0) <= 0.0:
             self._keep(self._wanted.pop(), *start)
 
-    def accept(self, t, y, yd, at):
+    def accept(self, t: float, y: Vector, yd: Vector | None, at: At) -> None:
         """To be called after each internal step of the solver.
 
         Parameters
@@ -83,37 +104,18 @@ class Run:
         self._store(t, y, yd, at)
         if self._progress is not None:
             self._progress(t)
-        if self._until is not None and self._stops(before, t, y, at):
+        if self._stops(before, t, y, at):
             raise Finished("a terminal event has been passed")
         if self.steps == self.max_steps and not self.ended:
             raise SolverFailure(Status.TOO_MANY_STEPS, f"{self.max_steps} steps were not enough")
 
-    def _stops(self, before, t, y, at):
-        """Whether the run is to end after this step."""
-        if not isinstance(self._until, StepWatch):
-            return self._until(t, *self.problem.motion(t, y))
-        problem = self.problem
-
-        def sample(times):
-            with problem.undisturbed():
-                return np.array([problem.interpolated(s, at(s)[0]) for s in times])
-
-        return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
-
-    def _motion(self, t, y):
-        """Positions and velocities as they are put out."""
-        try:
-            return self.problem.projected(t, y)
-        except AssemblyError as error:
-            raise SolverFailure(*_too_far(t, error)) from error
-
     @property
-    def ended(self):
+    def ended(self) -> bool:
         """Whether the end of the time span has been reached."""
         return self.forward * (self.t_end - self.t) <= 0.0
 
-    def carry_out(self, integrate):
-        """Call `integrate()`, which calls `accept`; whatever ends it becomes status and message, but exceptions of user functions."""
+    def carry_out(self, integrate: Callable[[], object]) -> None:
+        """Call `integrate()`, which calls `accept`; its end becomes status and message, but exceptions of user functions are raised."""
         try:
             self._call(integrate)
             if not self.ended:
@@ -125,40 +127,98 @@ class Run:
         except ChartError as error:
             self._fail(error)
 
-    def _fail(self, failure):
+    def _fail(self, failure: SolverFailure | ChartError) -> None:
         self.status = failure.status
         self.message = f"{failure.reason} (last step ended at t = {self.t:.9g}); the solution up to there is kept"
 
-    def _call(self, integrate):
+    def _call(self, integrate: Callable[[], object]) -> None:
         try:
             integrate()
         except Exception:
-            self.callbacks.raise_kept()  # what the solver raises then is only its echo
+            self.callbacks.raise_kept()  # the exception of the solver is a consequence of the kept one
             raise
         self.callbacks.raise_kept()
 
-    def pull(self, stepper):
+    def pull(self, stepper: Stepper) -> None:
         """Steps by `stepper.step() -> t, y, yd` until the end; `stepper.at(t) -> y, yd` interpolates within the last one."""
         while not self.ended:
             self.accept(*stepper.step(), stepper.at)
 
-    def _store(self, t, y, yd, at):
+    def _store(self, t: float, y: Vector, yd: Vector | None, at: At) -> None:
         if self._wanted is None and (self.ended or self.steps % self._every == 0):
             self._keep(t, y, yd)
         while self._wanted and self.forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
             time = self._wanted.pop()
-            with nullcontext() if self.problem is None else self.problem.undisturbed():
+            with self._undisturbed():
                 self._keep(time, *((y, yd) if time == t else at(time)))
 
-    def _keep(self, t, y, yd):
+    # what depends on the equations ---------------------------------------------------------------------------------------
+
+    def _keep(self, t: float, y: Vector, yd: Vector | None) -> None:
+        """Store an output."""
+        self.rows.append((t, y, yd))
+
+    def _undisturbed(self) -> AbstractContextManager[None]:
+        """Context of an output within a step."""
+        return nullcontext()
+
+    def _stops(self, before: float, t: float, y: Vector, at: At) -> bool:
+        """Whether the run is to end after the step from `before` to `t`."""
+        return False
+
+
+class Run(BasicRun):
+    """Collects the output of a solver of a problem, and knows when and why it ends.
+
+    Parameters
+    ----------
+    callbacks : SolverCallbacks
+    t0, t_end, start, t_eval, every, progress, max_steps
+        As for `BasicRun`.
+    until
+        As for `integrate`, see `mbdae.driver.method`.
+    """
+
+    callbacks: SolverCallbacks
+
+    def __init__(self, callbacks: SolverCallbacks, t0: float, t_end: float, start: tuple[Vector, Vector], *, t_eval: Vector | None = None,
+                 every: int = 1, progress: TimeProgress | None = None, until: Until | None = None, max_steps: int = 1_000_000) -> None:
+        self.problem, self._until = callbacks.problem, until
+        super().__init__(callbacks, t0, t_end, start, t_eval=t_eval, every=every, progress=progress, max_steps=max_steps)
+
+    def _keep(self, t: float, y: Vector, yd: Vector | None) -> None:
         try:
-            self.rows.append(self.problem.stored(t, y, yd) if self.problem is not None else (t, y, yd))
+            self.rows.append(self.problem.stored(t, y, yd))
         except ChartError as error:
             raise SolverFailure(error.status, error.reason) from error
 
-    def trajectory(self, statistics):
-        """What has been stored, as states of the system, up to the first one that cannot be projected onto the constraints."""
-        system, states = self.problem.system, []
+    def _undisturbed(self) -> AbstractContextManager[None]:
+        return self.problem.undisturbed()
+
+    def _stops(self, before: float, t: float, y: Vector, at: At) -> bool:
+        if self._until is None:
+            return False
+        if not isinstance(self._until, StepWatch):
+            return self._until(t, *self.problem.motion(t, y))
+        problem = self.problem
+
+        def sample(times: Vector) -> Matrix:
+            with problem.undisturbed():
+                return np.array([problem.interpolated(s, at(s)[0]) for s in times])
+
+        return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
+
+    def _motion(self, t: float, y: Vector) -> Motion:
+        """Positions and velocities as they are put out."""
+        try:
+            return self.problem.projected(t, y)
+        except AssemblyError as error:
+            raise SolverFailure(Status.SOLVER_FAILED, f"the output at t = {t:.9g} {UNPROJECTED}: {error}") from error
+
+    def trajectory(self, statistics: Statistics) -> Trajectory:
+        """The stored output as states of the system, up to the first one that cannot be projected onto the constraints."""
+        system = self.problem.system
+        states: list[FullState] = []
         try:
             for row in self.rows:
                 signals.check()
@@ -168,12 +228,8 @@ class Run:
                 raise
             at, lost = self.rows[len(states)][0], isinstance(error, AssemblyError)
             self.status = Status.SOLVER_FAILED if lost else Status.NOT_FINITE
-            self.message = f"the output at t = {at:.9g} {'is too far off the constraints' if lost else 'has no finite equations'}: {error}"
+            self.message = f"the output at t = {at:.9g} {UNPROJECTED if lost else 'has no finite equations'}: {error}"
         t = np.array([row[0] for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
-        columns = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
-        return Trajectory(t, *columns, self.callbacks.complete(statistics), self.status, self.message)
-
-
-def _too_far(t, error):
-    return Status.SOLVER_FAILED, f"the output at t = {t:.9g} is too far off the constraints: {error}"
+        q, v, a, lam = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
+        return Trajectory(t, q, v, a, lam, self.callbacks.complete(statistics), self.status, self.message)

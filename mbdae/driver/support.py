@@ -1,8 +1,13 @@
-"""Which solver takes which formulation, how it is then run, and what limits a user can set to its steps."""
+"""The formulations that a solver supports, and its settings for each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+
+from ..problems.base import Problem
+from ..typing import Tolerance
 
 FORMS = ("index3", "ggl", "gear", "index2", "index1", "mass", "overdetermined", "ode", "partition", "tangent")
 
@@ -23,14 +28,14 @@ class Settings:
     mask : bool
         Whether the solver is told which unknowns are algebraic.
     exclude : bool
-        Whether its error test leaves those out.
+        Whether these are excluded from its error test.
     excluded_atol : float, str or None
         Absolute tolerance of the blocks that the formulation excludes from the error test, or its origin; `None` for the default of the
         formulation.
     tighten : float
-        Factor on the tolerances, where the error test cannot see all that the user's tolerances are meant for.
+        Factor on the tolerances, where the error test does not include all unknowns to which the user's tolerances apply.
     scaling : str
-        What the solver does about the index of the unknowns.
+        How the solver scales unknowns or errors by the index of the unknowns.
     jacobian, linear_solver : str
     """
 
@@ -42,40 +47,50 @@ class Settings:
     jacobian: str = "exact"
     linear_solver: str = "dense"
 
+    @property
+    def excluded_value(self) -> float | None:
+        """`excluded_atol` if it is a number, otherwise `None`, for `Problem.tolerances`."""
+        return None if isinstance(self.excluded_atol, str) else self.excluded_atol
 
-def index3_support():
+
+Support: TypeAlias = Mapping[str, Settings | str]  # by form: how the solver is run, or the reason why it is refused
+
+
+def index3_support() -> dict[str, Settings | str]:
     """Support of an integrator that discretises the index-3 equations in its own way."""
     own = "it discretises the index-3 equations in its own way"
-    return dict.fromkeys(FORMS, own) | {"index3": Settings(scaling="powers of h", linear_solver="reduced matrix, envelope")}
+    refused: dict[str, Settings | str] = dict.fromkeys(FORMS, own)
+    return refused | {"index3": Settings(scaling="powers of h", linear_solver="reduced matrix, envelope")}
 
 
-def explicit_support(**settings):
+def explicit_support(jacobian: str = "exact", linear_solver: str = "dense") -> dict[str, Settings | str]:
     """Support of a solver of `yd = f(t, y)`."""
-    return {form: EXPLICIT_ONLY for form in FORMS} | {form: Settings(**settings) for form in EXPLICIT}
+    how = Settings(jacobian=jacobian, linear_solver=linear_solver)
+    return {form: how if form in EXPLICIT else EXPLICIT_ONLY for form in FORMS}
 
 
-def implicit_support(**forms):
+def implicit_support(**forms: Settings | str) -> dict[str, Settings | str]:
     """Support of a solver of `F(t, y, yd) = 0`: forms with their `Settings` or the reason why they are refused, the best first.
 
-    Forms that are not named get the reason that holds for every such solver.
+    Forms that are not named are refused for the reason that holds for every such solver.
     """
     general = dict.fromkeys(EXPLICIT, IMPLICIT_ONLY)
     general |= {"overdetermined": SQUARE_ONLY, "mass": MASS_IS_RESIDUAL}
     return forms | {form: reason for form, reason in general.items() if form not in forms}
 
 
-def supported(support):
-    """Names of the forms that a solver takes, the best first."""
+def supported(support: Support) -> tuple[str, ...]:
+    """Names of the supported forms, the best first."""
     return tuple(form for form, how in support.items() if isinstance(how, Settings))
 
 
-def require(owner, support, problem):
-    """How a problem is run, for functions that take problems of users.
+def require(owner: str, support: Support, problem: Problem) -> Settings:
+    """The settings for a problem, for functions that take problems of users.
 
     Raises
     ------
     ValueError
-        If its form is refused; with the reason.
+        If its form is refused, with the reason.
     """
     how = support[problem.formulation]
     if isinstance(how, str):
@@ -83,8 +98,8 @@ def require(owner, support, problem):
     return how
 
 
-def tightened(support, problem, rtol, atol):
-    """`rtol` and `atol` as the solver gets them for the form of a problem; an array `atol` is the user's own and stays as it is."""
+def tightened(support: Support, problem: Problem, rtol: float, atol: Tolerance) -> tuple[float, Tolerance]:
+    """`rtol` and `atol` for the solver, multiplied by `tighten` of the form; an array `atol` is that of the user and not changed."""
     how = support.get(problem.formulation)
     factor = how.tighten if isinstance(how, Settings) else 1.0
     return rtol * factor, atol * factor if np.ndim(atol) == 0 else atol

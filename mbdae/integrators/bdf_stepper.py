@@ -1,42 +1,64 @@
 """Steps of the variable-order BDF method for `F(t, y, yd) = 0`: prediction, correction, error test, choice of order and step.
 
-The algorithm is that of DASSL [Brenan, chapter 5], and knows nothing of mechanisms. It departs from it in three points: Newton's method
-is held to a smaller share of the tolerance, unknowns that the error test leaves out are not left out of Newton's convergence test, and a
-Jacobian may offer cheap updates.
+The algorithm is that of DASSL [Brenan, chapter 5] for any implicit equations. It differs in three points: Newton's method has a smaller
+share of the tolerance, unknowns that are excluded from the error test remain in Newton's convergence test, and a Jacobian may have cheap
+updates.
 """
+
+from collections.abc import Sequence
+from typing import NoReturn, Protocol
 
 import numpy as np
 
-from ..driver.callbacks import FATAL, SolverFailure
+from ..driver.callbacks import FATAL, Residual, SolverFailure
 from ..results.status import Status
+from ..typing import ArrayLike, Integers, Vector
 from . import bdf_formulas as bdf
+from .iteration_matrix import IterationMatrix
 
 EPS = float(np.finfo(float).eps)
-SLOWEST = 0.9  # rate of convergence beyond which it is given up
-NO_RATE = 100.0  # stands for rate/(1 - rate) as long as no rate is known
-BEST_RATE = 0.02  # that is believed: what is known of the rate serves on while the matrix ages
-NARROW = 0.6  # the least ratio between the coefficient of a step and that of the matrix, or the other way round
-NEWTON_FAILURES = 10  # in one step
-SUSPICIONS = 3  # evaluations of a Jacobian that distrusts itself in one step
-STRETCH = 1.01  # the last step may be longer by this, so that no tiny one remains
+MAX_RATE = 0.9  # contraction rate above which Newton's method has failed
+UNKNOWN_FACTOR = 100.0  # of rate/(1 - rate) while no rate is known
+MIN_FACTOR = 0.02  # lower bound of rate/(1 - rate): a rate is used until the matrix is renewed
+MIN_RATIO = 0.6  # of the leading coefficients of the step and the matrix, or their inverse, below which the matrix is renewed
+MAX_NEWTON_FAILURES = 10  # in one step
+MAX_RETRIES = 3  # evaluations in one step of a Jacobian whose pattern may lack entries
+STRETCH = 1.01  # factor by which the last step may be longer
+
+
+class StepJacobian(Protocol):
+    """The Jacobian of a `BdfStepper`, `F_y + c F_yd`; its values are in the order of the pattern of the iteration matrix."""
+
+    def evaluate(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector) -> Vector:
+        """All entries; `residual` is `F(t, y, yd)`."""
+        ...
+
+    def update(self, t: float, y: Vector, yd: Vector, c: float) -> Vector | None:
+        """The entries with `F_y` of the last evaluation, or `None`."""
+        ...
+
+    def suspect(self) -> bool:
+        """Called if Newton's method fails with a matrix evaluated for this step: whether another evaluation may be better."""
+        ...
 
 
 class Tolerance:
-    """What is tested, and how: sizes are root mean squares of `|h|^power x / (rtol |y| + atol)` over the unknowns that take part.
+    """Norms of the error test and of Newton's convergence test: root mean squares of `|h|^power x / (rtol |y| + atol)`.
 
     Parameters
     ----------
     rtol : float
     atol : ndarray, shape (n,)
     newton : float
-        Share of the tolerance that Newton's method may leave. DASSL leaves a third, which its error estimates then see as noise.
+        Largest error of Newton's method relative to the tolerance. It is 1/3 in DASSL, and then perturbs the error estimates.
     powers : ndarray of int, shape (2, n), optional
-        Of the step, in the error test and in Newton's convergence test; `EXCLUDED` leaves an unknown out. By default all are zero.
+        Of the step size, in the error test and in Newton's convergence test; `EXCLUDED` excludes an unknown. By default all are zero.
     shared : sequence of (int, int, int, int), optional
         `(a, b, c, d)`: in Newton's convergence test the unknowns from `a` to `b` are compared with the largest of those from `c` to `d`.
     """
 
-    def __init__(self, rtol, atol, newton, powers=None, shared=()):
+    def __init__(self, rtol: float, atol: ArrayLike, newton: float, powers: Integers | None = None,
+                 shared: Sequence[tuple[int, int, int, int]] = ()) -> None:
         atol = np.array(atol, dtype=float)
         powers = np.zeros((2, len(atol)), dtype=np.int64) if powers is None else np.array(powers, dtype=np.int64)
         self.newton, self.counts = newton, np.maximum((powers != bdf.EXCLUDED).sum(axis=1), 1).astype(float)
@@ -52,18 +74,15 @@ class BdfStepper:
         `residual(t, y, yd, out) -> flag`: 0 good, 1 not defined there (the step is cut), -1 the run must end.
     t0 : float
     y0, yd0 : ndarray, shape (n,)
-        Consistent start.
+        Consistent initial values.
     t_end : float
-        May lie before `t0`. It is hit exactly: the last step is shortened, and nothing is evaluated beyond.
-    jacobian : object
-        With `evaluate(t, y, yd, c, residual) -> values` of `F_y + c F_yd` in the pattern of `matrix`, `residual` being `F(t, y, yd)`;
-        `update(t, y, yd, c) -> values` with `F_y` as it was, or `None`; and `suspect() -> bool`: asked when Newton's method fails with a
-        matrix evaluated for this very step, true if `evaluate` will do better when called again.
+        Before or after `t0`. The last step ends there exactly, and nothing is evaluated beyond.
+    jacobian : StepJacobian
     matrix : IterationMatrix
     tolerance : Tolerance
     max_order : int
     first_step, max_step : float
-        Zero: a guess from `yd0`, and no bound.
+        Zero: a first step from `yd0`, and no limit.
 
     Attributes
     ----------
@@ -73,9 +92,11 @@ class BdfStepper:
         `jacobians` are full evaluations.
     """
 
-    most_iterations = 4  # of Newton's method: with so few it pays to cut a step that needs more
+    max_iterations = 4  # of Newton's method; to cut the step costs less than more iterations
 
-    def __init__(self, residual, t0, y0, yd0, t_end, jacobian, matrix, tolerance, *, max_order=bdf.HIGHEST, first_step=0.0, max_step=0.0):
+    def __init__(self, residual: Residual, t0: float, y0: Vector, yd0: Vector, t_end: float, jacobian: StepJacobian,
+                 matrix: IterationMatrix, tolerance: Tolerance, *, max_order: int = bdf.HIGHEST, first_step: float = 0.0,
+                 max_step: float = 0.0) -> None:
         n = len(y0)
         self.residual, self.jacobian, self.matrix, self.tolerance = residual, jacobian, matrix, tolerance
         self.t, self.t_end, self.max_order, self.max_step = float(t0), float(t_end), max_order, max_step
@@ -84,33 +105,35 @@ class BdfStepper:
         self._phi, self._table, self._weights = np.zeros((bdf.DIFFERENCES, n)), np.zeros(bdf.TABLE), np.zeros((2, n))
         self._error_weight, self._newton_weight = self._weights
         self._error_count, self._newton_count = (float(x) for x in tolerance.counts)
-        self._trouble = None
+        self._failure: tuple[Status, str] = Status.NEWTON_FAILED, ""  # of the last attempt
+        self._error_failures = self._newton_failures = 0  # in the present step
+        self._rounding = 0.0  # of the unknowns, in the norm of Newton's convergence test
         self._initialise(np.array(y0, dtype=float), np.array(yd0, dtype=float), first_step)
 
-    def _initialise(self, y0, yd0, first_step):
+    def _initialise(self, y0: Vector, yd0: Vector, first_step: float) -> None:
         self.k, self._last_order, self._constant, self._starting = 1, 0, 0, True
-        self._holding, self._c, self._slowness = False, 0.0, NO_RATE
+        self._holding, self._c, self._factor = False, 0.0, UNKNOWN_FACTOR
         self._phi[0] = y0
         self.h = self._last_step = float(np.copysign(first_step or self._guess(yd0), self.t_end - self.t))
         self._phi[1] = self.h * yd0
         self._table[bdf.LAST, 0] = self.h
 
-    def _guess(self, yd0):
-        """A step in which `y` moves by half a tolerance, at most a thousandth of the time span."""
+    def _guess(self, yd0: Vector) -> float:
+        """A step in which `y` changes by half a tolerance, at most a thousandth of the time span."""
         h = 1e-3 * abs(self.t_end - self.t)
         bdf.weigh(self._phi[0], h, *self.tolerance.as_arguments, self._weights)
         speed = bdf.size(yd0, self._error_weight, self._error_count)
         return 0.5 / speed if speed > 0.5 / h else h
 
-    # what drives it ------------------------------------------------------------------------------------------------------
+    # steps and interpolation ---------------------------------------------------------------------------------------------
 
-    def step(self):
-        """Take a step: `(t, y, yd)` at its end, arrays of their own.
+    def step(self) -> tuple[float, Vector, Vector]:
+        """Take a step; `(t, y, yd)` at its end, in new arrays.
 
         Raises
         ------
         SolverFailure
-            The step cannot be taken, however short.
+            If the step fails at every step size.
         """
         self._limit()
         self._error_failures = self._newton_failures = 0
@@ -118,13 +141,14 @@ class BdfStepper:
             pass
         return self.t, self._y.copy(), self._yd.copy()
 
-    def at(self, t):
-        """`(y, yd)` at a time within the last step, by the polynomial through the last values: of the order of the step."""
+    def at(self, t: float) -> tuple[Vector, Vector]:
+        """`(y, yd)` at a time within the last step, by the polynomial through the last values, of the order of the step."""
         y, yd = np.empty_like(self._y), np.empty_like(self._y)
         bdf.interpolate(t - self.t, self._phi, self._last_order, self._table, y, yd)
         return y, yd
 
-    def _limit(self):
+    def _limit(self) -> None:
+        """Limit the step size, and let the last step end at `t_end`."""
         if self.max_step and abs(self.h) > self.max_step:
             self.h = float(np.copysign(self.max_step, self.h))
         rest = self.t_end - self.t
@@ -133,7 +157,7 @@ class BdfStepper:
 
     # one attempt ---------------------------------------------------------------------------------------------------------
 
-    def _attempt(self):
+    def _attempt(self) -> bool:
         """Try a step of size `h` at order `k`; whether it is accepted."""
         if self.h != self._last_step or self.k != self._last_order:
             self._constant = 0
@@ -150,8 +174,8 @@ class BdfStepper:
         self._advance(falls, own, lower)
         return True
 
-    def _corrected(self):
-        """Predict and correct; the factor of the error estimate on the size of the correction, `None` if Newton's method fails."""
+    def _corrected(self) -> float | None:
+        """Predict and correct; the ratio of the error estimate to the norm of the correction, `None` if Newton's method fails."""
         c, factor, tested, largest = bdf.begin(self.h, self.k, self._table, self._phi, *self.tolerance.as_arguments, self.tolerance.counts,
                                                self._weights, self._y, self._yd, self._e)
         self._rounding = 100.0 * EPS * largest
@@ -159,10 +183,11 @@ class BdfStepper:
             self._refuse(float(np.maximum(tested, largest)))
         return factor if self._correct(self._next_time(), c) else None
 
-    def _next_time(self):
+    def _next_time(self) -> float:
         return self.t_end if self.h == self.t_end - self.t else self.t + self.h
 
-    def _refuse(self, largest):
+    def _refuse(self, largest: float) -> NoReturn:
+        """End the run, with the reason why the tolerances cannot be met."""
         if largest < np.inf:
             reason = f"the tolerances are below rounding, they must be larger by a factor of {200.0 * EPS * largest:.2g}"
         else:
@@ -171,12 +196,12 @@ class BdfStepper:
 
     # the corrector -------------------------------------------------------------------------------------------------------
 
-    def _correct(self, t, c):
-        """Solve the equations of the step; whether that succeeds with a matrix as good as can be had."""
+    def _correct(self, t: float, c: float) -> bool:
+        """Solve the equations of the step; whether Newton's method converges, if necessary with a new matrix."""
         if self._is_bad(t, self._first):
             return False
         in_full, usable = self._prepare(t, c)
-        for _ in range(1 + SUSPICIONS):
+        for _ in range(1 + MAX_RETRIES):
             if usable and self._newton(t, c):
                 return True
             if in_full and not self.jacobian.suspect():
@@ -185,11 +210,11 @@ class BdfStepper:
             in_full, usable = True, self._evaluate(t, c)
         return usable and self._newton(t, c)
 
-    def _prepare(self, t, c):
-        """Make the matrix fit the coefficient: `(whether it was evaluated in full, whether it is of use)`."""
-        if self.matrix.c and NARROW <= c / self.matrix.c <= 1.0 / NARROW:
+    def _prepare(self, t: float, c: float) -> tuple[bool, bool]:
+        """Adapt the matrix to the leading coefficient: `(whether it was evaluated in full, whether it is regular)`."""
+        if self.matrix.c and MIN_RATIO <= c / self.matrix.c <= 1.0 / MIN_RATIO:
             if c != self._c:
-                self._c, self._slowness = c, NO_RATE
+                self._c, self._factor = c, UNKNOWN_FACTOR
                 self.matrix.adapt(c)
             return False, True
         values = self.jacobian.update(t, self._y, self._yd, c) if self.jacobians else None
@@ -198,22 +223,23 @@ class BdfStepper:
         self.updates += 1
         return False, self._factorise(values, c)
 
-    def _evaluate(self, t, c):
+    def _evaluate(self, t: float, c: float) -> bool:
+        """Evaluate and factorise the matrix; whether it is regular."""
         self.jacobians += 1
         return self._factorise(self.jacobian.evaluate(t, self._y, self._yd, c, self._first), c)
 
-    def _factorise(self, values, c):
-        self._c, self._slowness = c, NO_RATE
+    def _factorise(self, values: Vector, c: float) -> bool:
+        self._c, self._factor = c, UNKNOWN_FACTOR
         fault = self.matrix.factorise(values, c)
         if fault:
-            self._trouble = Status.NOT_FINITE if "finite" in fault else Status.NEWTON_FAILED, f"the iteration matrix is {fault}"
+            self._failure = Status.NOT_FINITE if "finite" in fault else Status.NEWTON_FAILED, f"the iteration matrix is {fault}"
         return not fault
 
-    def _newton(self, t, c):
-        """Iterate from the prediction, where the residual is known; whether that converges."""
-        residual, enough, first = self._first, self.tolerance.newton, 0.0
-        self._trouble = Status.NEWTON_FAILED, "Newton's method does not converge"
-        for m in range(self.most_iterations):
+    def _newton(self, t: float, c: float) -> bool:
+        """Iterate from the prediction, where the residual is known; whether the iteration converges."""
+        residual, first = self._first, 0.0
+        self._failure = Status.NEWTON_FAILED, "Newton's method does not converge"
+        for m in range(self.max_iterations):
             if m > 0:
                 residual = self._later
                 if self._is_bad(t, residual):
@@ -227,42 +253,42 @@ class BdfStepper:
                 first = moved
             else:
                 rate = (moved / first) ** (1.0 / m)
-                if not rate <= SLOWEST:
+                if not rate <= MAX_RATE:
                     return False
-                self._slowness = max(BEST_RATE, rate / (1.0 - rate))
-            if self._slowness * moved <= enough:
+                self._factor = max(MIN_FACTOR, rate / (1.0 - rate))
+            if self._factor * moved <= self.tolerance.newton:
                 return True
         return False
 
-    def _is_bad(self, t, out):
-        """Evaluate the residual; whether it is not defined here."""
+    def _is_bad(self, t: float, out: Vector) -> bool:
+        """Evaluate the residual; whether it is not defined at this iterate."""
         self.residuals += 1
         flag = self.residual(t, self._y, self._yd, out)
         if flag == FATAL:
-            raise SolverFailure(Status.SOLVER_FAILED, "the residual has asked to end the run")
+            raise SolverFailure(Status.SOLVER_FAILED, "the residual has requested the end of the run")
         if flag:
-            self._trouble = Status.NOT_FINITE, "the residual is not finite"
+            self._failure = Status.NOT_FINITE, "the residual is not finite"
         return bool(flag)
 
     # rejections ----------------------------------------------------------------------------------------------------------
 
-    def _cut_for_newton(self):
+    def _cut_for_newton(self) -> None:
         self.rejected_newton += 1
         self._newton_failures += 1
-        status, reason = self._trouble
-        if self._newton_failures >= NEWTON_FAILURES:
-            raise SolverFailure(status, f"{reason}, {NEWTON_FAILURES} times in one step, though the step has been cut to {self.h:.3g}")
+        status, reason = self._failure
+        if self._newton_failures >= MAX_NEWTON_FAILURES:
+            raise SolverFailure(status, f"{reason}, {MAX_NEWTON_FAILURES} times in one step, though the step has been cut to {self.h:.3g}")
         self._cut(0.25, status, reason)
 
-    def _cut_for_error(self, order, estimate):
-        """The first time as far as the estimate says, then by four; from the third time on at order 1, as after a discontinuity."""
+    def _cut_for_error(self, order: int, estimate: float) -> None:
+        """After the first failure by the error estimate, then by a factor of four; after the third at order 1, as at a discontinuity."""
         self.rejected_error += 1
         self._error_failures += 1
         self.k = order if self._error_failures < 3 else 1
         wanted = 0.9 * _growth(estimate, order) if self._error_failures == 1 else 0.25
         self._cut(min(0.9, max(0.25, wanted)), Status.STEP_TOO_SMALL, "the error test fails")
 
-    def _cut(self, factor, status, reason):
+    def _cut(self, factor: float, status: Status, reason: str) -> None:
         self._starting = False
         self.h *= factor
         if abs(self.h) < 4.0 * EPS * max(abs(self.t), abs(self.t_end)):
@@ -270,18 +296,18 @@ class BdfStepper:
 
     # the next step ---------------------------------------------------------------------------------------------------------
 
-    def _should_fall(self, own, lower, lowest):
-        """Whether the terms of the Taylor series that the estimates stand for do not shrink up to this order."""
+    def _should_fall(self, own: float, lower: float, lowest: float) -> bool:
+        """Whether the estimated terms of the Taylor series do not decrease up to this order."""
         k = self.k
         if k < 3:
             return k == 2 and 2.0 * lower <= 1.5 * own
         return max(k * lower, (k - 1) * lowest) <= (k + 1) * own
 
-    def _advance(self, falls, own, lower):
+    def _advance(self, falls: bool, own: float, lower: float) -> None:
         """Accept the step, and choose order and size of the next one.
 
-        A step that had to be cut is not doubled before its order could rise: the error of a stiff mode jumps with the step and stays small
-        between equal ones, so at order 1 every second attempt might fail for good.
+        After a cut the step size is not doubled before the order could rise. The error of a stiff mode is large after each change of the
+        step size and small between equal steps, so at order 1 every second attempt might fail.
         """
         if falls or self.k == self.max_order:
             self._starting = False
@@ -297,12 +323,12 @@ class BdfStepper:
         elif growth <= 1.0:
             self.h *= max(0.5, min(0.9, growth))
 
-    def _accept(self, order):
+    def _accept(self, order: int) -> None:
         bdf.accept(self._phi, self.k, self._table, self._e)
         self.t, self._last_order, self._last_step, self.k = self._next_time(), self.k, self.h, order
 
-    def _next_order(self, falls, own, lower):
-        """Order of the next step and the estimate of its error; it rises only after as many equal steps as the formula looks back."""
+    def _next_order(self, falls: bool, own: float, lower: float) -> tuple[int, float]:
+        """Order of the next step and its error estimate; the order rises only after as many equal steps as the formula has."""
         k, rose = self.k, self.k == self._last_order + 1
         if self._starting:
             return k + 1, own
@@ -318,45 +344,49 @@ class BdfStepper:
         return k, own
 
 
-def _growth(estimate, order):
-    """Factor on the step for half the tolerance."""
-    return (2.0 * estimate + 1e-4) ** (-1.0 / (order + 1))
+def _growth(estimate: float, order: int) -> float:
+    """Factor of the step size for an error of half the tolerance."""
+    return float((2.0 * estimate + 1e-4) ** (-1.0 / (order + 1)))
 
 
 class FixedBdfStepper(BdfStepper):
     """Steps of one size at one order, without an error test: for studies of the order.
 
-    A formula of order `k` needs values at `k` times before its first step. Steps with error control, at the tolerance that is given, lead
-    to each of these times; so the tolerance must be well below the errors that are to be seen.
+    A formula of order `k` needs values at `k` times before its first step. They are computed by steps with error control at the given
+    tolerance, which must be well below the errors of the formula.
 
     Parameters
     ----------
     order : int
     size : float
-        The last step is shortened to hit `t_end`.
+        The last step is shortened to end at `t_end`.
     """
 
-    most_iterations = 12  # steps cannot be cut
+    max_iterations = 12  # steps cannot be cut
 
-    def __init__(self, *arguments, order, size, **options):
-        super().__init__(*arguments, **options)
+    def __init__(self, residual: Residual, t0: float, y0: Vector, yd0: Vector, t_end: float, jacobian: StepJacobian,
+                 matrix: IterationMatrix, tolerance: Tolerance, *, order: int, size: float, max_order: int = bdf.HIGHEST,
+                 first_step: float = 0.0, max_step: float = 0.0) -> None:
+        super().__init__(residual, t0, y0, yd0, t_end, jacobian, matrix, tolerance, max_order=max_order, first_step=first_step,
+                         max_step=max_step)
         self._order, self._begin, self._end = order, self.t, self.t_end
         self._size = float(np.copysign(size, self.t_end - self.t))
         self._values = [self._phi[0].copy()]
         self._aim()
 
-    def step(self):
+    def step(self) -> tuple[float, Vector, Vector]:
         out = super().step()
         if self._is_filling() and self.t == self.t_end:
             self._values.append(self._y.copy())
             self._aim()
         return out
 
-    def _is_filling(self):
+    def _is_filling(self) -> bool:
+        """Whether values before the first step of the formula are missing."""
         return len(self._values) <= self._order
 
-    def _aim(self):
-        """The next time at which a value is needed; or the end, once there are enough."""
+    def _aim(self) -> None:
+        """Set the next time at which a value is needed, or the end once there are enough values."""
         if self._is_filling():
             target = self._begin + len(self._values) * self._size
             self.t_end = target if abs(target - self._begin) < abs(self._end - self._begin) else self._end
@@ -364,18 +394,18 @@ class FixedBdfStepper(BdfStepper):
         self.t_end, self.k, self._last_order, self._last_step = self._end, self._order, self._order, self._size
         bdf.equidistant(np.array(self._values[::-1]), self._size, self._phi, self._table)
 
-    def _limit(self):
+    def _limit(self) -> None:
         if self._is_filling():
             super()._limit()
             return
         rest = self.t_end - self.t
         self.h = rest if abs(rest) <= abs(self._size) * (1.0 + 1e-9) else self._size
 
-    def _attempt(self):
+    def _attempt(self) -> bool:
         if self._is_filling():
             return super()._attempt()
         if self._corrected() is None:
-            status, reason = self._trouble
+            status, reason = self._failure
             raise SolverFailure(status, f"{reason} in a step of the fixed size {self.h:.3g}")
         self._accept(self.k)
         return True

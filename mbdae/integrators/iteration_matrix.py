@@ -1,4 +1,6 @@
-"""The matrix `F_y + c F_yd` of Newton's method in a BDF step: scaled, factorised, and used after `c` has changed."""
+"""The matrix `F_y + c F_yd` of Newton's method in a BDF step: scaled, factorised, and reused after `c` has changed."""
+
+from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
@@ -6,8 +8,10 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from ..compilation.compiled import compiled
+from ..problems.base import Problem
+from ..typing import Integers, Vector
 
-DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
+DENSE_LIMIT = 120  # unknowns up to which dense factorisations are faster
 ORDERINGS = ("COLAMD", "MMD_AT_PLUS_A")
 SINGULAR, NOT_FINITE = "singular", "not finite"
 
@@ -52,84 +56,98 @@ def _product(row, r, out):
 
 
 class IterationMatrix:
-    """`J(c) = F_y + c F_yd` in factors, as `D_r K D_c` with `K = D_r^-1 J D_c^-1`.
+    """Factors of `J(c) = F_y + c F_yd`, as `D_r K D_c` with `K = D_r^-1 J D_c^-1`.
 
-    Rows with a derivative of index `i` are divided by `c^i`, columns of unknowns of index `i` multiplied by `c^(i - 1)`. What is left of
-    the equations of a mechanism tends to a regular matrix for small steps, while the condition of `J` itself grows as `c^3` in index 3.
+    Rows with a derivative of index `i` are divided by `c^i`, columns of unknowns of index `i` multiplied by `c^(i - 1)`. For the equations
+    of a mechanism `K` tends to a regular matrix for small steps, while the condition number of `J` grows as `c^3` in index 3.
 
-    When the coefficient has become `c`, the factors of `J(c_J)` serve on with the scaling that belongs to the mean of `c` and `c_J`: rows
-    with a derivative of index 1 are multiplied by the relaxation factor `2/(1 + c/c_J)` [Arnold, eq. (18)], and constraints stay what they
-    are, which a factor on all of the correction would violate.
+    When the coefficient has become `c`, the factors of `J(c_J)` are reused with the scaling for the mean of `c` and `c_J`: rows with a
+    derivative of index 1 are multiplied by the relaxation factor `2/(1 + c/c_J)` [Arnold, eq. (18)], constraints are not changed. A factor
+    on the whole correction would violate them.
 
     Parameters
     ----------
     pattern : csc_array
     linsolver : {"dense", "sparse"}
     rows, columns : ndarray of int, optional
-        Powers of `c` for equations and unknowns, see `scaling`. By default ones and zeros: all of a correction is relaxed, as in DASSL.
+        Powers of `c` for equations and unknowns, see `scaling`. By default ones and zeros: the whole correction is relaxed, as in DASSL.
 
     Attributes
     ----------
     c : float
-        Coefficient that the factors belong to.
+        Coefficient of the factors.
     column : ndarray
-        The correction is `column * x` with what `solve` returns.
+        The correction is `column * x` with the result `x` of `solve`.
     factorisations, solves : int
     """
 
-    def __init__(self, pattern, linsolver, rows=None, columns=None):
+    def __init__(self, pattern: csc_array, linsolver: str, rows: Integers | None = None, columns: Integers | None = None) -> None:
         n = pattern.shape[1]
-        rows, columns = np.ones(n) if rows is None else rows, np.zeros(n) if columns is None else columns
-        self._powers = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+        self._powers = (np.array(np.ones(n) if rows is None else rows, dtype=np.int64),
+                        np.array(np.zeros(n) if columns is None else columns, dtype=np.int64))
         self._row, self.column, self._load = np.ones(n), np.ones(n), np.empty(n)
-        self._factors = (_Dense if linsolver == "dense" else _Sparse)(pattern)
+        self._factors: _Factors = _Dense(pattern) if linsolver == "dense" else _Sparse(pattern)
         self.c, self.factorisations, self.solves = 0.0, 0, 0
 
-    def factorise(self, values, c):
-        """Take the values of `J(c)` in the order of the pattern; `""` or what is wrong with them: `"singular"` or `"not finite"`."""
+    def factorise(self, values: Vector, c: float) -> str:
+        """Factorise `J(c)`, from its values in the order of the pattern; `""`, or `"singular"` or `"not finite"` if this fails."""
         self.c = c
         self.adapt(c)
         self.factorisations += 1
         return self._factors.factorise(values, self._row, self.column)
 
-    def adapt(self, c):
-        """Scale for corrections with another coefficient."""
+    def adapt(self, c: float) -> None:
+        """Set the scaling for corrections with another coefficient."""
         mean = 0.5 * abs(self.c + c)
         _powers(mean, self._powers[0], -1, self._row)
         _powers(mean, self._powers[1], 1, self.column)
 
-    def solve(self, residual):
-        """`K^-1 D_r residual`, in an array that the next call writes to."""
+    def solve(self, residual: Vector) -> Vector:
+        """`K^-1 D_r residual`, in an array that the next call overwrites."""
         self.solves += 1
         _product(self._row, residual, self._load)
         return self._factors.solve(self._load)
 
 
-class _Dense:
+class _Factors(ABC):
+    """Factors of the scaled matrix."""
+
+    @abstractmethod
+    def factorise(self, values: Vector, row: Vector, column: Vector) -> str:
+        """Factorise, from the values and the scaling of rows and columns; `""`, `SINGULAR` or `NOT_FINITE`."""
+
+    @abstractmethod
+    def solve(self, b: Vector) -> Vector:
+        """The solution, which may overwrite `b`."""
+
+
+class _Dense(_Factors):
     """Factors by LAPACK, in place."""
 
-    def __init__(self, pattern):
+    def __init__(self, pattern: csc_array) -> None:
         n = pattern.shape[1]
         self._place = pattern.indices.astype(np.int64), np.repeat(np.arange(n), np.diff(pattern.indptr))
-        self._A, self._pivots = np.zeros((n, n), order="F"), None
+        self._A, self._pivots = np.zeros((n, n), order="F"), np.zeros(n, dtype=np.int32)
 
-    def factorise(self, values, row, column):
+    def factorise(self, values: Vector, row: Vector, column: Vector) -> str:
         if not _scatter(values, *self._place, row, column, self._A):
             return NOT_FINITE
         _, self._pivots, info = dgetrf(self._A, overwrite_a=1)
         return SINGULAR if info else ""
 
-    def solve(self, b):
-        return dgetrs(self._A, self._pivots, b, overwrite_b=1)[0]
+    def solve(self, b: Vector) -> Vector:
+        x: Vector = dgetrs(self._A, self._pivots, b, overwrite_b=1)[0]
+        return x
 
 
-class _Sparse:
-    """Factors by SuperLU. The order of the columns is chosen once: the one with the least fill on the first matrix."""
+class _Sparse(_Factors):
+    """Factors by SuperLU. The order of the columns is chosen once, for the least fill-in of the first matrix."""
 
-    def __init__(self, pattern):
-        self._pattern, self._order, self._factors = pattern, None, None
+    def __init__(self, pattern: csc_array) -> None:
+        self._pattern = pattern
+        self._order: Integers | None = None
 
-    def factorise(self, values, row, column):
+    def factorise(self, values: Vector, row: Vector, column: Vector) -> str:
         try:
             if self._order is None and not self._choose(values, row, column):
                 return NOT_FINITE
@@ -140,26 +158,28 @@ class _Sparse:
             return SINGULAR
         return ""
 
-    def solve(self, b):
+    def solve(self, b: Vector) -> Vector:
         x = self._factors.solve(b)
         b[self._order] = x
         return b
 
-    def _fill(self, values, row, column):
-        return _scaled(values, *self._place, row, column, self._entries, self._matrix.data)
+    def _fill(self, values: Vector, row: Vector, column: Vector) -> bool:
+        """Store the scaled values; whether they are finite."""
+        return bool(_scaled(values, *self._place, row, column, self._entries, self._matrix.data))
 
-    def _choose(self, values, row, column):
-        """Order the columns; whether the values are finite."""
+    def _choose(self, values: Vector, row: Vector, column: Vector) -> bool:
+        """Choose the order of the columns; whether the values are finite."""
         n = self._pattern.shape[1]
         self._arrange(np.arange(n))
         if not self._fill(values, row, column):
             return False
         found = [splu(self._matrix, permc_spec=name) for name in ORDERINGS]
-        self._order = np.argsort(min(found, key=lambda lu: lu.nnz).perm_c)
-        self._arrange(self._order)
+        order = np.argsort(min(found, key=lambda lu: lu.nnz).perm_c)
+        self._order = order
+        self._arrange(order)
         return True
 
-    def _arrange(self, order):
+    def _arrange(self, order: Integers) -> None:
         """Storage for the columns in the given order."""
         p = self._pattern
         lengths = np.diff(p.indptr)[order]
@@ -169,10 +189,10 @@ class _Sparse:
         self._matrix = csc_array((np.ones(p.nnz), p.indices[self._entries], ends), shape=p.shape)
 
 
-def scaling(problem):
+def scaling(problem: Problem) -> tuple[Integers, Integers]:
     """Powers of `c` for the equations and the unknowns of a problem, see `IterationMatrix`.
 
-    The multipliers of the index-1 form are unknowns like the derivatives of `v`: they take one power too.
+    The multipliers of the index-1 form are scaled like the derivatives of `v`, by one power.
     """
     rows = np.zeros(problem.m, dtype=np.int64)
     for equation, unknown in (("kinematics", "q"), ("dynamics", "v"), ("acceleration", "v")):

@@ -112,6 +112,11 @@ class FixedStep(Method):
             raise ValueError(f"{type(self).__name__}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
 
     @property
+    def step_size(self) -> float:
+        """See `Method`."""
+        return self.h
+
+    @property
     def newton_tolerance(self) -> float:
         """What Newton's method stops at."""
         return self._usual_tolerance() if self.tol is None else self.tol

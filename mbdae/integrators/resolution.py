@@ -1,18 +1,19 @@
-"""Steps and tolerances below what floating-point numbers resolve."""
+"""Step sizes and tolerances below rounding."""
 
 import warnings
 
 import numpy as np
 
 from ..system.assembly import State
+from ..typing import Vector
 
 EPS = float(np.finfo(float).eps)
-POSITION_ROUNDING = 2e-15  # to which positions satisfy their constraints, relative to their size
-NOISE = 1e-3  # of accelerations and multipliers, relative, that is warned of
+POSITION_ROUNDING = 2e-15  # of the constraints, relative to the positions
+NOISE = 1e-3  # relative error of accelerations and multipliers above which a warning is issued
 
 
 def step_below_rounding(h: float, t0: float, t_end: float) -> str:
-    """Why steps of the size `h` cannot lead from `t0` to `t_end`; empty if they can."""
+    """Why steps of size `h` from `t0` to `t_end` are not possible; empty if they are."""
     finest = EPS * max(abs(t0), abs(t_end))
     if abs(h) > finest or abs(h) >= abs(t_end - t0):
         return ""
@@ -20,22 +21,22 @@ def step_below_rounding(h: float, t0: float, t_end: float) -> str:
 
 
 def warn_of_rounding(label: str, h: float, state: State, t_end: float, amplification: float = 1.0, frames: int = 5) -> None:
-    """Warn of steps `h` so small that multipliers for positions are rounding of these, divided by `h^2`.
+    """Warn of a step size `h` for which the rounding of positions, divided by `h^2`, spoils the multipliers.
 
-    Measured on the four-link mechanism, errors of the multipliers are 4e-4 with `h = 1e-6`, 3e-2 with 1e-7, 4 with 1e-8 for `HalfImplicit`
-    and `FullyImplicit`, and 2e-2, 1 and 50 for Newmark's relatives: `amplification` says by what they multiply rounding. The warning
-    names the line of the user's call, `frames` levels up: this function, `integrate`, `solve`, what holds back Ctrl-C around it, the call.
+    On the four-link mechanism the errors of the multipliers are 4e-4 with `h = 1e-6`, 3e-2 with 1e-7, 4 with 1e-8 for `HalfImplicit` and
+    `FullyImplicit`, and 2e-2, 1 and 50 for Newmark's method and its relatives: `amplification` is their factor on rounding. The warning
+    names the line of the user's call, `frames` levels up: this function, `integrate`, `solve`, its decorator, the call.
     """
     size, accelerations = 1.0 + np.abs(state.q).max(initial=0.0), 1.0 + np.abs(state.a).max(initial=0.0)
     smallest = float(np.sqrt(amplification * POSITION_ROUNDING * size / (NOISE * accelerations)))
     if h >= smallest or step_below_rounding(h, state.t, t_end) or h >= abs(t_end - state.t) or not state.lam.size:
         return
     warnings.warn(f"{label}: accelerations and multipliers contain the rounding of positions divided by h^2; take a step of "
-                  f"{smallest:.1g} s or more, or a method whose multipliers serve accelerations, such as NullSpaceNewmark",
+                  f"{smallest:.1g} s or more, or a method whose multipliers follow from accelerations, such as NullSpaceNewmark",
                   stacklevel=frames)
 
 
-def tolerances_below_rounding(q: np.ndarray, v: np.ndarray, rtol: float, atol: float) -> str:
+def tolerances_below_rounding(q: Vector, v: Vector, rtol: float, atol: float) -> str:
     """Why errors of `(q, v)` cannot be kept below `atol + rtol |x|`; empty if they can."""
     x = np.concatenate([np.abs(q), np.abs(v)])
     sizes = x / (atol + rtol * x)

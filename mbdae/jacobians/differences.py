@@ -1,5 +1,6 @@
 """Jacobians by difference quotients, one evaluation per group of columns."""
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +37,8 @@ class Increments(NamedTuple):
     xd: Array = _NO_RATES
 
 
-class _Quotients:
-    """Base of both kinds of differences: pattern, groups, and the loop over them.
-
-    Subclasses define `_evaluate(point, increments, factor, columns)`: the function at `point`, displaced by `factor` times the increments
-    in the columns. The next call may overwrite the array returned.
-    """
+class _Quotients(ABC):
+    """Base of both kinds of differences: pattern, groups, and the loop over them."""
 
     function, variable = "f", "x"  # their names in messages
 
@@ -61,8 +58,9 @@ class _Quotients:
         self._z = np.zeros(n, complex if scheme == "complex" else float)
         self._base, self._plus = np.zeros(m), np.zeros(m)
 
+    @abstractmethod
     def _evaluate(self, point: Point, moves: Increments, factor: float, columns: Indices) -> Array:
-        raise NotImplementedError
+        """The function at `point`, displaced by `factor` times the increments in the columns; the next call may overwrite the array."""
 
     def __repr__(self) -> str:
         (m, n), name = self.pattern.shape, type(self).__name__

@@ -100,7 +100,8 @@ class Grouped:
     @property
     def grouping(self) -> Grouping:
         """Groups of the columns that are differenced."""
-        return self._difference.grouping
+        found: Grouping = self._difference.grouping
+        return found
 
     def state(self, t: float, y: Vector, yd: Vector, known: Vector, residual: Vector | None = None) -> Vector:
         """`F_y`, values in the order of `problem.pattern`; `known` are the values of its known entries."""

@@ -85,7 +85,8 @@ class Sweep:
         """The change of `f` when its arguments change by rounding errors, shape (m,)."""
         rng = np.random.default_rng(_SEED)
         changes = [np.abs(self._counted(self._noisy(rng)) - self.f0) for _ in range(_SAMPLES)]
-        return np.nan_to_num(np.max(changes, axis=0), nan=0.0, posinf=0.0) + EPS * np.abs(self.f0)
+        largest: Vector = np.nan_to_num(np.max(changes, axis=0), nan=0.0, posinf=0.0)
+        return largest + EPS * np.abs(self.f0)
 
     def _at(self, x: Vector) -> Vector:
         return self._counted(self._f(x))

@@ -236,7 +236,9 @@ def _unsuitable_for_stiff(spec: MethodSpec) -> str:
     """Why a method that works on the system itself is not suitable for stiff forces; empty if it is."""
     if not issubclass(spec.family.method_class, Structural):
         return "fixed step"
-    return "" if np.isinf(spec.make().formula.limit()) else "conditionally stable"
+    method = spec.make()
+    assert isinstance(method, Structural)
+    return "" if np.isinf(method.formula.limit()) else "conditionally stable"
 
 
 def is_explicit(spec: MethodSpec, support: Mapping[str, Settings | str]) -> bool:

@@ -1,5 +1,6 @@
 """What all problem classes share: the contract between formulations, integrators and solver adapters."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -12,6 +13,7 @@ from scipy.sparse import coo_array, csc_array, eye_array
 from ..jacobians.complex_step import ComplexBuffers, Sweep, sweep_of
 from ..jacobians.grouping import column_groups
 from ..jacobians.signatures import Indices, Vector
+from ..results.status import Status
 from ..system import evaluate as ev
 from ..system import layout as lay
 from ..system.assembly import State, accelerations
@@ -28,7 +30,7 @@ PatternBlocks = dict[tuple[str, str], Any]  # sparse or dense pattern by (equati
 Place = tuple[Indices, Indices]  # rows and columns
 
 
-class Problem:
+class Problem(ABC):
     """An implicit problem `F(t, y, yd) = 0` made from a system.
 
     Subclasses define the compiled residual, the blocks of unknowns and equations, and the settings that solvers need.
@@ -140,9 +142,9 @@ class Problem:
         self.system.callbacks.check()
         return values
 
+    @abstractmethod
     def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         """Patterns of the blocks of `F_y + c F_yd`, by equations and unknowns."""
-        raise NotImplementedError
 
     def _csc(self, values: Vector) -> csc_array:
         return csc_array((values, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
@@ -193,7 +195,8 @@ class Problem:
 
     @cached_property
     def _complex_work(self) -> NDArray[np.complex128]:
-        return self.system.workspace(complex)
+        made: NDArray[np.complex128] = self.system.workspace(complex)
+        return made
 
     def compile(self, t: float, y: Vector, yd: Vector) -> None:
         """Evaluate residual and Jacobian once, so that compilation does not count as run time."""
@@ -229,14 +232,15 @@ class Problem:
 
     # states ----------------------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def pack(self, state: State) -> tuple[Vector, Vector]:
         """Consistent `(y, yd)` from a `State`."""
-        raise TypeError(f"{type(self).__name__} does not define pack")
 
     @property
     def start(self) -> State:
         """Consistent initial values of the system at `t = 0`."""
-        return self.system.start
+        start: State = self.system.start
+        return start
 
     @property
     def y0(self) -> Vector:
@@ -257,7 +261,11 @@ class Problem:
         """`(q, v)` at one time, copies."""
         return y[self.blocks["q"]].copy(), y[self.blocks["v"]].copy()
 
-    def stored(self, t: float, y: Vector, yd: Vector) -> tuple[float, Vector, Any]:
+    def fault(self, t: float) -> tuple[Status, str] | None:
+        """`(Status, reason)` if the cause is known for which the evaluation just made at `t` has failed, otherwise `None`."""
+        return None
+
+    def stored(self, t: float, y: Vector, yd: Vector | None) -> tuple[float, Vector, Any]:
         """What a run stores of an output of a solver for a later call of `state`; what will no longer be valid is evaluated now."""
         return t, y, yd
 
@@ -274,12 +282,13 @@ class Problem:
     @cached_property
     def _root_of_weight(self) -> float:
         """The factor of `N` with which `N N^T` has its weight."""
-        return np.sqrt(regularisation_weight(self.system, self.regularised[0][1]))
+        return float(np.sqrt(regularisation_weight(self.system, self.regularised[0][1])))
 
     @property
     def _null_space(self) -> Vector:
         """`N^T` as the equations contain it, with the root of its weight, shape (d, nc), see `regularise`."""
-        return lay.records_of(self.model, lay.NULL_SPACE, float).reshape(-1, self.system.nc)
+        rows: Vector = lay.records_of(self.model, lay.NULL_SPACE, float)
+        return rows.reshape(-1, self.system.nc)
 
     def follow(self, t: float, y: Vector) -> None:
         """Evaluate the null space of `Phi_q^T` in the equations, and the term against drift, at the state in `y`.
@@ -364,4 +373,4 @@ def _slices(parts: Blocks, system: System) -> dict[str, slice]:
 
 
 def _size(s: slice) -> int:
-    return s.stop - s.start
+    return int(s.stop - s.start)

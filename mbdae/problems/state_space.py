@@ -194,7 +194,7 @@ class StateSpace(Explicit):
     @property
     def dof(self) -> int:
         """Number of independent coordinates."""
-        return self.chart.n
+        return int(self.chart.n)
 
     # the equations -------------------------------------------------------------------------------------------------------
 
@@ -290,7 +290,7 @@ class StateSpace(Explicit):
             self._states[key] = self.state(t, y)
         return self._states[key]
 
-    def stored(self, t: float, y: Vector, yd: Vector) -> tuple[float, Vector, Outputs]:
+    def stored(self, t: float, y: Vector, yd: Vector | None) -> tuple[float, Vector, Outputs]:
         """The motion in the place of `yd`: in another chart `y` has another meaning."""
         return t, y, self._stored_state(t, y)
 

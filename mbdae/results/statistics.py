@@ -1,6 +1,7 @@
 """Work counters of a run."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 
 
 @dataclass
@@ -45,3 +46,9 @@ class Statistics:
     def iterations_per_step(self) -> float | None:
         """Newton iterations per accepted step, `None` if one of them is unknown."""
         return self.newton_iterations / self.steps if self.steps and self.newton_iterations is not None else None
+
+
+def summed(parts: Sequence[Statistics]) -> Statistics:
+    """The sum of each counter over parts of a run; `None` if one of them does not report it."""
+    counted = {f.name: [getattr(s, f.name) for s in parts] for f in fields(Statistics)}
+    return Statistics(**{name: None if None in values else sum(values) for name, values in counted.items()})

@@ -127,7 +127,7 @@ def _states(system: System, times: list[float], route: Route, longest: float,
             progress: TimeProgress | None) -> tuple[dict[float, State], str]:
     """States at the times reached, and the message if the method fails."""
     size = float(np.clip(np.abs(system.start.q).max(), 1e-2, 1e8))
-    options = {"formulation": route.formulation, "rtol": route.rtol, "atol": route.atol * size}
+    options: dict[str, Any] = {"formulation": route.formulation, "rtol": route.rtol, "atol": route.atol * size}
     found, state = {0.0: system.start}, system.start
     legs = [] if route.project else [[t for t in times if t > 0.0]]
     if route.project:

@@ -10,6 +10,10 @@ import numpy as np
 
 from ..assemble import assemble
 from ..driver.method import Method
+from ..jacobians.grouping import Grouping
+from ..jacobians.partitioned import PartitionedJacobian
+from ..jacobians.signatures import Differentiable
+from ..jacobians.sources import Grouped
 from ..jacobians.strategy import JacobianStrategy, Strategy, as_strategy, takes_strategies
 from ..library.base import Entry, Parameters
 from ..problems.base import Problem
@@ -130,11 +134,11 @@ class JacobianStudy:
     motion: Solution | None
 
 
-def strategies_for(system: System, method: object = None) -> tuple[str, ...]:
+def strategies_for(system: System, method: Method | None = None) -> tuple[str, ...]:
     """Names of the strategies compared by default: "extended" only for systems with excitations, "difference" for methods with
     difference quotients of their own.
     """
-    own = ("difference",) if getattr(method, "own_differences", True) else ()
+    own = ("difference",) if method is None or method.own_differences else ()
     extended = () if system.excitation is None else ("dense:extended", "estimated:extended")
     return ("dense", "estimated", "dense:partitioned", "estimated:partitioned", *extended, "grouped", "grouped:partitioned", "exact",
             *own)
@@ -142,10 +146,17 @@ def strategies_for(system: System, method: object = None) -> tuple[str, ...]:
 
 def jacobian_facts(problem: Problem) -> JacobianFacts:
     """The `JacobianFacts` of a problem."""
-    dense, grouped = (JacobianStrategy(source).bind(problem).source.grouping for source in ("dense", "grouped"))
+    dense, grouped = grouping_of(problem, "dense"), grouping_of(problem, "grouped")
     return JacobianFacts(problem.system.name, problem.formulation, getattr(problem, "form", None), problem.n, int(problem.pattern.nnz),
                          int(problem.known.mask.sum()), int(grouped.count), getattr(grouped, "lower_bound", None), int(dense.count) + 1,
                          int(grouped.count) + 1)
+
+
+def grouping_of(problem: Problem, source: str) -> Grouping:
+    """The groups of columns of the strategies "dense" and "grouped"."""
+    found = JacobianStrategy(source).bind(problem).source
+    assert isinstance(found, Grouped)
+    return found.grouping
 
 
 # reference values ----------------------------------------------------------------------------------------------------------------------
@@ -223,12 +234,13 @@ class Recorded:
     """A strategy that stores the evaluator of the last run, with its counters and log, in `evaluator`."""
 
     def __init__(self, strategy: Strategy, name: str) -> None:
-        self._strategy, self._name, self.label, self.evaluator = strategy, name, strategy.label, None
+        self._strategy, self._name, self.label = strategy, name, strategy.label
+        self.evaluator: PartitionedJacobian | None = None
 
     def __repr__(self) -> str:
         return repr(self._name)
 
-    def bind(self, problem: Problem) -> Any:
+    def bind(self, problem: Differentiable) -> PartitionedJacobian:
         self.evaluator = self._strategy.bind(problem)
         return self.evaluator
 
@@ -281,7 +293,7 @@ def jacobian_study(problem: Problem, method: Any, t_span: Sequence[float], strat
             trial.go(run, first=k == 0, reference_values=reference_values)
     rows = [t.row() for t in trials]
     rows = [replace(r, percent=_percent(r.cpu, rows[0].cpu)) for r in rows]
-    logs = {t.name: tuple(t.evaluator.log) for t in trials if t.evaluator}
+    logs: dict[str, tuple[tuple[float, str], ...]] = {t.name: tuple(t.evaluator.log) for t in trials if t.evaluator}
     return JacobianStudy(jacobian_facts(problem), rows, logs, next((t.motion for t in trials if t.failure is None), None))
 
 
@@ -298,12 +310,13 @@ class _Runner:
 
     def __init__(self, problem: Problem, state: State, t_span: tuple[float, ...], rtol: float, atol: float, limit: float | None) -> None:
         self.problem, self.state, self.t_span, self.limit = problem, state, t_span, limit
-        self.tolerances = {"rtol": rtol, "atol": atol}
+        self.rtol, self.atol = rtol, atol
 
     def __call__(self, method: Method, times: ArrayLike) -> tuple[Solution, float]:
         """The solution, and the processor time it took."""
         begin = time.process_time()
-        solution = solve(self.problem, method, self.t_span, state=self.state, t_eval=times, progress=self._watch(), **self.tolerances)
+        solution = solve(self.problem, method, self.t_span, state=self.state, t_eval=times, rtol=self.rtol, atol=self.atol,
+                         progress=self._watch())
         return solution, time.process_time() - begin
 
     def _watch(self) -> TimeProgress:
@@ -329,8 +342,8 @@ class _Trial:
         self.name = strategy if isinstance(strategy, str) else strategy.label
         if getattr(chosen, "update", "") == "extended" and problem.system.excitation is None:
             raise ValueError(f"{self.name}: {problem.system.name!r} has no excitations, so there is nothing to extend; take 'partitioned'")
-        self._solver, self._recorded = method.label, chosen and Recorded(chosen, self.name)
-        self._method = replace(method, jacobian="difference" if chosen is None else self._recorded)
+        self._solver, self._recorded = method.label, None if chosen is None else Recorded(chosen, self.name)
+        self._method = replace(method, jacobian="difference" if self._recorded is None else self._recorded)
         self.cpu: list[float] = []
         self.failure: tuple[str, str] | None = None
         self.errors: tuple[float | None, float | None] = None, None
@@ -338,9 +351,9 @@ class _Trial:
         self.motion: Solution | None = None
 
     @property
-    def evaluator(self) -> Any:
+    def evaluator(self) -> PartitionedJacobian | None:
         """The evaluator with counters and log; `None` for the solver's own differences."""
-        return self._recorded and self._recorded.evaluator
+        return None if self._recorded is None else self._recorded.evaluator
 
     def go(self, run: _Runner, first: bool, reference_values: EndValues | Motion | None) -> None:
         """One run, unless an earlier one has failed."""
@@ -367,7 +380,7 @@ class _Trial:
             raise ValueError(f"{self._solver} evaluates no Jacobian, so there is nothing to compare; take an implicit method")
         self.motion = solution
         if reference_values is not None:
-            self.errors = reference_values.errors(solution, **run.tolerances)
+            self.errors = reference_values.errors(solution, rtol=run.rtol, atol=run.atol)
 
     def row(self) -> JacobianRow:
         """Without the percentage."""

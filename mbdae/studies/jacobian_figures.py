@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..jacobians.strategy import JacobianStrategy
 from ..pictures.figures import COLOURS, GREY, new_figure, style
 from ..problems.base import Problem
 from ..system.system import System
 from ..typing import Integers, Vector
-from .jacobian import JacobianStudy
+from .jacobian import JacobianStudy, grouping_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +78,7 @@ def plot_groups(problem: Problem, grouping: Any = None, title: str | None = None
     -------
     matplotlib.figure.Figure
     """
-    grouping = JacobianStrategy("grouped").bind(problem).source.grouping if grouping is None else grouping
+    grouping = grouping_of(problem, "grouped") if grouping is None else grouping
     groups, count = np.asarray(grouping.groups), max(1, int(grouping.count))
     rank = _rank(groups)
     rows, columns = _entries(problem)

@@ -68,5 +68,5 @@ def _is_stiff(system: System, state: State, times: Vector) -> bool:
 
 def _integrated(system: System, state: State, times: Vector, method: SolveIvp, rtol: float, atol: float,
                 progress: TimeProgress | None) -> Solution:
-    options = {"rtol": rtol, "atol": atol, "t_eval": times, "progress": progress}
-    return solve(system, method, (state.t, times[-1]), formulation="ode", state=state, **options)
+    return solve(system, method, (state.t, times[-1]), formulation="ode", state=state, rtol=rtol, atol=atol, t_eval=times,
+                 progress=progress)

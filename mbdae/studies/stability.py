@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..jacobians.complex_step import COMPLEX_STEP
 from ..pictures.figures import COLOURS, new_figure, style
 from ..results.solution import Solution
 from ..system.system import System
-from ..typing import ArrayLike, ComplexVector, Matrix, Vector
+from ..typing import ArrayLike, ComplexVector, Matrix, Numbers, Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,9 +229,12 @@ class _Reduced:
 
     def at(self, t: float, q: ArrayLike, v: ArrayLike, lam: ArrayLike | None = None) -> _Reduced:
         """Linearise at a state."""
+        s, t = self.system, float(_checked(t, (), "t"))
+        return self._linearised(t, _checked(q, (s.nq,), "q"), _checked(v, (s.nv,), "v"),
+                                s.multiplier_guess() if lam is None else _checked(lam, (s.nc,), "lam"))
+
+    def _linearised(self, t: float, q: Vector, v: Vector, lam: Vector) -> _Reduced:
         s, chart = self.system, self.chart
-        t, q, v = _checked(t, (), "t"), _checked(q, (s.nq,), "q"), _checked(v, (s.nv,), "v")
-        lam = s.multiplier_guess() if lam is None else _checked(lam, (s.nc,), "lam")
         if not self.centred or chart.ill_conditioned(t, q):
             chart.centre(t, q)
             self.centred = True
@@ -269,18 +272,18 @@ class _Reduced:
         return inverse @ (A1 - A2 @ (inverse @ V))
 
 
-def _without_rounding(squares: Vector | ComplexVector) -> ComplexVector:
+def _without_rounding(squares: Numbers) -> ComplexVector:
     """Eigenvalues with real and imaginary parts below rounding set to zero, which would turn a zero into a slow growth."""
     noise = EIGENVALUE_TOL * np.abs(squares).max()
     real, imag = (np.where(np.abs(part) > noise, part, 0.0) for part in (squares.real, squares.imag))
     return real + 1j * imag
 
 
-def _checked(x: ArrayLike, shape: tuple[int, ...], what: str) -> Any:
+def _checked(x: ArrayLike, shape: tuple[int, ...], what: str) -> Vector:
     """A finite array of the right shape, a copy."""
-    x = np.array(x, dtype=float)
-    if x.shape != shape:
-        raise ValueError(f"{what} must have shape {shape}, got {x.shape}: give the arrays of a State or of one row of a Solution")
-    if not np.isfinite(x).all():
-        raise ValueError(f"{what} must be finite, got {x}")
-    return x if shape else float(x)
+    array = np.array(x, dtype=float)
+    if array.shape != shape:
+        raise ValueError(f"{what} must have shape {shape}, got {array.shape}: give the arrays of a State or of one row of a Solution")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} must be finite, got {array}")
+    return array

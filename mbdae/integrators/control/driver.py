@@ -1,7 +1,6 @@
 """The driver of all in-house methods: chunks of steps, output, events, progress, interrupts, messages, statistics."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,18 @@ from ...interrupts import signals
 from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
 from ...results.statistics import Statistics
 from ...results.status import Status
-from ...results.steps import StepWatch
+from ...results.steps import StepWatch, TimedState
 from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
+from ...typing import TimeProgress, Until, Vector
 from ..resolution import step_below_rounding
 from .loop import ARRIVED, ASKING, FAILED
 from .records import COUNTERS, new_output
 from .stepper import Stepper
 
-CHUNK_SECONDS = 0.2  # between two looks at the user
+CHUNK_SECONDS = 0.2  # between two calls of `progress` and checks for signals
 FIRST_CHUNK = 64
-VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.CHART_LOST)  # behind which a singular position may be
+VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.CHART_LOST)  # failures whose cause may be a singular position
 
 
 class Driver:
@@ -33,13 +33,14 @@ class Driver:
         As for `integrate`, see `mbdae.driver.method`.
     """
 
-    def __init__(self, stepper: Stepper, *, t_eval: np.ndarray | None, every: int, progress: Callable | None, until: Callable | None):
+    def __init__(self, stepper: Stepper, *, t_eval: Vector | None, every: int, progress: TimeProgress | None,
+                 until: Until | None) -> None:
         self.stepper, self.every, self.progress, self.until = stepper, every, progress, until
         s, self.by_steps = stepper.begins, t_eval is None
-        never = np.copysign(np.inf, stepper.t_end - s.t)  # no times of output are not the same as output at every step
+        never = np.copysign(np.inf, stepper.t_end - s.t)  # an empty `t_eval` requests no output, unlike `None`
         self.times = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
         self.columns = tuple(np.shape(x) for x in (0.0, s.q, s.v, s.a, s.lam))
-        self.rows: list[tuple] = []
+        self.rows: list[tuple[Vector, ...]] = []  # columns of parts of the output
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, "the end of the time span was reached"
 
     def to_end(self) -> Trajectory:
@@ -49,12 +50,12 @@ class Driver:
         try:
             self.stepper.begin()
             self._check_step()
-            self._march(0)  # compiles, if it must, before the clock starts
+            self._march(0)  # compiles before the clock starts
             watch = Stopwatch()
             self._carry_out()
         except ChartError as error:
             self._fail(*self._with_cause(error.status, error.reason))
-        if self.by_steps and self.stepper.clock.phase > 0:  # the last state is kept, whatever `every` says
+        if self.by_steps and self.stepper.clock.phase > 0:  # the last state is always kept
             self._keep(self.stepper.row())
         return self._trajectory(watch.seconds)
 
@@ -64,7 +65,7 @@ class Driver:
             self._keep((s.t, s.q, s.v, s.a, s.lam))
             self.stepper.clock.next_output = 0 if self.by_steps else 1
 
-    def _keep(self, row: tuple) -> None:
+    def _keep(self, row: TimedState) -> None:
         self.rows.append(tuple(np.array([x]) for x in row))
 
     def _check_step(self) -> None:
@@ -98,13 +99,13 @@ class Driver:
                 return
 
     def _march(self, most: int) -> int:
-        """At most so many steps, and their output; why they have ended."""
+        """Take at most `most` steps and store their output; the code of the cause for which they end."""
         room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
         output = new_output(self.stepper.begins, room, self.times, self.every)
         before, begin = self.stepper.counts.steps, time.perf_counter()
         code = self.stepper.loops.march(self.stepper.run, output, most, signals.flag)
         self.stepper.system.callbacks.check()
-        done = self.stepper.counts.steps - before  # fewer where a signal has come
+        done = self.stepper.counts.steps - before  # fewer after a signal
         if done > 0:
             self.chunk = int(np.clip(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * done))
         if output.stored:
@@ -123,13 +124,13 @@ class Driver:
     # the end -------------------------------------------------------------------------------------------------------------
 
     def _explained(self, fault: int) -> tuple[Status, str]:
-        """What has gone wrong, and what is behind it."""
+        """Status and reason of a failure."""
         status, reason = self.stepper.explain(fault)
         cut = "" if self.stepper.fixed else f", though the step has been cut to {self.stepper.clock.h:.3g}"
         return self._with_cause(status, reason + cut)
 
     def _with_cause(self, status: Status, reason: str) -> tuple[Status, str]:
-        """A failure, with the joint or the constraints behind it if they can be named."""
+        """A failure with its cause, a joint or constraints, if it is known."""
         stepper, clock = self.stepper, self.stepper.clock
         system, (t, q, v, a, _), behind = stepper.system, stepper.row(), None
         if status in VAGUE:

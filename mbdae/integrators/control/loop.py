@@ -39,9 +39,8 @@ class Loops(NamedTuple):
 
 def loops(attempt: Any, retry: Any, accept: Any, between: Any) -> Loops:
     """The time loop and the loop over times within a step, compiled for a family; all functions are known in the file of `attempt`."""
-    march: Any = compiled_with(_march, attempt, attempt=attempt, retry=retry, accept=accept, between=between)
-    sample: Any = compiled_with(_sample, attempt, between=between)
-    return Loops(march, sample)
+    march = compiled_with(_march, attempt, attempt=attempt, retry=retry, accept=accept, between=between)
+    return Loops(march, compiled_with(_sample, attempt, between=between))
 
 
 def _march(run, output, most, flag):

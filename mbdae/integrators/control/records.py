@@ -1,12 +1,13 @@
-"""What the time loop of all in-house methods reads and writes: the clock, the counters, the output."""
+"""The records of the time loop of all in-house methods: clock, counters, state, output."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
 from ...system.vectors import put
+from ...typing import Vector
 from .newton import NewtonRule
 from .step_size import Rule
 
@@ -43,16 +44,17 @@ class Counts(Structure):
     newton_iterations: int
 
 
+S = TypeVar("S", bound=Structure)
 COUNTERS = tuple(Counts.__annotations__)
 
 
 class State(Structure):
     """Positions, velocities, accelerations, multipliers."""
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
+    q: Vector
+    v: Vector
+    a: Vector
+    lam: Vector
 
 
 class Run(Structure):
@@ -71,14 +73,14 @@ class Run(Structure):
 class Output(Structure):
     """Where the time loop stores states."""
 
-    times: np.ndarray  # times of output; empty if steps are stored
+    times: Vector  # times of output; empty if steps are stored
     every: int  # which steps
     stored: int  # number of rows in use
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
+    t: Vector
+    q: Vector
+    v: Vector
+    a: Vector
+    lam: Vector
     inside: State  # scratch for a state between two steps
 
 
@@ -88,16 +90,16 @@ def new_clock(t: float, t_end: float) -> Clock:
                  past_step=0.0, phase=0, next_output=0, fault=0)
 
 
-def new_state(kind: type[Structure], start: Any, **other: int) -> Any:
-    """A structure of this kind with the values of a start in arrays of its own; what that does not have is zero, of these sizes."""
+def new_state(kind: type[S], start: object, **other: int) -> S:
+    """A structure of this kind with copies of the arrays of `start`; the fields in `other` are zero, of these sizes."""
     names = kind.__annotations__
     return kind(**{name: np.zeros(other[name]) if name in other else np.array(getattr(start, name), dtype=float) for name in names})
 
 
-def new_output(start: Any, room: int, times: np.ndarray | None = None, every: int = 1) -> Output:
-    """Room for so many states like a start, at these times of output or at every `every`-th step."""
+def new_output(start: object, room: int, times: Vector | None = None, every: int = 1) -> Output:
+    """Storage of `room` states of the sizes of `start`, at these times or at every `every`-th step."""
     names = State.__annotations__
-    rows = {name: np.empty((room, len(getattr(start, name)))) for name in names}
+    rows: dict[str, Any] = {name: np.empty((room, len(getattr(start, name)))) for name in names}
     inside = State(**{name: np.empty(len(getattr(start, name))) for name in names})
     return Output(times=np.zeros(0) if times is None else times, every=every, stored=0, t=np.empty(room), inside=inside, **rows)
 

@@ -11,14 +11,14 @@ from ...driver.arguments import is_finite
 class StepSizeController:
     """The step size `h_{n+1} = safety r_n^beta1 r_{n-1}^beta2 (h_n / h_{n-1})^(-alpha) h_n` with `r = error^(-1/k)`.
 
-    The error of a step is relative to the tolerances, 1 is the largest that is accepted, and grows as `h^k`: `k` is the order of the
-    error estimate plus one. After the start, and for the steps that follow a rejected one, only the present error counts, with
-    `beta1 = 1`. [Soederlind] is G. Soederlind, Digital filters in adaptive time-stepping, ACM Trans. Math. Softw. 29 (2003).
+    The error of a step is relative to the tolerances; a step is accepted if it is at most 1. It is of order `h^k`: `k` is the order of the
+    error estimate plus one. In the first step, and after a rejected step, only the present error is used, with `beta1 = 1`.
+    [Soederlind] is G. Soederlind, Digital filters in adaptive time-stepping, ACM Trans. Math. Softw. 29 (2003).
 
     Parameters
     ----------
     beta1, beta2, alpha : float
-        Coefficients of the filter; `ELEMENTARY`, `PI`, `PI42`, `H211B` and `PREDICTIVE` have those of the literature.
+        Coefficients of the filter; those of `ELEMENTARY`, `PI`, `PI42`, `H211B` and `PREDICTIVE` are from the literature.
     safety : float
         In (0, 1].
     shrink : float
@@ -26,8 +26,8 @@ class StepSizeController:
     grow : float or None
         Largest ratio, above 1; `None` for that of the method: 5 for one-step methods, 3 for Newmark's relatives.
     hold : float or None
-        A ratio between 1 and this leaves the step as it is; `None` for that of the method: 1 for one-step methods, 1.2 for Newmark's
-        relatives, whose error estimate sees changes of the step. Filters, which change it by little each time, need 1.
+        A ratio between 1 and `hold` does not change the step; `None` for that of the method: 1 for one-step methods, 1.2 for Newmark's
+        relatives, whose error estimate depends on changes of the step. Filters, which change it by little each time, need 1.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class StepSizeController:
     grow: float | None = None
     hold: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("beta1", "beta2", "alpha"):
             if not is_finite(getattr(self, name)):
                 raise ValueError(f"StepSizeController: {name} must be finite, got {getattr(self, name)!r}")
@@ -54,7 +54,7 @@ class StepSizeController:
                 raise ValueError(f"StepSizeController: {name} is out of bounds: {given!r}")
 
     def rule(self, k: int, grow: float, hold: float = 1.0) -> "Rule":
-        """What compiled code gets, for errors of order `k` and a method with these bounds of its own."""
+        """The coefficients for compiled code, for errors of order `k` and a method with these default bounds."""
         return Rule(self.beta1 / k, self.beta2 / k, float(self.alpha), 1.0 / k, float(self.safety), float(self.shrink),
                     float(grow if self.grow is None else self.grow), float(hold if self.hold is None else self.hold))
 
@@ -67,7 +67,7 @@ PREDICTIVE = StepSizeController(2.0, -1.0, -1.0, hold=1.0)  # Gustafsson, for im
 
 
 def check_controller(owner: str, given: object, serves: bool) -> None:
-    """Refuse what is no controller, and one for steps that are not controlled."""
+    """A controller; for steps of fixed size the default."""
     if not isinstance(given, StepSizeController):
         raise ValueError(f"{owner}: controller must be a StepSizeController such as mbdae.PI, got {given!r}")
     if not serves and given != ELEMENTARY:

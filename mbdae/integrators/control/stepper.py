@@ -8,9 +8,11 @@ import numpy as np
 from ...compilation.structure import Structure
 from ...results.diagnosis import explain
 from ...results.status import Status
-from ...results.steps import Step, hermite_step
+from ...results.steps import Step, TimedState, hermite_step
 from ...system.assembly import State as Start
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, SINGULAR_MATRIX, STALLED
+from ...system.system import System
+from ...typing import Matrix, Vector
 from .loop import Loops
 from .records import COUNTERS, Counts, new_clock, new_output
 from .step_size import ELEMENTARY
@@ -20,33 +22,33 @@ FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "Newton's method does not converge"),
           BAD_DERIVATIVES: (Status.NOT_FINITE, "the derivatives of the equations are not finite"),
           ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails"),
           STALLED: (Status.STEP_TOO_SMALL, "the step does not move the time any more")}
-FIXED = ELEMENTARY.rule(1, 1.0)  # stands for a rule where steps are of fixed length
+FIXED = ELEMENTARY.rule(1, 1.0)  # a placeholder for steps of fixed size
 
 
 class Stepper(ABC):
     """The arrays and compiled functions of one integration.
 
-    A family implements
+    A family defines
 
     - `loops`: the time loop, compiled with the functions of the family, see `loop`;
     - `run`: the `Run` that this gets;
-    - `begin()`: what precedes the first step; `clock.h` and `clock.fixed` are set afterwards.
+    - `begin()`: preparation of the first step; `clock.h` and `clock.fixed` are set afterwards;
 
-    and, where it has something to say,
+    and may replace
 
-    - `assist(fault)`: supply what a step has asked for;
-    - `cure(fault)`: whether a run that has failed can go on, after something has been exchanged;
-    - `explain(fault)`: what has gone wrong, in words;
-    - `step(before)`: the last accepted step with the interpolant of the family, by default cubics;
+    - `assist(fault)`: supply what a step has requested;
+    - `cure(fault)`: whether a run that has failed can be continued after a change;
+    - `explain(fault)`: the cause of a failure, in words;
+    - `step(before)`: the last accepted step with the interpolant of the family, by default cubic polynomials;
     - `additional_counts()`: work that is not counted in `run.counts`.
     """
 
     loops: Loops
     max_steps: int = 2**62
-    restarts: int | None = None  # number of new charts, `None` where there are no charts
-    run: Any
+    restarts: int | None = None  # number of new charts, `None` if the family has no charts
+    run: Structure
 
-    def __init__(self, system: Any, state: Start, t_end: float):
+    def __init__(self, system: System, state: Start, t_end: float) -> None:
         self.system, self.begins, self.t_end = system, state, t_end
         self.clock, self.counts = new_clock(state.t, t_end), Counts(**dict.fromkeys(COUNTERS, 0))
         self.model, self.work = system.model, system.workspace()
@@ -62,19 +64,19 @@ class Stepper(ABC):
 
     @property
     def fixed(self) -> bool:
-        """Whether the steps are of fixed length."""
+        """Whether the step size is fixed."""
         return bool(self.clock.fixed)
 
     @abstractmethod
     def begin(self) -> None:
-        """Get ready for the first step."""
+        """Prepare the first step."""
 
     def assist(self, fault: int) -> None:
-        """Supply what a step needs."""
-        raise AssertionError(f"a step has asked for {fault}, which {type(self).__name__} does not have")
+        """Supply what a step has requested."""
+        raise AssertionError(f"a step has requested {fault}, which {type(self).__name__} does not supply")
 
     def cure(self, fault: int) -> bool:
-        """Whether the run may go on after this fault."""
+        """Whether the run is continued after this fault."""
         return False
 
     def explain(self, fault: int) -> tuple[Status, str]:
@@ -82,24 +84,24 @@ class Stepper(ABC):
         return FAULTS.get(fault) or explain(self.system, fault, self.work, self.t, self.run.end.q)
 
     def additional_counts(self) -> dict[str, int]:
-        """To be added to the counters of the run."""
+        """Work that is not counted in `run.counts`."""
         return {}
 
-    def row(self) -> tuple:
-        """The present state, `(t, q, v, a, lam)`, in arrays of its own."""
+    def row(self) -> TimedState:
+        """The present state `(t, q, v, a, lam)`, copies."""
         start = self.run.start
         return self.t, start.q.copy(), start.v.copy(), start.a.copy(), start.lam.copy()
 
     def snapshot(self) -> Any:
-        """What `step` needs of the state before a step."""
+        """The state before a step, for `step`."""
         return self.row()
 
     def step(self, before: Any) -> Step:
-        """The last accepted step, before which `snapshot` was this."""
+        """The last accepted step; `before` is the `snapshot` at its beginning."""
         return hermite_step(self.system, before, self.row())
 
-    def sampled(self, run: Structure, times: np.ndarray, t0: float) -> tuple[np.ndarray, int]:
-        """Rows `(q, v, a, lam)` at times within the last step, which has begun at `t0`, and `GOOD` or what is wrong."""
+    def sampled(self, run: Structure, times: Vector, t0: float) -> tuple[Matrix, int]:
+        """Rows `(q, v, a, lam)` at times within the last step, which begins at `t0`, and `GOOD` or the code of a failure."""
         output = new_output(self.begins, len(times))
         code = self.loops.sample(np.asarray(times, dtype=float), t0, self.clock.past_step, run, output)
         self.system.callbacks.check()

@@ -15,7 +15,7 @@ from ...system import layout as lay
 from ...system.codes import GOOD, NO_ENERGY, NO_FRICTION, NO_POSITION, NO_VALUE, NOT_CONSERVED, NOT_FINITE
 from ...system.sparse import fill
 from ...system.system import System
-from ...system.vectors import largest
+from ...system.vectors import largest, put
 from .energy import energy, energy_function, gradient, kinetic, rate
 from .levels import (
     COUNTERS,
@@ -30,7 +30,6 @@ from .levels import (
     identity_metric,
     positions,
     prepare,
-    put,
     refresh,
     velocities,
 )

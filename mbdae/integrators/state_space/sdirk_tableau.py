@@ -110,19 +110,19 @@ def sdirk(name: str, A: Sequence[Sequence], b_hat: Sequence) -> Sdirk:
     """
     if any(len(row) > len(A) for row in (*A, b_hat)):
         raise ValueError(f"{name}: A must have rows of at most {len(A)} numbers, b_hat as well")
-    A, b_hat = _fractions(A, len(A)), _fractions([b_hat], len(A))[0]
-    _check(name, A)
-    b, c, conditions = A[-1], A.sum(axis=1), _conditions(A)
-    order, error_order = _order(b, conditions), _order(b_hat, conditions)
-    if order == 0 or not error_order > 0 or (b == b_hat).all():
+    a, embedded = _fractions(A, len(A)), _fractions([b_hat], len(A))[0]
+    _check(name, a)
+    b, c, conditions = a[-1], a.sum(axis=1), _conditions(a)
+    order, error_order = _order(b, conditions), _order(embedded, conditions)
+    if order == 0 or error_order == 0 or (b == embedded).all():
         raise ValueError(f"{name}: formula and embedded formula must be consistent and different; sum b = {float(b.sum()):.9g}, "
-                         f"sum b_hat = {float(b_hat.sum()):.9g}")
-    inverse, error, dense = _solve(A, _identity(len(A))), b - b_hat, _dense(b, conditions)
-    exact = {"A": A, "c": c, "b": b, "b_hat": b_hat, "dense": dense, "error": error, "AA": A @ A, "bA": b @ A, "error_A": error @ A,
-             "dense_position": A.T @ dense, "d": b @ inverse, "d_error": error @ inverse, "dense_z": inverse.T @ dense,
-             "start": _start(A, c)}
+                         f"sum b_hat = {float(embedded.sum()):.9g}")
+    inverse, error, dense = _solve(a, _identity(len(a))), b - embedded, _dense(b, conditions)
+    exact = {"A": a, "c": c, "b": b, "b_hat": embedded, "dense": dense, "error": error, "AA": a @ a, "bA": b @ a, "error_A": error @ a,
+             "dense_position": a.T @ dense, "d": b @ inverse, "d_error": error @ inverse, "dense_z": inverse.T @ dense,
+             "start": _start(a, c)}
     arrays = {key: np.array(x, dtype=float, order="C") for key, x in exact.items()}
-    return Sdirk(name, order, error_order, float(A[0, 0]), **arrays)
+    return Sdirk(name, order, error_order, float(a[0, 0]), **arrays)
 
 
 def _fractions(rows, columns):

@@ -61,6 +61,16 @@ class Structural(Method):
         return self.h is None
 
     @property
+    def step_size(self) -> float | None:
+        """See `Method`."""
+        return self.h
+
+    @property
+    def newton_tolerance(self) -> float:
+        """Tolerance of Newton's method."""
+        return self.tol
+
+    @property
     def label(self):
         """Name, coefficients and step for tables and legends."""
         given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name in SHOWN and getattr(self, f.name) != f.default]

@@ -129,7 +129,7 @@ class Search:
     def _visits(self) -> int:
         """Mean number of entries in the rows of a column."""
         sizes = np.diff(self.incidence.row_ptr)
-        return 1 + int(sizes @ sizes) // self.n
+        return 1 + int(sizes @ sizes) // int(self.n)
 
     def _fullest_row(self) -> Indices:
         row_ptr, columns = self.incidence.row_ptr, self.incidence.columns
