@@ -57,7 +57,7 @@ class Family:
         return found
 
     def forms(self, variant: str | None = None) -> tuple[str, ...]:
-        """The formulations that a variant supports, the best first; empty for integrators with a fixed step."""
+        """The formulations to choose from, the best first; empty for integrators with a fixed step, which take `"index3"` only."""
         if self.control == "h":
             return ()
         return self.made(self.chosen(variant or next(iter(self.variants), None))).formulations

@@ -198,7 +198,7 @@ def test_values_that_are_not_finite_end_the_run(form):
     s = mbdae.solve(with_law(torn), Bdf(), (0.0, 0.2), formulation=form)
     assert s.status == Status.NOT_FINITE
     assert "not finite" in s.message
-    assert 0.02 < s.t[-1] < BREAKS_AT
+    assert 0.02 < s.t[-1] <= BREAKS_AT  # where the law still has a value
     assert s.statistics.steps == len(s.t) - 1
 
 
@@ -255,7 +255,7 @@ def test_too_many_steps_and_impossible_tolerances(swing):
     s = mbdae.solve(swing, Bdf(order=1, fixed_step=0.4), (0.0, 8.0), rtol=1e-9, atol=1e-11)
     assert s.status == Status.NEWTON_FAILED
     assert "in a step of the fixed size 0.4" in s.message
-    with pytest.raises(SolverFailure, match="asked to end"):
+    with pytest.raises(SolverFailure, match="requested the end"):
         BdfStepper(lambda t, y, yd, out: -1, 0.0, np.ones(1), np.ones(1), 1.0, None, None, Tolerance(1e-6, np.ones(1), 0.05)).step()
 
 

@@ -109,7 +109,7 @@ def test_the_command_prints_one_table_a_mechanism(capsys, tmp_path):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--mechanisms", "chain"], "'chain' is not among single-pendulum"),
-    (["--methods", "HalfImplicit"], "works on the system itself"),
+    (["--methods", "HalfImplicit"], "has a fixed step; the matrix compares methods with error control"),
     (["--methods", "Foo"], "there is no method 'Foo'"),
     (["--output", "a.txt"], "must end in .csv or .json"),
     (["--settings", "--output", "a.csv"], "must end in .md")])

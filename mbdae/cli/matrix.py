@@ -61,7 +61,7 @@ def _methods(text: str) -> list[MethodSpec]:
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
         if not spec.family.forms():
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} works on the system itself and has no choice of formulations")
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} has a fixed step; the matrix compares methods with error control")
         same = [s for s in solvers(installed=False) if s.family is spec.family]
         chosen += same if ":" not in part else [s for s in same if s.variant == spec.variant]
     return list(dict.fromkeys(chosen))

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..problems.state_space import StateSpace
 from ..results.diagnosis import ChartError, near_singular
+from ..results.messages import failed, too_many_steps
 from ..results.statistics import Statistics, summed
 from ..results.status import Status
 from ..results.steps import Step, StepWatch
@@ -48,7 +49,7 @@ class _Watch(StepWatch):
         if self._ends(t, q, v):
             return True
         if self.steps == self._max_steps and t != self._t_end:
-            raise SolverFailure(Status.TOO_MANY_STEPS, f"{self._max_steps} steps were not enough")
+            raise SolverFailure(Status.TOO_MANY_STEPS, too_many_steps(self._max_steps))
         self.asking = True
         if abs(self._t_end - t) > self._rest and self._problem.leave(t, q):
             self.left = t, q, v
@@ -89,8 +90,8 @@ def integrate_in_charts(method: Method, problem: StateSpace, state: State, t_end
                 return _explained(_joined(pieces), problem.system, start, watch)
             state = problem.full_state(*left)
         except ChartError as error:
-            failed = _failed(pieces or [_alone(state, t_eval)], error, watch.left[0] if watch.left else state.t)
-            return _explained(failed, problem.system, start, watch)
+            ended = _failed(pieces or [_alone(state, t_eval)], error, watch.left[0] if watch.left else state.t)
+            return _explained(ended, problem.system, start, watch)
 
 
 def _explained(trajectory: Trajectory, system: System, start: State, watch: _Watch) -> Trajectory:
@@ -128,7 +129,7 @@ def _alone(state: State, t_eval: Vector | None) -> Trajectory:
 
 def _failed(pieces: list[Trajectory], error: ChartError, t: float) -> Trajectory:
     pieces[-1].status = error.status
-    pieces[-1].message = f"{error.reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
+    pieces[-1].message = failed(error.reason, t)
     return _joined(pieces)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..interrupts import signals
 from ..results.diagnosis import ChartError
+from ..results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ..results.statistics import Statistics
 from ..results.status import Status
 from ..results.steps import Step, StepWatch
@@ -66,7 +67,7 @@ class BasicRun:
         self.callbacks, self.t_end, self.max_steps = callbacks, t_end, max_steps
         self.forward, self._rounding = 1.0 if t_end > t0 else -1.0, ROUNDING * max(abs(t0), abs(t_end))
         self.t, self.steps, self._stalled = t0, 0, 0
-        self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
+        self.status, self.message = Status.SUCCESS, REACHED_END
         self._progress, self._every = progress, every
         self.rows: list[Row] = []
         self._wanted = None if t_eval is None else list(t_eval[::-1])
@@ -105,9 +106,9 @@ class BasicRun:
         if self._progress is not None:
             self._progress(t)
         if self._stops(before, t, y, at):
-            raise Finished("a terminal event has been passed")
+            raise Finished(TERMINAL_EVENT)
         if self.steps == self.max_steps and not self.ended:
-            raise SolverFailure(Status.TOO_MANY_STEPS, f"{self.max_steps} steps were not enough")
+            raise SolverFailure(Status.TOO_MANY_STEPS, too_many_steps(self.max_steps))
 
     @property
     def ended(self) -> bool:
@@ -129,7 +130,7 @@ class BasicRun:
 
     def _fail(self, failure: SolverFailure | ChartError) -> None:
         self.status = failure.status
-        self.message = f"{failure.reason} (last step ended at t = {self.t:.9g}); the solution up to there is kept"
+        self.message = failed(failure.reason, self.t)
 
     def _call(self, integrate: Callable[[], object]) -> None:
         try:

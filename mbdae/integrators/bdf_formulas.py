@@ -6,6 +6,8 @@ last `k + 1` values and corrects: `y = y_pred + e`, `yd = yd_pred + c e`, with t
 does not depend on the steps before. Nothing that a step needs again is changed before the step is accepted.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compilation.compiled import compiled
@@ -49,6 +51,26 @@ def predict(phi, k, table, y, yd, e):
             yd[m] += g * phi[i, m]
 
 
+class Norms(NamedTuple):
+    """Of the error test and of Newton's convergence test, see `bdf_stepper.Tolerance`.
+
+    Attributes
+    ----------
+    rtol : float
+    atol : ndarray, shape (n,)
+    powers : ndarray of int, shape (2, n)
+    shared : ndarray of int, shape (m, 4)
+    counts : ndarray, shape (2,)
+        Numbers of the unknowns in the two tests.
+    """
+
+    rtol: float
+    atol: np.ndarray
+    powers: np.ndarray
+    shared: np.ndarray
+    counts: np.ndarray
+
+
 @compiled
 def _weight(h, power, tolerance):
     if tolerance == 0.0:
@@ -60,11 +82,12 @@ def _weight(h, power, tolerance):
 
 
 @compiled
-def weigh(y, h, rtol, atol, powers, shared, weights):
+def weigh(y, h, norms, weights):
     """`weights = |h|^power / (rtol |y| + atol)`; zero for unknowns that are excluded, not a number where there is no tolerance at all.
 
     For Newton's method the unknowns `shared[b, 0]` to `shared[b, 1]` have one weight, with the largest of `shared[b, 2]` to `shared[b, 3]`.
     """
+    rtol, atol, powers, shared, _ = norms
     for r in range(weights.shape[0]):
         for m in range(y.shape[0]):
             weights[r, m] = 0.0 if powers[r, m] == EXCLUDED else _weight(abs(h), powers[r, m], rtol * abs(y[m]) + atol[m])
@@ -86,15 +109,15 @@ def size(x, weight, count):
 
 
 @compiled
-def begin(h, k, table, phi, rtol, atol, powers, shared, counts, weights, y, yd, e):
+def begin(h, k, table, phi, norms, weights, y, yd, e):
     """Coefficients, weights and prediction of a step that is to be tried.
 
     Returns the leading coefficient, the factor of the error estimate, and the sizes of the prediction in the two tests.
     """
     c, factor = coefficients(h, k, table)
-    weigh(phi[0], h, rtol, atol, powers, shared, weights)
+    weigh(phi[0], h, norms, weights)
     predict(phi, k, table, y, yd, e)
-    return c, factor, size(y, weights[ERROR], counts[ERROR]), size(y, weights[NEWTON], counts[NEWTON])
+    return c, factor, size(y, weights[ERROR], norms.counts[ERROR]), size(y, weights[NEWTON], norms.counts[NEWTON])
 
 
 @compiled

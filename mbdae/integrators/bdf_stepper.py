@@ -12,18 +12,21 @@ import numpy as np
 
 from ..driver.callbacks import FATAL, Residual, SolverFailure
 from ..results.status import Status
+from ..system.codes import GOOD
 from ..typing import ArrayLike, Integers, Vector
 from . import bdf_formulas as bdf
+from .control.newton import ITERATE, NewtonRule, newton_test
 from .iteration_matrix import IterationMatrix
 
 EPS = float(np.finfo(float).eps)
 MAX_RATE = 0.9  # contraction rate above which Newton's method has failed
-UNKNOWN_FACTOR = 100.0  # of rate/(1 - rate) while no rate is known
-MIN_FACTOR = 0.02  # lower bound of rate/(1 - rate): a rate is used until the matrix is renewed
+UNKNOWN_ETA = 100.0  # ratio of error and correction while no contraction rate is known
+MIN_ETA = 0.02  # its lower bound: a rate is used until the matrix is renewed
 MIN_RATIO = 0.6  # of the leading coefficients of the step and the matrix, or their inverse, below which the matrix is renewed
 MAX_NEWTON_FAILURES = 10  # in one step
 MAX_RETRIES = 3  # evaluations in one step of a Jacobian whose pattern may lack entries
 STRETCH = 1.01  # factor by which the last step may be longer
+_newton_test = getattr(newton_test, "py_func", newton_test)  # a call of compiled code costs more than the test
 
 
 class StepJacobian(Protocol):
@@ -61,8 +64,9 @@ class Tolerance:
                  shared: Sequence[tuple[int, int, int, int]] = ()) -> None:
         atol = np.array(atol, dtype=float)
         powers = np.zeros((2, len(atol)), dtype=np.int64) if powers is None else np.array(powers, dtype=np.int64)
-        self.newton, self.counts = newton, np.maximum((powers != bdf.EXCLUDED).sum(axis=1), 1).astype(float)
-        self.as_arguments = float(rtol), atol, powers, np.array(shared, dtype=np.int64).reshape(-1, 4)
+        counts = np.maximum((powers != bdf.EXCLUDED).sum(axis=1), 1).astype(float)
+        self.newton = newton
+        self.norms = bdf.Norms(float(rtol), atol, powers, np.array(shared, dtype=np.int64).reshape(-1, 4), counts)
 
 
 class BdfStepper:
@@ -104,15 +108,16 @@ class BdfStepper:
         self._y, self._yd, self._e, self._first, self._later = (np.zeros(n) for _ in range(5))
         self._phi, self._table, self._weights = np.zeros((bdf.DIFFERENCES, n)), np.zeros(bdf.TABLE), np.zeros((2, n))
         self._error_weight, self._newton_weight = self._weights
-        self._error_count, self._newton_count = (float(x) for x in tolerance.counts)
+        self._error_count, self._newton_count = (float(x) for x in tolerance.norms.counts)
         self._failure: tuple[Status, str] = Status.NEWTON_FAILED, ""  # of the last attempt
         self._error_failures = self._newton_failures = 0  # in the present step
+        self._rule = NewtonRule(tolerance.newton, self.max_iterations, MIN_ETA, MAX_RATE, forecast=self.max_iterations)
         self._rounding = 0.0  # of the unknowns, in the norm of Newton's convergence test
         self._initialise(np.array(y0, dtype=float), np.array(yd0, dtype=float), first_step)
 
     def _initialise(self, y0: Vector, yd0: Vector, first_step: float) -> None:
         self.k, self._last_order, self._constant, self._starting = 1, 0, 0, True
-        self._holding, self._c, self._factor = False, 0.0, UNKNOWN_FACTOR
+        self._holding, self._c, self._eta = False, 0.0, UNKNOWN_ETA
         self._phi[0] = y0
         self.h = self._last_step = float(np.copysign(first_step or self._guess(yd0), self.t_end - self.t))
         self._phi[1] = self.h * yd0
@@ -121,7 +126,7 @@ class BdfStepper:
     def _guess(self, yd0: Vector) -> float:
         """A step in which `y` changes by half a tolerance, at most a thousandth of the time span."""
         h = 1e-3 * abs(self.t_end - self.t)
-        bdf.weigh(self._phi[0], h, *self.tolerance.as_arguments, self._weights)
+        bdf.weigh(self._phi[0], h, self.tolerance.norms, self._weights)
         speed = bdf.size(yd0, self._error_weight, self._error_count)
         return 0.5 / speed if speed > 0.5 / h else h
 
@@ -176,8 +181,8 @@ class BdfStepper:
 
     def _corrected(self) -> float | None:
         """Predict and correct; the ratio of the error estimate to the norm of the correction, `None` if Newton's method fails."""
-        c, factor, tested, largest = bdf.begin(self.h, self.k, self._table, self._phi, *self.tolerance.as_arguments, self.tolerance.counts,
-                                               self._weights, self._y, self._yd, self._e)
+        c, factor, tested, largest = bdf.begin(self.h, self.k, self._table, self._phi, self.tolerance.norms, self._weights, self._y,
+                                               self._yd, self._e)
         self._rounding = 100.0 * EPS * largest
         if not (100.0 * EPS * tested <= 1.0 and self._rounding <= 1.0):
             self._refuse(float(np.maximum(tested, largest)))
@@ -214,7 +219,7 @@ class BdfStepper:
         """Adapt the matrix to the leading coefficient: `(whether it was evaluated in full, whether it is regular)`."""
         if self.matrix.c and MIN_RATIO <= c / self.matrix.c <= 1.0 / MIN_RATIO:
             if c != self._c:
-                self._c, self._factor = c, UNKNOWN_FACTOR
+                self._c, self._eta = c, UNKNOWN_ETA
                 self.matrix.adapt(c)
             return False, True
         values = self.jacobian.update(t, self._y, self._yd, c) if self.jacobians else None
@@ -229,7 +234,7 @@ class BdfStepper:
         return self._factorise(self.jacobian.evaluate(t, self._y, self._yd, c, self._first), c)
 
     def _factorise(self, values: Vector, c: float) -> bool:
-        self._c, self._factor = c, UNKNOWN_FACTOR
+        self._c, self._eta = c, UNKNOWN_ETA
         fault = self.matrix.factorise(values, c)
         if fault:
             self._failure = Status.NOT_FINITE if "finite" in fault else Status.NEWTON_FAILED, f"the iteration matrix is {fault}"
@@ -237,7 +242,7 @@ class BdfStepper:
 
     def _newton(self, t: float, c: float) -> bool:
         """Iterate from the prediction, where the residual is known; whether the iteration converges."""
-        residual, first = self._first, 0.0
+        residual, first, before = self._first, 0.0, 0.0
         self._failure = Status.NEWTON_FAILED, "Newton's method does not converge"
         for m in range(self.max_iterations):
             if m > 0:
@@ -251,13 +256,13 @@ class BdfStepper:
                 return True
             if m == 0:
                 first = moved
-            else:
-                rate = (moved / first) ** (1.0 / m)
-                if not rate <= MAX_RATE:
-                    return False
-                self._factor = max(MIN_FACTOR, rate / (1.0 - rate))
-            if self._factor * moved <= self.tolerance.newton:
-                return True
+            else:  # with the mean contraction rate, as in DASSL
+                before = first * (moved / first) ** (1.0 - 1.0 / m)
+            verdict = _newton_test(self._rule, m, moved, before, self._eta, False)
+            if m > 0:
+                self._eta = max(MIN_ETA, verdict.eta)
+            if verdict.status != ITERATE:
+                return bool(verdict.status == GOOD)
         return False
 
     def _is_bad(self, t: float, out: Vector) -> bool:

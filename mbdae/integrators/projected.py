@@ -10,6 +10,7 @@ from ..driver.method import Method
 from ..driver.support import Support
 from ..problems.base import Problem
 from ..results.diagnosis import ChartError, near_singular, singular_ahead
+from ..results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ..results.statistics import Statistics, summed
 from ..results.status import Status
 from ..results.steps import Step, StepWatch, TimedState, split_state
@@ -189,7 +190,7 @@ class _Projection:
         except ChartError as failure:
             n = len(rows)
             last = T.t[n - 1] if n else T.t[0]
-            T = replace(T, t=T.t[:n], status=failure.status, message=_message(failure.reason, last))
+            T = replace(T, t=T.t[:n], status=failure.status, message=failed(failure.reason, last))
         sizes = self.system.nq, self.system.nv, self.system.nv, self.system.nc
         q, v, a, lam = (np.array([row[k] for row in rows]).reshape(len(rows), n) for k, n in enumerate(sizes))
         return replace(T, statistics=self.counted(T.statistics), q=q, v=v, a=a, lam=lam)
@@ -199,10 +200,6 @@ class _Projection:
         s, p = statistics, self.projector
         return replace(s, factorisations=None if s.factorisations is None else s.factorisations + p.factorisations,
                        solves=None if s.solves is None else s.solves + p.solves)
-
-
-def _message(reason: str, t: float) -> str:
-    return f"{reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
 
 
 class _Run:
@@ -217,7 +214,7 @@ class _Run:
         self.begins, self.last = state, (state.t, state.q, state.v, state.a, state.lam)
         self.rows: list[TimedState] = []
         self.counted: list[Statistics] = []
-        self.status, self.message = Status.SUCCESS, "the end of the time span was reached"
+        self.status, self.message = Status.SUCCESS, REACHED_END
         self.times = None if output.t_eval is None else np.asarray(output.t_eval, dtype=float)  # of the output that is still to come
         self._keep_start()
 
@@ -238,12 +235,12 @@ class _Run:
                 if self.progress is not None:
                     self.progress(self.state.t)
                 if self.until is not None and self._ends(before):
-                    self.message = "a terminal event has been passed"
+                    self.message = TERMINAL_EVENT
                     break
                 if self.max_steps is not None and self.steps >= self.max_steps and self.state.t != self.t_end:
-                    raise ChartError(Status.TOO_MANY_STEPS, f"{self.max_steps} steps were not enough")
+                    raise ChartError(Status.TOO_MANY_STEPS, too_many_steps(self.max_steps))
         except ChartError as failure:
-            self._fail(failure.status, _message(failure.reason, self.state.t))
+            self._fail(failure.status, failed(failure.reason, self.state.t))
         except _Ended as ended:
             self._fail(ended.status, ended.reason)
         return self._trajectory(watch.seconds)
@@ -315,7 +312,7 @@ class _Run:
         if piece.status in VAGUE:
             span = AHEAD * self.forward * step
             behind = near_singular(system, self.begins, s.t, s.q) or singular_ahead(system, self.begins, s.t, s.q, s.v, span)
-        return (behind[0], _message(behind[1], s.t)) if behind else (piece.status, piece.message)
+        return (behind[0], failed(behind[1], s.t)) if behind else (piece.status, piece.message)
 
     def _accept(self, t: float, state: FullState) -> None:
         """Continue from the projection of this state."""

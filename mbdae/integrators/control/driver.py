@@ -7,6 +7,7 @@ import numpy as np
 
 from ...interrupts import signals
 from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
+from ...results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ...results.statistics import Statistics
 from ...results.status import Status
 from ...results.steps import StepWatch, TimedState
@@ -41,7 +42,7 @@ class Driver:
         self.times = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
         self.columns = tuple(np.shape(x) for x in (0.0, s.q, s.v, s.a, s.lam))
         self.rows: list[tuple[Vector, ...]] = []  # columns of parts of the output
-        self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, "the end of the time span was reached"
+        self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
 
     def to_end(self) -> Trajectory:
         """Integrate."""
@@ -84,7 +85,7 @@ class Driver:
             if self.progress is not None:
                 self.progress(stepper.t)
             if stepper.t != t and self._ends(before):
-                self.message = "a terminal event has been passed"
+                self.message = TERMINAL_EVENT
                 return
             if code == ARRIVED:
                 return
@@ -95,7 +96,7 @@ class Driver:
                 self._fail(*self._explained(fault))
                 return
             elif stepper.counts.steps >= most:
-                self._fail(Status.TOO_MANY_STEPS, f"{most} steps were not enough")
+                self._fail(Status.TOO_MANY_STEPS, too_many_steps(most))
                 return
 
     def _march(self, most: int) -> int:
@@ -143,7 +144,7 @@ class Driver:
 
     def _fail(self, status: Status, reason: str) -> None:
         self.status = status
-        self.message = f"{reason} (last step ended at t = {self.stepper.t:.9g}); the solution up to there is kept"
+        self.message = failed(reason, self.stepper.t)
 
     def _trajectory(self, seconds: float) -> Trajectory:
         counted = {name: getattr(self.stepper.counts, name) for name in COUNTERS}

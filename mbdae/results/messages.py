@@ -1,0 +1,14 @@
+"""The messages of runs, whoever carries them out."""
+
+REACHED_END = "the end of the time span was reached"
+TERMINAL_EVENT = "a terminal event has been passed"
+
+
+def failed(reason: str, t: float) -> str:
+    """A run that has failed after a step to `t`."""
+    return f"{reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
+
+
+def too_many_steps(max_steps: int) -> str:
+    """The reason of a run that has been ended by its limit."""
+    return f"{max_steps} steps were not enough"
