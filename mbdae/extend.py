@@ -21,7 +21,7 @@ from .compilation.compiled import compiled
 from .driver.callbacks import SolverCallbacks, SolverFailure
 from .driver.method import Method
 from .driver.run import Run
-from .driver.support import Settings, explicit_support, implicit_support, supported
+from .driver.support import Settings, explicit_support, implicit_support
 from .integrators.state_space.methods import SdirkMethod
 from .integrators.state_space.sdirk_tableau import sdirk
 from .model import checks
@@ -86,7 +86,6 @@ __all__ = [
     "spin",
     "spin2",
     "sub",
-    "supported",
     "unrotate",
     "value",
     "wrench",

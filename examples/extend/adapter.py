@@ -35,7 +35,6 @@ class Solver(x.Method):
     max_steps: int = 100_000
 
     support = x.explicit_support()
-    formulations = x.supported(support)
 
     @property
     def label(self):

@@ -14,7 +14,7 @@ from numba.core import cgutils, config
 from numba.core.datamodel.models import OpaqueModel
 from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import NativeValue, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, register_model, unbox
 from numba.np.arrayobj import make_array, populate_array
 
 WORD = 8  # bytes
@@ -46,7 +46,7 @@ class Structure:
         All of those that the annotations name.
     """
 
-    _type: StructureType
+    _numba_type_: StructureType  # numba asks for it by this name
     _memory: np.ndarray
     _address: int
     _values: dict[str, Any]
@@ -60,31 +60,31 @@ class Structure:
         if config.DISABLE_JIT:
             return
         kinds = tuple((name, _kind(value)) for name, value in values.items())
-        object.__setattr__(self, "_type", StructureType(type(self).__name__, kinds))
-        object.__setattr__(self, "_memory", np.zeros(max(self._type.words, 1), dtype=np.int64))
+        object.__setattr__(self, "_numba_type_", StructureType(type(self).__name__, kinds))
+        object.__setattr__(self, "_memory", np.zeros(max(self._numba_type_.words, 1), dtype=np.int64))
         object.__setattr__(self, "_address", self._memory.ctypes.data)
         for name, value in values.items():
             self._write(name, value)
 
     def _write(self, name: str, value: Any) -> None:
-        words = _content(self._type.fields[name], value)
-        at = self._type.places[name]
+        words = _content(self._numba_type_.fields[name], value)
+        at = self._numba_type_.places[name]
         self._memory[at:at + len(words)] = words
 
     def __getattr__(self, name: str) -> Any:
         values = object.__getattribute__(self, "_values")
         if name not in values:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        if config.DISABLE_JIT or not isinstance(self._type.fields[name], (types.Number, types.Boolean)):
+        if config.DISABLE_JIT or not isinstance(self._numba_type_.fields[name], (types.Number, types.Boolean)):
             return values[name]
-        word = self._memory[self._type.places[name]:][:1]
-        return float(word.view(np.float64)[0]) if isinstance(self._type.fields[name], types.Float) else int(word[0])
+        word = self._memory[self._numba_type_.places[name]:][:1]
+        return float(word.view(np.float64)[0]) if isinstance(self._numba_type_.fields[name], types.Float) else int(word[0])
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._values:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         if not config.DISABLE_JIT:
-            kind = self._type.fields[name]
+            kind = self._numba_type_.fields[name]
             if isinstance(kind, types.Float):
                 value = float(value)
             if _kind(value) != kind:
@@ -137,11 +137,6 @@ def _content(kind: types.Type, value: Any) -> list[int]:
 
 
 register_model(StructureType)(OpaqueModel)
-
-
-@typeof_impl.register(Structure)
-def _typeof(value, context):
-    return value._type
 
 
 @unbox(StructureType)
