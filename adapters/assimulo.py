@@ -198,7 +198,8 @@ class _Listener:
 
     def __init__(self, run: Run, start: tuple[Vector, Vector], interpolates: bool) -> None:
         self.run, self.callbacks, self.interpolates = run, run.callbacks, interpolates
-        self.s, (self.y, self.yd) = 0.0, start
+        self.s, self.y = 0.0, start[0]
+        self.yd: Vector | None = start[1]
         self.span = abs(run.callbacks.clock(run.t_end))
         self.bad = 0  # number of values that were not finite until the last step of nonzero size
 
@@ -227,7 +228,7 @@ class _Listener:
 
         return at
 
-    def _hermite(self, before: float, y: Vector, yd: Vector) -> At:
+    def _hermite(self, before: float, y: Vector, yd: Vector | None) -> At:
         def at(t: float) -> tuple[Vector, Vector | None]:
             rates = self.callbacks.rate(yd), self.callbacks.rate(self.yd)
             spline = CubicHermiteSpline([before, self.s], [y, self.y], rates)

@@ -6,7 +6,7 @@ integrates `G(s, y, y') = F(t0 - s, y, -y')` forward in `s`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -81,7 +81,13 @@ class GuardedCallbacks(ABC):
         """What the solver's clock shows at time `t`."""
         return self.direction * (t - self.t0)
 
-    def rate(self, yd: Any) -> Any:
+    @overload
+    def rate(self, yd: Vector) -> Vector: ...
+
+    @overload
+    def rate(self, yd: None) -> None: ...
+
+    def rate(self, yd: Vector | None) -> Vector | None:
         """A derivative by time as one by the solver's clock, or the other way round; `None` if it is not known."""
         return yd if self.direction > 0 or yd is None else -yd
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..charts import derivative
 from ..charts.chart import Chart
 from ..charts.motion import evaluate
+from ..driver.method import Method
 from ..integrators.structural.formula import RULES, Formula, newmark
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..pictures.figures import COLOURS, new_figure, style
@@ -203,7 +204,7 @@ def stable_steps(omega: ArrayLike, limit: float) -> Vector:
 def _formula(method: object) -> Formula:
     formula = getattr(method, "formula", method)
     if not isinstance(formula, Formula):
-        label = getattr(method, "label", type(method).__name__)
+        label = method.label if isinstance(method, Method) else type(method).__name__
         raise ValueError(f"{label} has no stability limit: give a structural method such as NullSpaceNewmark, or its Formula")
     return formula
 
