@@ -1,8 +1,8 @@
 """C functions around a user's compiled ones, with derivatives for the complex step.
 
 Where a function takes complex arguments and its complex step agrees with differences, derivatives are exact; otherwise they are
-central differences. Each function is wrapped once, however many elements and systems use it. On an exception the wrapper notes
-the arguments and returns NaN; `replay` then repeats the call in Python, so that the exception arrives unchanged.
+central differences. Each function is wrapped once, however many elements and systems use it. On an exception the wrapper stores
+the arguments and returns NaN; `replay` then repeats the call in Python, which raises the exception unchanged.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ _d, _i = types.float64, types.int64
 
 @dataclass(frozen=True)
 class CFunction:
-    """A C function, its address, what re-raises an exception in it, and `place(labels) -> (label, time)` of that for the names it has."""
+    """A C function and its address; `replay()` raises its exception again, `place(labels)` is the label and the time of that."""
 
     keep: object
     address: int
@@ -264,7 +264,7 @@ def _force_is_analytic(function: Function, states: Matrix) -> bool:
     try:
         for _ in range(4):
             x = states + 0.01 * rng.normal(size=states.shape) * (1.0 + np.abs(states))
-            x[:, :3] *= rng.choice([-1.0, 1.0], (len(x), 3))  # complex powers of negative numbers are not what they should be
+            x[:, :3] *= rng.choice([-1.0, 1.0], (len(x), 3))  # complex powers of negative numbers lose the derivative
             d = rng.normal(size=states.shape)
             exact = _real_wrench(function, 0.1, x + 1j * STEP * d).imag / STEP
             ends = [_real_wrench(function, 0.1, x + s * INCREMENT * d) for s in (1, -1)]
@@ -275,7 +275,7 @@ def _force_is_analytic(function: Function, states: Matrix) -> bool:
 
 
 def finished(c: Any, note: Vector, function: Function, time: int = 0) -> CFunction:
-    """The C function `c`, which notes the arguments of a call that has failed, for `function` to repeat it.
+    """The C function `c`, which stores in `note` the arguments of a call that has failed; `function` repeats it.
 
     `time` is its place among the arguments; the first one of a function of a system is the number of the evaluation.
     """

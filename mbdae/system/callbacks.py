@@ -239,7 +239,7 @@ class Callbacks:
             return self._adopt(c_system.system(functions), functions.plain)
 
         def guarded(what: int, t: float, q: int, v: int, lam: int, out: int, is_complex: int) -> None:
-            functions.spoil(what, out, bool(is_complex))  # stays so if the user's function raises
+            functions.spoil(what, out, bool(is_complex))  # the result if the user's function raises
             place = words.evaluation(what, functions.plain), t
             self.called(functions.evaluate, what, t, q, v, lam, out, bool(is_complex), place=place)
 
@@ -249,7 +249,7 @@ class Callbacks:
         return float(self.called(_float, function, *args, place=(label, t)))
 
     def called(self, function: Callable[..., Any], *args: Any, place: tuple[str, float] = ("", 0.0)) -> Any:
-        """What a function returns; NaN if it raises, if another one has raised before, or if the run is to be interrupted.
+        """The value of a function; NaN if it raises, if another one has raised before, or if the run is to be interrupted.
 
         `place` is its name and the time, for the note that an exception gets.
         """

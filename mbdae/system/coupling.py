@@ -81,9 +81,11 @@ def linearise(t, q, v, lam, share, coupling, model, work):
     """Factorise the real part of `I - share g'(lam)`, with `dQ/dlam` by forward differences at the placed state; whether it is regular."""
     rows, forces = coupling.rows, coupling.forces
     x, base, step = lam.copy(), np.empty_like(v), 0.0
+    # increment
     for i in range(rows.shape[0]):
         step = max(step, INCREMENT * abs(lam[rows[i]]))
     step = step if step > 0.0 else INCREMENT
+    # columns of dQ/dlam
     coupled_forces(t, q, v, lam, model, work, base)
     for i in range(rows.shape[0]):
         x[rows[i]] += step

@@ -146,11 +146,13 @@ def _fixed_point(at, force, a, lam):
     old, rate, state = np.empty_like(lam), 1.0, ITERATING
     before = slope_before = np.inf
     for k in range(FIXED_POINT_ITERATIONS):
+        # the iteration
         old[:] = lam
         if not _respond(at, old, force, a, lam):
             return NOT_FINITE
         change, slope_change, size, slope = _changes(lam, old)
         scale = size + min(1.0, largest(force))
+        # convergence of the real parts
         if state == ITERATING:
             state = _verdict(k, change, before, rate, scale)
             if k > 0 and change > ROUNDING * scale:
@@ -191,12 +193,14 @@ def _derivative_verdict(change, before, size):
 @compiled
 def _continuation(at, coupling, force, a, lam):
     """The solution on the branch of `lam = g(0)`, the motion without friction, by continuation in the share of the coupling."""
+    # base = g(0)
     base = np.empty_like(lam)
     fill(lam, 0.0)
     if not _respond(at, lam, force, a, base):
         return NOT_FINITE
     lam[:] = base
     reached, done, step, status = base.copy(), 0.0, FIRST_STEP, GOOD
+    # s from 0 to 1
     while step >= MIN_STEP:
         share = min(1.0, done + step)
         status = _newton(at, share, base, coupling, FREE_ITERATIONS, force, a, lam)
@@ -222,6 +226,7 @@ def _newton(at, share, base, coupling, free, force, a, lam):
     new, d = np.empty_like(lam), np.empty(rows.shape[0], lam.dtype)
     exists = linearise(at.t, at.q, at.v, lam, share, coupling, at.model, at.work)
     for k in range(NEWTON_ITERATIONS):
+        # residual and correction, with a new matrix where the old one contracts slowly
         if not exists:
             return NO_FRICTION
         if not _respond(at, lam, force, a, new):
@@ -234,6 +239,7 @@ def _newton(at, share, base, coupling, free, force, a, lam):
             change = _correction(share, base, new, lam, coupling, d)
         for i in range(rows.shape[0]):
             lam[rows[i]] += d[i]
+        # convergence
         state = _verdict(k, change, before, 0.0, scale)
         if not np.isfinite(change) or (state == SLOW and k > free):
             return NO_FRICTION

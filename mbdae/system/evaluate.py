@@ -118,10 +118,10 @@ def solve_kkt(t, q, b, c, model, work):
 
 @compiled
 def minimise(t, q, lam, model, work):
-    """Rows of `lam` become the multipliers of minimal norm of the same constraint forces, at the times `t` and positions `q`.
+    """Replace the rows of `lam` by multipliers of minimum norm with the same constraint forces, at the times `t` and positions `q`.
 
-    The null vectors come from `Phi_q Phi_q^T`, without the masses: where positions are off the constraints, so that there are small
-    singular values instead of zeros, they are the singular vectors of those. `work` has unit masses afterwards.
+    The null vectors are those of `Phi_q Phi_q^T`, without the masses; where positions are off the constraints, the singular vectors of its
+    smallest singular values. `work` has unit masses afterwards.
 
     Returns `|Phi_q^T N|` for each row, relative to the longest row of `Phi_q`: zero as long as the equations are redundant.
     """

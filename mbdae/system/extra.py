@@ -36,7 +36,7 @@ Kind = ConstraintKind | ForceKind
 
 
 def _by_model(kinds: Iterable[Kind]) -> dict[type, Kind]:
-    """Kinds by the types of the model that they serve."""
+    """Kinds by the types of their elements."""
     return {model: kind for kind in kinds for model in _models(kind)}
 
 
@@ -48,7 +48,7 @@ def _models(kind: Kind) -> tuple[type, ...]:
 
 _BUILT_IN: dict[type, Kind] = _by_model((*CONSTRAINT_KINDS, *FORCE_KINDS, USER_FORCE, FRICTION))
 _registered: dict[type, Kind] = {}
-_functions: dict[Kind, Any] = {}  # what compiled code calls: made once, kept alive
+_functions: dict[Kind, Any] = {}  # compiled once, kept alive
 _called: list[Any] = []  # the same by number where nothing is compiled
 
 
@@ -160,7 +160,7 @@ _NAMES = {"np": np, "carray": carray, "lay": lay, "pointer": pointer, "EXTRA_T":
 
 
 def address(kind: Kind) -> int:
-    """What compiled code calls for a kind: an address, or a number where nothing is compiled."""
+    """The address of the function of a kind; its number where nothing is compiled."""
     if kind not in _functions:
         _functions[kind] = _function(kind)
     function = _functions[kind]
@@ -172,7 +172,7 @@ def address(kind: Kind) -> int:
 
 
 def _call(name: str, names: list[str]) -> str:
-    """The text of the calls of one kernel; what it writes to is called `out`."""
+    """The text of the calls of one kernel, which writes to `out`."""
     result, given = ("out[0] += ", names) if name == "energy" else ("", [*names[:-1], "out"])
     return _CALL.format(what=_EVALUATIONS[name], kernel=name, result=result, arguments=", ".join(given))
 

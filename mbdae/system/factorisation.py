@@ -54,7 +54,7 @@ def _reciprocal(d, reduction):
         return 1.0 / pivot
     if pivot.real <= DEPENDENT * d.real:
         return 0.0 * d
-    return pivot  # not a number: let it show in the solution
+    return pivot  # NaN, which shows in the solution
 
 
 @generic
@@ -153,6 +153,7 @@ def _three_dots(w, x, y, a, z, b, n):
 @compiled
 def solve_factorised(first, ptr, env, inverse, y):
     """`y = B^-1 y`."""
+    # forward substitution with L
     k = 0
     while k < first.shape[0]:
         count, start, n = _together(first, k), first[k], k - first[k]
@@ -171,8 +172,10 @@ def solve_factorised(first, ptr, env, inverse, y):
             v = y[k + 1] - b - u * env[at + n]
             y[k], y[k + 1], y[k + 2] = u, v, y[k + 2] - c - u * env[to + n] - v * env[to + n + 1]
         k += count
+    # D^-1
     for k in range(first.shape[0]):
         y[k] *= inverse[k]
+    # back substitution with L^T
     for k in range(first.shape[0] - 1, -1, -1):
         u, n = y[k], k - first[k]
         x, z = window(env, ptr[k], n), window(y, first[k], n)

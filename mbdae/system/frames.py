@@ -157,12 +157,14 @@ def retract(q, d, model, out):
 
 @compiled
 def _turn(q, x, y, z, at, out):
+    # quaternion of the rotation
     angle2 = x * x + y * y + z * z
     if angle2 < 1e-6:  # series: exact to rounding below this bound
         c, s = 1.0 - angle2 / 8.0 + angle2 * angle2 / 384.0, 0.5 - angle2 / 48.0 + angle2 * angle2 / 3840.0
     else:
         angle = math.sqrt(angle2)
         c, s = math.cos(0.5 * angle), math.sin(0.5 * angle) / angle
+    # product, normalised
     e0, e1, e2, e3 = q[at], q[at + 1], q[at + 2], q[at + 3]
     a, b, d = s * x, s * y, s * z
     f0, f1 = c * e0 - e1 * a - e2 * b - e3 * d, c * e1 + e0 * a + e2 * d - e3 * b

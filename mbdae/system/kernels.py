@@ -1,7 +1,7 @@
 """The evaluations of a system, one kernel each, for every kind of system. Integrators and formulations call these and no others.
 
-Arrays are real or complex (all of one kind in a call). `place` and `place_velocity` come first: the kernels after them read the
-placed state from `work`. `G` denotes the values of `Phi_q` in the fixed sparse pattern of the system, row by row.
+Arrays are real or complex (all of one kind in a call). `place` and `place_velocity` come first: the other kernels read the placed
+state from `work`. `G` denotes the values of `Phi_q` in the fixed sparse pattern of the system, row by row.
 """
 
 
@@ -90,7 +90,7 @@ def mass(t, q, model, work):
 
 @compiled
 def prepare(model, work):
-    """What never changes: the mass blocks of multibody systems."""
+    """Evaluate what is constant: the mass blocks of multibody systems."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         multibody.mass(model, mass_values(model, work))
 

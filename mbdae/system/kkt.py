@@ -175,11 +175,14 @@ def solve(model, work, b, c, x, lam):
     """`M x + Phi_q^T lam = b`, `Phi_q x = c` with `lam` of minimal norm, after `factor`."""
     W, L = part(model, work, lay.W_W), part(model, work, lay.W_MINV)
     y, r = part(model, work, lay.W_V1), part(model, work, lay.W_C1)
+    # y = L b
     half_solve(L, b, model, y)
+    # lam = B^-1 (W y - c)
     for k in range(r.shape[0]):
         r[k] = -c[k]
     add_times(W, y, model, r)
     _solve_kept(model, work, r, lam)
+    # x = L^T (y - W^T lam)
     for k in range(r.shape[0]):
         r[k] = -lam[k]
     add_transposed(W, r, model, y)

@@ -1,7 +1,6 @@
-"""One `uint8` buffer per system: a header of integers, then tables of records. What each kernel receives as `model`.
+"""The buffer `model` of a system, `uint8`: a header of integers, then tables of records.
 
-Beside it stands `work`, one array of floats (or of complex numbers, for the complex step) with the scratch that an
-evaluation needs; its parts begin at the offsets that the header keeps.
+The array `work`, real or complex for the complex step, is the scratch of evaluations; the header has the offsets of its parts.
 """
 
 from typing import Any
@@ -143,7 +142,7 @@ def pack(sizes: dict[int, int], tables: dict[Any, Any]) -> Bytes:
 
 
 def with_redundancy(model: Bytes, rows: Integers, candidates: Integers, max_entry: float, order: Integers) -> Bytes:
-    """A buffer that knows which constraint equations are left out, and room for the null space in the scratch.
+    """The buffer with the tables of redundant constraint equations, and with room for the null space in the scratch.
 
     Parameters
     ----------

@@ -167,6 +167,7 @@ def choose(model, work):
     rows, finite = _unit_rows(model, work)
     if not finite:
         return False
+    # candidates
     possible, taken = np.zeros(nc, np.bool_), np.zeros(nc, np.bool_)
     candidates = table(model, lay.CANDIDATE, np.int64)
     for k in range(candidates.shape[0]):
@@ -175,6 +176,7 @@ def choose(model, work):
     for k in range(nc):
         if not possible[k]:
             _take(k, rows, taken)
+    # of the candidates the longest remainder, one by one
     for _ in range(candidates.shape[0] - d):
         longest, best = -1.0, 0
         for i in range(nc):

@@ -126,7 +126,7 @@ def mass_times(M, x, model, out):
 
 @compiled
 def unit_mass(model, M):
-    """`M` becomes the identity."""
+    """`M = I`."""
     blocks = table(model, lay.BLOCK, BLOCK_T)
     fill(M, 0.0)
     for b in range(blocks.shape[0]):

@@ -8,6 +8,6 @@ from .layout import header
 
 @compiled
 def evaluate(what, t, q, v, lam, model, out):
-    """Let the user's function number `what` fill `out`; `v` is whatever second vector it takes."""
+    """Evaluate the user's function number `what` into `out`; `v` is its second vector."""
     is_complex = 1 if out.itemsize == 16 else 0
     call_system(header(model)[lay.ADDRESS], what, t, q.ctypes.data, v.ctypes.data, lam.ctypes.data, out.ctypes.data, is_complex)

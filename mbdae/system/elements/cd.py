@@ -1,4 +1,4 @@
-"""One global component of a distance vector: `c . d - f(t) = 0`; the direction `c` is kept in `a_i`."""
+"""One global component of a distance vector: `c . d - f(t) = 0`; the direction `c` is stored in `a_i`."""
 
 
 from ...compilation.compiled import compiled

@@ -1,4 +1,4 @@
-"""What the primitive constraints share: the functions of time and the writing of a row of Phi_q."""
+"""Functions of time, and the storage of the rows of Phi_q, for all primitive constraints."""
 
 import math
 
