@@ -1,5 +1,6 @@
 """The base of the state-space methods: parameters, validation, `integrate`."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,8 +41,7 @@ class Charted(Method):
     one_step = True
     support = SUPPORT
     formulations = supported(SUPPORT)
-    kind: ClassVar[int]
-    error_order: ClassVar[int]  # of the embedded formula
+    kind: ClassVar[int]  # of the formula, see `formulas`
     tableau: ClassVar[Sdirk] = SDIRK_4_15  # a placeholder in methods that are not SDIRK, for compiled code
 
     def __post_init__(self) -> None:
@@ -55,6 +55,11 @@ class Charted(Method):
         if not isinstance(self.filter, (bool, np.bool_)):
             raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
         check_controller(name, self.controller, not self.fixed_step)
+
+    @property
+    @abstractmethod
+    def error_order(self) -> int:
+        """Order of the embedded formula."""
 
     @property
     def label(self) -> str:

@@ -66,7 +66,7 @@ class SdirkMethod(Charted):
     kind = SDIRK_FIRST_ORDER
 
     @property
-    def error_order(self) -> int:  # type: ignore[override]  # of the tableau
+    def error_order(self) -> int:
         """Order of the embedded formula."""
         return self.tableau.error_order
 

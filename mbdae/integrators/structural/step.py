@@ -42,8 +42,8 @@ from .nearest import correct
 NULL_SPACE, STABILISED, POSITION, VELOCITY, ACCELERATION, CORRECTED = range(6)
 MAX_PROJECTION_ITER = 8  # corrections of positions per iteration
 POSITION_TOL = 1e-9  # constraint violation after these, relative to coordinates, above which the projection has failed
-MIN_ETA = 1e-2  # lower bound on error/correction; positions and velocities do not contain the last correction
-MAX_RATE, LATE_MAX_RATE = 1e3, 2.0  # contraction rates above which the iteration diverges, up to `LATE_ITER` and after it
+MIN_ETA = 1e-2  # lower bound on error/correction: positions and velocities do not contain the last correction, so that it may be larger
+MAX_RATE, LATE_MAX_RATE = 1e3, 2.0  # contraction rates above which the iteration diverges, at first and from correction `LATE_ITER` on
 LATE_ITER = 4
 REQUEST_RATE = 0.3  # contraction rate above which new derivatives are requested
 RENEWAL_RATE = 0.1  # contraction rate above which the iteration matrix is re-evaluated at the iterate
