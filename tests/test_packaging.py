@@ -117,7 +117,7 @@ PENDULUM = """
 import mbdae, numpy as np
 from mbdae import library
 s = mbdae.System(library.mechanism("chain", links=2))
-x = mbdae.HalfImplicit(h=1e-3).integrate(mbdae.Index3(s), mbdae.assemble(s), 5e-3)
+x = mbdae.HalfImplicit(h=1e-3).integrate(mbdae.Index3(s), mbdae.assemble(s), 5e-3, rtol=1e-6, atol=1e-8)
 p = mbdae.GGL(s)
 y, yd = p.pack(mbdae.assemble(s))
 y = y + 0.01 * np.cos(np.arange(p.n))

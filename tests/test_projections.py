@@ -222,8 +222,8 @@ def spring(**more):
 FORCES = {
     "damper": (spring(c=0.1), "TSDA 'strut' has damping"),
     "law": (spring(law=lambda l, ld, t: l**3), "TSDA 'strut' has a law of its own"),
-    "user force": (mbdae.UserForce("wind", "mass", lambda t, r, A, v, omega, F, T: None), "UserForce 'wind' has no potential"),
-    "point force": (mbdae.PointForce("push", "mass", (1.0, 0.0, 0.0)), "PointForce 'push' has no potential"),
+    "user force": (mbdae.UserForce("wind", "mass", lambda t, r, A, v, omega, F, T: None), "UserForce 'wind' has no known potential"),
+    "point force": (mbdae.PointForce("push", "mass", (1.0, 0.0, 0.0)), "PointForce 'push' has no known potential"),
 }
 
 
@@ -253,7 +253,7 @@ def test_drivers_and_friction_are_refused_by_name():
         driver = mbdae.PlanarAngleDriver("crank", GROUND, "body", lambda t: 0.1 * t)
         m = mbdae.Mechanism("driven", [body], drivers=[driver], gravity=(0.0, -10.0, 0.0))
         mbdae.solve(m, mbdae.ProjectedGauss(project="PVAE-0"), (0.0, 0.1))
-    with pytest.raises(ValueError, match=r"Friction .* has no potential"):
+    with pytest.raises(ValueError, match=r"Friction .* has no known potential"):
         mbdae.solve(library.system("slider-crank", mu=0.2), mbdae.ProjectedGauss(project="PVAE-0"), (0.0, 0.1))
 
 

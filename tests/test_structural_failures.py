@@ -159,7 +159,7 @@ def test_bad_parameters_are_refused_by_name(made):
             with pytest.raises(ValueError, match=rf"^{name}: {field} must be ") as refused:
                 made(**{field: value})
             assert repr(value) in str(refused.value)
-    with pytest.raises(ValueError, match=r"steps of fixed size h = 0\.01 have no first_step"):
+    with pytest.raises(ValueError, match=r"first_step is for step-size control, h=None; the step size is fixed at h = 0\.01"):
         made(h=0.01, first_step=1e-3)
 
 

@@ -10,30 +10,32 @@ from ..system import layout as lay
 from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import Correction, corrections, next_step, oriented
 from ..system.layout import header, part
+from ..system.system import System
 from ..system.vectors import largest, put
+from ..typing import Vector
 from .control.loop import loops, shortened
 from .control.newton import NOISY_RATE, newton_test
 from .control.records import put_state
-from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
+from .one_step import COUPLED_ROUNDING_RATIO, OneStep, accept, at_rounding, balance, between, retry
 
-REFORM = 12  # iterations after which the matrix is formed at the iterate if the corrections contract slowly
-SLOW = 0.5  # contraction rate that is slow
+MAX_FROZEN_ITER = 12  # iterations after which the matrix is formed at the iterate if the contraction rate is above REFRESH_RATE
+REFRESH_RATE = 0.5
 
 
 class Scratch(Correction):
     """Vectors of a step; `r` and `c` are the residuals of the equations of motion and of the constraints."""
 
-    d: np.ndarray  # displacement
-    G: np.ndarray  # Phi_q at the end of the step
-    lam0: np.ndarray  # the guess of the multipliers
+    d: Vector  # displacement
+    G: Vector  # Phi_q at the end of the step
+    lam0: Vector  # initial guess of the multipliers
 
 
 @compiled
 def _step(t, h, following, run):
-    """One step from `run.start`, `run.end` holding the guess of `a` and `lam`; what is wrong if it fails.
+    """One step from `run.start`, with the initial guess of `a` and `lam` in `run.end`; `GOOD` or the code of a failure.
 
-    The iteration matrix is `[M G^T; G 0]` at the start of the step, and at the iterate where that does not help; derivatives of forces and
-    reactions are left out, but for those of joint friction by the multipliers where it makes the iteration converge slowly.
+    The iteration matrix is `[M G^T; G 0]` at the start of the step, or at the iterate after many iterations with slow convergence. It
+    contains no derivatives of forces and reactions, except those of joint friction by the multipliers if it slows the convergence down.
     """
     start, end, s = run.start, run.end, run.scratch
     q1, v1, a, lam = end.q, end.v, end.a, end.lam
@@ -58,7 +60,7 @@ def _step(t, h, following, run):
         kernels.place_velocity(v1, model, work)
         kernels.phi_q(t + h, q1, model, work, G)
         kernels.mass(t + h, q1, model, work)
-        if k > REFORM and rate > SLOW:  # across a singular position the matrix of the start serves no more
+        if k > MAX_FROZEN_ITER and rate > REFRESH_RATE:  # beyond a singular position the matrix of the start gives no contraction
             put(G, part(model, work, lay.W_G))
             kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
             counts.factorisations += 1
@@ -90,8 +92,8 @@ def _step(t, h, following, run):
             lam[i] += dlam[i]
         before, size = size, np.sqrt(_squares(da) + _squares(dlam))
         _move(h, start, run.end, d, model)
-        # the test
-        noisy = size > NOISY_RATE * before and at_rounding(max(violation, h * h * COUPLED_ROUNDING * missing), q1, G)
+        # convergence test
+        noisy = size > NOISY_RATE * before and at_rounding(max(violation, h * h * COUPLED_ROUNDING_RATIO * missing), q1, G)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         rate = verdict.rate
         if verdict.status == GOOD and following is not None and followed and not oriented(following.coupling):
@@ -121,10 +123,10 @@ def _squares(x):
 
 @compiled
 def _attempt(t, h, end, run):
-    """A step, with friction once more from the equations of motion if it fails.
+    """One step; if it fails with joint friction, again from the accelerations and multipliers of the equations of motion.
 
-    Accelerations and multipliers of a step that is shorter than the others would be its jump divided by its length: they come from the
-    equations of motion.
+    After a last step of another length accelerations and multipliers follow from the equations of motion: those of the step would be its
+    change of velocity divided by its length.
     """
     put_state(run.start, run.end)
     status = _step(t, h, run.following, run)
@@ -142,21 +144,21 @@ LOOPS = loops(_attempt, retry, accept, between)
 
 
 @dataclass(frozen=True)
-class FullyImplicit(FixedStep):
-    """Backward Euler on index-3 equations: everything at the end of the step, strongly damped.
+class FullyImplicit(OneStep):
+    """Backward Euler on index-3 equations: first order, strongly damped.
 
     `v1 = v + h a1`, `q1 = q (+) h v1`, `M a1 + Phi_q(q1)^T lam1 = Q(q1, v1)`, `Phi(t1, q1)/h^2 = 0` [Fang, eqs. (13)-(14)]. The unknowns of
-    Newton's method are `(a1, lam1)`; its matrix is formed once per step without derivatives of forces and reactions.
+    Newton's method are `(a1, lam1)`; its matrix is formed once per step, without derivatives of forces and reactions.
 
     Parameters
     ----------
     h : float
-        Step [s].
+        Step size [s].
     tol : float or None
-        Newton stops when the correction of `(a, lam)` is shorter than this. `None` is `1e-10/h^2`, as accurate as `HalfImplicit` with
-        its `tol = 1e-10`, which is one of `h^2 (a, lam)`.
+        Newton's method stops when the norm of the correction of `(a, lam)` is below it. `None` is `1e-10/h^2`, as accurate as
+        `HalfImplicit` with `tol = 1e-10`, which applies to `h^2 (a, lam)`.
     max_iter : int
-        Newton iterations per step before the run ends with `NEWTON_FAILED`.
+        Newton iterations per step, after which the run ends with `NEWTON_FAILED`.
     """
 
     h: float = 1e-3
@@ -165,8 +167,8 @@ class FullyImplicit(FixedStep):
 
     loops = LOOPS
 
-    def scratch(self, system):
-        """Vectors of a step."""
+    def scratch(self, system: System) -> Scratch:
+        """See `OneStep`."""
         nv, nc, entries = np.zeros(system.nv), np.zeros(system.nc), int(header(system.model)[lay.NNZ])
         return Scratch(d=nv, G=np.zeros(entries), r=nv.copy(), c=nc, da=nv.copy(), dlam=nc.copy(), lam0=nc.copy())
 

@@ -11,37 +11,37 @@ from ..system import layout as lay
 from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented
 from ..system.layout import header, part
+from ..system.system import System
 from ..system.vectors import largest, put
+from ..typing import Vector
 from .control.loop import loops, shortened, step_from
 from .control.newton import NOISY_RATE, newton_test
 from .control.records import put_state
-from .one_step import COUPLED_ROUNDING, FixedStep, accept, at_rounding, balance, between, retry
+from .one_step import COUPLED_ROUNDING_RATIO, OneStep, accept, at_rounding, balance, between, retry
 
-BALANCE = 1e-6  # of the equations of motion, relative to accelerations, where forces depend on the multipliers
-EXPLODED = 1e4  # a correction that has grown by this factor will not shrink again
+DYNAMICS_TOL = 1e-6  # residual of the equations of motion, relative to accelerations, if forces depend on the multipliers
+DIVERGENCE_RATIO = 1e4  # of a correction and the smallest one, above which the iteration diverges
 
 
 class Scratch(Structure):
     """Vectors of a step."""
 
-    b: np.ndarray  # accelerations that the equations of motion ask for
-    d: np.ndarray  # displacement
-    e: np.ndarray  # residual of the equations of motion
-    r: np.ndarray  # residual of the constraints, correction of the multipliers
-    q1: np.ndarray  # positions at the end of the step
-    lam0: np.ndarray  # the guess of the multipliers
+    b: Vector  # M^-1 (Q - G^T lam)
+    d: Vector  # displacement
+    e: Vector  # residual of the equations of motion
+    r: Vector  # residual of the constraints, correction of the multipliers
+    q1: Vector  # positions at the end of the step
+    lam0: Vector  # initial guess of the multipliers
 
 
 @compiled
 def _solve(t, h, state, following, run):
-    """Multipliers and accelerations at `t` with which the constraints hold at `t + h`; what is wrong if there are none.
+    """Solve for the accelerations and multipliers at `t` with `Phi(t + h) = 0`; `GOOD` or the code of a failure.
 
-    `following` is `None` where no forces depend on the multipliers: what belongs to these is not compiled then.
-
-    On entry `state.a` and `state.lam` are the guess, from the step before. After the first correction eqs. (11a), (11b) hold, so that
-    Newton's method with the matrix (12) is one solve with `B = G M^-1 G^T` per iteration; where forces depend on the multipliers (11a) is
-    evaluated in every iteration. Where a step leads across a singular position that matrix can have the wrong sign; then the exact one is
-    formed in every iteration.
+    `state.a` and `state.lam` are the initial guess. After the first correction eqs. (11a), (11b) hold, and Newton's method with the matrix
+    (12) is one solve with `B = G M^-1 G^T` per iteration. If forces depend on the multipliers, (11a) is evaluated in every iteration;
+    `following` is `None` if they do not, and those parts are not compiled then. In a step across a singular position the frozen matrix can
+    have the wrong sign; if the iteration diverges, it is replaced by the exact one in every iteration.
     """
     q, v, a, lam = state.q, state.v, state.a, state.lam
     s = run.scratch
@@ -49,7 +49,7 @@ def _solve(t, h, state, following, run):
     model, work, counts = run.model, run.work, run.counts
     put(lam, lam0)
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
-    # equations of motion at t with the guess of the multipliers: they ask for the accelerations b
+    # iteration matrix, and b = M^-1 (Q - G^T lam) with the guess of the multipliers
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.phi_q(t, q, model, work, G)
@@ -108,7 +108,7 @@ def _solve(t, h, state, following, run):
         for i in range(r.shape[0]):
             size += r[i] * r[i]
             lam[i] += r[i] / (h * h)
-        # the test
+        # convergence test
         size = np.sqrt(size)
         noisy = size > NOISY_RATE * before and at_rounding(violation, q1, G)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
@@ -121,8 +121,8 @@ def _solve(t, h, state, following, run):
             kkt.minimise(model, work, lam)
             return GOOD
         smallest = min(smallest, size)
-        if frozen and k > 0 and not (size <= EXPLODED * smallest and 2 * (k + 1) < run.newton.max_iter):
-            put(b, a)  # anew from the guess
+        if frozen and k > 0 and not (size <= DIVERGENCE_RATIO * smallest and 2 * (k + 1) < run.newton.max_iter):
+            put(b, a)  # restart from the guess
             put(lam0, lam)
             frozen, size = False, np.inf
         elif not np.isfinite(size):
@@ -132,7 +132,7 @@ def _solve(t, h, state, following, run):
 
 @compiled
 def _solve_or_balance(t, h, state, run):
-    """`_solve`, where friction makes it fail once more from the multipliers of the equations of motion."""
+    """`_solve`; if it fails with joint friction, again from the multipliers of the equations of motion."""
     status = _solve(t, h, state, run.following, run)
     if run.following is not None and status != GOOD:
         put(run.scratch.lam0, state.lam)
@@ -153,7 +153,7 @@ def _required(lam, b, forces, G, L, model):
 
 @compiled
 def _prepare(t, state, following, run):
-    """Of the forces in `run.scratch.d` those that do not depend on the multipliers; room for the constraints."""
+    """The part of the forces in `run.scratch.d` that does not depend on the multipliers, and an array for the constraints."""
     next_step(following)
     d = run.scratch.d
     forces = np.empty_like(d)
@@ -165,7 +165,7 @@ def _prepare(t, state, following, run):
 
 @compiled
 def _follow(t, state, rate, forces, following, run):
-    """`run.scratch.b` for the present multipliers, and whether their change is followed with derivatives."""
+    """Evaluate `run.scratch.b` with the present multipliers; whether the iteration matrix contains `dQ/dlam`."""
     q, v, lam, b, d, model, work = state.q, state.v, state.lam, run.scratch.b, run.scratch.d, run.model, run.work
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
@@ -178,7 +178,7 @@ def _follow(t, state, rate, forces, following, run):
 
 @compiled
 def _respond(t, frozen, phi, following, run):
-    """What the forces add, as they follow the correction `r` of the multipliers, joins the residual `e`; `r` for that."""
+    """Add `dQ/dlam r`, for the correction `r` of the multipliers, to the residual `e`, and solve for `r` again."""
     d, e, r, model, work = run.scratch.d, run.scratch.e, run.scratch.r, run.model, run.work
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
     sparse.fill(d, 0.0)
@@ -196,13 +196,13 @@ def _respond(t, frozen, phi, following, run):
 
 @compiled
 def _balanced(missing, h, q1, a, G):
-    """Whether the equations of motion held before the last correction, but for `missing`, with forces that depend on the multipliers."""
-    return missing <= BALANCE * h * h * (1.0 + largest(a)) or at_rounding(COUPLED_ROUNDING * missing, q1, G)
+    """Whether `missing`, the residual of the equations of motion before the last correction times `h^2`, is below its tolerance."""
+    return missing <= DYNAMICS_TOL * h * h * (1.0 + largest(a)) or at_rounding(COUPLED_ROUNDING_RATIO * missing, q1, G)
 
 
 @compiled
 def _solve_anew(t, q1, G, L, d, r, model, work):
-    """`(G(q1) M^-1 G^T) x = r`, dense, into `r`; the solution of minimal norm where the matrix is singular."""
+    """Solve `(G(q1) M^-1 G^T) x = r` with a dense matrix into `r`; the minimum-norm solution if the matrix is singular."""
     G1, e, column = np.empty_like(G), np.zeros_like(r), np.empty_like(r)
     kernels.phi_q(t, q1, model, work, G1)
     B = np.empty((r.shape[0], r.shape[0]))
@@ -219,9 +219,10 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
 
 @compiled
 def _attempt(t, h, end, run):
-    """A step, and the accelerations and multipliers of the step that begins at its end.
+    """One step, and the accelerations and multipliers of the next.
 
-    Those of a step that is shorter than the others would be its jump divided by its length: they come from the equations of motion.
+    After a last step of another length they follow from the equations of motion: those of the step would be its change of velocity
+    divided by its length.
     """
     clock, start, new, d = run.clock, run.start, run.end, run.scratch.d
     if clock.steps == 0:
@@ -245,7 +246,7 @@ def _attempt(t, h, end, run):
 
 @compiled
 def _first(t, h, run):
-    """Accelerations and multipliers of the first step into `run.end`; the start stays as it was given."""
+    """Accelerations and multipliers of the first step into `run.end`; the initial values are not changed."""
     put_state(run.start, run.end)
     return _solve_or_balance(t, h, run.end, run)
 
@@ -254,21 +255,21 @@ LOOPS = loops(_attempt, retry, accept, between)
 
 
 @dataclass(frozen=True)
-class HalfImplicit(FixedStep):
+class HalfImplicit(OneStep):
     """Half-implicit Euler for index-3 equations: symplectic, explicit in velocities and forces, implicit in positions.
 
-    `v1 = v + h a`, `q1 = q (+) h v1`, with `M a + Phi_q(q)^T lam = Q(q, v)` and `Phi(t1, q1) = 0` [Fang, eqs. (3)-(5)]. Newton's matrix
-    (12) is formed once per step. First order in `q`, `v` and `lam`. Not for stiff forces: these are explicit. Joint friction takes the
-    multipliers of the step itself.
+    `v1 = v + h a`, `q1 = q (+) h v1`, with `M a + Phi_q(q)^T lam = Q(q, v)` and `Phi(t1, q1) = 0` [Fang, eqs. (3)-(5)]. The
+    iteration matrix (12) is formed once per step. First order in `q`, `v` and `lam`. Forces are explicit, so the method does not suit stiff
+    ones. Joint friction depends on the multipliers of the same step.
 
     Parameters
     ----------
     h : float
-        Step [s].
+        Step size [s].
     tol : float
-        Newton stops when the correction of `(q, h^2 lam)` is shorter than this [Fang, eq. (8)].
+        Newton's method stops when the norm of the correction of `(q, h^2 lam)` is below it [Fang, eq. (8)].
     max_iter : int
-        Newton iterations per step before the run ends with `NEWTON_FAILED`.
+        Newton iterations per step, after which the run ends with `NEWTON_FAILED`.
     """
 
     h: float = 1e-3
@@ -277,7 +278,7 @@ class HalfImplicit(FixedStep):
 
     loops = LOOPS
 
-    def scratch(self, system):
-        """Vectors of a step."""
+    def scratch(self, system: System) -> Scratch:
+        """See `OneStep`."""
         nv, nc = np.zeros(system.nv), np.zeros(system.nc)
         return Scratch(b=nv, d=nv.copy(), e=nv.copy(), r=nc, q1=np.zeros(system.nq), lam0=nc.copy())

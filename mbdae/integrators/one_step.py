@@ -1,49 +1,57 @@
-"""What the one-step methods on index-3 equations share: `HalfImplicit` and `FullyImplicit`."""
+"""Common parts of the one-step methods on index-3 equations, `HalfImplicit` and `FullyImplicit`."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..compilation.compiled import compiled
+from ..compilation.structure import Structure
 from ..driver.arguments import is_finite, is_integer
 from ..driver.method import Method
-from ..driver.support import index3_support
+from ..driver.support import Support, index3_support
+from ..problems.base import Problem
 from ..results.status import Status
+from ..results.trajectory import Trajectory
 from ..system import evaluate
+from ..system.assembly import State as Start
 from ..system.codes import DIVERGED, GOOD
 from ..system.coupling import Following, new_following
+from ..system.system import System
 from ..system.vectors import largest, put
+from ..typing import TimeProgress, Tolerance, Until, Vector
 from .control.driver import Driver
 from .control.hermite import hermite
+from .control.loop import Loops
 from .control.newton import NewtonRule
 from .control.records import Run, State, new_state, put_state
 from .control.stepper import FIXED, Stepper
 from .resolution import warn_of_rounding
 
-ROUNDING = 2e-15
-COUPLED_ROUNDING = 0.1  # share of rounding in the equations of motion where forces depend on the multipliers
+POSITION_ROUNDING = 2e-15  # of `Phi`, relative to the positions
+COUPLED_ROUNDING_RATIO = 0.1  # rounding of `Phi`, relative to that of the equations of motion, if forces depend on the multipliers
 
 
 class OneStepRun(Run):
     """Arrays of an integration."""
 
     scratch: Any  # of the method
-    following: Following | None  # `None` where no forces depend on the multipliers
+    following: Following | None  # `None` if no forces depend on the multipliers
 
 
 @compiled
 def at_rounding(phi, q, G):
-    """Whether a largest `|Phi|` is as small as rounding of `q` allows: a correction that no longer contracts is then rounding too."""
-    return phi <= ROUNDING * (1.0 + largest(q)) * max(1.0, largest(G))
+    """Whether `phi = max |Phi|` is at the rounding of `q`; a correction that does not contract is then rounding, too."""
+    return phi <= POSITION_ROUNDING * (1.0 + largest(q)) * max(1.0, largest(G))
 
 
 @compiled
 def balance(t, state, run):
-    """Accelerations and multipliers from the equations of motion at a state, for which `state.lam` is a guess; what is wrong.
+    """Solve `M a + Phi_q^T lam = Q`, `Phi_q a = gamma` at a state, from the guess `state.lam`; `GOOD` or the code of a failure.
 
-    An iteration may fail because friction, which depends on the multipliers, has changed its sign or has brought them to a branch that
-    ends: `dynamics` finds the branch that is connected with the motion without friction.
+    An iteration may fail because joint friction changes its sign, or because the solution branch of its multipliers ends. `dynamics` finds
+    the branch that continues the solution without friction.
     """
     a, lam, code, _ = evaluate.accelerations(t, state.q, state.v, state.lam, run.model, run.work)
     put(a, state.a)
@@ -59,21 +67,23 @@ def retry(status, run):
 
 @compiled
 def accept(h, factor, run):
-    """The end of the step is the start of the next."""
+    """The end of the step becomes the start of the next."""
     put_state(run.end, run.start)
     return GOOD
 
 
 @compiled
 def between(time, t, h, run, inside):
-    """The state within a step, by cubics."""
+    """The state within a step, by cubic Hermite interpolation."""
     return hermite(time, t, h, run.start, run.end, run.model, inside)
 
 
 class OneStepStepper(Stepper):
     """An integration by a one-step method."""
 
-    def __init__(self, method, problem, state, t_end):
+    run: OneStepRun
+
+    def __init__(self, method: "OneStep", problem: Problem, state: Start, t_end: float) -> None:
         super().__init__(problem.system, state, t_end)
         self.method, self.loops = method, method.loops
         self.clock.h, self.clock.fixed = method.h, 1
@@ -82,10 +92,10 @@ class OneStepStepper(Stepper):
         common = self.common(rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state))
         self.run = OneStepRun(**common, scratch=method.scratch(self.system), following=following)
 
-    def begin(self):
-        """The first step needs nothing."""
+    def begin(self) -> None:
+        """The first step needs no preparation."""
 
-    def explain(self, fault):
+    def explain(self, fault: int) -> tuple[Status, str]:
         """See `Stepper`."""
         if fault == DIVERGED:
             return Status.NEWTON_FAILED, f"Newton's method did not converge in {self.method.max_iter} iterations"
@@ -94,17 +104,17 @@ class OneStepStepper(Stepper):
 
 @dataclass(frozen=True)
 class FixedStep(Method):
-    """Base of the methods with a fixed step on index-3 equations."""
+    """Base of the methods with a fixed step size on index-3 equations."""
 
     h: float
     tol: float | None
     max_iter: int
 
-    support: ClassVar[dict] = index3_support()
-    formulations: ClassVar[tuple] = ("index3",)
+    support: ClassVar[Support] = index3_support()
+    formulations: ClassVar[tuple[str, ...]] = ("index3",)
     one_step = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field, x in (("h", self.h), ("tol", self.tol)):
             if not (is_finite(x) and x > 0) and (field, x) != ("tol", None):
                 raise ValueError(f"{type(self).__name__}: {field} must be positive and finite, got {x!r}")
@@ -118,25 +128,46 @@ class FixedStep(Method):
 
     @property
     def newton_tolerance(self) -> float:
-        """What Newton's method stops at."""
+        """Tolerance of Newton's method."""
         return self._usual_tolerance() if self.tol is None else self.tol
 
     def _usual_tolerance(self) -> float:
         return 1e-10
 
     @property
-    def label(self):
-        """Name and step for tables and legends."""
+    def label(self) -> str:
+        """Name and step size for tables and legends."""
         return f"{type(self).__name__}(h={self.h:g})"
 
-    def stepper(self, problem, state, t_end) -> Stepper:
+    @abstractmethod
+    def stepper(self, problem: Problem, state: Start, t_end: float) -> Stepper:
+        """The integration from a state."""
+
+    def integrate(self, problem: Problem, state: Start, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+        """See `mbdae.driver.method`; the tolerances are not used, and the last step may be shorter."""
+        return Driver(self.stepper(problem, state, t_end), t_eval=t_eval, every=every, progress=progress, until=until).to_end()
+
+
+@dataclass(frozen=True)
+class OneStep(FixedStep):
+    """Base of the methods that advance `(q, v, a, lam)` by one compiled function.
+
+    A subclass defines `loops`, see `mbdae.integrators.control.loop`, and `scratch`.
+    """
+
+    loops: ClassVar[Loops]
+
+    @abstractmethod
+    def scratch(self, system: System) -> Structure:
+        """Vectors of a step."""
+
+    def stepper(self, problem: Problem, state: Start, t_end: float) -> Stepper:
         """The integration from a state."""
         return OneStepStepper(self, problem, state, t_end)
 
-    def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.driver.method`; tolerances have no meaning here, and the last step takes what is left.
-
-        Between the steps output is interpolated by cubics in `q` and `v` and linearly in `lam`.
-        """
+    def integrate(self, problem: Problem, state: Start, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+        """See `FixedStep`; output within a step is interpolated by cubic polynomials in `q` and `v`, and linearly in `lam`."""
         warn_of_rounding(self.label, self.h, state, t_end)
         return Driver(self.stepper(problem, state, t_end), t_eval=t_eval, every=every, progress=progress, until=until).to_end()

@@ -1,4 +1,4 @@
-"""Steps of Gauss formulas with a projection after each, for the time loop."""
+"""Steps of Gauss formulas, with a projection after each step, for the time loop."""
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from ..projections.project import INITIAL
 from .newton import COUPLED, solve_stages
 from .stages import finish, guess
 
-CLOSE = 1e-9  # share of a step within which two times are the same
+SAME_TIME_TOL = 1e-9  # distance of two times that are equal, relative to the step size
 
 
 @generic
 def attempt(t, h, end, run):
-    """A step."""
+    """One step."""
     memory, stages = run.memory, run.stages
     stages.mode, stages.age = memory.mode, memory.age
     status, memory.reached = _step(t, h, end, stages, run.end, run)
@@ -28,7 +28,7 @@ def attempt(t, h, end, run):
 
 @compiled
 def _step(t, h, end, stages, new, run):
-    """A step from `run.start` to the projected state `new` at `end`; what is wrong, and the energy."""
+    """One step from `run.start` to the projected state `new` at `end`; returns `(status, energy)`."""
     target, model, work, project = run.memory.target, run.model, run.work, run.project
     guess(h, run)
     status = solve_stages(t, h, stages, run)
@@ -37,7 +37,7 @@ def _step(t, h, end, stages, new, run):
     finish(t, h, stages, new, run)
     q, v, a, lam = new.q, new.v, new.a, new.lam
     if header(model)[lay.KIND] == lay.MULTIBODY and not header(model)[lay.IDENTITY_MAP]:
-        kernels.retract(q, np.zeros_like(v), model, q)  # removes the rounding of the norms
+        kernels.retract(q, np.zeros_like(v), model, q)  # normalises the quaternions
     if not np.isfinite(largest(q) + largest(v)):
         return NOT_FINITE, target
     levels = run.projection.levels
@@ -54,7 +54,7 @@ def retry(status, run):
 
 @compiled
 def accept(h, factor, run):
-    """The end of the step is the start of the next."""
+    """The end of the step becomes the start of the next."""
     memory, stages = run.memory, run.stages
     put_state(run.end, run.start)
     put_rows(stages.W, run.previous.W)
@@ -67,11 +67,11 @@ def accept(h, factor, run):
 
 @generic
 def between(time, t, h, run, inside):
-    """The state within a step, by a shorter one from its start, with stages of its own: the step and those that follow do not change."""
-    if abs(time - t) <= CLOSE * abs(h):
+    """The state within a step, by a shorter step from its start; its stages are stored in `run.inner`, so the run is not affected."""
+    if abs(time - t) <= SAME_TIME_TOL * abs(h):
         put_state(run.start, inside)
         return GOOD
-    if abs(t + h - time) <= CLOSE * abs(h):
+    if abs(t + h - time) <= SAME_TIME_TOL * abs(h):
         put_state(run.end, inside)
         return GOOD
     memory, inner, stages = run.memory, run.inner, run.stages

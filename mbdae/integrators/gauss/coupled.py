@@ -1,14 +1,14 @@
-"""Newton's method with the matrix of all stages together, for stiff forces and for steps in which the constraints turn far.
+"""The coupled iteration matrix of all stages, for stiff forces and for steps with large changes of `Phi_q`.
 
 The unknowns are the `(W_i, L_i)`, stage by stage. With `K`, `D`, `C` the derivatives of `M w + Phi_q^T lam - Q` along displacements, by
 velocities and by multipliers in a stage, the block of rows `i` and columns `j` is
 
     [delta_ij M_i + h a_ij D_i + h^2 (A A)_ij K_i, delta_ij C_i;  (A A)_ij Phi_q(Q_i), 0].
 
-Derivatives come from the complex step. Only the turn of `T` itself within the step is left out, which is small unless bodies turn by
-a radian in a step.
+Derivatives are computed by the complex step. The change of `T` within the step is neglected; it is small unless bodies rotate by a radian
+in a step.
 
-All that is complex is compiled when it is first needed: `ABSENT` stands for `FORM` until then.
+The functions with complex arguments are compiled when a coupled matrix is first requested; until then `ABSENT` takes the place of `FORM`.
 """
 
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from ...system.dense import factorise
 from ...system.layout import SEGMENT_T, header, part, table
 from ...system.sparse import fill
 from ...system.vectors import put
+from ...typing import Matrix
 from .arrays import STAGES, TABLEAU
 from .stages import evaluate
 
@@ -32,19 +33,19 @@ from .stages import evaluate
 class Blocks(NamedTuple):
     """`M` and `Phi_q` of a stage, and rows `K[k]`, `D[k]`, `C[k]`: derivatives by displacement, velocity and multiplier number `k`."""
 
-    M: np.ndarray
-    G: np.ndarray
-    K: np.ndarray
-    D: np.ndarray
-    C: np.ndarray
+    M: Matrix
+    G: Matrix
+    K: Matrix
+    D: Matrix
+    C: Matrix
 
 
 @compiled
 def form(t, h, stages, tableau, model, work, other):
-    """The matrix at the present stages, factorised; returns `GOOD`, `NOT_FINITE` or `SINGULAR_MATRIX`.
+    """Form and factorise the matrix at the present stages; returns `GOOD`, `NOT_FINITE` or `SINGULAR_MATRIX`.
 
-    `work` and `other` are real and complex scratch of the system. Where constraint equations are redundant `work` holds the null space of
-    `Phi_q^T` in the middle of the step.
+    `work` and `other` are real and complex scratch of the system. For redundant constraints `work` holds the null space of `Phi_q^T` in the
+    middle of the step.
     """
     A, AA, c, matrix, pivots = tableau.A, tableau.AA, tableau.c, stages.matrix, stages.pivots
     s, nv, nc = c.shape[0], stages.V.shape[1], stages.L.shape[1]
@@ -71,7 +72,7 @@ def form(t, h, stages, tableau, model, work, other):
 
 @compiled
 def absent(t, h, stages, tableau, model, work, other):
-    """In the place of `form`."""
+    """Request the compilation of `form`."""
     return NEEDS_MATRIX
 
 
@@ -82,9 +83,9 @@ FORM, ABSENT = by_address(form, _FORM), by_address(absent, _FORM)
 
 @compiled
 def _regularise(s, nv, n, N, matrix):
-    """Where constraint equations are redundant the matrix is regular with `N N^T dL_i` subtracted from them.
+    """For redundant constraints subtract `N N^T` from the diagonal blocks of the multipliers, which makes the matrix regular.
 
-    These corrections vanish as the constraints do: multiplied by the null space of `Phi_q^T` the rows say so.
+    `N^T` times the rows of the constraints gives `N^T dL_i = 0` for consistent constraints: solutions do not change.
     """
     for i in range(s):
         at = i * n + nv
@@ -96,7 +97,7 @@ def _regularise(s, nv, n, N, matrix):
 
 @compiled
 def _derivatives(t, i, stages, model, other, out):
-    """The `Blocks` of stage `i`: derivatives of `M w + Phi_q^T lam - Q`; returns whether all is finite."""
+    """The `Blocks` of stage `i`, derivatives of `M w + Phi_q^T lam - Q`; returns whether they are finite."""
     q, v, w, lam = stages.Q[i], stages.V[i], stages.W[i], stages.L[i]
     step, coupled = 1j * COMPLEX_STEP, header(model)[lay.COUPLED] != 0
     x, y, z, b = q + 0.0 * step, v + 0.0 * step, w + 0.0 * step, lam + 0.0 * step

@@ -1,12 +1,11 @@
-"""The equations of the stages solved: simplified Newton with one factorisation, or Newton's method with all stages coupled.
+"""Newton's method for the stages: simplified, with one factorisation for all stages, or with the coupled matrix.
 
-Simplified: derivatives of forces and reactions are left out, and the gradients of all stages are those in the middle of the step. With
-`Y = (A A) dW`, `Z = (A A) dL` the stages fall apart,
+    M Y_i + Phi_q^T Z_i = ((A A) r)_i,   Phi_q Y_i = -Phi_i/h^2,   Y = (A A) dW,   Z = (A A) dL
 
-    M Y_i + Phi_q^T Z_i = ((A A) r)_i,   Phi_q Y_i = -Phi_i/h^2,
-
-and one factorisation of size `nv + nc` serves all. Corrections shrink by a factor of the order of `h` times the rate at which the
-gradients turn, and of `h^2` times stiffness over mass. Where that is not enough the coupled matrix takes over, and stays.
+In the simplified method derivatives of forces and reactions are left out, and `Phi_q` of all stages is that in the middle of the step. The
+stages are then decoupled, as above, with one factorisation of size `nv + nc`. The contraction rate is of the order of `h` times the
+relative rate of change of `Phi_q`, plus `h^2` times stiffness over mass. If the convergence is too slow, the coupled matrix is used, also
+in the following steps.
 """
 
 from typing import NamedTuple
@@ -25,30 +24,30 @@ from ..control.newton import ITERATE, NewtonRule, Verdict, newton_test
 from .stages import follow
 
 SIMPLIFIED, COUPLED = range(2)
-QUICK = 0.3  # contraction rate up to which a matrix is kept anyway
-PATIENCE = 12  # further iterations that it may ask for if it is slower
-RETRY = 100  # steps with coupled matrices after which one is begun without
-ROUNDING = 2e-15  # of positions, relative
-NOISE = 1e-13  # corrections of positions, relative, that are rounding if they do not shrink
-STILL = 1e-11  # the same for corrections that did shrink before, or after so many iterations
-PATIENT = 4
+REUSE_RATE = 0.3  # contraction rate up to which a matrix is reused without a forecast of convergence
+MAX_FORECAST_ITER = 12  # further iterations in the forecast of convergence at a larger rate
+MAX_COUPLED_STEPS = 100  # after which the simplified method is tried again
+POSITION_ROUNDING = 2e-15  # relative
+STAGNATION_TOL = 1e-13  # relative corrections of positions below which stagnation is due to rounding
+LATE_STAGNATION_TOL = 1e-11  # the same after `LATE_ITER` iterations, or after corrections that contracted
+LATE_ITER = 4
 
 
 class Progress(NamedTuple):
-    """Of Newton's method with one matrix.
+    """The convergence of Newton's method with one matrix.
 
     Attributes
     ----------
     k : int
         Number of corrections.
     size : float
-        The last correction of the velocities.
+        Size of the last correction of the velocities.
     left : float
-        The same without noise.
+        Its estimate without rounding.
     rate : float
-        Contraction rate before the corrections were noise, 0 if it is not known.
+        Contraction rate before the corrections were at rounding, 0 if it is not known.
     noisy : bool
-        Whether the last correction was noise.
+        Whether the last correction was at rounding.
     verdict : Verdict
     """
 
@@ -62,10 +61,10 @@ class Progress(NamedTuple):
 
 @compiled
 def solve_stages(t, h, stages, run):
-    """The stages of one step from the guess in `run.scratch`; `GOOD` or what is wrong.
+    """Solve for the stages of one step from the guess in `run.scratch`; `GOOD` or the code of a failure.
 
-    Where a matrix does not serve, one of all stages is formed, at the guess if the iteration was about to diverge. If that does not help
-    it begins once more without accelerations: those of stiff vibrations lead far away if they are taken to last for the step.
+    After slow convergence the coupled matrix is formed at the present stages; after divergence at the guess. If the iteration diverges
+    again, it restarts once from zero accelerations: those of stiff vibrations, constant over the step, are a poor guess.
     """
     counts, scratch, tol, form = run.counts, run.scratch, run.newton.tol, run.form
     from_rest, formed, progress = False, False, _nothing()
@@ -80,14 +79,14 @@ def solve_stages(t, h, stages, run):
         if good:
             progress = _test(tol, iteration, _correct(h, stages, run), progress)
             good = progress.verdict.status != NOT_FINITE
-        # the test
+        # convergence test
         if good:
             follow(t, h, False, stages, run)
             if progress.verdict.status == GOOD:
                 return GOOD
             if progress.verdict.status == ITERATE or progress.noisy:
                 continue
-        # another matrix, at the guess or at the present stages
+        # coupled matrix, at the guess or at the present stages
         diverging = not good or progress.verdict.rate >= 1.0
         if diverging and from_rest:
             return DIVERGED if good else NOT_FINITE
@@ -112,20 +111,20 @@ def _nothing():
 
 @compiled
 def _begin(t, h, stages, run):
-    """The stages that follow from the guess, and the factors in the middle of the step where they are needed."""
+    """Stages from the guess, and factors in the middle of the step if they are used; `GOOD` or the code of a failure."""
     L, model, work, prepare = stages.L, run.model, run.work, run.prepare
     put_rows(run.scratch.W, stages.W)
     put_rows(run.scratch.L, L)
     if stages.mode == COUPLED:
         stages.age += 1
-        stages.mode = SIMPLIFIED if stages.age > RETRY else COUPLED
+        stages.mode = SIMPLIFIED if stages.age > MAX_COUPLED_STEPS else COUPLED
     follow(t, h, True, stages, run)
     if stages.mode == SIMPLIFIED or count(model, lay.DEPENDENT):
         status = prepare(t + 0.5 * h, _middle(stages.Q), False, work, model, work)
         run.counts.factorisations += 1
         if status != GOOD:
             return status
-        # no correction touches the part in the null space of Phi_q^T: extrapolated from step to step it would grow
+        # minimum norm: corrections do not change the component in the null space of Phi_q^T, which grows by extrapolation
         for i in range(L.shape[0]):
             kkt.minimise(model, work, L[i])
     return GOOD
@@ -154,7 +153,7 @@ def _residuals(t, h, stages, run):
 
 @compiled
 def _again(from_rest, lam, scratch, stages):
-    """Another attempt: without accelerations and with the multipliers of the start, or with the guess."""
+    """Restart from the guess, or from zero accelerations and the multipliers of the start."""
     W, L = stages.W, stages.L
     put_rows(scratch.W, W)
     put_rows(scratch.L, L)
@@ -168,19 +167,18 @@ def _again(from_rest, lam, scratch, stages):
 def _test(tol, iteration, correction, last):
     """`Progress` after a correction of velocities and positions, both relative.
 
-    Positions are known to rounding, and what that makes of the velocities, `1/h` times as much, is no measure of the error that is left in
-    the directions that the constraints leave free. Once a correction is noise, the rate before it tells how they contract. A matrix is
-    given up if `PATIENCE` further iterations will not do.
+    Rounding of positions, divided by `h`, enters the velocities and hides the error in the tangent space. Once a correction is at rounding,
+    this error is estimated with the contraction rate before. A matrix is replaced if `MAX_FORECAST_ITER` further iterations do not suffice.
     """
     size, shift = correction
     k, rate, tried = last.k, last.rate, size / last.size
-    noisy = shift <= ROUNDING or (rate > 0.0 and tried > 2.0 * rate and shift <= STILL)
+    noisy = shift <= POSITION_ROUNDING or (rate > 0.0 and tried > 2.0 * rate and shift <= LATE_STAGNATION_TOL)
     hidden = noisy and rate > 0.0
     left, before = (rate * last.left, last.left) if hidden else (size, last.size)
-    # a first correction with a new matrix that is rounding leaves nothing; small ones that do not contract have come to their end
+    # a first correction at rounding with a new matrix is the last; so are small corrections that stagnate
     first = 0.0 if noisy and iteration > 1 else 1.0
-    stagnant = size <= tol or (not hidden and shift <= (NOISE if iteration <= PATIENT else STILL))
-    rule = NewtonRule(tol, k + 1 + PATIENCE, 0.0, 1.0, 1, QUICK)
+    stagnant = size <= tol or (not hidden and shift <= (STAGNATION_TOL if iteration <= LATE_ITER else LATE_STAGNATION_TOL))
+    rule = NewtonRule(tol, k + 1 + MAX_FORECAST_ITER, 0.0, 1.0, 1, REUSE_RATE)
     verdict = newton_test(rule, k, size if size <= tol else left, before, first, stagnant)
     if not hidden and 0.0 < verdict.rate < 1.0:
         rate = verdict.rate
@@ -192,7 +190,7 @@ def _test(tol, iteration, correction, last):
 
 @compiled
 def _correct(h, stages, run):
-    """A correction by the matrix in use; how large it is in the velocities and positions of the stages, relative to the largest ones."""
+    """Correct with the matrix in use; the size of the correction in velocities and positions, relative to the largest of each."""
     is_coupled, tableau, Y = stages.mode == COUPLED, run.tableau, run.scratch.Y
     # dv = A dW = A^-1 (A A) dW, dq = (A A) dW
     if is_coupled:
@@ -230,7 +228,7 @@ def _largest_sum(matrix, rows):
 
 @compiled
 def _simplified(h, stages, run):
-    """The correction; afterwards `Y = (A A) dW`."""
+    """The correction with decoupled stages; on return `Y = (A A) dW`."""
     scratch, tableau, model, work = run.scratch, run.tableau, run.model, run.work
     R, P, Y, Z, x, AA = scratch.R, scratch.P, scratch.Y, scratch.Z, scratch.x, tableau.AA
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
@@ -261,7 +259,7 @@ def _add(matrix, rows, out):
 
 @compiled
 def _coupled(h, stages, scratch):
-    """The correction with right-hand sides `r_i`, `-Phi_i/h^2`; afterwards `Y = dW`."""
+    """The correction with the coupled matrix and right-hand sides `r_i`, `-Phi_i/h^2`; on return `Y = dW`."""
     R, P, Y, x, W, L = scratch.R, scratch.P, scratch.Y, scratch.x, stages.W, stages.L
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
     n = nv + nc

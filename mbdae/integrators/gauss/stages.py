@@ -1,10 +1,10 @@
-"""The equations of the stages, their residuals, and what follows from accelerations and multipliers of the stages.
+"""The equations of the stages: residuals, positions and velocities, end of the step, initial guess.
 
     M(Q_i) W_i + Phi_q(Q_i)^T L_i = Q(t_i, Q_i, V_i, L_i),   Phi(t_i, Q_i) = 0,
     V_i = v0 + h sum_j a_ij W_j,   Q_i = q0 + h sum_j a_ij T(Q_j) V_j           [Wei, eq. (11)].
 
-Positions are integrated in `q` itself, quaternions too: Gauss formulas keep what is quadratic, so the norms at the ends of the steps, and
-no retraction enters, whose order would matter.
+The formula is applied to `q` itself, quaternions included: Gauss formulas conserve quadratic invariants such as their norms. A retraction
+would limit the order.
 """
 
 import numpy as np
@@ -16,15 +16,15 @@ from ...system import layout as lay
 from ...system.layout import header, part
 from ...system.vectors import largest, put
 
-SWEEPS = 60  # of the positions, which their rates depend on
-SETTLED = 1e-16  # change of positions, relative, below which they are left alone
+MAX_POSITION_ITER = 60  # fixed-point iterations for positions, on which `T` depends
+POSITION_TOL = 1e-16  # change of positions, relative, at which these stop
 
 
 @compiled
 def evaluate(t, q, v, w, lam, model, work, r, p):
     """`r = Q - M w - Phi_q^T lam`, `p = Phi`, real or complex; returns whether they are finite.
 
-    `Phi_q` and, for systems of user functions, `M` are left in `work`; factors there stay as they are.
+    On return `work` contains `Phi_q` and, for systems of user functions, `M`; its factors are not changed.
     """
     G = part(model, work, lay.W_G)
     kernels.place(q, model, work)
@@ -62,7 +62,7 @@ def weigh(weights, rows, h, start, out):
 
 @compiled
 def follow(t, h, fresh, stages, run):
-    """Velocities and positions of the stages from their accelerations; `fresh` if there are no positions to begin with."""
+    """Velocities and positions of the stages from their accelerations; with `fresh` the positions have no initial guess."""
     A, c, model, rates = run.tableau.A, run.tableau.c, run.model, run.scratch.rates
     q0, v0, Q, V, W = run.start.q, run.start.v, stages.Q, stages.V, stages.W
     for i in range(c.shape[0]):
@@ -77,7 +77,7 @@ def follow(t, h, fresh, stages, run):
             for k in range(q0.shape[0]):
                 Q[i, k] = q0[k] + c[i] * h * rates[i, k]
     old, before = np.empty_like(q0), np.inf
-    for _ in range(SWEEPS):
+    for _ in range(MAX_POSITION_ITER):
         _rates(t, h, c, Q, V, rates, model)
         change = 0.0
         for i in range(c.shape[0]):
@@ -85,7 +85,7 @@ def follow(t, h, fresh, stages, run):
             weigh(A[i], rates, h, q0, Q[i])
             for k in range(old.shape[0]):
                 change = max(change, abs(Q[i, k] - old[k]))
-        if change <= SETTLED * (1.0 + largest(q0)) or not change < before:
+        if change <= POSITION_TOL * (1.0 + largest(q0)) or not change < before:
             return
         before = change
 
@@ -125,9 +125,9 @@ def extrapolate(weights, rows, r, start, out):
 
 @compiled
 def guess(h, run):
-    """Accelerations and multipliers of the stages from those of the step before, into `run.scratch`.
+    """Initial guess of the accelerations and multipliers of the stages, into `run.scratch`.
 
-    The polynomial through its stages is continued; if there was no step before they are those of the start.
+    Extrapolation of the polynomials through the stages of the previous step; in the first step the values of the start.
     """
     c, W, L, back_step = run.tableau.c, run.scratch.W, run.scratch.L, run.memory.back_step
     W0, L0, a, lam = run.previous.W, run.previous.L, run.start.a, run.start.lam

@@ -1,13 +1,18 @@
-"""An integration by `ProjectedGauss`: its arrays, the matrix of all stages, what has gone wrong."""
+"""An integration by `ProjectedGauss`: arrays, coupled matrix, failures, dense output."""
+
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numba.core import config
 
-from ...compilation.structure import with_fields
+from ...compilation.compiled import ByAddress
+from ...compilation.structure import Structure, with_fields
+from ...problems.base import Problem
 from ...results.diagnosis import ChartError, near_singular, singular_ahead
 from ...results.status import Status
 from ...results.steps import Step, split_state
+from ...system.assembly import State as Start
 from ...system.codes import DIVERGED, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, SINGULAR_MATRIX
+from ...typing import Matrix, Vector
 from ..control.loop import next_step
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
@@ -20,13 +25,19 @@ from .newton import SIMPLIFIED
 from .stages import EVALUATE
 from .tableau import gauss
 
+if TYPE_CHECKING:
+    from .methods import ProjectedGauss
+
+Snapshot: TypeAlias = tuple[float, dict[str, Structure]]  # t, and fields of the run at the start of a step
+
 
 class GaussStepper(Stepper):
     """See `Stepper`."""
 
     loops = LOOPS
+    run: GaussRun
 
-    def __init__(self, method, problem, state, t_end):
+    def __init__(self, method: "ProjectedGauss", problem: Problem, state: Start, t_end: float) -> None:
         super().__init__(problem.system, state, t_end)
         s, n = self.system, method.stages
         self.method, self.projector = method, Projector("ProjectedGauss", problem.system, method.project, method.norm, method.energy)
@@ -41,23 +52,23 @@ class GaussStepper(Stepper):
             previous=Previous(W=np.zeros((n, s.nv)), L=np.zeros((n, s.nc))), memory=memory, scratch=scratch_for(s, n), tableau=gauss(n),
             prepare=PREPARE, evaluate=EVALUATE, form=ABSENT, project=PROJECT, projection=p.projection, keeps=p.keeps)
 
-    def begin(self):
-        """The first step needs nothing."""
+    def begin(self) -> None:
+        """The first step needs no preparation."""
 
-    def assist(self, fault):
-        """Compile what forms the matrix of all stages."""
+    def assist(self, fault: int) -> None:
+        """Compile the functions that form the coupled matrix."""
         assert fault == NEEDS_MATRIX, fault
-        if not config.DISABLE_JIT:
+        if isinstance(FORM, ByAddress):
             FORM.__wrapper_address__()
         self.run.form = FORM
 
-    def additional_counts(self):
+    def additional_counts(self) -> dict[str, int]:
         """Work of the projections."""
         return {"factorisations": self.projector.factorisations, "solves": self.projector.solves}
 
     # failures ------------------------------------------------------------------------------------------------------------
 
-    def explain(self, fault):
+    def explain(self, fault: int) -> tuple[Status, str]:
         """See `Stepper`."""
         tried = self.run.scratch.iterations
         if fault == DIVERGED:
@@ -74,18 +85,18 @@ class GaussStepper(Stepper):
 
     # steps ---------------------------------------------------------------------------------------------------------------
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """See `Stepper`."""
         start, previous = new_state(State, self.run.start), new_state(Previous, self.run.previous)
         return self.t, {"start": start, "previous": previous, "memory": with_fields(self.run.memory)}
 
-    def step(self, before):
-        """The last accepted step; the states within it are those of shorter steps from its start."""
+    def step(self, before: Snapshot) -> Step:
+        """The last accepted step; states within it are computed by shorter steps from its start."""
         (t0, kept), (t, q, v, a, lam) = before, self.row()
         return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]), lambda times: self._within(times, t0, kept),
                     split_state(self.system), 2 * self.method.stages + 1)
 
-    def _within(self, times, t0, kept):
+    def _within(self, times: Vector, t0: float, kept: dict[str, Structure]) -> Matrix:
         """States at times within the last step, by rows."""
         columns, code = self.sampled(with_fields(self.run, **kept), times, t0)
         if code == NEEDS_MATRIX:

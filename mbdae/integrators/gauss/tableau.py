@@ -1,21 +1,28 @@
-"""Gauss formulas with one to four stages, and all that a step of index-3 equations needs of their coefficients."""
+"""Gauss formulas with one to four stages, and the coefficients that follow from their nodes."""
+
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial import legendre
 
 from ...compilation.structure import Structure
 from ...driver.arguments import is_integer
+from ...typing import Matrix, Vector
 
 STAGES = 1, 2, 3, 4
 
-# Nodes are data of the Legendre polynomials; all else follows from them. It is computed with extended precision and rounded once.
+# The nodes are zeros of Legendre polynomials. The other coefficients follow from them; they are computed in extended precision and rounded
+# once.
+
+Extended: TypeAlias = npt.NDArray[np.floating[Any]]  # of extended precision
 
 
 class Gauss(Structure):
-    """The formula with `s` stages: collocation in the zeros of the shifted Legendre polynomial, order `2 s`, symplectic, symmetric.
+    """The formula with `s` stages: collocation at the zeros of the shifted Legendre polynomial; order `2 s`, symplectic, symmetric.
 
-    `Y_i = y0 + h sum_j a_ij k_j`, `y1 = y0 + h sum_i b_i k_i`. Quantities `w` without a derivative in the equations, such as multipliers,
-    follow by `w1 = r w0 + sum_i d_i W_i` with `d = A^-T b` and `r = 1 - sum d = R(infinity) = (-1)^s` [Wei, eqs. (10)-(12)].
+    `Y_i = y0 + h sum_j a_ij k_j`, `y1 = y0 + h sum_i b_i k_i`. Variables `w` whose derivatives do not occur, such as multipliers,
+    follow from `w1 = r w0 + sum_i d_i W_i` with `d = A^-T b` and `r = 1 - sum d = R(infinity) = (-1)^s` [Wei, eqs. (10)-(12)].
 
     Attributes
     ----------
@@ -23,7 +30,7 @@ class Gauss(Structure):
     b, c, d : ndarray (s,)
     r : float
     AA : ndarray (s, s)
-        `A A`: positions of the stages from accelerations.
+        `A A`, for the positions of the stages from accelerations.
     A_inverse, AA_inverse : ndarray (s, s)
 
     References
@@ -31,44 +38,44 @@ class Gauss(Structure):
     [Wei, section 3.1]; Hairer, Lubich, Wanner, *Geometric numerical integration*, section II.1.3.
     """
 
-    A: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    d: np.ndarray
+    A: Matrix
+    b: Vector
+    c: Vector
+    d: Vector
     r: float
-    AA: np.ndarray
-    A_inverse: np.ndarray
-    AA_inverse: np.ndarray
+    AA: Matrix
+    A_inverse: Matrix
+    AA_inverse: Matrix
 
     @property
-    def order(self):
-        """For differential equations."""
+    def order(self) -> int:
+        """Order for ordinary differential equations."""
         return 2 * len(self.b)
 
 
-def _nodes(s):
-    """Zeros and weights on [0, 1], refined by Newton's method beyond the precision of numpy's."""
+def _nodes(s: int) -> tuple[Extended, Extended]:
+    """Nodes and weights on [0, 1]; NumPy's nodes, refined by Newton's method in extended precision."""
     series = np.zeros(s + 1, dtype=np.longdouble)
     series[s] = 1.0
-    x = legendre.leggauss(s)[0].astype(np.longdouble)
+    x: Extended = legendre.leggauss(s)[0].astype(np.longdouble)
     for _ in range(3):
         x = x - legendre.legval(x, series) / legendre.legval(x, legendre.legder(series))
-    slope = legendre.legval(x, legendre.legder(series))
+    slope: Extended = legendre.legval(x, legendre.legder(series))
     return (1 + x) / 2, 1 / ((1 - x * x) * slope**2)
 
 
-def _cardinal(c, j, x):
-    """The polynomial that is one in node `j` and zero in the others."""
+def _cardinal(c: Extended, j: int, x: Extended) -> Extended:
+    """The Lagrange polynomial of node `j`."""
     others = np.delete(c, j)
     return np.prod([(x - k) / (c[j] - k) for k in others], axis=0) if len(others) else np.ones_like(x)
 
 
-def _inverse(A):
-    """By Gauss-Jordan elimination with pivots, in the precision of `A`."""
+def _inverse(A: Extended) -> Extended:
+    """The inverse, by Gauss-Jordan elimination with row interchanges, in the precision of `A`."""
     n = len(A)
     rows = np.hstack([A, np.eye(n, dtype=A.dtype)])
     for k in range(n):
-        pivot = k + np.argmax(np.abs(rows[k:, k]))
+        pivot = k + int(np.argmax(np.abs(rows[k:, k])))
         rows[[k, pivot]] = rows[[pivot, k]]
         rows[k] /= rows[k, k]
         for i in set(range(n)) - {k}:
@@ -76,18 +83,18 @@ def _inverse(A):
     return rows[:, n:]
 
 
-def gauss(stages):
-    """The formula with so many stages.
+def gauss(stages: int) -> Gauss:
+    """The formula with `stages` stages.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If `stages` is not in `STAGES`.
     """
     if not is_integer(stages) or stages not in STAGES:
         raise ValueError(f"a Gauss formula has {STAGES[0]} to {STAGES[-1]} stages, got {stages!r}")
     c, b = _nodes(stages)
-    # the formula itself integrates the cardinal polynomials exactly, from 0 to c_i as well
+    # a_ij is the integral of the Lagrange polynomial j from 0 to c_i, for which the formula is exact
     A = np.array([[ci * np.sum(b * _cardinal(c, j, ci * c)) for j in range(stages)] for ci in c])
     inverse = _inverse(A)
     exact = {"A": A, "b": b, "c": c, "d": b @ inverse, "AA": A @ A, "A_inverse": inverse, "AA_inverse": inverse @ inverse}

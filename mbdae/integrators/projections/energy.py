@@ -34,7 +34,7 @@ def energy(t: float, q: Array, v: Array, user: Energy, model: Tables, work: Arra
 def gradient(t: float, q: Array, v: Array, p: Projection, model: Tables, work: Array) -> None:
     """Derivatives of `H` by positions and velocities, into the `directions` of a `Projection`; its vector `room.x` is zero.
 
-    Those by positions of the energy of the system are the forces at rest, of gravity and springs, with the opposite sign.
+    For the energy of the system `dH/dq` is minus the force of gravity and springs at zero velocities.
     """
     user, by_position, by_velocity = p.energy, p.directions.by_position, p.directions.by_velocity
     if user.address == 0:
@@ -52,7 +52,7 @@ def gradient(t: float, q: Array, v: Array, p: Projection, model: Tables, work: A
 
 @compiled
 def rate(t: float, q: Array, v: Array, a: Array, user: Energy) -> tuple[float, float, float]:
-    """`dH/dt` along the motion with accelerations `a`, of a user's energy; the difference of two quotients for it, and their time span."""
+    """`dH/dt` of a user's energy along the motion with accelerations `a`, the difference of two quotients for it, and their time span."""
     for k in range(a.shape[0]):
         user.state[q.shape[0] + v.shape[0] + k] = a[k]
     _call(RATE, t, q, v, user)
@@ -166,13 +166,13 @@ def energy_function(owner: str, system: System, function: Callable[..., Any] | N
 
 
 def _refuse_work(owner: str, system: System) -> None:
-    """Only gravity and linear springs have a known potential, and only drivers at rest do no work."""
+    """Refuse forces without a known potential, which gravity and linear springs have, and drivers that depend on time."""
     mechanism = system.mechanism
     assert mechanism is not None
     culprit = next((f for f in mechanism.forces if not _has_potential(f)), None)
     if culprit is not None:
         kind = type(culprit).__name__
-        why = "no potential that is known"
+        why = "no known potential"
         why = "damping" if getattr(culprit, "c", 0.0) else "a law of its own" if getattr(culprit, "law", None) else why
         raise ValueError(f"{owner}: {kind} {culprit.name!r} has {why}, so the energy of {system.name} is not conserved or not known; "
                          "project with 'PVA', or give the conserved quantity as energy=")

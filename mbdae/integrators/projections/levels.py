@@ -2,9 +2,9 @@
 
     min |x - x^|_N  subject to  Phi = 0,  Phi_q v = nu,  Phi_q a = gamma
 
-The metric `N` is the mass matrix or the identity, and every projection is a solution with factors of `[N Phi_q^T; Phi_q 0]`. They are
-stored in `metric`, scratch of the system with `N` in the place of the mass matrix; with the mass matrix it is `work` itself. The
-factorisation leaves out redundant rows.
+The metric `N` is the mass matrix or the identity. Every projection is a solution of linear equations with the matrix
+`[N Phi_q^T; Phi_q 0]`, whose factors are stored in `metric`, scratch of the system with `N` in the place of the mass matrix; for the mass
+matrix it is `work` itself. Redundant rows are left out of the factorisation.
 """
 
 from typing import NamedTuple
@@ -20,16 +20,16 @@ from ...system.layout import BLOCK_T, header, part
 from ...system.system import System
 from ...system.vectors import largest, put
 
-MAX_ITER = 30  # of Newton's method for positions
+MAX_POSITION_ITER = 30  # of Newton's method for positions
 EPS = 2.3e-16
 RESIDUAL_FACTOR = 1e3  # constraint violation of projected positions, relative to rounding errors
-REFRESH_TOL = 1e-12  # relative correction of the positions above which the factors are renewed
+REFRESH_TOL = 1e-12  # relative correction of the positions above which the matrix is factorised again
 MAX_REFINEMENTS = 4  # of velocities and accelerations
 FACTORISATIONS, SOLVES, COUNTERS = range(3)
 
 
 class Levels(NamedTuple):
-    """What is projected."""
+    """The levels on which the state is projected."""
 
     positions: bool
     velocities: bool
@@ -134,19 +134,19 @@ def rounding(q: Array, G: Vector) -> float:
 
 @compiled
 def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> int:
-    """`q` moves to the nearest positions with `Phi(t, q) = 0`, up to rounding; the factors belong to `q` or positions near it.
+    """Project `q` onto `Phi(t, q) = 0`, up to rounding; the factors on return belong to `q` or positions near it.
 
-    Newton's method on `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`. The first equation removes tangential components of earlier corrections,
-    which belong to other gradients.
+    Newton's method for `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`. The first equation removes the tangential components of earlier
+    corrections, which were computed with other `Phi_q`.
     """
     room = p.room
     put(q, room.initial)
     status = refresh(t, q, p, model, work)
     G, best = part(model, work, lay.W_G), np.inf
-    for _ in range(MAX_ITER):
+    for _ in range(MAX_POSITION_ITER):
         if status != GOOD:
             return status
-        # residual; it stagnates at rounding
+        # residual, convergence or stagnation at rounding
         kernels.place(q, model, work)
         kernels.phi(t, q, model, work, room.residual)
         size = largest(room.residual)
@@ -173,7 +173,7 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
 
 @compiled
 def velocities(t: float, q: Array, v: Array, metric: Vector, p: Projection, model: Tables, work: Array) -> None:
-    """`v` moves to the nearest velocities with `Phi_q v = nu` at `q`, in the given metric."""
+    """Project `v` onto `Phi_q v = nu` at `q`, in the given metric."""
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     sparse.fill(p.room.x, 0.0)
@@ -187,7 +187,7 @@ def velocities(t: float, q: Array, v: Array, metric: Vector, p: Projection, mode
 
 @compiled
 def accelerations(t: float, q: Array, v: Array, a: Array, p: Projection, model: Tables, work: Array) -> None:
-    """`a` moves to the nearest accelerations with `Phi_q a = gamma` at `(q, v)`, after `velocities` or `prepare`."""
+    """Project `a` onto `Phi_q a = gamma` at `(q, v)`, after `velocities` or `prepare`."""
     kernels.place_velocity(v, model, work)
     sparse.fill(p.room.x, 0.0)
     best = np.inf
@@ -200,10 +200,10 @@ def accelerations(t: float, q: Array, v: Array, a: Array, p: Projection, model: 
 
 @compiled
 def _refined(x: Array, best: float, metric: Vector, p: Projection, model: Tables, work: Array) -> float:
-    """Correct `x` towards `Phi_q x = mu`, where `mu` is overwritten and `p.room.x` is zero.
+    """One correction of `x` for `Phi_q x = mu`; `mu` is overwritten, and `p.room.x` must be zero.
 
-    Returns the residual before the correction, or 0 if it is at rounding. `best` is the residual before the last correction: if that was
-    not halved, `x` is accepted.
+    Returns the residual before the correction, or 0 if `x` is accepted: if the residual is at rounding, or more than half of `best`, the
+    residual before the last correction.
     """
     room = p.room
     sparse.times(part(model, work, lay.W_G), x, model, room.residual)

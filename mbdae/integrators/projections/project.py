@@ -1,4 +1,4 @@
-"""All projections of a state together, compiled once and called by address."""
+"""The combined projection of a state onto constraints and energy, compiled once and called by address."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,8 +40,8 @@ PROJECTIONS = {"": ("", NOTHING), "P": ("P", NOTHING), "V": ("V", NOTHING), "PV"
                "PVAE-n": ("PVAE", PREVIOUS), "PVAE-0": ("PVAE", INITIAL)}
 NORMS = "mass", "identity"
 
-MAX_ITER = 30  # of the projection onto the energy
-ROUNDING = 2.3e-16  # of an energy, relative to its kinetic and potential parts
+MAX_ENERGY_ITER = 30  # of the projection onto the energy
+ENERGY_ROUNDING = 2.3e-16  # of an energy, relative to its kinetic and potential parts
 REUSE_TOL = 1e-6  # relative error of the energy below which the gradient is reused
 STAGNATION_TOL = 1e-12  # relative error of the energy above which stagnation is a failure
 MAX_CORRECTION = 0.5  # of positions and velocities, relative to their size
@@ -53,15 +53,15 @@ NOISE_FACTOR = 1e3  # error of the energy, relative to rounding
 @compiled
 def project(t: float, q: Array, v: Array, a: Array, lam: Array, target: float, p: Projection, model: Tables,
             work: Array) -> tuple[int, float]:
-    """Project the state onto what `p.levels` select, with the energy `target`; `p` is a `Projection`.
+    """Project the state onto the constraints of `p.levels` and the energy `target`; `p` is a `Projection`.
 
-    Returns `(code, H)`: `GOOD` or the code of a failure, and the energy after the projection. In a projection onto the energy velocities
-    are projected in the metric of the mass matrix in any case: only then the change of the kinetic energy is of second order, and the
-    derivative of the energy along its gradient is not changed.
+    Returns `(code, H)`: `GOOD` or the code of a failure, and the energy after the projection. With the energy, velocities are always
+    projected in the metric of the mass matrix: only then the change of the kinetic energy is of second order, and the derivative of the
+    energy along its gradient does not change.
     """
     levels = p.levels
     before, reached, slope, ratio, parts, status = np.inf, target, 0.0, 1.0, 0.0, GOOD
-    for k in range(MAX_ITER):
+    for k in range(MAX_ENERGY_ITER):
         # positions and velocities
         if levels.positions:
             status = positions(t, q, p, model, work)
@@ -83,9 +83,9 @@ def project(t: float, q: Array, v: Array, a: Array, lam: Array, target: float, p
         if not np.isfinite(reached):
             return NO_VALUE if np.isfinite(largest(v)) else NOT_FINITE, reached
         # convergence, or stagnation at rounding; divergence
-        if error <= ROUNDING * parts or (error >= 0.5 * before and error <= STAGNATION_TOL * parts):
+        if error <= ENERGY_ROUNDING * parts or (error >= 0.5 * before and error <= STAGNATION_TOL * parts):
             break
-        if (k > 2 and error >= 0.9 * before) or k == MAX_ITER - 1:
+        if (k > 2 and error >= 0.9 * before) or k == MAX_ENERGY_ITER - 1:
             return NO_ENERGY, reached
         before = error
         # correction along the gradient
@@ -106,13 +106,13 @@ def project(t: float, q: Array, v: Array, a: Array, lam: Array, target: float, p
 
 @compiled
 def _gain(expected: float, found: float) -> float:
-    """Correction factor of the slope: velocities projected in another metric than the mass matrix change the energy, too."""
+    """Correction factor of the slope: the projection of velocities in another metric than the mass matrix changes the energy."""
     return found / expected if 0.1 * abs(expected) < abs(found) < 10.0 * abs(expected) and found * expected > 0.0 else 1.0
 
 
 @compiled
 def _directions(t: float, q: Array, v: Array, p: Projection, model: Tables, work: Array) -> float:
-    """The gradient of the energy within the constraints, as displacement and velocity, and the derivative of the energy along it."""
+    """The gradient of the energy in the tangent space, as displacement and velocity; returns the derivative of the energy along it."""
     d, room = p.directions, p.room
     fill(room.x, 0.0)
     fill(room.residual, 0.0)
@@ -130,8 +130,8 @@ def _directions(t: float, q: Array, v: Array, p: Projection, model: Tables, work
 def _correct(q: Array, v: Array, eta: float, p: Projection, model: Tables) -> bool:
     """Move by `eta` times the gradient; False, without a move, if the correction is too large."""
     dq, dv, room = p.directions.dq, p.directions.dv, p.room
-    if not (abs(eta) * largest(dq) <= MAX_CORRECTION * (1.0 + largest(q)) and abs(eta) * largest(dv) <= MAX_CORRECTION * (1.0 +
-    largest(v))):
+    if not (abs(eta) * largest(dq) <= MAX_CORRECTION * (1.0 + largest(q))
+            and abs(eta) * largest(dv) <= MAX_CORRECTION * (1.0 + largest(v))):
         return False
     for k in range(v.shape[0]):
         room.d[k] = eta * dq[k]
@@ -143,11 +143,11 @@ def _correct(q: Array, v: Array, eta: float, p: Projection, model: Tables) -> bo
 
 @compiled
 def _multipliers(t: float, q: Array, v: Array, lam: Array, p: Projection, model: Tables, work: Array) -> int:
-    """Multipliers of the equations of motion at `(q, v)`, for factors that belong to `q` up to rounding; accelerations in `p.room.x`."""
+    """Multipliers of the equations of motion at `(q, v)`, with factors at `q` up to rounding; accelerations in `p.room.x`."""
     a = p.room.x
     p.counts[SOLVES] += 1
     status = motion.accelerations(t, q, v, a, lam, model, work)
-    if lay.count(model, lay.DEPENDENT):  # the null space of nearby positions is not orthogonal to the forces
+    if lay.count(model, lay.DEPENDENT):  # the factors have the null space of Phi_q^T at nearby positions
         motion.refine(t, q, v, a, lam, model, work)
     return status
 
@@ -164,7 +164,7 @@ def _conserved(t: float, q: Array, v: Array, parts: float, p: Projection) -> int
     terms = 0.0
     for k in range(v.shape[0]):
         terms += abs(d.by_position[k] * v[k]) + abs(d.by_velocity[k] * a[k])
-    bound = MAX_POWER * terms + QUOTIENT_FACTOR * difference + NOISE_FACTOR * ROUNDING * parts / span
+    bound = MAX_POWER * terms + QUOTIENT_FACTOR * difference + NOISE_FACTOR * ENERGY_ROUNDING * parts / span
     return NOT_CONSERVED if abs(power) > bound else GOOD
 
 
@@ -220,7 +220,7 @@ class Projector:
         self.projection = self._projection(norm == "identity")
 
     def _projection(self, identity: bool) -> Projection:
-        """What the kernel `project` needs."""
+        """Arguments of the kernel `project`."""
         nq, nv, nc = self.system.nq, self.system.nv, self.system.nc
         energy = self.energy.user if self.energy else Energy(np.int64(0), np.zeros(0), np.zeros(0))
         room, directions = Room(*map(np.zeros, (nq, nq, nv, nv, nv, nc, nc))), Directions(*(np.zeros(nv) for _ in range(4)))
@@ -266,7 +266,7 @@ class Projector:
         return explain_state(self.system, code, self._singular(), t, q)
 
     def _singular(self) -> Vector:
-        """The scratch whose factorisation has lost rank."""
+        """The workspace with the factors that have lost rank."""
         head = self.model[:lay.HEADER_BYTES].view(np.int64)
         pivots = slice(head[lay.W_DIAG], head[lay.W_DIAG] + self.system.nc)
         return max((self.work, self.projection.metric), key=lambda x: np.count_nonzero(x[pivots] == 0.0))

@@ -1,6 +1,6 @@
 """Implicit stages with accelerations as unknowns: the state-space and the descriptor form [Negrut, sections 3.2, 3.3, 4.1-4.3].
 
-A stage has positions `z = z~ + (gamma h)^2 x` and velocities `z' = z'~ + gamma h x`, and `x` is the acceleration `z''` there.
+In a stage `z = z~ + (gamma h)^2 x`, `z' = z'~ + gamma h x`, with the acceleration `x = z''` of the stage.
 """
 
 import numpy as np
@@ -22,10 +22,10 @@ from .step import add_rows, size
 
 @compiled
 def stage(descriptor, t, gh, eta, trial, base, based, x, run):
-    """Newton's method for one stage from the guess `x`; `(status, eta, rate)`, with the state that belongs to it in `trial`.
+    """Newton's method for one stage from the guess `x`; returns `(status, eta, rate)`, with the state of the stage in `trial`.
 
-    `descriptor`: the unknowns are all accelerations and the multipliers, with the equations of motion and the constraints on the
-    acceleration level as equations; otherwise the independent accelerations, with the independent equations of motion.
+    With `descriptor` the unknowns are all accelerations and the multipliers, the equations those of motion and the constraints on
+    acceleration level; otherwise the independent accelerations and the independent equations of motion.
     """
     n, counts, bhh = x.shape[0], run.counts, gh * gh
     dx, p, pd, before, rate = np.empty(n), np.empty(n), np.empty(n), 0.0, 0.0
@@ -63,8 +63,8 @@ def stage(descriptor, t, gh, eta, trial, base, based, x, run):
 def _independent_correction(t, trial, x, run, dx):
     """`dx = -(M^ W)^-1 Psi` with `Psi = N^T (M a - Q)`, the independent equations of motion [Negrut, eqs. (3.30), (3.47)].
 
-    The accelerations `a` that belong to `x` follow from the constraints; the multipliers drop out, since `N^T Phi_q^T = 0`. Returns
-    `GOOD`, or what is wrong.
+    The accelerations `a` follow from `x` and the constraints; the multipliers are eliminated, since `N^T Phi_q^T = 0`. Returns `GOOD` or
+    the code of a failure.
     """
     store, model, work, near = run.factors.store, run.model, run.work, run.near
     q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
@@ -96,10 +96,10 @@ def _independent_correction(t, trial, x, run, dx):
 
 @compiled
 def _excess(t, q, v, a, lam, model, work, out):
-    """`out = M a - Q`, with joint friction at the multipliers that belong to `a`, for which `lam` is a guess on entry.
+    """`out = M a - Q`, with joint friction at the multipliers that belong to `a`; `lam` is an initial guess on entry.
 
-    They satisfy the dependent equations, `B lam = Phi_q M^-1 (Q - M a)` [Negrut, eq. (3.11)]: those for which `Phi_q a` stays as it is.
-    Forces of the multipliers before would make a correction of Newton's method look small while they are still on their way.
+    `B lam = Phi_q M^-1 (Q - M a)`, the dependent equations [Negrut, eq. (3.11)]. With friction at the multipliers of the previous
+    iteration the corrections would be small before the multipliers have converged.
     """
     force, status = np.empty_like(v), GOOD
     if header(model)[lay.COUPLED]:
@@ -115,11 +115,11 @@ def _excess(t, q, v, a, lam, model, work, out):
 
 @compiled
 def _descriptor_correction(t, gh, bhh, trial, x, run, dx):
-    """Newton correction of `(a, lam)` for the equations (3.76) of [Negrut]; `dx` is its part in the independent accelerations.
+    """Newton correction of `(a, lam)` for the equations (3.76) of [Negrut]; `dx` is its component in the independent accelerations.
 
-    The matrix is that of the accelerations, which has been factorised here, plus `n` columns by which the positions and velocities
-    depend on `x`. Its inverse is therefore had from that of the former and the small matrix `W` (Sherman, Morrison, Woodbury). Returns
-    `GOOD`, or what is wrong.
+    The matrix is that of the linear equations for `(a, lam)`, already factorised, plus a term of rank `n` for the dependence of positions
+    and velocities on `x`; its inverse follows with the `n x n` matrix `W` (Sherman, Morrison, Woodbury). Returns `GOOD` or the code of a
+    failure.
     """
     store, model, work, near = run.factors.store, run.model, run.work, run.near
     q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
@@ -138,8 +138,8 @@ def _descriptor_correction(t, gh, bhh, trial, x, run, dx):
 
 @compiled
 def _solved(t, q, v, a, lam, model, work):
-    """The part of the correction at fixed positions and velocities: afterwards `(a, lam)` satisfy the equations there."""
-    if header(model)[lay.COUPLED]:  # friction makes them nonlinear, and its derivatives by the multipliers are not in the matrix
+    """Solve the equations of motion for `(a, lam)` at fixed positions and velocities; `GOOD` or the code of a failure."""
+    if header(model)[lay.COUPLED]:  # nonlinear with friction, whose derivatives by the multipliers are not in the matrix
         return accelerations(t, q, v, a, lam, model, work)
     refine(t, q, v, a, lam, model, work)
     return GOOD

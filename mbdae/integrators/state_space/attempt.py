@@ -1,4 +1,4 @@
-"""Attempts at a step of the state-space methods, with what precedes and follows them, for the time loop."""
+"""Steps of the state-space methods for the time loop: derivatives, formula, error estimate, projection, condition of the chart."""
 
 from ...charts.condition import MAX_GROWTH, condition
 from ...charts.configuration import prepare
@@ -15,12 +15,12 @@ from .formulas import ROSENBROCK, formula
 from .interpolation import between
 from .step import evaluate, size, weigh
 
-SLOW = 1e-3  # contraction rate beyond which the next step gets derivatives of its own
+REUSE_RATE = 1e-3  # contraction rate up to which derivatives are reused in the next step
 
 
 @compiled
 def attempt(t, h, end, run):
-    """A step, its end on the constraints, and the estimate of its error [Negrut, section 4.2.1]."""
+    """One step and its error estimate; an accepted end satisfies the constraints to rounding [Negrut, section 4.2.1]."""
     memory, clock, new = run.memory, run.clock, run.end
     weigh(run.start, run)
     _restore_factors(t, run)
@@ -29,13 +29,13 @@ def attempt(t, h, end, run):
         status = _derive(t, h, run)
         if status != GOOD:
             return status, 0.0
-    # the step
+    # formula and error
     status, memory.next_eta, memory.rate = formula(t, h, memory.eta, run.filtered != 0, new, run.error, run)
     memory.factors_stale, error = 1, 0.0
     if status == GOOD and not clock.fixed:
         weigh(new, run)
         error = size(run.error.z, run.error.zd, run)
-    # its end
+    # consistent end
     if status == GOOD and error <= 1.0:
         status = _finish(end, run)
     return status, error
@@ -43,7 +43,7 @@ def attempt(t, h, end, run):
 
 @compiled
 def _finish(t, run):
-    """All that belongs to the new `(z, z')`, without rounding, and the condition of the chart there."""
+    """The state at the new `(z, z')`, refined to rounding, and the condition of the chart there; `GOOD` or the code of a failure."""
     new, store, model, work = run.end, run.factors.store, run.model, run.work
     status = evaluate(t, new, run)
     if status == GOOD:
@@ -56,7 +56,7 @@ def _finish(t, run):
 
 @compiled
 def _restore_factors(t, run):
-    """The factors of the start of the step, from which positions are looked for: a rejected attempt leaves those of another state."""
+    """Factorise at the start of the step if the factors belong to another state, such as that of a rejected step."""
     if run.memory.factors_stale:
         prepare(t, run.start.q, run.start.z.shape[0], run.factors.store, run.model, run.work)
         run.memory.factors_stale = 0
@@ -64,7 +64,7 @@ def _restore_factors(t, run):
 
 @compiled
 def _derive(t, h, run):
-    """The derivatives at the start of a step; what is wrong if they cannot be had."""
+    """Evaluate the derivatives at the start of a step; `GOOD` or the code of a failure."""
     start, near, memory, factors = run.start, run.near, run.memory, run.factors
     state = State(t, start.q, start.v, start.a, start.lam)
     if run.rheonomic and run.kind == ROSENBROCK:
@@ -84,7 +84,7 @@ def _derive(t, h, run):
 
 @compiled
 def retry(status, run):
-    """After a rejected step: the same with derivatives of its own if those it had were old, otherwise a shorter one."""
+    """After a rejected step: retry with new derivatives if the old ones were reused, otherwise with a shorter step."""
     memory = run.memory
     old = status != ERROR_TEST and memory.jacobian_age > 0
     memory.eta = 1.0
@@ -99,11 +99,11 @@ def retry(status, run):
 
 @compiled
 def accept(h, factor, run):
-    """The end of the step is the start of the next."""
+    """Advance the state; request new derivatives, or a new chart, if required."""
     memory = run.memory
     put_all(run.end, run.start)
     memory.eta = memory.next_eta
-    spent = run.kind == ROSENBROCK or memory.rate > SLOW
+    spent = run.kind == ROSENBROCK or memory.rate > REUSE_RATE
     memory.jacobian_age = -1 if spent else memory.jacobian_age + 1
     if memory.condition > MAX_GROWTH * memory.first_condition:
         memory.first_condition = memory.condition

@@ -1,5 +1,6 @@
-"""What all state-space methods share: their parameters, and how they are run."""
+"""The base of the state-space methods: parameters, validation, `integrate`."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,20 +9,25 @@ import numpy as np
 from ...charts.pointers import DERIVATIVES
 from ...driver.arguments import check_max_step, check_max_steps, check_step
 from ...driver.method import Method
-from ...driver.support import FORMS, Settings, supported
+from ...driver.support import FORMS, Settings, Support, supported
+from ...problems.base import Problem
+from ...problems.state_space import StateSpace
+from ...results.trajectory import Trajectory
+from ...system.assembly import State
+from ...typing import TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
 from .sdirk_tableau import SDIRK_4_15, Sdirk
 from .stepper import ChartedStepper
 
-_ELSEWHERE = "it integrates in independent coordinates; 'partition' and 'tangent' are such forms"
-SUPPORT = {form: _ELSEWHERE for form in FORMS} | {form: Settings(scaling="none", linear_solver="reduced matrix, dense")
-                                                  for form in ("partition", "tangent")}
+_REFUSED = "it integrates in independent coordinates; 'partition' and 'tangent' are such forms"
+_SETTINGS = Settings(scaling="none", linear_solver="reduced matrix, dense")
+SUPPORT: Support = {form: _SETTINGS if form in ("partition", "tangent") else _REFUSED for form in FORMS}
 
 
 @dataclass(frozen=True)
 class Charted(Method):
-    """Base of the integrators on state-space form, with error control on positions and velocities."""
+    """Base of the integrators of the state-space form, with error control of positions and velocities."""
 
     jacobian: str = "exact"
     first_step: float = 0.0
@@ -35,11 +41,10 @@ class Charted(Method):
     one_step = True
     support = SUPPORT
     formulations = supported(SUPPORT)
-    kind: ClassVar[int]
-    error_order: ClassVar[int]  # of the embedded formula
-    tableau: ClassVar[Sdirk] = SDIRK_4_15  # compiled code has arguments for one also where the method is none of SDIRK
+    kind: ClassVar[int]  # of the formula, see `formulas`
+    tableau: ClassVar[Sdirk] = SDIRK_4_15  # a placeholder in methods that are not SDIRK, for compiled code
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         name = type(self).__name__
         if not isinstance(self.jacobian, str) or self.jacobian not in DERIVATIVES:
             raise ValueError(f"{name}: jacobian must be one of {', '.join(DERIVATIVES)}, got {self.jacobian!r}")
@@ -52,16 +57,23 @@ class Charted(Method):
         check_controller(name, self.controller, not self.fixed_step)
 
     @property
-    def label(self):
+    @abstractmethod
+    def error_order(self) -> int:
+        """Order of the embedded formula."""
+
+    @property
+    def label(self) -> str:
         """Name for tables and legends."""
         name = type(self).__name__ + (f"(fixed_step={self.fixed_step:g})" if self.fixed_step else "")
         name += "" if self.filter == type(self).filter else ", filtered" if self.filter else ", not filtered"
         return name if self.jacobian == "exact" else f"{name}, {self.jacobian} Jacobian"
 
-    def integrate(self, problem, state, t_end, *, rtol, atol, t_eval=None, every=1, progress=None, until=None):
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         if np.ndim(atol) or not atol > 0.0:
-            raise ValueError(f"{type(self).__name__}: atol must be one positive number, as charts have coordinates of their own and what "
-                             f"moves passes through zero; got {atol!r}")
-        stepper = ChartedStepper(self, problem, state, t_end, rtol, atol)
+            raise ValueError(f"{type(self).__name__}: atol must be one positive number: the independent coordinates change with the chart, "
+                             f"and their values pass through zero; got {atol!r}")
+        assert isinstance(problem, StateSpace), problem.formulation
+        stepper = ChartedStepper(self, problem, state, t_end, rtol, float(atol))
         return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until).to_end()

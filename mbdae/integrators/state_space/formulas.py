@@ -1,4 +1,4 @@
-"""The formulas of the methods: the new `(z, z')` of a step and the estimate of its error."""
+"""The formulas of the methods: `(z, z')` at the end of a step and its error estimate."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ TRAPEZOIDAL_STATE_SPACE, TRAPEZOIDAL_DESCRIPTOR, SDIRK_DESCRIPTOR, SDIRK_FIRST_O
 
 @compiled
 def formula(t, h, eta, filtered, trial, error, run):
-    """`(status, eta, rate)`; if it is `GOOD` with `(z, z')` at the end of the step in `trial`, and the estimate in `error`."""
+    """One step: returns `(status, eta, rate)`, with `(z, z')` at its end in `trial` and its error estimate in `error`."""
     gamma, kind, rate = diagonal(run), run.kind, 0.0
     run.counts.factorisations += 1
     if not form(gamma * h, (gamma * h) ** 2, run.near):
@@ -45,7 +45,7 @@ def diagonal(run):
 
 @compiled
 def _trapezoidal(t, h, eta, trial, error, run):
-    """Newmark's formula with gamma = 1/2, beta = 1/4; the error is the difference to backward Euler [Negrut, eqs. (4.1), (4.2)]."""
+    """Newmark's formula with gamma = 1/2, beta = 1/4; error estimate by backward Euler [Negrut, eqs. (4.1), (4.2)]."""
     start = run.start
     z, zd, zdd, z1, zd1, ez, ezd = start.z, start.zd, start.zdd, trial.z, trial.zd, error.z, error.zd
     n = z.shape[0]
@@ -65,7 +65,7 @@ def _trapezoidal(t, h, eta, trial, error, run):
 
 @compiled
 def _begin_at(start, trial):
-    """The guess of a stage."""
+    """Initial guess of a stage: the state at the start of the step."""
     put(start.q, trial.q)
     put(start.a, trial.a)
     put(start.lam, trial.lam)
@@ -81,7 +81,7 @@ def _descriptor(t, h, eta, trial, error, run):
     base, based = np.empty(n), np.empty(n)
     _begin_at(start, trial)
     for i in range(A.shape[0]):
-        # what does not depend on the stage, and its guess
+        # constant part of the stage, initial guess
         for k in range(n):
             base[k], based[k], ahead = z[k] + c[i] * h * zd[k], zd[k], 0.0
             for j in range(i):
@@ -97,7 +97,7 @@ def _descriptor(t, h, eta, trial, error, run):
         slowest = max(slowest, rate)
         for k in range(n):
             Xd[i, k] = based[k] - zd[k] + gamma * h * X[i, k]
-    # the end of a stiffly accurate step is its last stage
+    # end of the step, equal to the last stage; error
     last, weight, weight_position = A.shape[0] - 1, tableau.error, tableau.error_A
     for k in range(n):
         z1[k], zd1[k] = base[k] + (gamma * h) ** 2 * X[last, k], zd[k] + Xd[last, k]
@@ -110,7 +110,7 @@ def _descriptor(t, h, eta, trial, error, run):
 
 @compiled
 def _sum_increments(trial, error, run):
-    """The end of a stiffly accurate step is its last stage; the error follows from all of them [Negrut, eq. (4.86)]."""
+    """The end of the step, equal to the last stage, and the error estimate from all stages [Negrut, eq. (4.86)]."""
     Z, Zd, weight = run.stages.X, run.stages.Xd, run.sdirk.d_error
     z, zd, z1, zd1, ez, ezd = run.start.z, run.start.zd, trial.z, trial.zd, error.z, error.zd
     last = Z.shape[0] - 1
@@ -124,7 +124,7 @@ def _sum_increments(trial, error, run):
 
 @compiled
 def _rosenbrock(t, h, trial, error, run):
-    """The four stages of the Rosenbrock-Nystrom method [Negrut, eqs. (4.49)-(4.53)]; three evaluations, the first of them at hand."""
+    """The four stages of the Rosenbrock-Nystrom method [Negrut, eqs. (4.49)-(4.53)]; two new evaluations, the first is known."""
     e, sum_a, sum_e, w, c, d, tt, s, p, s_error, p_error = run.rosenbrock
     start, near, U = run.start, run.near, run.stages.X
     z, zd, z1, zd1, ez, ezd, J1, W, pivots = start.z, start.zd, trial.z, trial.zd, error.z, error.zd, near.J1, near.W, near.pivots
@@ -134,7 +134,7 @@ def _rosenbrock(t, h, trial, error, run):
     put(start.q, trial.q)
     put(start.lam, trial.lam)
     for i in range(4):
-        if i == 1 or i == 2:  # the fourth stage is evaluated where the third is
+        if i == 1 or i == 2:  # the fourth stage has the evaluation of the third
             for k in range(n):
                 z1[k], zd1[k] = z[k] + h * sum_a[i] * zd[k], zd[k]
                 for j in range(i):

@@ -12,10 +12,10 @@ from .step import add_rows, evaluate, forecast, size
 
 @compiled
 def attempt(t, h, eta, trial, run):
-    """All stages of a step: `(status, eta, rate)`, with the increments `(Z, Z')` in `run.stages`.
+    """All stages of a step: returns `(status, eta, rate)`, with the increments `(Z, Z')` in `run.stages`.
 
-    `z_i = sum_j a_ij k_j` with `k_i = h g(z0 + z_i)` is solved for the increment `z_i` of both halves of `w = (z, z')`. Derivatives of
-    stages before are taken from their increments, `k = A^-1 z`, not evaluated anew [Negrut, eqs. (4.84)-(4.88)].
+    `z_i = sum_j a_ij k_j`, `k_i = h g(z0 + z_i)` is solved for the increments `z_i` of `w = (z, z')`. The derivatives of the previous
+    stages follow from their increments by `k = A^-1 z`, without an evaluation [Negrut, eqs. (4.84)-(4.88)].
     """
     A, c, guess = run.sdirk.A, run.sdirk.c, run.sdirk.start
     Z, Zd, K, Kd = run.stages.X, run.stages.Xd, run.stages.K, run.stages.Kd
@@ -24,7 +24,7 @@ def attempt(t, h, eta, trial, run):
     put(run.start.lam, trial.lam)
     base, based = np.empty(n), np.empty(n)
     for i in range(A.shape[0]):
-        # what does not depend on the stage, and its guess
+        # constant part of the stage, initial guess
         for k in range(n):
             base[k], based[k], Z[i, k], Zd[i, k] = 0.0, 0.0, 0.0, 0.0
         for j in range(i):
@@ -46,7 +46,7 @@ def attempt(t, h, eta, trial, run):
 
 @compiled
 def _first_guess(gh, run, z, zd):
-    """Increments of the first stage by the linearised equations."""
+    """Initial guess of the increments of the first stage by the linearised equations."""
     z0, zd0 = run.start.z, run.start.zd
     x, base = np.empty_like(z), np.empty_like(z)
     for k in range(z.shape[0]):
@@ -59,7 +59,7 @@ def _first_guess(gh, run, z, zd):
 
 @compiled
 def _stage(t, gh, eta, trial, base, based, z, zd, run):
-    """Newton's method for one stage; `(status, eta, rate)`."""
+    """Newton's method for one stage; returns `(status, eta, rate)`."""
     n, counts = z.shape[0], run.counts
     d, dd, before, rate = np.empty(n), np.empty(n), 0.0, 0.0
     z0, zd0, z1, zd1, zdd1 = run.start.z, run.start.zd, trial.z, trial.zd, trial.zdd
@@ -91,7 +91,7 @@ def _stage(t, gh, eta, trial, base, based, z, zd, run):
 
 @compiled
 def correct(gh, r, rd, near, out, outd):
-    """`(I - gamma h G) (out, outd) = (r, rd)` for `G = [0 I; J1 J2]` by one solve of half the size [Negrut, eqs. (3.101)-(3.105)].
+    """`(I - gamma h G) (out, outd) = (r, rd)` for `G = [0 I; J1 J2]` by one solution of size `n` [Negrut, eqs. (3.101)-(3.105)].
 
     `out` may be `r` and `outd` may be `rd`.
     """

@@ -1,4 +1,4 @@
-"""The state inside a step."""
+"""The state within a step."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .step import evaluate
 
 @compiled
 def between(time, t, h, run, inside):
-    """The state at a time within the step from `t`, on the constraints; what is wrong if it cannot be had."""
+    """The state at a time within the step from `t`, on the constraints; `GOOD` or the code of a failure."""
     state = run.inside
     run.memory.factors_stale = 1
     status = complete(t, (time - t) / h, h, state, run)
@@ -26,11 +26,11 @@ def between(time, t, h, run, inside):
 
 @compiled
 def complete(t, theta, h, state, run):
-    """All that belongs to the share `theta` of the step from `t`; what is wrong if it is not `GOOD`.
+    """The state at `t + theta h` within the step from `t`; `GOOD` or the code of a failure.
 
-    The dense output of SDIRK formulas is used as it is. Cubics through the ends of a step do not know of stiff forces, which magnify their
-    errors in `z` to accelerations and multipliers that have nothing to do with those at the ends. The other methods get there by a shorter
-    step, with the derivatives that are at hand, which is as accurate as the whole one; by cubics only if that fails.
+    SDIRK formulas have a dense output. The other methods take a step of size `theta h` with the same derivatives, as accurate as the whole
+    step. Cubic Hermite interpolation is used if this fails only: stiff forces amplify its errors in `z` in the accelerations and
+    multipliers.
     """
     kind, found = run.kind, False
     if kind != SDIRK_DESCRIPTOR and kind != SDIRK_FIRST_ORDER:
@@ -47,7 +47,7 @@ def complete(t, theta, h, state, run):
 
 @compiled
 def interpolate(theta, h, run, z, zd):
-    """`(z, z')` at the share `theta` of a step: the dense output of SDIRK formulas; cubics through the ends for the others."""
+    """`(z, z')` at `t + theta h`: by the dense output of SDIRK formulas, by cubic Hermite interpolation for other methods."""
     start, end, X, Xd, dense = run.start, run.end, run.stages.X, run.stages.Xd, run.dense
     z0, zd0, zdd0, z1, zd1, zdd1 = start.z, start.zd, start.zdd, end.z, end.zd, end.zdd
     n = z.shape[0]

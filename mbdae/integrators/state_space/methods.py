@@ -1,7 +1,7 @@
 """The implicit integrators of the thesis on state-space form [Negrut, chapter 4].
 
-They discretise the same equations `z'' = f(t, z, z')` in independent coordinates and differ in formula and unknowns. Positions, velocities,
-accelerations and multipliers satisfy the constraints to rounding at the end of every step; charts are exchanged between steps.
+`z'' = f(t, z, z')` in independent coordinates; the methods differ in formula and unknowns. Positions, velocities, accelerations and
+multipliers satisfy the constraints to rounding at the end of every step. Charts are switched between steps.
 """
 
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ _PARAMETERS = """
     Parameters
     ----------
     jacobian : {"exact", "complex", "difference"}
-        How the equations are differentiated along the `2 dof` directions of the chart. `"exact"`: by the complex step, to rounding;
-        kinematics and multipliers by their own linear equations. `"complex"`: the complex step through all that leads to `z''`,
-        factorisation included, which costs more and checks the former. `"difference"`: forward differences of the equations.
+        Derivatives of the equations in the `2 dof` directions of the chart. `"exact"`: complex step for the forces, linear equations for
+        kinematics and multipliers. `"complex"`: complex step for the whole evaluation of `z''`, factorisation included, at a higher cost.
+        `"difference"`: forward differences.
     first_step, max_step : float
-        Zero: the first step is chosen from the start.
+        `first_step = 0`: estimated from the initial values.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     fixed_step : float
-        A step without error control, for studies of the order; `rtol` and `atol` then hold for Newton's method only. A step that fails is
-        repeated once in a new chart.
+        A step size without error control, for studies of the order; `rtol` and `atol` are then used in Newton's method only. A step that
+        fails is repeated once in a new chart.
     filter : bool
-        Multiply the error estimate by `(I - gamma h J)^-1`, which damps it where the equations are stiff [Negrut, eq. (5.6)].
+        Multiply the error estimate by `(I - gamma h J)^-1`, which damps its stiff components [Negrut, eq. (5.6)].
     controller : StepSizeController
-        By default the elementary one, as in the thesis; `PI`, `PI42`, `H211B` and `PREDICTIVE` are there, too.
+        By default the elementary one, as in the thesis; others are `PI`, `PI42`, `H211B` and `PREDICTIVE`.
 """
 
 
@@ -37,8 +37,8 @@ class TrapezoidalStateSpace(Charted):
     __doc__ = f"""Trapezoidal rule, the state-space method: Newton's method on the independent equations of motion.
 
     `z1 = z0 + h z0' + h^2/4 (z0'' + z1'')`, `z1' = z0' + h/2 (z0'' + z1'')`, order 2, A-stable. The unknowns are the independent
-    accelerations `z1''`, the equations `N^T (M a - Q) = 0` [Negrut, sections 3.2.1.2, 4.1]. The error is estimated by the difference to
-    backward Euler, of order 1, and so held far below the tolerance.
+    accelerations `z1''`, the equations `N^T (M a - Q) = 0` [Negrut, sections 3.2.1.2, 4.1]. The error estimate is the difference from
+    backward Euler, of order 1; errors are therefore far below the tolerance.
     {_PARAMETERS}"""
 
     kind, error_order = TRAPEZOIDAL_STATE_SPACE, 1
@@ -56,17 +56,17 @@ class TrapezoidalDescriptor(Charted):
 
 @dataclass(frozen=True)
 class SdirkMethod(Charted):
-    __doc__ = f"""Base of SDIRK methods on the first-order form, with positions and velocities as unknowns: a formula makes a method of it.
+    __doc__ = f"""Base of SDIRK methods on the first-order form, with positions and velocities as unknowns.
 
-    A subclass has a class attribute `tableau`, made by `mbdae.extend.sdirk`. Steps are controlled by the embedded formula; charts, dense
-    output, events and statistics come with the base.
+    A subclass defines the class attribute `tableau`, made by `mbdae.extend.sdirk`. The base supplies step-size control by the embedded
+    formula, charts, dense output, events and statistics.
     {_PARAMETERS}"""
 
     tableau: ClassVar[Sdirk]
     kind = SDIRK_FIRST_ORDER
 
     @property
-    def error_order(self) -> int:  # type: ignore[override]  # of the tableau
+    def error_order(self) -> int:
         """Order of the embedded formula."""
         return self.tableau.error_order
 
@@ -86,7 +86,7 @@ class SdirkFirstOrder(SdirkMethod):
     __doc__ = f"""SDIRK4/15 on the first-order form: five stages, order 4, L-stable, with positions and velocities as unknowns.
 
     Stopping rule, forecast of convergence and starting values as in the code of Hairer and Wanner [Negrut, section 4.5]. Their filter
-    of the error estimate is left to the user: where stiff directions turn with the bodies, errors are fifty times the tolerance with it.
+    of the error estimate is optional, `filter`: with it errors reach fifty times the tolerance if stiff directions rotate with the bodies.
     {_PARAMETERS}"""
 
     tableau = SDIRK_4_15
@@ -96,8 +96,8 @@ class SdirkFirstOrder(SdirkMethod):
 class RosenbrockNystrom(Charted):
     __doc__ = f"""Rosenbrock-Nystrom method: four stages, order 4, L-stable, no iteration; derivatives are evaluated in every step.
 
-    Two new evaluations of the accelerations a step. The embedded formula has order 3 [Negrut, section 4.4]. Where stiff directions turn
-    with the bodies rates may be off by more than ten times the tolerance.
+    Two new evaluations of the accelerations per step. The embedded formula has order 3 [Negrut, section 4.4]. Errors of velocities may
+    exceed ten times the tolerance if stiff directions rotate with the bodies.
     {_PARAMETERS}"""
 
     filter: bool = True

@@ -1,4 +1,4 @@
-"""What the steps of all state-space methods share: sizes of errors, the matrix of the linear equations, a forecast of stages."""
+"""Common parts of the steps of all state-space methods: error norm, iteration matrix, initial guess of stages."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ...system.dense import factorise, solve
 
 @compiled
 def evaluate(t, state, run):
-    """Everything at `(z, z')` of a state; what is wrong."""
+    """Evaluate a state at its `(z, z')`; `GOOD` or the code of a failure."""
     run.counts.residuals += 1
     s = state
     return run.evaluate(t, s.z, s.zd, s.q, s.v, s.a, s.lam, s.zdd, run.factors)
@@ -17,7 +17,7 @@ def evaluate(t, state, run):
 
 @compiled
 def add_rows(c, rows, x, out):
-    """`out += c rows^T x`, for matrices that are kept by their columns."""
+    """`out += c rows^T x`, for matrices that are stored by their columns."""
     for k in range(rows.shape[0]):
         for i in range(rows.shape[1]):
             out[i] += c * x[k] * rows[k, i]
@@ -25,7 +25,7 @@ def add_rows(c, rows, x, out):
 
 @compiled
 def weigh(end, run):
-    """Reciprocals of `atol + rtol max(|x0|, |x1|)` for positions and velocities of the start and another state [Negrut, eq. (4.6)]."""
+    """Weights `1/(atol + rtol max(|x0|, |x1|))` of the error norm, for the start and another state [Negrut, eq. (4.6)]."""
     rtol, atol, wq, wv = run.rtol, run.atol, run.near.weights_q, run.near.weights_v
     q0, v0, q, v = run.start.q, run.start.v, end.q, end.v
     for k in range(wq.shape[0]):
@@ -36,9 +36,9 @@ def weigh(end, run):
 
 @compiled
 def size(ez, ezd, run):
-    """Root mean square of an error in `(z, z')`, seen in all positions and velocities and weighed [Negrut, eq. (4.7)].
+    """Weighted root mean square of an error in `(z, z')` over all positions and velocities [Negrut, eq. (4.7)].
 
-    With the derivatives of the motion by `z`: `dq = T N dz`, `dv = N dz' + V dz`.
+    `dq = T N dz`, `dv = N dz' + V dz`.
     """
     near = run.near
     wq, wv, N = near.weights_q, near.weights_v, near.N
@@ -59,9 +59,9 @@ def size(ez, ezd, run):
 
 @compiled
 def form(gh, bhh, near):
-    """`W = I - gamma h J2 - beta h^2 J1`, factorised: `M^-1` times the integration Jacobian [Negrut, eqs. (3.46), (3.103)].
+    """Factorise `W = I - gamma h J2 - beta h^2 J1`, `M^-1` times the integration Jacobian [Negrut, eqs. (3.46), (3.103)].
 
-    Proposition 1 of [Negrut, section 3.4.1.3] is that one matrix serves accelerations as unknowns and positions and velocities alike.
+    By proposition 1 of [Negrut, section 3.4.1.3] the matrix is the same for accelerations as unknowns and for positions and velocities.
     """
     J1, J2, W = near.J1, near.J2, near.W
     n = W.shape[0]
@@ -74,9 +74,9 @@ def form(gh, bhh, near):
 
 @compiled
 def forecast(base, based, run, x):
-    """The acceleration `x` in a stage of the equations linearised at the start: stiff forces far from it throw Newton's method off.
+    """Initial guess for a stage with stiff forces: the acceleration `x` by the equations linearised at the start.
 
-    `W x = x0 + J1 (z~ - z0) + J2 (z'~ - z0')` with the parts `base`, `based` of the stage that do not depend on `x`.
+    `W x = x0 + J1 (z~ - z0) + J2 (z'~ - z0')`; `base` is `z~` and `based` is `z'~`, the parts of the stage that do not depend on `x`.
     """
     near, z, zd, zdd = run.near, run.start.z, run.start.zd, run.start.zdd
     d, dd = np.empty_like(z), np.empty_like(z)

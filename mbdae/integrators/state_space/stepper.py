@@ -1,4 +1,6 @@
-"""An integration by a state-space method: its arrays, its charts, its first step."""
+"""An integration by a state-space method: arrays, charts, first step, dense output."""
+
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -7,10 +9,14 @@ from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import new_displaced
 from ...compilation.structure import with_fields
+from ...problems.state_space import StateSpace
 from ...results.diagnosis import ChartError, explain
 from ...results.status import Status
 from ...results.steps import Step, split_state
+from ...system.assembly import State
 from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NO_POSITION
+from ...system.system import System
+from ...typing import Matrix, Vector
 from ..control.newton import NewtonRule
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
@@ -29,31 +35,40 @@ from .arrays import (
 from .attempt import LOOPS
 from .formulas import SDIRK_DESCRIPTOR
 from .rosenbrock_tableau import ROSENBROCK_NYSTROM_4
+from .sdirk_tableau import Sdirk
 from .step import size, weigh
 
-KAPPA = 0.02  # share of the tolerance that Newton's method may leave [Negrut, eq. (4.91)]
-MAX_ITER = 10
-GROW = 5.0  # largest ratio of two steps
+if TYPE_CHECKING:
+    from .base import Charted
+
+NEWTON_TOL = 0.02  # kappa, the tolerance of Newton's method relative to that of the step [Negrut, eq. (4.91)]
+MAX_NEWTON_ITER = 10
+MAX_STEP_RATIO = 5.0  # of two consecutive steps
+
+Snapshot: TypeAlias = tuple[float, ChartedState]  # t and the state at the start of a step
 
 
 class ChartedStepper(Stepper):
     """See `Stepper`."""
 
     loops = LOOPS
+    restarts: int
+    run: ChartedRun
 
-    def __init__(self, method, problem, state, t_end, rtol, atol):
+    def __init__(self, method: "Charted", problem: StateSpace, state: State, t_end: float, rtol: float, atol: float) -> None:
         super().__init__(problem.system, state, t_end)
-        self.method, self.problem, self.chart = method, problem, problem.chart
-        self.max_steps, self.restarts, self.recentred = method.max_steps, 0, None
+        self.method, self.chart = method, problem.chart
+        self.max_steps, self.restarts = method.max_steps, 0
+        self.recentred: float | None = None  # time of the last change of the chart after a failure
         self.model, self.work = problem.model, self.chart.work
         n, s = self.chart.n, self.system
         start, end, inside = (new_state(ChartedState, state, z=n, zd=n, zdd=n) for _ in range(3))
         tableau = method.tableau
         stages = Stages(**{name: np.zeros((len(tableau.b), n)) for name in Stages.__annotations__})
         memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, factors_stale=1, first_condition=np.inf, condition=0.0)
-        rule = FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, GROW)
+        rule = FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, MAX_STEP_RATIO)
         self.run = ChartedRun(
-            **self.common(rule=rule, newton=NewtonRule(KAPPA, MAX_ITER), start=start, end=end), inside=inside, memory=memory,
+            **self.common(rule=rule, newton=NewtonRule(NEWTON_TOL, MAX_NEWTON_ITER), start=start, end=end), inside=inside, memory=memory,
             kind=method.kind, filtered=int(method.filter), rheonomic=int(s.rheonomic),
             evaluations=2 * n + 1 if method.jacobian == "difference" else 0, rtol=float(rtol), atol=float(atol), near=_near(s, n),
             stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)),
@@ -64,7 +79,7 @@ class ChartedStepper(Stepper):
 
     # the first step ------------------------------------------------------------------------------------------------------
 
-    def begin(self):
+    def begin(self) -> None:
         """See `Stepper`."""
         run = self.run
         self._centre()
@@ -72,8 +87,8 @@ class ChartedStepper(Stepper):
             raise ChartError(Status.STEP_TOO_SMALL, reason)
         self.clock.h = self.method.fixed_step or self.method.first_step or self._first_step()
 
-    def _first_step(self):
-        """A step in which the motion changes by little, and its second derivative by less than the tolerance."""
+    def _first_step(self) -> float:
+        """A step size for small changes of the state, and changes of the second derivative below the tolerance."""
         run, s, span = self.run, self.run.start, self.t_end - self.t
         run.near.N[:] = self.chart.bases.N
         weigh(s, run)
@@ -89,8 +104,8 @@ class ChartedStepper(Stepper):
 
     # charts --------------------------------------------------------------------------------------------------------------
 
-    def _centre(self):
-        """Choose the chart anew at the present state."""
+    def _centre(self) -> None:
+        """Choose a new chart at the present state."""
         s, memory = self.run.start, self.run.memory
         self.chart.centre(self.t, s.q)
         s.z[:], s.zd[:] = self.chart.coordinates(self.t, s.q, s.v)
@@ -101,14 +116,14 @@ class ChartedStepper(Stepper):
         self.run.displaced.store[:self.chart.P.size] = self.chart.P.ravel()
         memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
 
-    def assist(self, fault):
-        """The chart has become ill-conditioned: choose another one if that is better."""
+    def assist(self, fault: int) -> None:
+        """Switch the chart, which has become ill-conditioned, if another one has a smaller condition number."""
         if self.chart.outdone(self.t, self.run.start.q, self.run.memory.first_condition):
             self.restarts += 1
             self._centre()
 
-    def cure(self, fault):
-        """Where a chart has come to its end, or a fixed step reaches beyond it, which a shorter one would not: once with another one."""
+    def cure(self, fault: int) -> bool:
+        """Retry once in a new chart: after the end of a chart, and after a failure with fixed step size."""
         curable = fault in (CHART_LOST, NO_POSITION) or (self.fixed and fault != BAD_DERIVATIVES)
         if not curable or self.recentred == self.t:
             return False
@@ -118,25 +133,25 @@ class ChartedStepper(Stepper):
         self.clock.h = self.method.fixed_step or self._first_step()
         return True
 
-    def explain(self, fault):
+    def explain(self, fault: int) -> tuple[Status, str]:
         """See `Stepper`."""
         status, reason = super().explain(fault)
-        fixed = f"; the step is fixed at {self.clock.h:.3g}, and coordinates chosen anew were no help"
+        fixed = f"; the step size is fixed at {self.clock.h:.3g}, and the step also fails in a new chart"
         return status, reason + (fixed if self.fixed and fault != BAD_DERIVATIVES else "")
 
     # steps ---------------------------------------------------------------------------------------------------------------
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """See `Stepper`."""
         return self.t, new_state(ChartedState, self.run.start)
 
-    def step(self, before):
+    def step(self, before: Snapshot) -> Step:
         """The last accepted step, with the dense output of the method."""
         (t0, start), (t, q, v, a, lam) = before, self.row()
-        return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]), lambda times: self.within(times, t0, start),
+        return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]), lambda times: self._within(times, t0, start),
                     split_state(self.system))
 
-    def within(self, times, t0, start):
+    def _within(self, times: Vector, t0: float, start: ChartedState) -> Matrix:
         """States at times within the last step, by rows."""
         columns, code = self.sampled(with_fields(self.run, start=start), times, t0)
         if code != GOOD:
@@ -144,16 +159,16 @@ class ChartedStepper(Stepper):
         return columns
 
 
-def _near(system, n):
-    """Room for what is known near the start of a step."""
+def _near(system: System, n: int) -> Near:
+    """Arrays for `Near`, of `n` independent coordinates."""
     nq, nv = system.nq, system.nv
     d = new_derivatives(system, n)
     return Near(derivatives=d, V=d.v_z, A1=d.a_z, L1=d.lam_z, J1=d.zdd_z, A2=d.a_zd, L2=d.lam_zd, J2=d.zdd_zd, N=np.zeros((n, nv)),
                 by_time=np.zeros(n), W=np.zeros((n, n)), pivots=np.zeros(n, dtype=np.int64), weights_q=np.zeros(nq), weights_v=np.zeros(nv))
 
 
-def _dense(tableau, kind):
-    """Coefficients of the dense output, by increments or by accelerations."""
+def _dense(tableau: Sdirk, kind: int) -> DenseCoefficients:
+    """Coefficients of the dense output, for accelerations in `SDIRK_DESCRIPTOR` and for increments otherwise."""
     return DenseCoefficients(*((tableau.dense_position, tableau.dense) if kind == SDIRK_DESCRIPTOR else (tableau.dense_z, tableau.dense_z)))
 
 

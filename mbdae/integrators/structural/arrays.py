@@ -1,4 +1,4 @@
-"""The state of a structural integrator and the arrays that its steps work with."""
+"""The state of a structural integrator, and the arrays of an integration."""
 
 from typing import Any, NamedTuple
 
@@ -8,39 +8,41 @@ from ...compilation.compiled import compiled
 from ...compilation.structure import Structure
 from ...system import layout as lay
 from ...system.coupling import Correction, Following, new_following
+from ...system.system import System
 from ...system.vectors import put
+from ...typing import Vector
 from ..control.records import Run, put_state
-from .matrix import ChartArrays, Matrix
+from .matrix import ChartArrays, ReducedIterationMatrix
 
 
 class Memory(Structure):
-    """What a step leaves to the next one."""
+    """Quantities that a step passes on to the next one."""
 
     jacobian_age: int  # steps since the derivatives were evaluated
     jacobian_requested: int  # 1 if the next step begins with their evaluation
-    factors_stale: int  # 1 if the factors of the start of the step are those of another state
-    back_step: float  # length of the step before
-    formed: float  # length of the step for which the iteration matrix has been factorised, 0 for none
+    factors_stale: int  # 1 if the factors belong to another state than the start of the step
+    back_step: float  # size of the step before
+    formed: float  # step size for which the iteration matrix has been factorised, 0 for none
     condition_limit: float  # of the chart
-    alpha_time_lag: float  # length of the step to which the auxiliary accelerations belong
-    renewing_steps: int  # number of steps that renew their derivatives at the iterate
-    rate: float  # contraction rate of the last step, the largest one
+    alpha_time_lag: float  # step size to which the auxiliary accelerations belong
+    renewing_steps: int  # number of further steps that evaluate the derivatives at the iterate
+    rate: float  # largest contraction rate in the last step
     iterations: int  # of the last step
-    renewed: int  # 1 if it renewed the derivatives at the iterate
+    renewed: int  # 1 if it evaluated the derivatives at the iterate
 
 
 class StructuralState(Structure):
     """Positions, velocities, accelerations, auxiliary accelerations, multipliers."""
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    w: np.ndarray
-    lam: np.ndarray
+    q: Vector
+    v: Vector
+    a: Vector
+    w: Vector
+    lam: Vector
 
 
 class Coefficients(NamedTuple):
-    """Of the formula, see `formula`."""
+    """Coefficients of `formula.Formula`."""
 
     beta: float
     gamma: float
@@ -51,44 +53,44 @@ class Coefficients(NamedTuple):
 class Nearness(Structure):
     """Envelope and reciprocal diagonal of the factors of `Phi_q Phi_q^T`, and scratch."""
 
-    envelope: np.ndarray
-    inverse: np.ndarray
-    y: np.ndarray
+    envelope: Vector
+    inverse: Vector
+    y: Vector
 
 
 class Scratch(Correction):
     """Vectors of a step; `r` and `c` are the residuals of the equations of motion and of the constraints."""
 
-    d: np.ndarray  # displacement
-    ideal: np.ndarray  # displacement that the formula gives
-    defect: np.ndarray  # constraint violation
+    d: Vector  # displacement
+    ideal: Vector  # displacement by the formula, before the projection
+    defect: Vector  # constraint violation
     nearness: Nearness
 
 
 class Friction(Structure):
-    """What a step needs where forces depend on the multipliers; `lam` are those where they are others than the step's."""
+    """Arrays for forces that depend on multipliers; `lam` are these multipliers if they are not those of the step, see `step.CORRECTED`."""
 
     following: Following
-    lam: np.ndarray
+    lam: Vector
 
 
 class StructuralRun(Run):
     """Arrays of an integration; `back` are the accelerations before those of `start`."""
 
-    back: np.ndarray
+    back: Vector
     memory: Memory
-    kind: int
+    kind: int  # see `step`
     coefficients: Coefficients
     rtol: float
     atol: float
     scratch: Scratch
     friction: Friction | None
-    matrix: Matrix
+    matrix: ReducedIterationMatrix
     chart: ChartArrays
-    derive: Any
+    derive: Any  # a function called by its address
 
 
-def scratch_for(system: Any) -> Scratch:
+def scratch_for(system: System) -> Scratch:
     """Vectors of a step."""
     nv, nc, envelope = system.nv, system.nc, int(system.model[:lay.HEADER_BYTES].view(np.int64)[lay.NENV])
     nearness = Nearness(envelope=np.zeros(envelope), inverse=np.zeros(nc), y=np.zeros(nc))
@@ -96,8 +98,8 @@ def scratch_for(system: Any) -> Scratch:
                    dlam=np.zeros(nc), nearness=nearness)
 
 
-def friction_for(system: Any) -> Friction | None:
-    """`Friction`, or `None` where no forces depend on the multipliers: no step contains any of this then."""
+def friction_for(system: System) -> Friction | None:
+    """`Friction`, or `None` if no forces depend on the multipliers."""
     if not system.has_friction:
         return None
     return Friction(following=new_following(system.model, np.zeros(system.nc)), lam=np.array(system.start.lam))

@@ -1,4 +1,4 @@
-"""Attempts at a step of the structural integrators, with what precedes and follows them, for the time loop."""
+"""Steps of the structural integrators for the time loop: derivatives, initial guess, step, projection, error estimate."""
 
 import numpy as np
 
@@ -14,17 +14,17 @@ from .arrays import put_all
 from .consistent import make_consistent, restore
 from .matrix import STIFF, UNUSED, forecast, form, refresh, smoothed
 from .nearest import correct
-from .step import ACCELERATION, NULL_SPACE, POSITION, SLOW, STABILISED, VELOCITY, anchor, auxiliary, comply, step, weights
+from .step import ACCELERATION, NULL_SPACE, POSITION, REQUEST_RATE, STABILISED, VELOCITY, anchor, auxiliary, comply, step, weights
 
-FEW = 4  # iterations that a step takes with derivatives
-MIN_JACOBIAN_AGE = 5  # steps that derivatives serve at least
-JUMP = 0.2  # relative change of the accelerations in a step that is not extrapolated
-SAME = 1e-6  # relative difference of two steps that counts as rounding
+USUAL_ITER = 4  # iterations of a step with new derivatives
+MIN_JACOBIAN_AGE = 5  # steps before derivatives are evaluated again
+MAX_CHANGE = 0.2  # of accelerations in a step, relative, above which they are not extrapolated
+SAME_STEP_TOL = 1e-6  # relative difference of two step sizes that are equal
 
 
 @compiled
 def attempt(t, h, end, run):
-    """A step, its end consistent where its length may differ from the others', and the estimate of its error."""
+    """One step and its error estimate; with variable step size, and after a shorter last step, the end is made consistent."""
     clock, memory, matrix = run.clock, run.memory, run.matrix
     if memory.jacobian_requested:
         status = _derivatives(t, run)
@@ -33,7 +33,7 @@ def attempt(t, h, end, run):
     if memory.factors_stale:
         anchor(t, run.start.q, run.scratch, run.model, run.work)
         memory.factors_stale = 0
-    # a start for a step of this length
+    # iteration matrix and initial guess
     _prepare(h, run)
     is_shortened = shortened(h, clock)
     if is_shortened and run.kind == POSITION:
@@ -43,7 +43,7 @@ def attempt(t, h, end, run):
     renewing = matrix.J1.shape[0] > 0 and (memory.renewing_steps > 0 or unreliable)
     memory.renewed = 1 if renewing else 0
     status, error = step(t, h, renewing, run), 0.0
-    # its end
+    # consistent end, error
     if status == GOOD and (not clock.fixed or is_shortened):
         status = _make_consistent(t + h, run)
     if status == GOOD and not clock.fixed:
@@ -53,7 +53,7 @@ def attempt(t, h, end, run):
 
 @compiled
 def _derivatives(t, run):
-    """Derivatives at the start of a step; what is wrong if they cannot be had."""
+    """Evaluate the derivatives at the start of a step; `GOOD` or the code of a failure."""
     memory, status = run.memory, CHART_LOST
     if run.matrix.J1.shape[0] > 0:
         status = refresh(t, run.start, memory.condition_limit, run)
@@ -64,19 +64,19 @@ def _derivatives(t, run):
 
 @compiled
 def _prepare(h, run):
-    """What a step of this length needs: the iteration matrix, auxiliary accelerations of the right time, a guess."""
+    """The iteration matrix for the step size `h`, auxiliary accelerations with the time lag of `h`, initial guess."""
     memory, matrix, start, (_, _, alpha_m, alpha_f) = run.memory, run.matrix, run.start, run.coefficients
     by_position, by_velocity = weights(h, run.coefficients)
     if matrix.state != UNUSED and memory.formed != h:
         form(by_position, by_velocity, matrix)
         memory.formed = h
         is_first = run.counts.steps == 0 and run.clock.fixed > 0
-        if is_first and (alpha_m != 0.0 or alpha_f != 0.0):  # Newmark's method has no choice
+        if is_first and (alpha_m != 0.0 or alpha_f != 0.0):  # in Newmark's method w = a
             smoothed(by_velocity, run.back, matrix, start.a)
             put(start.a, start.w)
     lag = memory.alpha_time_lag
-    if lag != 0.0 and abs(h - lag) > SAME * abs(h):
-        # the auxiliary accelerations lag behind by a share of the step, also by one of another length
+    if lag != 0.0 and abs(h - lag) > SAME_STEP_TOL * abs(h):
+        # the time lag of the auxiliary accelerations is proportional to the step size
         a, w = start.a, start.w
         for k in range(w.shape[0]):
             w[k] = a[k] + h / lag * (w[k] - a[k])
@@ -86,12 +86,12 @@ def _prepare(h, run):
 
 @compiled
 def _guess(h, run):
-    """The accelerations and multipliers to begin with: the former extrapolated, or where they jump from the linearised equations."""
+    """Initial guess: accelerations extrapolated, or from the linearised equations if they change by much; multipliers of the start."""
     start, end, matrix, back_step = run.start, run.end, run.matrix, run.memory.back_step
     slope, a, a1, back = h / back_step if back_step != 0.0 else 0.0, start.a, end.a, run.back
     for k in range(a.shape[0]):
         a1[k] = slope * (a[k] - back[k])
-    if matrix.state == STIFF and (slope == 0.0 or largest(a1) > JUMP * largest(a)):
+    if matrix.state == STIFF and (slope == 0.0 or largest(a1) > MAX_CHANGE * largest(a)):
         sparse.fill(a1, 0.0)
         forecast(h, run.coefficients, start, matrix, a1)
     for k in range(a.shape[0]):
@@ -101,7 +101,7 @@ def _guess(h, run):
 
 @compiled
 def _make_consistent(t, run):
-    """An end of the step that does not depend on its length, and the auxiliary accelerations that follow; what is wrong."""
+    """Consistent velocities, accelerations and multipliers at the end of the step, auxiliary accelerations; `GOOD` or a failure."""
     if run.kind in (NULL_SPACE, ACCELERATION):
         return GOOD
     counts = run.counts
@@ -114,7 +114,7 @@ def _make_consistent(t, run):
 
 @compiled
 def retry(status, run):
-    """After a rejected step: the same with new derivatives, then renewed at every iterate, then a shorter one."""
+    """After a rejected step: retry with new derivatives, then with derivatives at every iterate, then with a shorter step."""
     memory = run.memory
     exhausted = run.clock.rejected > 0 and memory.jacobian_age == 0
     memory.factors_stale = 1
@@ -127,7 +127,7 @@ def retry(status, run):
 
 @compiled
 def accept(h, factor, run):
-    """The end of the step is the start of the next, which gets new derivatives where these pay: they cost about `freedom` iterations."""
+    """Advance the state; request new derivatives, which cost about `freedom` iterations, if they save more."""
     memory, start, stiff = run.memory, run.start, run.matrix.state
     rejected = run.clock.rejected > 0
     put(start.a, run.back)
@@ -135,7 +135,7 @@ def accept(h, factor, run):
     put_all(run.end, start)
     freedom = start.v.shape[0] - start.lam.shape[0]
     memory.jacobian_age += 1
-    worth = memory.rate > SLOW and MIN_JACOBIAN_AGE * (memory.iterations - FEW) > freedom
+    worth = memory.rate > REQUEST_RATE and MIN_JACOBIAN_AGE * (memory.iterations - USUAL_ITER) > freedom
     old = memory.jacobian_age > MIN_JACOBIAN_AGE or stiff == UNUSED
     memory.jacobian_requested = 1 if worth and old else 0
     if memory.renewed:
@@ -146,19 +146,19 @@ def accept(h, factor, run):
 
 @compiled
 def between(time, t, h, run, inside):
-    """The state within a step, by cubics."""
+    """The state within a step, by cubic Hermite interpolation."""
     return hermite(time, t, h, run.start, run.end, run.model, inside)
 
 
-# the error test --------------------------------------------------------------------------------------------------------------
+# error estimate --------------------------------------------------------------------------------------------------------------
 
 
 @compiled
 def _error(t, h, run):
-    """The error of a step, relative to the tolerances.
+    """The error estimate of a step, relative to the tolerances.
 
-    What the formula makes of the accelerations is compared with the integral of the polynomial through those of this step and the one
-    before, which is of one order more. Errors across the constraints do not matter, see `_within`: they are not left to the formula.
+    It is the difference between the formula and the integral of the polynomial through the accelerations of this step and the one before,
+    which is one order more accurate. Components that the projections remove are left out, see `_within`.
     """
     beta, gamma, _, _ = run.coefficients
     start, end, back, before = run.start, run.end, run.back, run.memory.back_step
@@ -176,10 +176,10 @@ def _error(t, h, run):
 
 @compiled
 def _within(t, h, e, ev, run):
-    """What is left of errors of positions and velocities after the constraints have been imposed, in the way of the method.
+    """Project the errors of positions and velocities as the method projects positions and velocities.
 
-    Moving to the nearest takes away what is normal to the constraints, multipliers what their forces can do. With multipliers for
-    velocities positions drift, by what the constraints have changed in the step.
+    Projections remove the normal components, multipliers those in the range of `M^-1 Phi_q^T`. With constraints on velocity level the
+    positions drift; the change of `Phi` in the step is then a part of the error.
     """
     kind, scratch, model, work = run.kind, run.scratch, run.model, run.work
     y = scratch.nearness.y
@@ -199,6 +199,7 @@ def _within(t, h, e, ev, run):
 
 @compiled
 def _tangential(x, scratch, model, work):
+    """Remove the component of `x` that is normal to the constraints."""
     G = part(model, work, lay.W_G)
     sparse.times(G, x, model, scratch.defect)
     correct(scratch.defect, G, model, scratch.nearness, x)
@@ -206,7 +207,7 @@ def _tangential(x, scratch, model, work):
 
 @compiled
 def _drift(t, h, run):
-    """The change of `Phi` over the step; none with multipliers for positions, whatever rounding says."""
+    """The change of `Phi` over the step, into `scratch.nearness.y`; zero with constraints on position level."""
     model, work, b, before = run.model, run.work, run.scratch.nearness.y, run.scratch.defect
     sparse.fill(b, 0.0)
     if run.kind == VELOCITY:
@@ -220,7 +221,7 @@ def _drift(t, h, run):
 
 @compiled
 def _size(e, ev, run):
-    """Root mean square of an error in positions and velocities, weighed with `atol + rtol max(|x0|, |x1|)`."""
+    """Root mean square of an error in positions and velocities, divided by `atol + rtol max(|x0|, |x1|)`."""
     rtol, atol, start, end = run.rtol, run.atol, run.start, run.end
     q0, v0, q, v = start.q, start.v, end.q, end.v
     change, total = np.empty_like(q), 0.0

@@ -1,14 +1,18 @@
-"""What all structural integrators share: their parameters, and how they are run."""
+"""The base of the structural integrators: parameters, validation, `integrate`."""
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from ...driver.arguments import check_step, is_finite, is_integer
 from ...driver.method import Method
-from ...driver.support import index3_support
+from ...driver.support import Support, index3_support
+from ...problems.base import Problem
+from ...results.trajectory import Trajectory
+from ...system.assembly import State
+from ...typing import TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
 from ..resolution import warn_of_rounding
@@ -16,13 +20,15 @@ from .formula import Formula
 from .step import POSITION
 from .stepper import StructuralStepper
 
-SHOWN = ("alpha", "beta", "gamma", "rho_inf", "level", "basis")  # in labels, where they are not the default
-AMPLIFICATION = 50.0  # of the rounding of positions in accelerations, where multipliers serve positions
+LABELLED = ("alpha", "beta", "gamma", "rho_inf", "level", "basis")  # parameters in labels if they are not the default
+ROUNDING_AMPLIFICATION = 50.0  # of positions in accelerations, with constraints on position level
+
+Bounds: TypeAlias = tuple[tuple[str, float, float], ...]  # name of a parameter, its least and largest value
 
 
 @dataclass(frozen=True)
 class Structural(Method):
-    """Base of the integrators that take positions and velocities from accelerations by Newmark's formulas."""
+    """Base of the integrators with Newmark's formulas for positions and velocities."""
 
     h: float | None = 1e-3
     _: KW_ONLY
@@ -31,18 +37,18 @@ class Structural(Method):
     max_iter: int = 30
     max_steps: int = 10_000_000
     controller: StepSizeController = ELEMENTARY
-    _bounds: ClassVar[tuple] = ()  # of the coefficients: name, least and largest value
+    _bounds: ClassVar[Bounds] = ()  # of the coefficients
 
-    support: ClassVar[dict] = index3_support()
-    formulations: ClassVar[tuple] = ("index3",)
+    support: ClassVar[Support] = index3_support()
+    formulations: ClassVar[tuple[str, ...]] = ("index3",)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         name = type(self).__name__
         if not (self.h is None or (is_finite(self.h) and self.h > 0.0)):
-            raise ValueError(f"{name}: h must be positive and finite, or None for control of the step, got {self.h!r}")
+            raise ValueError(f"{name}: h must be positive and finite, or None for step-size control, got {self.h!r}")
         check_step(name, "first_step", self.first_step)
         if self.h is not None and self.first_step:
-            raise ValueError(f"{name}: steps of fixed size h = {self.h:g} have no first_step; h=None lets the tolerances choose them")
+            raise ValueError(f"{name}: first_step is for step-size control, h=None; the step size is fixed at h = {self.h:g}")
         if not (is_finite(self.tol) and self.tol > 0.0):
             raise ValueError(f"{name}: tol must be positive and finite, got {self.tol!r}")
         check_controller(name, self.controller, self.adaptive)
@@ -57,7 +63,7 @@ class Structural(Method):
 
     @property
     def adaptive(self) -> bool:
-        """Whether the tolerances control the step."""
+        """Whether the step size is controlled by the tolerances."""
         return self.h is None
 
     @property
@@ -71,16 +77,16 @@ class Structural(Method):
         return self.tol
 
     @property
-    def label(self):
-        """Name, coefficients and step for tables and legends."""
-        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name in SHOWN and getattr(self, f.name) != f.default]
+    def label(self) -> str:
+        """Name, step size and coefficients for tables and legends."""
+        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name in LABELLED and getattr(self, f.name) != f.default]
         chosen = [f"{name}={_shown(value)}" for name, value in given]
-        step = ["adaptive"] if self.adaptive else [f"h={self.h:g}"]
+        step = ["adaptive"] if self.h is None else [f"h={self.h:g}"]
         return f"{type(self).__name__}({', '.join(step + chosen)})"
 
     @property
-    def one_step(self):
-        """See `mbdae.driver.method`: auxiliary accelerations are more than a state, and `h` sets the step only if it is fixed."""
+    def one_step(self) -> bool:
+        """See `Method`: only with a fixed step size, and without auxiliary accelerations, which are not a part of the state."""
         return not self.adaptive and self.formula.alpha_m == 0.0 == self.formula.alpha_f
 
     @property
@@ -90,23 +96,24 @@ class Structural(Method):
 
     @property
     @abstractmethod
-    def kind(self):
-        """What is done about the constraints, see `step`."""
+    def kind(self) -> int:
+        """The treatment of the constraints, see `step`."""
 
     @property
-    def parametrisation(self):
-        """Of the null space, where Newton's matrix is needed; see `mbdae.charts`."""
+    def parametrisation(self) -> str:
+        """Independent coordinates of the iteration matrix for stiff forces, see `mbdae.charts`."""
         return "tangent"
 
-    def integrate(self, problem, state, t_end, *, rtol=None, atol=None, t_eval=None, every=1, progress=None, until=None):
-        """See `mbdae.driver.method`; tolerances have a meaning without `h` only."""
-        if self.adaptive and (rtol is None or np.ndim(atol) or not (atol or 0.0) > 0.0):
-            raise ValueError(f"{type(self).__name__}: for control of the step atol must be one positive number, got {atol!r}")
-        if self.kind == POSITION:
-            warn_of_rounding(self.label, self.h, state, t_end, AMPLIFICATION)
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+        """See `mbdae.driver.method`; the tolerances are used with step-size control only, `h=None`."""
+        if self.adaptive and (np.ndim(atol) or not atol > 0.0):
+            raise ValueError(f"{type(self).__name__}: for step-size control atol must be one positive number, got {atol!r}")
+        if self.h is not None and self.kind == POSITION:
+            warn_of_rounding(self.label, self.h, state, t_end, ROUNDING_AMPLIFICATION)
         stepper = StructuralStepper(self, problem, state, t_end, rtol, atol)
         return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until).to_end()
 
 
-def _shown(value):
+def _shown(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.7g}"

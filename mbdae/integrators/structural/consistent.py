@@ -1,8 +1,8 @@
 """Consistent velocities, accelerations and multipliers at given positions.
 
-The accelerations that a step on constraints of one level works with serve these constraints: across them they are none of the motion, and
-with multipliers for positions the velocities violate `Phi_q v = nu` by the order of the method. In steps of one size all this is of order
-two; a step of another size makes it one order less. The projection here depends on no step, and keeps the motion within the constraints.
+A step on constraints of one level satisfies these constraints only. Its accelerations violate `Phi_q a = gamma`, and with constraints on
+position level its velocities violate `Phi_q v = nu`, by terms of order two if all steps have the same size, and of order one otherwise. The
+projection onto the hidden constraints removes these terms and does not depend on the step size.
 """
 
 from ...compilation.compiled import compiled
@@ -15,9 +15,9 @@ from .step import POSITION, correct_velocity
 
 @compiled
 def make_consistent(kind, t, state, scratch, model, work):
-    """Velocities on `Phi_q v = nu`, if the method does not keep them there, and `(a, lam)` of the equations of motion; what is wrong.
+    """Project velocities onto `Phi_q v = nu` if `kind` is `POSITION`, and solve for `(a, lam)`; `GOOD` or the code of a failure.
 
-    Positions and velocities are in place, `Phi_q` and the factors are those of the positions. Other velocities come in as they are.
+    `work` holds the state, `Phi_q` and the factors at its positions.
     """
     if kind == POSITION:
         correct_velocity(t, state.q, state.v, scratch, model, work)
@@ -27,9 +27,9 @@ def make_consistent(kind, t, state, scratch, model, work):
 
 @compiled
 def restore(kind, t, state, scratch, model, work):
-    """`make_consistent` for a state of which nothing is in place; auxiliary accelerations move with the others.
+    """`make_consistent` after evaluation at the state; auxiliary accelerations change by the same increment.
 
-    If that cannot be done the step that follows will tell.
+    A failure is found by the step that follows.
     """
     q, v, a, w = state.q, state.v, state.a, state.w
     kernels.place(q, model, work)

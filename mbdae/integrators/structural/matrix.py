@@ -1,12 +1,11 @@
-"""Newton's matrix in independent coordinates, for forces that are stiff at the step.
+"""The iteration matrix in independent coordinates, for stiff forces.
 
-As long as a step is short for every vibration, an iteration with the mass matrix alone converges fast, and costs no more than the topology
-asks for. Otherwise its correction `da` is turned into that of Newton's method within the null space: with `z = P q`, `xi = P T da`,
+    (I - s gamma h J2 - s beta h^2 J1) xi' = xi,   da += N (xi' - xi),   z = P q,   xi = P T da
 
-    (I - s gamma h J2 - s beta h^2 J1) xi' = xi,   da += N (xi' - xi),
-
-where `J1`, `J2` are the derivatives of `z''` by `z` and `z'`. In a chart whose basis `N` is orthonormal the matrix is `M_R^-1` times
-`M_R + s gamma h C_R + s beta h^2 K_R` of [Bustos, eq. (52)]; the fundamental basis gives another `N` and the same correction.
+If `h omega` is small for all vibrations, the iteration with the mass matrix converges fast, and its sparse factors cost little. Otherwise
+the component of its correction `da` in the null space of `Phi_q` is replaced by that of Newton's method, with the derivatives `J1`, `J2` of
+`z''` by `z` and `z'`. In a chart with an orthonormal basis `N` the matrix is `M_R^-1` times `M_R + s gamma h C_R + s beta h^2 K_R` of
+[Bustos, eq. (52)]. The fundamental basis gives another `N` and the same correction.
 """
 
 import numpy as np
@@ -24,12 +23,13 @@ from ...system.codes import CHART_LOST, GOOD, NOT_FINITE
 from ...system.dense import factorise, solve
 from ...system.layout import part
 from ...system.vectors import dot, largest
+from ...typing import Integers, Matrix, Vector
 
 UNUSED, USED, STIFF = range(3)
-FAR = 1.0  # distance of the matrix from that without derivatives beyond which a step cannot be guessed from those before
+STIFFNESS_LIMIT = 1.0  # largest entry of `s gamma h J2 + s beta h^2 J1` above which forces are stiff
 
 
-class Matrix(Structure):
+class ReducedIterationMatrix(Structure):
     """The iteration matrix in independent coordinates.
 
     Attributes
@@ -47,24 +47,24 @@ class Matrix(Structure):
     """
 
     state: int
-    PT: np.ndarray
-    N: np.ndarray
-    J1: np.ndarray
-    J2: np.ndarray
-    W: np.ndarray
-    pivots: np.ndarray
-    before: np.ndarray
-    xi: np.ndarray
+    PT: Matrix
+    N: Matrix
+    J1: Matrix
+    J2: Matrix
+    W: Matrix
+    pivots: Integers
+    before: Vector
+    xi: Vector
 
 
-def matrix_for(n: int, nv: int) -> Matrix:
-    """A matrix for `n` degrees of freedom, not in use yet."""
-    return Matrix(state=UNUSED, PT=np.zeros((n, nv)), N=np.zeros((n, nv)), J1=np.zeros((n, n)), J2=np.zeros((n, n)), W=np.zeros((n, n)),
-                  pivots=np.zeros(n, dtype=np.int64), before=np.zeros(n), xi=np.zeros(n))
+def matrix_for(n: int, nv: int) -> ReducedIterationMatrix:
+    """A matrix for `n` degrees of freedom, `UNUSED`."""
+    return ReducedIterationMatrix(state=UNUSED, PT=np.zeros((n, nv)), N=np.zeros((n, nv)), J1=np.zeros((n, n)), J2=np.zeros((n, n)),
+                                  W=np.zeros((n, n)), pivots=np.zeros(n, dtype=np.int64), before=np.zeros(n), xi=np.zeros(n))
 
 
 class ChartArrays(Structure):
-    """A chart and room for the derivatives in it."""
+    """A chart and arrays for the derivatives in it."""
 
     factors: Factors
     displaced: Displaced
@@ -73,7 +73,7 @@ class ChartArrays(Structure):
 
 @compiled
 def filtered(matrix, da, move, normal, rows, multipliers, model, work):
-    """The correction of the mass matrix becomes that of Newton's; `Phi_q da` stays as it is. The other vectors are scratch."""
+    """Replace the component of `da` in the null space by that of Newton's method; `Phi_q da` does not change. Other vectors are scratch."""
     if matrix.state == UNUSED:
         return
     before, xi, PT = matrix.before, matrix.xi, matrix.PT
@@ -86,7 +86,7 @@ def filtered(matrix, da, move, normal, rows, multipliers, model, work):
         xi[k] -= before[k]
     sparse.fill(move, 0.0)
     combine(matrix.N, xi, move)
-    # without what is normal to the constraints
+    # subtract the normal component
     sparse.times(part(model, work, lay.W_G), move, model, rows)
     particular(rows, model, work, multipliers, normal)
     for k in range(da.shape[0]):
@@ -95,26 +95,26 @@ def filtered(matrix, da, move, normal, rows, multipliers, model, work):
 
 @compiled
 def form(by_position, by_velocity, matrix):
-    """Factorise for `s beta h^2` and `s gamma h`; where that cannot be done the matrix is not used."""
+    """Factorise for `s beta h^2` and `s gamma h`; if the matrix is singular, it is not used."""
     W, J1, J2, far = matrix.W, matrix.J1, matrix.J2, 0.0
     for i in range(W.shape[0]):
         for k in range(W.shape[0]):
             W[i, k] = -by_velocity * J2[i, k] - by_position * J1[i, k]
             far = max(far, abs(W[i, k]))
         W[i, i] += 1.0
-    matrix.state = (STIFF if far > FAR else USED) if factorise(W, matrix.pivots) else UNUSED
+    matrix.state = (STIFF if far > STIFFNESS_LIMIT else USED) if factorise(W, matrix.pivots) else UNUSED
 
 
 @compiled
 def smoothed(weight, a, matrix, w):
-    """Accelerations `w = a + N ((I - s gamma h J2)^-1 - I) P T a` to start with, where damping is stiff at the step; otherwise `w = a`.
+    """Initial auxiliary accelerations `w = a + N ((I - s gamma h J2)^-1 - I) P T a` if damping is stiff, otherwise `w = a`.
 
-    Those of a motion that dies away within a small part of a step would be taken for those of all of it: the formula would go far beyond
-    the point where that motion ends, and swing about it for long. Either is right to order `h`, which is enough for order 2.
+    The initial accelerations of a transient that is much shorter than the step would cause large, slowly decaying oscillations. Both
+    values are accurate to order `h`, which is enough for order 2.
     """
     PT, J2 = matrix.PT, matrix.J2
     w[:] = a
-    if weight * largest(J2.ravel()) <= FAR:
+    if weight * largest(J2.ravel()) <= STIFFNESS_LIMIT:
         return
     n = J2.shape[0]
     damped, pivots, xi, before = np.eye(n) - weight * J2, np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
@@ -129,10 +129,10 @@ def smoothed(weight, a, matrix, w):
 
 @compiled
 def forecast(h, coefficients, start, matrix, a):
-    """The accelerations at the end of the step by the linearised equations: stiff forces far from it throw Newton's method off.
+    """Initial guess for stiff forces: the accelerations at the end of the step by the linearised equations.
 
-    `(I - s gamma h J2 - s beta h^2 J1) xi = J1 dz + J2 dz'`, `a += N xi`, where `dz`, `dz'` are what the formula makes of accelerations
-    that stay as they are; auxiliary ones do not even then.
+    `(I - s gamma h J2 - s beta h^2 J1) xi = J1 dz + J2 dz'`, `a += N xi`, where `dz`, `dz'` follow from the formula with constant
+    accelerations `a1 = a0`.
     """
     beta, gamma, alpha_m, _ = coefficients
     v, w, a0, PT, J1, J2, xi = start.v, start.w, start.a, matrix.PT, matrix.J1, matrix.J2, matrix.xi
@@ -152,7 +152,7 @@ def forecast(h, coefficients, start, matrix, a):
 
 @compiled
 def refresh(t, state, condition_limit, run):
-    """Derivatives at a state; what is wrong if it is not `GOOD`: `CHART_LOST` if the chart's condition is worse than the limit."""
+    """Derivatives at a state; `GOOD` or the code of a failure, `CHART_LOST` if the condition of the chart is above the limit."""
     matrix, chart, model, work = run.matrix, run.chart, run.model, run.work
     n, q, store = matrix.PT.shape[0], state.q, chart.factors.store
     status = prepare(t, q, n, store, model, work)

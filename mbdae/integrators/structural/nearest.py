@@ -1,12 +1,12 @@
-"""The nearest vector that satisfies linear constraints: what null-space coordinates do to a step, without a basis of the null space.
+"""Orthogonal projection onto linear constraints: a step in null-space coordinates without a basis of the null space.
 
-With `N` a basis of the null space of `G` and a particular solution `x_p` of minimal norm, old values `x` are projected into the tangent
-space by least squares, `alpha = N^+ (x - x_p)` [Bustos, eqs. (53)-(58)]. Newmark's formulas for `alpha` then say that `N^T (x1 - x^) = 0`
-where `x^` is what they give for `x` itself: `x1` is the solution of `G x = b` that is nearest to `x^`,
+With a basis `N` of the null space of `G` and the minimum-norm solution `x_p` of `G x = b` the coordinates of the old values `x` are
+`alpha = N^+ (x - x_p)`, by least squares [Bustos, eqs. (53)-(58)]. Newmark's formulas for `alpha` are equivalent to `N^T (x1 - x^) = 0`,
+where `x^` follows from the same formulas for `x`. So `x1` is the solution of `G x = b` that is nearest to `x^`,
 
     x1 = x^ - G^T (G G^T)^-1 (G x^ - b),
 
-whatever the basis. The envelope of `G G^T` is that of the reduced matrix, so it costs as little.
+for any basis. `G G^T` has the envelope of the reduced matrix, so its factorisation costs the same.
 """
 
 from ...compilation.compiled import compiled

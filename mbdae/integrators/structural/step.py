@@ -1,25 +1,26 @@
 """One step of Newmark's formula and its relatives, on constraints of every level and in null-space coordinates.
 
-The unknowns are the accelerations `a1` at the end of the step and the multipliers there. Positions and velocities follow from the formula,
-see `formula`; which of them are moved to the nearest that satisfy their constraints, and which constraints the multipliers serve, makes the
-kinds of method:
+The unknowns are the accelerations `a1` and the multipliers `lam1` at the end of the step. Positions and velocities follow from the formula,
+see `formula`. The kinds differ in which of them are projected onto their constraints, and in the level of the constraints that determine
+the multipliers:
 
-    kind           positions   velocities   multipliers for
-    NULL_SPACE     nearest     nearest      accelerations    [Bustos, section 5]
-    STABILISED     nearest     formula      velocities       index 2 with a multiplier for the positions, as in GGL
-    POSITION       formula     formula      positions        index 3, the classical way [Bustos, section 2]
-    CORRECTED      formula     multipliers  positions        the same with control of the step; further multipliers for the velocities
+    kind           positions   velocities   multipliers
+    NULL_SPACE     projected   projected    accelerations    [Bustos, section 5]
+    STABILISED     projected   formula      velocities       index 2 with a multiplier for the positions, as in GGL
+    POSITION       formula     formula      positions        index 3 [Bustos, section 2]
+    CORRECTED      formula     multipliers  positions        the same with step-size control; further multipliers for the velocities
     VELOCITY       formula     formula      velocities       index 2
     ACCELERATION   formula     formula      accelerations    index 1
 
-Each iteration evaluates everything at the positions and velocities of the present `a1` and solves
+Each iteration evaluates the equations at the positions and velocities that follow from `a1`, and solves
 
     M da + G^T dlam = Q - M a1 - G^T lam1,   G da = c,
 
-with `c = -Phi/(s beta h^2)`, `(nu - G v1)/(s gamma h)` or `gamma - G a1` and `s = dw1/da1`. Where forces are stiff the correction within
-the null space goes through Newton's matrix as well, see `newton`. Where joint friction makes it converge slowly, `-dQ/dlam dlam` joins the
-left side, in this step and some of those that follow. Multipliers that put positions right in a step of its own size are right to order `h`
-only, which does no harm as long as they act across the constraints: friction within these takes the multipliers of the accelerations.
+with `c = -Phi/(s beta h^2)`, `(nu - G v1)/(s gamma h)` or `gamma - G a1` and `s = dw1/da1`. For stiff forces the component of `da` in the
+null space is that of Newton's method, see `matrix`. If joint friction slows the convergence down, `-dQ/dlam dlam` joins the left side, in
+this step and some of the next. With variable steps the multipliers of the index-3 equations are accurate to order `h` only. Their reactions
+are normal to the constraints, so the motion keeps its order, but friction acts in tangential directions: in `CORRECTED` it depends on the
+multipliers of the constraints on acceleration level.
 """
 
 import numpy as np
@@ -34,26 +35,26 @@ from ...system.dynamics import accelerations
 from ...system.layout import header, part
 from ...system.vectors import largest, put
 from ..control.newton import ITERATE, NOISY_RATE, NewtonRule, newton_test
-from ..one_step import ROUNDING, at_rounding
+from ..one_step import POSITION_ROUNDING, at_rounding
 from .matrix import STIFF, filtered, form, refresh
 from .nearest import correct
 
 NULL_SPACE, STABILISED, POSITION, VELOCITY, ACCELERATION, CORRECTED = range(6)
-MAX_PROJECTION_ITER = 8  # corrections of positions in an iteration
-POSITION_TOL = 1e-9  # constraint violation, relative to coordinates, after so many that is none
-LEAST_ETA = 1e-2  # positions and velocities do not see the last correction: it may exceed the tolerance by the inverse
-MAX_RATE, LATE_MAX_RATE = 1e3, 2.0  # contraction rates from which on the iteration diverges, at first and later
-LATE = 4  # number of the correction that is later
-SLOW = 0.3  # contraction rate beyond which derivatives are asked for
-RENEWAL_RATE = 0.1  # contraction rate beyond which a matrix at the iterate is formed anew
+MAX_PROJECTION_ITER = 8  # corrections of positions per iteration
+POSITION_TOL = 1e-9  # constraint violation after these, relative to coordinates, above which the projection has failed
+MIN_ETA = 1e-2  # lower bound on error/correction: positions and velocities do not contain the last correction, so that it may be larger
+MAX_RATE, LATE_MAX_RATE = 1e3, 2.0  # contraction rates above which the iteration diverges, at first and from correction `LATE_ITER` on
+LATE_ITER = 4
+REQUEST_RATE = 0.3  # contraction rate above which new derivatives are requested
+RENEWAL_RATE = 0.1  # contraction rate above which the iteration matrix is re-evaluated at the iterate
 
 
 @compiled
 def step(t, h, renewing, run):
-    """From the state `run.start` at `t` to `run.end` at `t + h`; what is wrong if that fails.
+    """One step from `run.start` at `t` to `run.end` at `t + h`; `GOOD` or the code of a failure.
 
-    On entry the accelerations and multipliers of `run.end` are a guess. `renewing`: derivatives are evaluated at the iterate. The largest
-    contraction rate and the number of iterations are left in `run.memory`.
+    On entry the accelerations and multipliers of `run.end` are the initial guess. With `renewing` the derivatives are evaluated at the
+    iterate. The largest contraction rate and the number of iterations are stored in `run.memory`.
     """
     counts, memory = run.counts, run.memory
     begun = counts.newton_iterations
@@ -65,7 +66,7 @@ def step(t, h, renewing, run):
 
 @compiled
 def _iterate(t, h, renewing, friction, run):
-    """Newton's method; `friction` is `None` where no forces depend on the multipliers: what belongs to these is not compiled then."""
+    """Newton's method; `friction` is `None` if no forces depend on the multipliers, and the parts for these are not compiled then."""
     end = run.end
     q, v, a, w, lam = end.q, end.v, end.a, end.w, end.lam
     s, model, work, counts, memory, kind = run.scratch, run.model, run.work, run.counts, run.memory, run.kind
@@ -85,7 +86,7 @@ def _iterate(t, h, renewing, friction, run):
         counts.residuals += 1
         counts.newton_iterations += 1
         if status == GOOD and k == 0:
-            kkt.minimise(model, work, lam)  # no correction touches the part in the null space of Phi_q^T
+            kkt.minimise(model, work, lam)  # corrections do not change the component in the null space of Phi_q^T
         if status == GOOD:
             status = _residuals(t + h, by_position, by_velocity, friction, run)
         if status != GOOD:
@@ -107,7 +108,7 @@ def _iterate(t, h, renewing, friction, run):
         for i in range(lam.shape[0]):
             lam[i] += dlam[i]
         counts.solves += 1
-        # the test
+        # convergence test
         noisy = size > NOISY_RATE * before and _at_rounding(kind, size, by_position, by_velocity, q, v)
         verdict = newton_test(_rule(k, scale, renewing, run), k, size, before, np.inf, noisy)
         rate, before = verdict.rate, size
@@ -122,10 +123,10 @@ def _iterate(t, h, renewing, friction, run):
 
 @compiled
 def _rule(k, scale, renewing, run):
-    """Newton's test for accelerations of the size `scale`; later corrections with the matrix of stiff forces are given up by forecast."""
-    tol, max_iter, late = scale * run.newton.tol, run.newton.max_iter, k >= LATE and not renewing
-    forecast = LATE if late and run.matrix.state == STIFF else max_iter
-    return NewtonRule(tol, max_iter, LEAST_ETA, LATE_MAX_RATE if late else MAX_RATE, forecast, 0.0)
+    """Newton's test for accelerations of the size `scale`; for stiff forces convergence is forecast from `LATE_ITER` on."""
+    tol, max_iter, late = scale * run.newton.tol, run.newton.max_iter, k >= LATE_ITER and not renewing
+    forecast = LATE_ITER if late and run.matrix.state == STIFF else max_iter
+    return NewtonRule(tol, max_iter, MIN_ETA, LATE_MAX_RATE if late else MAX_RATE, forecast, 0.0)
 
 
 @compiled
@@ -138,14 +139,14 @@ def _renew(t, by_position, by_velocity, run):
 
 @compiled
 def weights(h, coefficients):
-    """`(s beta h^2, s gamma h)`, where `s` is the share of `a1` in `w1`."""
+    """`(s beta h^2, s gamma h)` with `s = dw1/da1`."""
     share = (1.0 - coefficients.alpha_f) / (1.0 - coefficients.alpha_m)
     return share * coefficients.beta * h * h, share * coefficients.gamma * h
 
 
 @compiled
 def auxiliary(coefficients, start, a, w):
-    """`w1` from `a1`."""
+    """`w = ((1 - alpha_f) a + alpha_f a0 - alpha_m w0)/(1 - alpha_m)`."""
     (_, _, alpha_m, alpha_f), a0, w0 = coefficients, start.a, start.w
     for k in range(a.shape[0]):
         w[k] = ((1.0 - alpha_f) * a[k] + alpha_f * a0[k] - alpha_m * w0[k]) / (1.0 - alpha_m)
@@ -153,22 +154,23 @@ def auxiliary(coefficients, start, a, w):
 
 @compiled
 def _at_rounding(kind, size, by_position, by_velocity, q, v):
-    """Whether a correction of the accelerations is hardly seen in positions and velocities.
+    """Whether a correction of the accelerations changes positions and velocities by rounding only.
 
-    Multipliers for positions make accelerations of the rounding of these divided by `h^2`, whatever that does to the velocities.
+    With constraints on position level the accelerations contain the rounding of positions divided by `h^2`; then positions alone count.
     """
     move = size * by_position / (1.0 + largest(q))
-    return (move <= 1e-13 and size * by_velocity <= 1e-10 * (1.0 + largest(v))) or (kind in (POSITION, CORRECTED) and move <= ROUNDING)
+    return (move <= 1e-13 and size * by_velocity <= 1e-10 * (1.0 + largest(v))) or (
+        kind in (POSITION, CORRECTED) and move <= POSITION_ROUNDING)
 
 
 @compiled
 def _place(t, h, first, run):
-    """Positions and velocities at the end of the step, `Phi_q` there and the factors; what is wrong if it is not `GOOD`."""
+    """Positions and velocities at the end of the step, `Phi_q` and the factors; `GOOD` or the code of a failure."""
     beta, gamma, _, _ = run.coefficients
     start, end, s, model, work = run.start, run.end, run.scratch, run.model, run.work
     v0, w0, q, v, w, ideal = start.v, start.w, end.q, end.v, end.w, s.ideal
     G = part(model, work, lay.W_G)
-    # what the formula gives
+    # displacement and velocities by the formula
     for k in range(v.shape[0]):
         ideal[k] = h * (v0[k] + h * ((0.5 - beta) * w0[k] + beta * w[k]))
         v[k] = v0[k] + h * ((1.0 - gamma) * w0[k] + gamma * w[k])
@@ -199,7 +201,7 @@ def _place(t, h, first, run):
 
 @compiled
 def anchor(t, q, scratch, model, work):
-    """`Phi_q` and the factors of `Phi_q Phi_q^T` at `q`, which a step begins with."""
+    """`Phi_q` and the factors of `Phi_q Phi_q^T` at the positions `q` of the start of a step."""
     G = part(model, work, lay.W_G)
     kernels.place(q, model, work)
     kernels.phi_q(t, q, model, work, G)
@@ -208,7 +210,7 @@ def anchor(t, q, scratch, model, work):
 
 @compiled
 def _nearest_position(t, first, q0, q, scratch, model, work):
-    """The increment with `Phi(t, q0 (+) d) = 0` that is nearest to the ideal one, by the gradients of the iteration before."""
+    """Project the displacement: minimise `|d - ideal|` subject to `Phi(t, q0 (+) d) = 0`, with `Phi_q` of the previous iteration."""
     d, ideal, defect, G, nearness = scratch.d, scratch.ideal, scratch.defect, part(model, work, lay.W_G), scratch.nearness
     if first:
         put(ideal, d)
@@ -238,28 +240,28 @@ def _nearest_position(t, first, q0, q, scratch, model, work):
 
 @compiled
 def _nearest_velocity(t, q, v, scratch, model, work):
-    """The velocities with `Phi_q v = nu` that are nearest to those of the formula; twice, if rounding asks for it."""
+    """Project the velocities of the formula onto `Phi_q v = nu`; a second time if the residual is above rounding."""
     G, defect, nu = part(model, work, lay.W_G), scratch.defect, scratch.nearness.y
     for _ in range(2):
         kernels.nu(t, q, model, work, nu)
         sparse.times(G, v, model, defect)
         for k in range(defect.shape[0]):
             defect[k] -= nu[k]
-        if largest(defect) <= ROUNDING * (1.0 + largest(v)):
+        if largest(defect) <= POSITION_ROUNDING * (1.0 + largest(v)):
             return
         correct(defect, G, model, scratch.nearness, v)
 
 
 @compiled
 def correct_velocity(t, q, v, scratch, model, work):
-    """Velocities on `Phi_q v = nu`, by multipliers: forces that depend on velocities are to see those that the step ends with."""
+    """Project `v` onto `Phi_q v = nu` in the metric of the mass matrix; forces are then evaluated with these velocities."""
     kernels.nu(t, q, model, work, scratch.nearness.y)
     comply(v, scratch.nearness.y, scratch, model, work)
 
 
 @compiled
 def comply(x, b, scratch, model, work):
-    """`x -= M^-1 Phi_q^T y` with `Phi_q x = b` after `kkt.factor`: what multipliers have done wrong is taken back, and nothing else."""
+    """Project `x` onto `Phi_q x = b` in the metric of the mass matrix, `x -= M^-1 Phi_q^T y`, with the factors of `kkt.factor`."""
     rest, c, dx = scratch.r, scratch.c, scratch.da
     sparse.times(part(model, work, lay.W_G), x, model, c)
     for k in range(c.shape[0]):
@@ -272,7 +274,7 @@ def comply(x, b, scratch, model, work):
 
 @compiled
 def _residuals(t, by_position, by_velocity, friction, run):
-    """Residuals of the equations of motion, and of the constraints that the multipliers serve; what is wrong if they have none."""
+    """Residuals of the equations of motion and of the constraints that determine the multipliers; `GOOD` or the code of a failure."""
     end, s, model, work, kind = run.end, run.scratch, run.model, run.work, run.kind
     q, v, a, lam = end.q, end.v, end.a, end.lam
     defect, r, c, y = s.defect, s.r, s.c, s.da

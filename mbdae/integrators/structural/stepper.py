@@ -1,4 +1,6 @@
-"""An integration by a structural integrator: its arrays, its charts."""
+"""An integration by a structural integrator: arrays, first step, charts."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -7,8 +9,11 @@ from ...charts.condition import MAX_GROWTH
 from ...charts.derivative import new_derivatives
 from ...charts.pointers import DERIVATIVES
 from ...charts.store import Displaced, Factors, new_displaced
+from ...problems.base import Problem
 from ...results.diagnosis import ChartError
 from ...results.status import Status
+from ...system.assembly import State
+from ...typing import Tolerance
 from ..control.newton import NewtonRule
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
@@ -17,18 +22,24 @@ from .arrays import Coefficients, Memory, StructuralRun, StructuralState, fricti
 from .attempt import LOOPS
 from .matrix import ChartArrays, matrix_for
 
+if TYPE_CHECKING:
+    from .base import Structural
+
 ERROR_ORDER = 2  # of the error estimate
-GROW, HOLD = 3.0, 1.2  # largest ratio of two steps; growth that is worth the disturbance
+MAX_STEP_RATIO = 3.0  # of two consecutive steps
+HOLD_RATIO = 1.2  # up to which the step size is kept: the error estimate depends on changes of it
 
 
 class StructuralStepper(Stepper):
     """See `Stepper`."""
 
     loops = LOOPS
+    run: StructuralRun
 
-    def __init__(self, method, problem, state, t_end, rtol, atol):
+    def __init__(self, method: "Structural", problem: Problem, state: State, t_end: float, rtol: float, atol: Tolerance) -> None:
         super().__init__(problem.system, state, t_end)
-        self.method, self.max_steps, self.chart = method, method.max_steps, None
+        self.method, self.max_steps = method, method.max_steps
+        self.chart: Chart | None = None
         s, f = self.system, method.formula
         start, end = (new_state(StructuralState, state, w=s.nv) for _ in range(2))
         start.w[:] = start.a
@@ -36,7 +47,7 @@ class StructuralStepper(Stepper):
                         alpha_time_lag=0.0, renewing_steps=0, rate=0.0, iterations=0, renewed=0)
         no_chart = ChartArrays(factors=Factors(0, np.zeros(0), self.model, self.work), derivatives=new_derivatives(s, 0),
                                displaced=Displaced(np.zeros(0, complex), np.zeros(0, complex), np.zeros(0)))
-        rule = method.controller.rule(ERROR_ORDER + 1, GROW, HOLD) if method.adaptive else FIXED
+        rule = method.controller.rule(ERROR_ORDER + 1, MAX_STEP_RATIO, HOLD_RATIO) if method.adaptive else FIXED
         self.run = StructuralRun(
             **self.common(rule=rule, newton=NewtonRule(float(method.tol), int(method.max_iter)), start=start, end=end),
             back=start.a.copy(), memory=memory, kind=method.kind, coefficients=Coefficients(f.beta, f.gamma, f.alpha_m, f.alpha_f),
@@ -44,24 +55,24 @@ class StructuralStepper(Stepper):
             friction=friction_for(s), matrix=matrix_for(0, s.nv), chart=no_chart, derive=DERIVATIVES["exact"])
         self.clock.fixed = 0 if method.adaptive else 1
 
-    def begin(self):
+    def begin(self) -> None:
         """See `Stepper`."""
         run, method = self.run, self.method
         if method.adaptive and (reason := tolerances_below_rounding(run.start.q, run.start.v, run.rtol, run.atol)):
             raise ChartError(Status.STEP_TOO_SMALL, reason)
         self.clock.h = method.h or method.first_step or self._first_step()
 
-    def _first_step(self):
-        """A step in which positions and velocities change by little."""
+    def _first_step(self) -> float:
+        """A step size for small changes of positions and velocities."""
         (rtol, atol), s = (self.run.rtol, self.run.atol), self.begins
         speed, size = np.linalg.norm(self.system.qdot(s.q, s.v, s.t)), np.linalg.norm(s.a)
         share = max(speed / (atol / rtol + np.linalg.norm(s.q)), size / (atol / rtol + np.linalg.norm(s.v) + np.sqrt(size * 1e-2)))
-        return min(1e-2 * abs(self.t_end - s.t), 0.1 * rtol ** (1 / 3) / share if share > 0.0 else np.inf)
+        return float(min(1e-2 * abs(self.t_end - s.t), 0.1 * rtol ** (1 / 3) / share if share > 0.0 else np.inf))
 
-    def assist(self, fault):
+    def assist(self, fault: int) -> None:
         """Choose a chart at the present state, for the iteration matrix."""
         s, memory = self.system, self.run.memory
-        if s.freedom == 0:  # there is nothing to derive: as good as fresh derivatives
+        if s.freedom == 0:  # no derivatives
             memory.jacobian_requested, memory.jacobian_age = 0, 0
             return
         if self.chart is None:
