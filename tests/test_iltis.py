@@ -159,7 +159,7 @@ def compare(found, r, bound):
 @pytest.mark.rounding
 @pytest.mark.parametrize(("manoeuvre", "bound"), [("rest", 2e-10), ("bump", 1e-7), ("anti-bump", 1e-7), ("ramp-steer", 3e-8)])
 def test_the_motions_reach_their_references(manoeuvre, bound):
-    """Eighth-order Runge-Kutta at a larger tolerance; found: 3e-12 to 2.1e-11 (by the processor), 1e-8, 3e-8, in loads; positions are better.
+    """Eighth-order Runge-Kutta at a larger tolerance; found in loads: 3e-12 to 2.1e-11 by the processor, 1e-8, 3e-8; positions are better.
 
     In the ramp steer rounding alone moves `y` by 4e-10 to 4e-9: as much between neighbouring tolerances as between processors.
     """

@@ -16,7 +16,7 @@ from ..jacobians.partitioned import PartitionedJacobian
 from ..jacobians.strategy import Strategy, as_strategy
 from ..problems.base import Problem
 from ..results.statistics import Statistics
-from ..results.status import Status
+from ..results.status import Cause, Status
 from ..typing import Matrix, Vector
 
 TOLERATED_IN_A_ROW, TOLERATED = 50, 1000  # evaluations that may be not finite before the run is ended
@@ -65,7 +65,7 @@ class GuardedCallbacks(ABC):
         self.calls = self.bad = self.bad_in_a_row = 0
         self.error: BaseException | None = None
         self._last_bad = 0
-        self._fault: tuple[Status, str] | None = None
+        self._fault: Cause | None = None
 
     @abstractmethod
     def residual(self) -> Residual:
@@ -119,8 +119,8 @@ class GuardedCallbacks(ABC):
     def explain(self, failure: SolverFailure) -> SolverFailure:
         """The failure, traced back to values that were not finite if the solver met them last."""
         known = failure.status in (Status.NOT_FINITE, Status.TOO_MANY_STEPS)
-        if self._fault is not None and self.calls - self._last_bad < self.recent and self._fault[1] not in failure.reason:
-            return SolverFailure(self._fault[0], f"{self._fault[1]} ({failure.reason})")
+        if self._fault is not None and self.calls - self._last_bad < self.recent and self._fault.reason not in failure.reason:
+            return SolverFailure(self._fault.status, f"{self._fault.reason} ({failure.reason})")
         if self.bad and self.calls - self._last_bad < self.recent and not known:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
         return failure

@@ -1,7 +1,7 @@
 """Solvers on state-space form: the local parametrisation is switched when it becomes ill-conditioned, and the solver is restarted."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,13 @@ REST = 1e-9  # share of the time span for which no solver is restarted: some ref
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
 
-Moment: TypeAlias = tuple[float, Vector, Vector]  # t, q, v
+
+class Moment(NamedTuple):
+    """Time, positions and velocities at the end of a step."""
+
+    t: float
+    q: Vector
+    v: Vector
 
 
 class _Watch(StepWatch):
@@ -45,14 +51,14 @@ class _Watch(StepWatch):
         return self(step.t, *step.motion())
 
     def __call__(self, t: float, q: Vector, v: Vector) -> bool:
-        self.steps, self.last = self.steps + 1, (t, q, v)
+        self.steps, self.last = self.steps + 1, Moment(t, q, v)
         if self._ends(t, q, v):
             return True
         if self.steps == self._max_steps and t != self._t_end:
             raise SolverFailure(Status.TOO_MANY_STEPS, too_many_steps(self._max_steps))
         self.asking = True
         if abs(self._t_end - t) > self._rest and self._problem.leave(t, q):
-            self.left = t, q, v
+            self.left = self.last
         self.asking = False
         return self.left is not None
 
@@ -65,9 +71,9 @@ class _Watch(StepWatch):
 
     def heal(self, status: Status) -> bool:
         """Whether a run that has failed with `status` is continued after its last step in a new chart: once for every time."""
-        if status not in LOST or self.asking or self.last is None or abs(self.last[0] - self._healed) <= self._rest:
+        if status not in LOST or self.asking or self.last is None or abs(self.last.t - self._healed) <= self._rest:
             return False
-        self._healed, self.left = self.last[0], self.last
+        self._healed, self.left = self.last.t, self.last
         return True
 
 
@@ -82,24 +88,24 @@ def integrate_in_charts(method: Method, problem: StateSpace, state: State, t_end
             piece = method.integrate(problem, state, t_end, rtol=rtol, atol=atol, t_eval=wanted, every=1, progress=progress, until=watch)
             healed = watch.heal(piece.status)
             if healed and watch.last is not None:
-                _shorten(piece, watch.last[0], watch.steps - begun, t_end)
+                _shorten(piece, watch.last.t, watch.steps - begun, t_end)
             wanted = None if wanted is None else wanted[len(piece.t):]
             pieces.append(piece if t_eval is not None else _thinned(piece, begun, every, t_end))
             left = watch.left
-            if left is None or (not healed and (piece.status != Status.SUCCESS or left[0] == t_end)):
+            if left is None or (not healed and (piece.status != Status.SUCCESS or left.t == t_end)):
                 return _explained(_joined(pieces), problem.system, start, watch)
             state = problem.full_state(*left)
         except ChartError as error:
-            ended = _failed(pieces or [_alone(state, t_eval)], error, watch.left[0] if watch.left else state.t)
+            ended = _failed(pieces or [_alone(state, t_eval)], error, watch.left.t if watch.left else state.t)
             return _explained(ended, problem.system, start, watch)
 
 
 def _explained(trajectory: Trajectory, system: System, start: State, watch: _Watch) -> Trajectory:
     """With the constraints in the message if a run has failed because they are about to lose rank."""
     vague = trajectory.status in VAGUE or (trajectory.status == Status.SINGULAR and "rank" not in trajectory.message)
-    met = near_singular(system, start, *watch.last[:2]) if vague and watch.last else None
+    met = near_singular(system, start, watch.last.t, watch.last.q) if vague and watch.last else None
     if met is not None:
-        trajectory.status, trajectory.message = met[0], f"{met[1]} ({trajectory.message})"
+        trajectory.status, trajectory.message = met.status, f"{met.reason} ({trajectory.message})"
     return trajectory
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,14 @@ UNPROJECTED = "cannot be projected onto the constraints"
 STALLED = 1000  # consecutive steps that move time by rounding only
 
 At: TypeAlias = Callable[[float], tuple[Vector, Vector | None]]  # `(y, yd)` at a time within the last step; `None` if `yd` is not known
-Row: TypeAlias = tuple[float, Vector, Any]  # of the output, see `Problem.stored`
+
+
+class Row(NamedTuple):
+    """One row of the output, see `Problem.stored`."""
+
+    t: float
+    y: Vector
+    yd: Any
 
 
 class Stepper(Protocol):
@@ -157,7 +164,7 @@ class BasicRun:
 
     def _keep(self, t: float, y: Vector, yd: Vector | None) -> None:
         """Store an output."""
-        self.rows.append((t, y, yd))
+        self.rows.append(Row(t, y, yd))
 
     def _undisturbed(self) -> AbstractContextManager[None]:
         """Context of an output within a step."""
@@ -189,7 +196,7 @@ class Run(BasicRun):
 
     def _keep(self, t: float, y: Vector, yd: Vector | None) -> None:
         try:
-            self.rows.append(self.problem.stored(t, y, yd))
+            self.rows.append(Row(*self.problem.stored(t, y, yd)))
         except ChartError as error:
             raise SolverFailure(error.status, error.reason) from error
 
@@ -227,10 +234,10 @@ class Run(BasicRun):
         except (AssemblyError, FloatingPointError) as error:
             if system.callbacks.has_raised(error):
                 raise
-            at, lost = self.rows[len(states)][0], isinstance(error, AssemblyError)
+            at, lost = self.rows[len(states)].t, isinstance(error, AssemblyError)
             self.status = Status.SOLVER_FAILED if lost else Status.NOT_FINITE
             self.message = f"the output at t = {at:.9g} {UNPROJECTED if lost else 'has no finite equations'}: {error}"
-        t = np.array([row[0] for row in self.rows[:len(states)]])
+        t = np.array([row.t for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         q, v, a, lam = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
         return Trajectory(t, q, v, a, lam, self.callbacks.complete(statistics), self.status, self.message)

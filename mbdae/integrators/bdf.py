@@ -251,7 +251,7 @@ class Bdf(Method):
         matrix = IterationMatrix(csc_array(np.ones((n, n))), self._linear(0))
         jacobian, tolerance = FullJacobian(callbacks.residual(), n, jac), Tolerance(rtol, absolute, self.newton, powers)
         statistics = self._carry_out(run, start, jacobian, matrix, tolerance)
-        t, y, yd = np.array([row[0] for row in run.rows]), [row[1] for row in run.rows], [row[2] for row in run.rows]
+        t, y, yd = np.array([row.t for row in run.rows]), [row.y for row in run.rows], [row.yd for row in run.rows]
         return ResidualSolution(t, np.reshape(y, (-1, n)), np.reshape(yd, (-1, n)), run.status, run.message, statistics)
 
     def _linear(self, n: int) -> str:

@@ -11,7 +11,7 @@ from typing import NoReturn, Protocol
 import numpy as np
 
 from ..driver.callbacks import FATAL, Residual, SolverFailure
-from ..results.status import Status
+from ..results.status import Cause, Status
 from ..system.codes import GOOD
 from ..typing import ArrayLike, Integers, Vector
 from . import bdf_formulas as bdf
@@ -109,7 +109,7 @@ class BdfStepper:
         self._phi, self._table, self._weights = np.zeros((bdf.DIFFERENCES, n)), np.zeros(bdf.TABLE), np.zeros((2, n))
         self._error_weight, self._newton_weight = self._weights
         self._error_count, self._newton_count = (float(x) for x in tolerance.norms.counts)
-        self._failure: tuple[Status, str] = Status.NEWTON_FAILED, ""  # of the last attempt
+        self._failure = Cause(Status.NEWTON_FAILED, "")  # of the last attempt
         self._error_failures = self._newton_failures = 0  # in the present step
         self._rule = NewtonRule(tolerance.newton, self.max_iterations, MIN_ETA, MAX_RATE, forecast=self.max_iterations)
         self._rounding = 0.0  # of the unknowns, in the norm of Newton's convergence test
@@ -237,13 +237,14 @@ class BdfStepper:
         self._c, self._eta = c, UNKNOWN_ETA
         fault = self.matrix.factorise(values, c)
         if fault:
-            self._failure = Status.NOT_FINITE if "finite" in fault else Status.NEWTON_FAILED, f"the iteration matrix is {fault}"
+            status = Status.NOT_FINITE if "finite" in fault else Status.NEWTON_FAILED
+            self._failure = Cause(status, f"the iteration matrix is {fault}")
         return not fault
 
     def _newton(self, t: float, c: float) -> bool:
         """Iterate from the prediction, where the residual is known; whether the iteration converges."""
         residual, first, before = self._first, 0.0, 0.0
-        self._failure = Status.NEWTON_FAILED, "Newton's method does not converge"
+        self._failure = Cause(Status.NEWTON_FAILED, "Newton's method does not converge")
         for m in range(self.max_iterations):
             if m > 0:
                 residual = self._later
@@ -272,7 +273,7 @@ class BdfStepper:
         if flag == FATAL:
             raise SolverFailure(Status.SOLVER_FAILED, "the residual has requested the end of the run")
         if flag:
-            self._failure = Status.NOT_FINITE, "the residual is not finite"
+            self._failure = Cause(Status.NOT_FINITE, "the residual is not finite")
         return bool(flag)
 
     # rejections ----------------------------------------------------------------------------------------------------------

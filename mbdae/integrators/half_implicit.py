@@ -240,7 +240,7 @@ def _attempt(t, h, end, run):
     kernels.retract(start.q, d, run.model, new.q)
     if shortened(h, clock):
         return balance(end, new, run), 0.0
-    following = step_from(end, clock.steps + 1, clock)[0] if end != clock.t_end else h
+    following = step_from(end, clock.steps + 1, clock).h if end != clock.t_end else h
     return _solve_or_balance(end, following, new, run), 0.0
 
 

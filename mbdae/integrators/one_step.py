@@ -12,7 +12,7 @@ from ..driver.arguments import is_finite, is_integer
 from ..driver.method import Method
 from ..driver.support import Support, index3_support
 from ..problems.base import Problem
-from ..results.status import Status
+from ..results.status import Cause, Status
 from ..results.trajectory import Trajectory
 from ..system import evaluate
 from ..system.assembly import State as Start
@@ -95,10 +95,10 @@ class OneStepStepper(Stepper):
     def begin(self) -> None:
         """The first step needs no preparation."""
 
-    def explain(self, fault: int) -> tuple[Status, str]:
+    def explain(self, fault: int) -> Cause:
         """See `Stepper`."""
         if fault == DIVERGED:
-            return Status.NEWTON_FAILED, f"Newton's method did not converge in {self.method.max_iter} iterations"
+            return Cause(Status.NEWTON_FAILED, f"Newton's method did not converge in {self.method.max_iter} iterations")
         return super().explain(fault)
 
 

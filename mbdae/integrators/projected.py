@@ -12,7 +12,7 @@ from ..problems.base import Problem
 from ..results.diagnosis import ChartError, near_singular, singular_ahead
 from ..results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ..results.statistics import Statistics, summed
-from ..results.status import Status
+from ..results.status import Cause, Status
 from ..results.steps import Step, StepWatch, TimedState, split_state
 from ..results.trajectory import Trajectory
 from ..stopwatch import Stopwatch
@@ -306,13 +306,13 @@ class _Run:
             raise _Ended(*self._reason(piece, self.step if self.fixed is None else self.fixed))
         return piece
 
-    def _reason(self, piece: Trajectory, step: float) -> tuple[Status, str]:
+    def _reason(self, piece: Trajectory, step: float) -> Cause:
         """Status and message of a run that has failed; those of a singular position if there is one within two steps."""
         s, system, behind = self.state, self.system, None
         if piece.status in VAGUE:
             span = AHEAD * self.forward * step
             behind = near_singular(system, self.begins, s.t, s.q) or singular_ahead(system, self.begins, s.t, s.q, s.v, span)
-        return (behind[0], failed(behind[1], s.t)) if behind else (piece.status, piece.message)
+        return Cause(behind.status, failed(behind.reason, s.t)) if behind else Cause(piece.status, piece.message)
 
     def _accept(self, t: float, state: FullState) -> None:
         """Continue from the projection of this state."""

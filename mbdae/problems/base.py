@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csc_array, eye_array
 from ..jacobians.complex_step import ComplexBuffers, Sweep, sweep_of
 from ..jacobians.grouping import column_groups
 from ..jacobians.signatures import Indices, Vector
-from ..results.status import Status
+from ..results.status import Cause
 from ..system import evaluate as ev
 from ..system import layout as lay
 from ..system.assembly import State, accelerations
@@ -261,7 +261,7 @@ class Problem(ABC):
         """`(q, v)` at one time, copies."""
         return y[self.blocks["q"]].copy(), y[self.blocks["v"]].copy()
 
-    def fault(self, t: float) -> tuple[Status, str] | None:
+    def fault(self, t: float) -> Cause | None:
         """`(Status, reason)` if the cause is known for which the evaluation just made at `t` has failed, otherwise `None`."""
         return None
 

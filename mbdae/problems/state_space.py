@@ -15,7 +15,7 @@ from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..jacobians.signatures import Array, Tables, Vector
 from ..results.diagnosis import ChartError, explain
-from ..results.status import Status
+from ..results.status import Cause
 from ..system.assembly import AssemblyError, State, accelerations, on_constraints
 from ..system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE
 from ..system.evaluate import refine
@@ -219,7 +219,7 @@ class StateSpace(Explicit):
         self.rhs(t, y)
         self.rhs_jacobian(t, y)
 
-    def fault(self, t: float) -> tuple[Status, str] | None:
+    def fault(self, t: float) -> Cause | None:
         """`(Status, reason)` if the evaluation just made at `t` has failed because the chart is not valid there, otherwise `None`."""
         code = int(self._memory.code[0])
         return None if code in (GOOD, NOT_FINITE) else explain(self.system, code, self.chart.work, t, self._memory.q)

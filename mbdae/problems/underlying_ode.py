@@ -10,7 +10,7 @@ from ..compilation.compiled import compiled
 from ..jacobians.complex_step import COMPLEX_STEP
 from ..jacobians.signatures import Array, Indices, Tables, Vector
 from ..results.diagnosis import explain
-from ..results.status import Status
+from ..results.status import Cause
 from ..system import dynamics, kernels, kkt
 from ..system import layout as lay
 from ..system.assembly import State, on_constraints
@@ -122,7 +122,7 @@ class UnderlyingODE(Explicit):
         if self.n <= 200:  # solvers for larger problems do not use the dense Jacobian
             self.rhs_jacobian(t, y)
 
-    def fault(self, t: float) -> tuple[Status, str] | None:
+    def fault(self, t: float) -> Cause | None:
         """`(Status, reason)` if the evaluation just made at `t` has failed because a joint jams, otherwise `None`."""
         return explain(self.system, NO_FRICTION, self.arguments[1], t, None) if self._code[0] == NO_FRICTION else None
 

@@ -12,7 +12,7 @@ from ..system.codes import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RAN
 from ..system.evaluate import accelerations
 from ..system.jamming import jammed
 from ..system.system import System
-from .status import Status
+from .status import Cause, Status
 
 MAX_ROWS = 400  # constraint equations for which singular positions are searched
 JAM_TIME = 1e-6  # relative time before a joint jams at which step sizes tend to zero
@@ -23,7 +23,6 @@ MAX_POSITION = 1e6  # relative to the largest initial coordinate; residuals at l
 RESIDUAL_TOL = 1e-9  # relative to the coordinates, below which the constraints are satisfied
 
 Vector = NDArray[np.float64]
-Cause = tuple[Status, str]
 
 
 class ChartError(ArithmeticError):
@@ -37,15 +36,15 @@ class ChartError(ArithmeticError):
 def explain(system: System, code: int, work: Vector, t: float, q: Any) -> Cause:
     """`(Status, reason)` for a code other than `GOOD`; `work` and `q` are those of the evaluation that has failed."""
     if code == RANK_LOST:
-        return Status.SINGULAR, f"the constraints lose rank, {_lost_rows(system, work, t, q)}: a singular position"
+        return Cause(Status.SINGULAR, f"the constraints lose rank, {_lost_rows(system, work, t, q)}: a singular position")
     if code == NO_POSITION:
-        return Status.SINGULAR, _without_position(system, t, q)
+        return Cause(Status.SINGULAR, _without_position(system, t, q))
     if code == NO_FRICTION:
-        return Status.NEWTON_FAILED, jammed(system, work, t)
+        return Cause(Status.NEWTON_FAILED, jammed(system, work, t))
     if code == CHART_LOST:
-        return Status.CHART_LOST, "the independent coordinates are no longer independent"
+        return Cause(Status.CHART_LOST, "the independent coordinates are no longer independent")
     assert code == NOT_FINITE
-    return Status.NOT_FINITE, "the equations are not finite"
+    return Cause(Status.NOT_FINITE, "the equations are not finite")
 
 
 def jam_ahead(system: System, t: float, q: Vector, v: Vector, a: Vector, span: float) -> Cause | None:
@@ -70,7 +69,8 @@ def near_singular(system: System, start: State, t: float, q: Vector) -> Cause | 
     scales, before = _reference(system, start)
     if not _smallest(system, scales, t, q) < SINGULAR_RATIO * before:
         return None
-    return Status.SINGULAR, f"the constraints are about to lose rank, in {_dependent_rows(system, scales, t, q)}: a singular position"
+    rows = _dependent_rows(system, scales, t, q)
+    return Cause(Status.SINGULAR, f"the constraints are about to lose rank, in {rows}: a singular position")
 
 
 def singular_ahead(system: System, start: State, t: float, q: Vector, v: Vector, span: float) -> Cause | None:
@@ -87,7 +87,7 @@ def singular_ahead(system: System, start: State, t: float, q: Vector, v: Vector,
         return None
     at = t + found.x * span
     rows = _dependent_rows(system, scales, at, system.retract(q, found.x * span * v))
-    return Status.SINGULAR, f"the constraints lose rank near t = {at:.6g}, in {rows}: a singular position"
+    return Cause(Status.SINGULAR, f"the constraints lose rank near t = {at:.6g}, in {rows}: a singular position")
 
 
 def _reference(system: System, start: State) -> tuple[Vector, float]:

@@ -1,6 +1,7 @@
 """Status codes of runs."""
 
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Status(IntEnum):
@@ -15,3 +16,10 @@ class Status(IntEnum):
     SINGULAR = -6
     CHART_LOST = -7
     PROJECTION_FAILED = -8
+
+
+class Cause(NamedTuple):
+    """Why a run, a step or an evaluation has failed."""
+
+    status: Status
+    reason: str

@@ -9,7 +9,7 @@ from ...interrupts import signals
 from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
 from ...results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ...results.statistics import Statistics
-from ...results.status import Status
+from ...results.status import Cause, Status
 from ...results.steps import StepWatch, TimedState
 from ...results.trajectory import Trajectory
 from ...stopwatch import Stopwatch
@@ -124,13 +124,13 @@ class Driver:
 
     # the end -------------------------------------------------------------------------------------------------------------
 
-    def _explained(self, fault: int) -> tuple[Status, str]:
+    def _explained(self, fault: int) -> Cause:
         """Status and reason of a failure."""
-        status, reason = self.stepper.explain(fault)
+        found = self.stepper.explain(fault)
         cut = "" if self.stepper.fixed else f", though the step has been cut to {self.stepper.clock.h:.3g}"
-        return self._with_cause(status, reason + cut)
+        return self._with_cause(found.status, found.reason + cut)
 
-    def _with_cause(self, status: Status, reason: str) -> tuple[Status, str]:
+    def _with_cause(self, status: Status, reason: str) -> Cause:
         """A failure with its cause, a joint or constraints, if it is known."""
         stepper, clock = self.stepper, self.stepper.clock
         system, (t, q, v, a, _), behind = stepper.system, stepper.row(), None
@@ -140,7 +140,7 @@ class Driver:
                       or singular_ahead(system, stepper.begins, t, q, v, span))
         elif status == Status.SINGULAR and "rank" not in reason:
             behind = near_singular(system, stepper.begins, t, q)
-        return (behind[0], f"{behind[1]} ({reason})") if behind else (status, reason)
+        return Cause(behind.status, f"{behind.reason} ({reason})") if behind else Cause(status, reason)
 
     def _fail(self, status: Status, reason: str) -> None:
         self.status = status

@@ -93,9 +93,17 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
     return PAUSED
 
 
+class Plan(NamedTuple):
+    """A step: its length with its sign, whether it is the last one, and its end."""
+
+    h: float
+    last: bool
+    end: float
+
+
 @compiled
 def next_step(clock):
-    """`(h, whether it is the last step, its end)`."""
+    """The `Plan` of the next step."""
     return step_from(clock.t, clock.steps, clock)
 
 
@@ -107,8 +115,8 @@ def step_from(t, steps, clock):
     last = abs(h) * STRETCH >= abs(rest)
     if last:
         even = clock.fixed and abs(rest - h) <= SAME * abs(h)
-        return (h if even else rest), True, clock.t_end
-    return h, False, (clock.origin + (steps + 1) * h if clock.fixed else t + h)
+        return Plan(h if even else rest, True, clock.t_end)
+    return Plan(h, False, clock.origin + (steps + 1) * h if clock.fixed else t + h)
 
 
 @compiled

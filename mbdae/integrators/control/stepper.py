@@ -7,7 +7,7 @@ import numpy as np
 
 from ...compilation.structure import Structure
 from ...results.diagnosis import explain
-from ...results.status import Status
+from ...results.status import Cause, Status
 from ...results.steps import Step, TimedState, hermite_step
 from ...system.assembly import State as Start
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, SINGULAR_MATRIX, STALLED
@@ -17,11 +17,11 @@ from .loop import Loops
 from .records import COUNTERS, Counts, new_clock, new_output
 from .step_size import ELEMENTARY
 
-FAULTS = {DIVERGED: (Status.NEWTON_FAILED, "Newton's method does not converge"),
-          SINGULAR_MATRIX: (Status.NEWTON_FAILED, "the iteration matrix is singular"),
-          BAD_DERIVATIVES: (Status.NOT_FINITE, "the derivatives of the equations are not finite"),
-          ERROR_TEST: (Status.STEP_TOO_SMALL, "the error test fails"),
-          STALLED: (Status.STEP_TOO_SMALL, "the step does not move the time any more")}
+FAULTS = {DIVERGED: Cause(Status.NEWTON_FAILED, "Newton's method does not converge"),
+          SINGULAR_MATRIX: Cause(Status.NEWTON_FAILED, "the iteration matrix is singular"),
+          BAD_DERIVATIVES: Cause(Status.NOT_FINITE, "the derivatives of the equations are not finite"),
+          ERROR_TEST: Cause(Status.STEP_TOO_SMALL, "the error test fails"),
+          STALLED: Cause(Status.STEP_TOO_SMALL, "the step does not move the time any more")}
 FIXED = ELEMENTARY.rule(1, 1.0)  # a placeholder for steps of fixed size
 
 
@@ -79,7 +79,7 @@ class Stepper(ABC):
         """Whether the run is continued after this fault."""
         return False
 
-    def explain(self, fault: int) -> tuple[Status, str]:
+    def explain(self, fault: int) -> Cause:
         """Status and reason of a fault."""
         return FAULTS.get(fault) or explain(self.system, fault, self.work, self.t, self.run.end.q)
 

@@ -79,7 +79,8 @@ def between(time, t, h, run, inside):
     if inner.mode == COUPLED:
         put_rows(stages.matrix, inner.matrix)
         put(stages.pivots, inner.pivots)
-    return _step(t, time - t, time, inner, inside, run)[0]
+    status, _ = _step(t, time - t, time, inner, inside, run)
+    return status
 
 
 LOOPS = loops(attempt, retry, accept, between)

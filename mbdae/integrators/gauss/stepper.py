@@ -8,7 +8,7 @@ from ...compilation.compiled import ByAddress
 from ...compilation.structure import Structure, with_fields
 from ...problems.base import Problem
 from ...results.diagnosis import ChartError, near_singular, singular_ahead
-from ...results.status import Status
+from ...results.status import Cause, Status
 from ...results.steps import Step, split_state
 from ...system.assembly import State as Start
 from ...system.codes import DIVERGED, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, SINGULAR_MATRIX
@@ -68,15 +68,15 @@ class GaussStepper(Stepper):
 
     # failures ------------------------------------------------------------------------------------------------------------
 
-    def explain(self, fault: int) -> tuple[Status, str]:
+    def explain(self, fault: int) -> Cause:
         """See `Stepper`."""
         tried = self.run.scratch.iterations
         if fault == DIVERGED:
             how = "did not converge in" if tried == self.method.max_iter else "diverged after"
-            return Status.NEWTON_FAILED, f"Newton's method {how} {tried} iterations"
+            return Cause(Status.NEWTON_FAILED, f"Newton's method {how} {tried} iterations")
         if fault == SINGULAR_MATRIX:
             return super().explain(fault)
-        (t, q, v, _, _), h = self.row(), next_step(self.clock)[0]
+        (t, q, v, _, _), h = self.row(), next_step(self.clock).h
         if fault in (NO_POSITION, RANK_LOST):
             behind = near_singular(self.system, self.begins, t, q) or singular_ahead(self.system, self.begins, t, q, v, h)
             if behind:

@@ -9,7 +9,7 @@ from numba import types
 from ...compilation.compiled import by_address, compiled
 from ...jacobians.signatures import Array, Tables, Vector
 from ...results.diagnosis import explain as explain_state
-from ...results.status import Status
+from ...results.status import Cause, Status
 from ...system import kernels, kkt, motion
 from ...system import layout as lay
 from ...system.codes import GOOD, NO_ENERGY, NO_FRICTION, NO_POSITION, NO_VALUE, NOT_CONSERVED, NOT_FINITE
@@ -247,20 +247,20 @@ class Projector:
         """Number of solutions of linear equations for all projections."""
         return int(self.projection.counts[SOLVES])
 
-    def explain(self, code: int, t: float, q: Vector) -> tuple[Status, str]:
+    def explain(self, code: int, t: float, q: Vector) -> Cause:
         """`(Status, reason)` for a code other than `GOOD`."""
         if code == NO_ENERGY:
-            return Status.PROJECTION_FAILED, "the energy projection has no solution"
+            return Cause(Status.PROJECTION_FAILED, "the energy projection has no solution")
         if code == NOT_CONSERVED:
             power = f"dH/dt = {self.projection.energy.out[0]:.3g} at t = {t:.9g}"
-            return Status.PROJECTION_FAILED, f"the energy is not conserved, {power} (project with 'PVA', or give the conserved quantity)"
+            remedy = "project with 'PVA', or give the conserved quantity"
+            return Cause(Status.PROJECTION_FAILED, f"the energy is not conserved, {power} ({remedy})")
         if code == NO_VALUE:
-            return Status.NOT_FINITE, f"the energy, not the equations, is not finite at t = {t:.9g}"
+            return Cause(Status.NOT_FINITE, f"the energy, not the equations, is not finite at t = {t:.9g}")
         if code == NO_POSITION:
             worst: Any = np.argsort(-np.abs(self.system.phi(t, q)))[:2] if np.isfinite(q).all() else []
-            names = ", ".join(self.system.labels[k] for k in worst)
-            return Status.PROJECTION_FAILED, ("the projection onto the constraints has no solution; "
-                                              f"the largest residuals are those of {names}")
+            largest = f"the largest residuals are those of {', '.join(self.system.labels[k] for k in worst)}"
+            return Cause(Status.PROJECTION_FAILED, f"the projection onto the constraints has no solution; {largest}")
         if code in (NOT_FINITE, NO_FRICTION):
             return explain_state(self.system, code, self.work, t, q)
         return explain_state(self.system, code, self._singular(), t, q)

@@ -11,7 +11,7 @@ from ...charts.store import new_displaced
 from ...compilation.structure import with_fields
 from ...problems.state_space import StateSpace
 from ...results.diagnosis import ChartError, explain
-from ...results.status import Status
+from ...results.status import Cause, Status
 from ...results.steps import Step, split_state
 from ...system.assembly import State
 from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NO_POSITION
@@ -133,11 +133,11 @@ class ChartedStepper(Stepper):
         self.clock.h = self.method.fixed_step or self._first_step()
         return True
 
-    def explain(self, fault: int) -> tuple[Status, str]:
+    def explain(self, fault: int) -> Cause:
         """See `Stepper`."""
         status, reason = super().explain(fault)
         fixed = f"; the step size is fixed at {self.clock.h:.3g}, and the step also fails in a new chart"
-        return status, reason + (fixed if self.fixed and fault != BAD_DERIVATIVES else "")
+        return Cause(status, reason + (fixed if self.fixed and fault != BAD_DERIVATIVES else ""))
 
     # steps ---------------------------------------------------------------------------------------------------------------
 
