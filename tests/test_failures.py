@@ -201,3 +201,13 @@ def test_counters_do_not_depend_on_earlier_runs(system):
 def test_status_zero_is_success():
     assert Status.SUCCESS == 0
     assert all(s < 0 for s in Status if s is not Status.SUCCESS)
+
+
+@pytest.mark.parametrize("h", [1e-3, 5e-3])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_diverging_iteration_is_not_taken_for_rounding(h, steps):
+    """Beyond a stable step the iterates grow to 1e24, and so does the rounding of their positions: the run must not end with success."""
+    governor = mbdae.library.system("flyball-governor")
+    x = mbdae.solve(governor, FullyImplicit(h=h), (0.0, steps * h))
+    assert x.status in (Status.NEWTON_FAILED, Status.NOT_FINITE) and x.t.tolist() == [0.0]
+    assert np.abs(governor.phi(0.0, x.q[0])).max() < 1e-12

@@ -93,7 +93,7 @@ def _step(t, h, following, run):
         before, size = size, np.sqrt(_squares(da) + _squares(dlam))
         _move(h, start, run.end, d, model)
         # convergence test
-        noisy = size > NOISY_RATE * before and at_rounding(max(violation, h * h * COUPLED_ROUNDING_RATIO * missing), q1, G)
+        noisy = size > NOISY_RATE * before and at_rounding(max(violation, h * h * COUPLED_ROUNDING_RATIO * missing), start.q, q1, G)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         rate = verdict.rate
         if verdict.status == GOOD and following is not None and followed and not oriented(following.coupling):

@@ -110,11 +110,11 @@ def _solve(t, h, state, following, run):
             lam[i] += r[i] / (h * h)
         # convergence test
         size = np.sqrt(size)
-        noisy = size > NOISY_RATE * before and at_rounding(violation, q1, G)
+        noisy = size > NOISY_RATE * before and at_rounding(violation, q, q1, G)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         converged, rate = verdict.status == GOOD, verdict.rate
         if following is not None:
-            converged = converged and _balanced(missing, h, q1, a, G)
+            converged = converged and _balanced(missing, h, q, q1, a, G)
             if converged and followed and not oriented(following.coupling):
                 return DIVERGED
         if converged:
@@ -195,9 +195,9 @@ def _respond(t, frozen, phi, following, run):
 
 
 @compiled
-def _balanced(missing, h, q1, a, G):
+def _balanced(missing, h, q, q1, a, G):
     """Whether `missing`, the residual of the equations of motion before the last correction times `h^2`, is below its tolerance."""
-    return missing <= DYNAMICS_TOL * h * h * (1.0 + largest(a)) or at_rounding(COUPLED_ROUNDING_RATIO * missing, q1, G)
+    return missing <= DYNAMICS_TOL * h * h * (1.0 + largest(a)) or at_rounding(COUPLED_ROUNDING_RATIO * missing, q, q1, G)
 
 
 @compiled

@@ -30,6 +30,7 @@ from .control.stepper import FIXED, Stepper
 from .resolution import warn_of_rounding
 
 POSITION_ROUNDING = 2e-15  # of `Phi`, relative to the positions
+MAX_GROWTH = 10.0  # of the largest position in a step
 COUPLED_ROUNDING_RATIO = 0.1  # rounding of `Phi`, relative to that of the equations of motion, if forces depend on the multipliers
 
 
@@ -41,9 +42,13 @@ class OneStepRun(Run):
 
 
 @compiled
-def at_rounding(phi, q, G):
-    """Whether `phi = max |Phi|` is at the rounding of `q`; a correction that does not contract is then rounding, too."""
-    return phi <= POSITION_ROUNDING * (1.0 + largest(q)) * max(1.0, largest(G))
+def at_rounding(phi, q0, q, G):
+    """Whether the largest `|Phi|` is at rounding of the positions `q`: then a correction that does not contract is rounding, too.
+
+    Positions that have grown by more than `MAX_GROWTH` in a step from `q0` are those of an iteration that diverges.
+    """
+    size = min(1.0 + largest(q), MAX_GROWTH * (1.0 + largest(q0)))
+    return phi <= POSITION_ROUNDING * size * max(1.0, largest(G))
 
 
 @compiled

@@ -226,7 +226,7 @@ def _nearest_position(t, first, q0, q, scratch, model, work):
         kernels.place(q, model, work)
         kernels.phi(t, q, model, work, defect)
         violation = largest(defect)
-        if at_rounding(violation, q, G) or not violation < 2.0 * before:
+        if at_rounding(violation, q0, q, G) or not violation < 2.0 * before:
             break
         if violation > 0.1 * before:
             kernels.phi_q(t, q, model, work, G)
