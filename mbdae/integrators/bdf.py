@@ -24,8 +24,9 @@ from ..stopwatch import Stopwatch
 from ..system.assembly import State
 from ..typing import ArrayLike, Integers, Matrix, TimeProgress, Until, Vector
 from ..typing import Tolerance as Atol
+from .bdf_fixed import FixedBdfStepper
 from .bdf_formulas import EXCLUDED, HIGHEST
-from .bdf_stepper import BdfStepper, FixedBdfStepper, StepJacobian, Tolerance
+from .bdf_stepper import BdfStepper, StepJacobian, Tolerance
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling
 
 LINEAR = ("auto", "dense", "sparse")
