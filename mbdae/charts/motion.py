@@ -19,7 +19,7 @@ from ..system import layout as lay
 from ..system.codes import GOOD, NO_POSITION, NOT_FINITE
 from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, table
 from ..system.motion import accelerations
-from ..system.vectors import dot, largest
+from ..system.vectors import dot, largest, put
 from .configuration import combine, prepare, solve_chart
 from .store import Factors, bases, chart, path, scratch
 
@@ -67,7 +67,7 @@ def positions(t: float, z: Array, q: Array, store: Array, model: Tables, work: A
     step halving takes its place. The factors may belong to another configuration, so the constraints are checked at the end.
     """
     room = path(z.shape[0], model, store)
-    room.guess[:] = q
+    put(q, room.guess)
     status = _quasi_newton(t, z, 0.0, room.residual, q, store, model, work)
     if status == GOOD:
         status = _verify(t, z, q, store, model, work)
@@ -100,7 +100,7 @@ def _quasi_newton(t: float, z: Array, share: float, residual: Vector, q: Array, 
             return NO_POSITION
         # update, convergence
         kernels.retract(q, room.move, model, room.trial)
-        q[:] = room.trial
+        put(room.trial, q)
         if size <= CORRECTION_TOL * scale or 0.0 < rate * size <= CORRECTION_TOL * scale:
             return GOOD
         before = size
@@ -168,7 +168,8 @@ def _continuation(t: float, z: Array, q: Array, store: Array, model: Tables, wor
     P, room, status = chart(n, model, store), path(n, model, store), NO_POSITION
     share, done = 0.5, 0.0  # the next step, and what has been covered of the distance
     # the guess: its residual, and its distance from z
-    q[:], room.reached[:] = room.guess, room.guess
+    put(room.guess, q)
+    put(room.guess, room.reached)
     kernels.place(room.guess, model, work)
     kernels.phi(t, room.guess, model, work, room.residual)
     for k in range(n):
@@ -187,9 +188,11 @@ def _continuation(t: float, z: Array, q: Array, store: Array, model: Tables, wor
                 return GOOD
         # accept, or repeat with half the step
         if status == GOOD:
-            room.reached[:], done = q, 1.0 - left
+            put(q, room.reached)
+            done = 1.0 - left
         else:
-            q[:], share = room.reached, 0.5 * share
+            put(room.reached, q)
+            share *= 0.5
     if status == NO_POSITION:
         _first_newton_step(t, q, n, store, model, work)
     return status
@@ -266,10 +269,12 @@ def map_rate(t: float, q: Array, v: Array, model: Tables, out: Array) -> None:
     """`T' v` of a user's kinematic map, by differences of fourth order along the motion."""
     rate, moved, step = np.empty_like(q), np.empty_like(q), 1e-3 / (1.0 + largest(v))
     kernels.qdot(t, q, v, model, rate)
-    out[:] = 0.0
+    value = np.empty_like(q)
+    sparse.fill(out, 0.0)
     for k in range(4):
         s, weight = (-2.0, -1.0, 1.0, 2.0)[k] * step, (1.0, -8.0, 8.0, -1.0)[k] / (12.0 * step)
-        value = np.empty_like(q)
-        moved[:] = q + s * rate
+        for i in range(q.shape[0]):
+            moved[i] = q[i] + s * rate[i]
         kernels.qdot(t + s, moved, v, model, value)
-        out += weight * value
+        for i in range(q.shape[0]):
+            out[i] += weight * value[i]

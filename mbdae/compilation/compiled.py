@@ -12,13 +12,12 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from ..typing import Bytes
+from .dispatcher import FAST as FAST
+from .dispatcher import Function, MadeOf
 from .stamp import stamp
 
 # Views by `records`, `window` and `matrix` skip bounds checks and reference counting, which cost more than most kernels; the caller of a
 # kernel keeps the arrays alive.
-
-# multiply-adds may be fused and sums reassociated; NaN and infinity keep their meaning
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S", bound=np.generic)
@@ -43,21 +42,18 @@ def compiled_with(function: Callable[..., Any], owner: Any, **names: Any) -> Any
     return compiled_from(made, None if config.DISABLE_JIT else stamp(owner.py_func.__code__.co_filename))
 
 
-def compiled_from(function: F, made_of: tuple[str, int] | None) -> F:
+def compiled_from(function: F, made_of: MadeOf) -> F:
     """The same for a function whose stamp is known; without one nothing is kept on disk."""
     if made_of is not None and "__name__" not in function.__globals__:
         raise ValueError(f"{function.__name__}: its globals have no __name__, so code of it could be stored, but not loaded")
-    dispatcher = njit(cache=made_of is not None, error_model="numpy", fastmath=FAST)(function)
-    if made_of is not None and not config.DISABLE_JIT:
-        file = dispatcher._cache._cache_file
-        file.__init__(file._cache_path, f"{dispatcher._cache._impl.filename_base}-{made_of[0][:12]}", made_of)
-    result: F = dispatcher
+    result: F = function if config.DISABLE_JIT else Function.of(function, made_of)
     return result
 
 
 def inlined(function: Any) -> Any:
     """The same function for a caller that it is to become part of without a call, such as a loop around it; not kept apart on disk."""
-    return njit(error_model="numpy", fastmath=FAST, forceinline=True)(getattr(function, "py_func", function))
+    options = {"forceinline": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    return njit(error_model="numpy", fastmath=FAST, **options)(getattr(function, "py_func", function))
 
 
 def generic(function: F) -> F:
@@ -79,8 +75,9 @@ class ByAddress(types.WrapperAddressProtocol):  # type: ignore[misc]  # numba ha
 
     def __wrapper_address__(self) -> int:
         if self._address is None:
-            self._function.compile(self._signature.args)
-            result = self._function.overloads[self._signature.args]
+            function = self._function.for_c
+            function.compile(self._signature.args)
+            result = function.overloads[self._signature.args]
             self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
         return self._address
 
@@ -98,6 +95,10 @@ if TYPE_CHECKING or config.DISABLE_JIT:
 
     def records(array: Bytes, start: int, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         return array[start:start + count * np.dtype(dtype).itemsize].view(dtype)
+
+    def table(array: Bytes, place: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        start, count = array[8 * place:8 * place + 16].view(np.int64)
+        return records(array, start, count, dtype)
 
     def window(array: npt.NDArray[S], start: int, count: int) -> npt.NDArray[S]:
         return array[start:start + count]
@@ -127,6 +128,18 @@ else:
             return _view(context, builder, array, target, [args[2]], args[1], args)
 
         return target(array, types.intp, types.intp, dtype), codegen
+
+    @intrinsic
+    def table(typingctx, array, place, dtype):
+        """The `records` of a byte array whose start and number are its integers (of 64 bits) `place` and `place + 1`."""
+        target = types.Array(dtype.dtype, 1, "C")
+
+        def codegen(context, builder, signature, args):
+            head = builder.bitcast(make_array(array)(context, builder, args[0]).data, cgutils.intp_t.as_pointer())
+            start, count = (builder.load(builder.gep(head, [builder.add(args[1], cgutils.intp_t(k))])) for k in range(2))
+            return _view(context, builder, array, target, [count], start, args)
+
+        return target(array, types.intp, dtype), codegen
 
     @intrinsic
     def window(typingctx, array, start, count):

@@ -11,6 +11,7 @@ from ..system import layout as lay
 from ..system.codes import DIVERGED, GOOD, NOT_FINITE
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented
 from ..system.layout import header, part
+from ..system.least_norm import solve_least_norm
 from ..system.system import System
 from ..system.vectors import largest, put
 from ..typing import Vector
@@ -86,7 +87,8 @@ def _solve(t, h, state, following, run):
             for i in range(d.shape[0]):
                 e[i] = h * h * (b[i] - a[i])
             if following is not None:
-                phi[:], missing = r, largest(e)
+                put(r, phi)
+                missing = largest(e)
             sparse.add_times(G, e, model, r)
         if frozen:
             kkt.solve_reduced(model, work, r, r)
@@ -186,7 +188,7 @@ def _respond(t, frozen, phi, following, run):
     sparse.mass_solve(L, d, model, d)
     for k in range(d.shape[0]):
         e[k] += d[k]
-    r[:] = phi
+    put(phi, r)
     sparse.add_times(G, e, model, r)
     if frozen:
         kkt.solve_reduced(model, work, r, r)
@@ -212,9 +214,10 @@ def _solve_anew(t, q1, G, L, d, r, model, work):
         sparse.add_transposed(G, e, model, d)
         sparse.mass_solve(L, d, model, d)
         sparse.times(G1, d, model, column)
-        B[:, k] = column
+        for i in range(r.shape[0]):
+            B[i, k] = column[i]
         e[k] = 0.0
-    r[:] = np.linalg.lstsq(B, r, 1e-14)[0] if np.isfinite(B).all() and np.isfinite(r).all() else np.full_like(r, np.nan)
+    solve_least_norm(B, r)
 
 
 @compiled

@@ -117,7 +117,8 @@ def qdot(t, q, v, model, out):
 def retract(q, d, model, out):
     """`q (+) d`."""
     if header(model)[lay.IDENTITY_MAP]:
-        out[:] = q + d
+        for k in range(q.shape[0]):
+            out[k] = q[k] + d[k]
     elif header(model)[lay.KIND] == lay.MULTIBODY:
         frames.retract(q, d, model, out)
     else:
@@ -128,7 +129,8 @@ def retract(q, d, model, out):
 def difference(q, q0, model, out):
     """`q (-) q0`: the `d` with `q0 (+) d = q`."""
     if header(model)[lay.IDENTITY_MAP]:
-        out[:] = q - q0
+        for k in range(q.shape[0]):
+            out[k] = q[k] - q0[k]
     elif header(model)[lay.KIND] == lay.MULTIBODY:
         frames.difference(q, q0, model, out)
     else:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compilation.compiled import compiled, matrix, records, window
+from ..compilation.compiled import table as table  # one table as records
 from ..typing import Bytes, Integers
 
 # kinds of systems and bodies
@@ -83,13 +84,6 @@ FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
 def header(model):
     """The header as integers."""
     return records(model, 0, HEADER, np.int64)
-
-
-@compiled
-def table(model, which, dtype):
-    """One table as records."""
-    head = header(model)
-    return records(model, head[which], head[which + 1], dtype)
 
 
 def records_of(model: Bytes, which: int, dtype: npt.DTypeLike) -> Any:

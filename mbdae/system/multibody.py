@@ -54,36 +54,24 @@ def energy(q, model, work):
     return total
 """),
 }
-_CALL = """\
-    if count(model, {slot}):
-        {result}{name}_{n}(table(model, {slot}, dtype_{n}), {arguments})
-"""
 _LOOP = """\
-def {name}_{n}(table, {arguments}):
-    for k in range(table.shape[0]):
-        kernel(table[k], {arguments})
-"""
-_SUM = """\
-def {name}_{n}(table, {arguments}):
-    total = 0.0
-    for k in range(table.shape[0]):
-        total += kernel(table[k], {arguments})
-    return total
+    if count(model, {slot}):
+        table_{n} = table(model, {slot}, dtype_{n})
+        for k in range(table_{n}.shape[0]):
+            {result}kernel_{n}(table_{n}[k], {arguments})
 """
 
 
 def _fused(name: str, kinds: tuple[Any, ...], first_slot: int) -> Any:
     """One fused kernel, compiled; its text counts as part of this file, whose stamp follows the files of all kinds."""
-    names = dict(_NAMES)
-    (begin, end), calls = _TEXTS[name], ""
+    names, (begin, end), loops = dict(_NAMES), _TEXTS[name], ""
     for n, kind in enumerate(kinds):
         if name in kind.kernels():
-            what = {"name": name, "n": n, "slot": first_slot + 2 * n, "result": "total += " if name == "energy" else "",
-                    "arguments": ", ".join(arguments(kind.kernels()[name]))}
-            loop = _written(f"{name}_{n}", (_SUM if name == "energy" else _LOOP).format(**what), {"kernel": inlined(kind.kernels()[name])})
-            names |= {f"{name}_{n}": loop, f"dtype_{n}": kind.dtype}
-            calls += _CALL.format(**what)
-    return _written(name, begin + calls + end, names)
+            kernel = kind.kernels()[name]
+            names |= {f"kernel_{n}": inlined(kernel), f"dtype_{n}": kind.dtype}
+            loops += _LOOP.format(n=n, slot=first_slot + 2 * n, arguments=", ".join(arguments(kernel)),
+                                  result="total += " if name == "energy" else "")
+    return _written(name, begin + loops + end, names)
 
 
 def _written(name: str, text: str, names: dict[str, Any]) -> Any:

@@ -92,7 +92,7 @@ def orthonormalise(N):
     """Gram-Schmidt, in place; no conjugation, so it serves the complex step."""
     for k in range(N.shape[0]):
         for j in range(k):
-            _subtract(N[j], N[k])
+            project_out(N[j], N[k])
         s = 0.0 * N[k, 0]
         for i in range(N.shape[1]):
             s += N[k, i] * N[k, i]
@@ -102,7 +102,7 @@ def orthonormalise(N):
 
 
 @compiled
-def _subtract(unit, x):
+def project_out(unit, x):
     """`x -= unit (unit . x)`."""
     s = 0.0 * x[0]
     for i in range(x.shape[0]):
@@ -116,7 +116,7 @@ def remove(model, work, lam):
     """`lam -= N N^T lam`: of all multipliers of the same constraint forces those of minimal norm, after `kkt.factor`."""
     N = vectors(model, work)
     for k in range(N.shape[0]):
-        _subtract(N[k], lam)
+        project_out(N[k], lam)
 
 
 @compiled
@@ -134,7 +134,7 @@ def refine(model, work):
     # N -= B_kk^-1 (B N - N (N^T B N))
     for k in range(N.shape[0]):
         for j in range(N.shape[0]):
-            _subtract(N[j], BN[k])
+            project_out(N[j], BN[k])
     for k in range(N.shape[0]):
         _solve_kept(model, work, BN[k])
         for i in range(N.shape[1]):
@@ -225,7 +225,7 @@ def _take(k, rows, taken):
     _scale_to_unit(rows[k])
     for i in range(rows.shape[0]):
         if not taken[i]:
-            _subtract(rows[k], rows[i])
+            project_out(rows[k], rows[i])
 
 
 @compiled

@@ -42,7 +42,8 @@ def out_of_line(number: int, arguments: str, result: str = "") -> Callable[[Call
         if config.DISABLE_JIT:
             return function
         assert number not in _FUNCTIONS, function
-        _FUNCTIONS[number] = compiled(function), arguments
+        made: Any = compiled(function)
+        _FUNCTIONS[number] = made.inner, arguments
         call = _caller(function.__name__, number, arguments, _RESULTS[result])
         call.__doc__ = function.__doc__
         return call

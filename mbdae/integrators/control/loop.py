@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ...compilation.compiled import compiled, compiled_with, generic
 from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, STALLED
+from ...system.vectors import put
 from .step_size import step_factor
 
 ARRIVED, PAUSED, FAILED, ASKING = range(4)
@@ -161,7 +162,11 @@ def advance(h, end, last, factor, error, run):
 def store(t, state, output):
     """One more row of output."""
     k = output.stored
-    output.t[k], output.q[k], output.v[k], output.a[k], output.lam[k] = t, state.q, state.v, state.a, state.lam
+    output.t[k] = t
+    put(state.q, output.q[k])
+    put(state.v, output.v[k])
+    put(state.a, output.a[k])
+    put(state.lam, output.lam[k])
     output.stored = k + 1
 
 

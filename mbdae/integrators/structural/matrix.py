@@ -22,7 +22,7 @@ from ...system import sparse
 from ...system.codes import CHART_LOST, GOOD, NOT_FINITE
 from ...system.dense import factorise, solve
 from ...system.layout import part
-from ...system.vectors import dot, largest
+from ...system.vectors import dot, largest, put, put_rows
 from ...typing import Integers, Matrix, Vector
 
 UNUSED, USED, STIFF = range(3)
@@ -113,14 +113,14 @@ def smoothed(weight, a, matrix, w):
     values are accurate to order `h`, which is enough for order 2.
     """
     PT, J2 = matrix.PT, matrix.J2
-    w[:] = a
+    put(a, w)
     if weight * largest(J2.ravel()) <= STIFFNESS_LIMIT:
         return
     n = J2.shape[0]
     damped, pivots, xi, before = np.eye(n) - weight * J2, np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
     for k in range(n):
         before[k] = dot(PT[k], a)
-    xi[:] = before
+    put(before, xi)
     if factorise(damped, pivots):
         solve(damped, pivots, xi)
         xi -= before
@@ -161,11 +161,16 @@ def refresh(t, state, condition_limit, run):
     if status != GOOD:
         return status
     basis, derivatives = bases(n, model, store), chart.derivatives
-    matrix.PT[:], matrix.N[:] = basis.PT, basis.N
+    put_rows(basis.PT, matrix.PT)
+    put_rows(basis.N, matrix.N)
     # derivatives of z''
-    zd = matrix.PT @ state.v
+    zd = np.empty(n)
+    for k in range(n):
+        zd[k] = dot(matrix.PT[k], state.v)
     factors = Factors(n, store, model, work)
     if not run.derive(zd, At(t, q, state.v, state.a, state.lam), factors, chart.displaced, derivatives):
         return NOT_FINITE
-    matrix.J1[:], matrix.J2[:], matrix.state = derivatives.zdd_z.T, derivatives.zdd_zd.T, USED
+    put_rows(derivatives.zdd_z.T, matrix.J1)
+    put_rows(derivatives.zdd_zd.T, matrix.J2)
+    matrix.state = USED
     return GOOD if np.isfinite(largest(matrix.J1.ravel())) else NOT_FINITE
