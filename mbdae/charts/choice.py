@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space, qr
 
 from ..compilation.compiled import compiled
-from ..system import layout as lay
 from ..system.system import System
+from ..typing import Flags
 
 PARAMETRISATIONS = ("partition", "tangent")
 ANGLE_SCALE = 0.1  # weight of a planar angle [m] in the choice of pivots
@@ -37,10 +37,12 @@ def _column_scales(system: System) -> Vector:
     dampers are linear in the angle. In Cartesian coordinates the direction of a stiff one rotates with the bodies, which makes steps
     three times shorter.
     """
-    scales = np.ones(system.nq)
-    bodies = system._bodies
-    scales[bodies["q"][bodies["kind"] == lay.PLANAR] + 2] = ANGLE_SCALE
-    return scales
+    scales = np.ones(system.nv)
+    scales[system.angles] = ANGLE_SCALE
+    others_q, others_v = _but_quaternions(system)
+    out = np.ones(system.nq)
+    out[others_q] = scales[others_v]
+    return out
 
 
 def tangent(system: System, t: float, q: Vector) -> Vector:
@@ -58,7 +60,7 @@ def tangent(system: System, t: float, q: Vector) -> Vector:
 def position_jacobian(system: System, t: float, q: Vector) -> Vector:
     """Derivative of all constraints by the coordinates `q`, shape (nc + nq - nv, nq): `Phi_q T^+`, then the norms of quaternions."""
     G = system.phi_q(t, q).toarray()
-    if system.mechanism is not None:
+    if not system.of_functions:
         return _with_norms(system, q, G)
     T = kinematic_map(system, t, q)
     if system.nq == system.nv:
@@ -73,19 +75,24 @@ def kinematic_map(system: System, t: float, q: Vector) -> Vector:
 
 def _with_norms(system: System, q: Vector, G: Vector) -> Vector:
     """`Phi_q T^+` and the gradients of quaternion norms: `p' = E omega / 2` with `E^T E = I` for unit `p`, so `omega = 2 E^T p'`."""
-    bodies = system._bodies
-    rigid = bodies[bodies["kind"] == lay.RIGID]
-    J = np.zeros((system.nc + len(rigid), system.nq))
-    for body in bodies:
-        at, to = body["q"], body["v"]
-        J[:system.nc, at:at + 3] = G[:, to:to + 3]
-    for k, body in enumerate(rigid):
-        at, to = body["q"] + 3, body["v"] + 3
+    quaternions = system.quaternions
+    J = np.zeros((system.nc + len(quaternions), system.nq))
+    others_q, others_v = _but_quaternions(system)
+    J[:system.nc, others_q] = G[:, others_v]
+    for k, (at, to) in enumerate(quaternions.tolist()):
         e0, e1, e2, e3 = p = q[at:at + 4]
         E = np.array([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1], [-e2, e1, e0]])
         J[:system.nc, at:at + 4] = 2.0 * G[:, to:to + 3] @ E.T
         J[system.nc + k, at:at + 4] = p
     return J
+
+
+def _but_quaternions(system: System) -> tuple[Flags, Flags]:
+    """The coordinates that are no part of a quaternion, in `q` and in `v`: masks."""
+    of_q, of_v = np.ones(system.nq, dtype=bool), np.ones(system.nv, dtype=bool)
+    for at, to in system.quaternions.tolist():
+        of_q[at:at + 4] = of_v[to:to + 3] = False
+    return of_q, of_v
 
 
 @compiled

@@ -6,7 +6,7 @@ from ..compilation.compiled import compiled
 from ..jacobians.signatures import Array, Tables
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
-from ..system.layout import BODY_T, RIGID, SEGMENT_T, header, part, table
+from ..system.layout import QUATERNION_T, SEGMENT_T, header, part, table
 from ..system.vectors import dot
 from .configuration import combine, solve_chart
 from .store import bases, chart, scratch
@@ -88,15 +88,13 @@ def _transposed(y: Array, n: int, store: Array, model: Tables, work: Array, out:
 def _norm_columns(t: float, q: Array, n: int, store: Array, model: Tables) -> float:
     """The largest 1-norm of a column for the norm of a quaternion: its normal `p`, less the part in the independent coordinates."""
     head = header(model)
-    if head[lay.KIND] != lay.MULTIBODY or head[lay.IDENTITY_MAP]:
+    if head[lay.IDENTITY_MAP]:
         return 0.0
-    bodies, P = table(model, lay.BODY, BODY_T), chart(n, model, store)
+    quaternions, P = table(model, lay.QUATERNION, QUATERNION_T), chart(n, model, store)
     N, room = bases(n, model, store).N, scratch(n, model, store)
     move, largest = np.empty(N.shape[1]), 0.0
-    for b in range(bodies.shape[0]):
-        if bodies[b]["kind"] != RIGID:
-            continue
-        at = bodies[b]["q"] + 3
+    for b in range(quaternions.shape[0]):
+        at = quaternions[b]["q"]
         # normal of this quaternion, tangential part removed
         for k in range(n):
             room.mismatch[k] = -(P[k, at] * q[at] + P[k, at + 1] * q[at + 1] + P[k, at + 2] * q[at + 2] + P[k, at + 3] * q[at + 3])

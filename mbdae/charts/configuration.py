@@ -14,7 +14,7 @@ from ..jacobians.signatures import Array, Tables
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.codes import CHART_LOST, GOOD, NOT_FINITE, RANK_LOST
-from ..system.layout import BODY_T, RIGID, header, part, table
+from ..system.layout import QUATERNION_T, header, part, table
 from ..system.vectors import dot
 from .store import bases, chart, scratch
 
@@ -49,8 +49,8 @@ def map_chart(t: float, q: Array, P: Array, model: Tables, PT: Array) -> None:
     head = header(model)
     if head[lay.IDENTITY_MAP]:
         PT[:] = P
-    elif head[lay.KIND] == lay.MULTIBODY:
-        _map_bodies(q, P, table(model, lay.BODY, BODY_T), PT)
+    elif head[lay.KIND] != lay.USER:
+        _map_quaternions(q, P, table(model, lay.QUATERNION, QUATERNION_T), PT)
     else:  # column by column of a user's map
         unit, column = np.zeros(PT.shape[1], PT.dtype), np.empty(q.shape[0], PT.dtype)
         for j in range(PT.shape[1]):
@@ -62,20 +62,23 @@ def map_chart(t: float, q: Array, P: Array, model: Tables, PT: Array) -> None:
 
 
 @compiled
-def _map_bodies(q: Array, P: Array, bodies: Any, PT: Array) -> None:
-    """`PT` for bodies: the translation is copied, quaternion columns are multiplied by `E(p) / 2`."""
-    for b in range(bodies.shape[0]):
-        at, to = bodies[b]["q"], bodies[b]["v"]
+def _map_quaternions(q: Array, P: Array, quaternions: Any, PT: Array) -> None:
+    """`PT` with quaternions: their columns are multiplied by `E(p) / 2`, the others are copied."""
+    at = shift = 0
+    for n in range(quaternions.shape[0]):
+        end, to = quaternions[n]["q"], quaternions[n]["v"]
+        e0, e1, e2, e3 = 0.5 * q[end], 0.5 * q[end + 1], 0.5 * q[end + 2], 0.5 * q[end + 3]
         for i in range(P.shape[0]):
-            for k in range(3):
-                PT[i, to + k] = P[i, at + k]
-        if bodies[b]["kind"] == RIGID:
-            e0, e1, e2, e3 = 0.5 * q[at + 3], 0.5 * q[at + 4], 0.5 * q[at + 5], 0.5 * q[at + 6]
-            for i in range(P.shape[0]):
-                p0, p1, p2, p3 = P[i, at + 3], P[i, at + 4], P[i, at + 5], P[i, at + 6]
-                PT[i, to + 3] = -e1 * p0 + e0 * p1 + e3 * p2 - e2 * p3
-                PT[i, to + 4] = -e2 * p0 - e3 * p1 + e0 * p2 + e1 * p3
-                PT[i, to + 5] = -e3 * p0 + e2 * p1 - e1 * p2 + e0 * p3
+            for k in range(at, end):
+                PT[i, k - shift] = P[i, k]
+            p0, p1, p2, p3 = P[i, end], P[i, end + 1], P[i, end + 2], P[i, end + 3]
+            PT[i, to] = -e1 * p0 + e0 * p1 + e3 * p2 - e2 * p3
+            PT[i, to + 1] = -e2 * p0 - e3 * p1 + e0 * p2 + e1 * p3
+            PT[i, to + 2] = -e3 * p0 + e2 * p1 - e1 * p2 + e0 * p3
+        at, shift = end + 4, shift + 1
+    for i in range(P.shape[0]):
+        for k in range(at, P.shape[1]):
+            PT[i, k - shift] = P[i, k]
 
 
 @compiled

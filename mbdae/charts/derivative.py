@@ -21,7 +21,7 @@ from ..system import kernels, sparse
 from ..system import layout as lay
 from ..system.codes import GOOD
 from ..system.coupling import Coupling, coupled_forces, factor_coupling, new_coupling, solve_coupled
-from ..system.layout import BODY_T, header, part, table
+from ..system.layout import QUATERNION_T, header, part, table
 from ..system.motion import accelerations, equation_residuals
 from ..system.system import System
 from ..system.vectors import dot, largest
@@ -168,8 +168,8 @@ def _second_derivative(t: float, x: Array, y: Array, a: Array, model: Tables) ->
     out, turn, head = np.empty_like(x), np.empty_like(x), header(model)
     kernels.qdot(t, x, a, model, out)
     if not head[lay.IDENTITY_MAP]:
-        if head[lay.KIND] == lay.MULTIBODY:
-            quaternion_turn(x, y, table(model, lay.BODY, BODY_T), turn)
+        if head[lay.KIND] != lay.USER:
+            quaternion_turn(x, y, table(model, lay.QUATERNION, QUATERNION_T), turn)
         else:
             map_rate(t, x, y, model, turn)
         out += turn

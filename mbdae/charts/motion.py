@@ -17,7 +17,7 @@ from ..jacobians.signatures import Array, Tables, Vector
 from ..system import kernels, sparse
 from ..system import layout as lay
 from ..system.codes import GOOD, NO_POSITION, NOT_FINITE
-from ..system.layout import BODY_T, PLANAR, RIGID, SEGMENT_T, header, part, table
+from ..system.layout import QUATERNION_T, SEGMENT_T, header, part, table
 from ..system.motion import accelerations
 from ..system.vectors import dot, largest, put
 from .configuration import combine, prepare, solve_chart
@@ -117,14 +117,12 @@ def _quasi_newton(t: float, z: Array, share: float, residual: Vector, q: Array, 
 def _rotation(move: Vector, model: Tables) -> float:
     """The largest rotation of a body by the displacement `move`."""
     angle = 0.0
-    if header(model)[lay.KIND] == lay.MULTIBODY:
-        bodies = table(model, lay.BODY, BODY_T)
-        for b in range(bodies.shape[0]):
-            at = bodies[b]["v"]
-            if bodies[b]["kind"] == PLANAR:
-                angle = max(angle, abs(move[at + 2]))
-            elif bodies[b]["kind"] == RIGID:
-                angle = max(angle, abs(move[at + 3]), abs(move[at + 4]), abs(move[at + 5]))
+    angles, quaternions = table(model, lay.ANGLE, np.int64), table(model, lay.QUATERNION, QUATERNION_T)
+    for k in range(angles.shape[0]):
+        angle = max(angle, abs(move[angles[k]]))
+    for k in range(quaternions.shape[0]):
+        at = quaternions[k]["v"]
+        angle = max(angle, abs(move[at]), abs(move[at + 1]), abs(move[at + 2]))
     return angle
 
 
@@ -244,8 +242,8 @@ def second_rates(t: float, q: Array, v: Array, a: Array, n: int, store: Array, m
     if head[lay.IDENTITY_MAP]:
         return
     turn = scratch(n, model, store).trial
-    if head[lay.KIND] == lay.MULTIBODY:
-        quaternion_turn(q, v, table(model, lay.BODY, BODY_T), turn)
+    if head[lay.KIND] != lay.USER:
+        quaternion_turn(q, v, table(model, lay.QUATERNION, QUATERNION_T), turn)
     else:
         map_rate(t, q, v, model, turn)
     for k in range(n):
@@ -253,15 +251,14 @@ def second_rates(t: float, q: Array, v: Array, a: Array, n: int, store: Array, m
 
 
 @compiled
-def quaternion_turn(q: Array, v: Array, bodies: Any, out: Array) -> None:
+def quaternion_turn(q: Array, v: Array, quaternions: Any, out: Array) -> None:
     """`T' v`: for a quaternion `-|omega|^2 p / 4`, since `p' = p (0, omega) / 2`."""
     sparse.fill(out, 0.0)
-    for b in range(bodies.shape[0]):
-        if bodies[b]["kind"] == RIGID:
-            at, to = bodies[b]["q"] + 3, bodies[b]["v"] + 3
-            w2 = v[to] * v[to] + v[to + 1] * v[to + 1] + v[to + 2] * v[to + 2]
-            for k in range(4):
-                out[at + k] = -0.25 * w2 * q[at + k]
+    for n in range(quaternions.shape[0]):
+        at, to = quaternions[n]["q"], quaternions[n]["v"]
+        w2 = v[to] * v[to] + v[to + 1] * v[to + 1] + v[to + 2] * v[to + 2]
+        for k in range(4):
+            out[at + k] = -0.25 * w2 * q[at + k]
 
 
 @compiled

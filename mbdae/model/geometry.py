@@ -115,7 +115,7 @@ class Geometry:
     def at(self, t: float, q: Vector) -> Picture:
         """The picture at the positions `q`; time does not matter."""
         del t
-        frames = [self._frame(k, q) for k in range(len(self.names))]
+        frames = [self.frame(k, q) for k in range(len(self.names))]
         centres = np.array([r for r, _ in frames])
         lines = [_star(r, [r + A @ np.array(s) for s in points]) for (r, A), points in zip(frames, self._outlines)]
         joints = [_point(frames, k, s) for k, s in self._ends if k is not None and k not in self._particles]
@@ -126,7 +126,7 @@ class Geometry:
     def _ends_of(self, element: D | TSDA, frames: list[Frame]) -> Matrix:
         return np.array([_point(frames, self._index.get(n), s) for n, s in ((element.i, element.s_i), (element.j, element.s_j))])
 
-    def _frame(self, k: int, q: Vector) -> Frame:
+    def frame(self, k: int, q: Vector) -> Frame:
         """Centre of mass and rotation matrix of a body."""
         body, x = self.mechanism.bodies[k], q[self._first[k]:self._first[k + 1]]
         if isinstance(body, RigidBody):

@@ -76,7 +76,7 @@ def _evaluate(t: float, q: Array, model: Tables, work: Array, evaluation: Arrays
     kernels.phi_q(t, q, model, work, values)
     pieces.G[:] = values
     kernels.mass(t, q, model, work)
-    pieces.M[:] = kernels.mass_values(model, work)
+    kernels.mass_entries(model, work, pieces.M)
     # T and T Phi_q^T
     _map(t, q, model, map_, pieces.T)
     pieces.TG[:] = 0.0

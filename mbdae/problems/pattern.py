@@ -50,10 +50,20 @@ class Structure:
 
 def structure(system: System) -> Structure:
     """Structure of a system; dense blocks if it consists of user functions."""
-    return _dense(system) if system.mechanism is None else _Multibody(system).structure()
+    if system.of_functions:
+        return _dense(system)
+    if system.cartesian is None:
+        return multibody_structure(system)
+    from .tree_pattern import tree_structure
+    return tree_structure(system)
 
 
-class _Pairs:
+def multibody_structure(system: System) -> Structure:
+    """Structure of a mechanism in Cartesian coordinates."""
+    return _Multibody(system).structure()
+
+
+class Pairs:
     """A pattern made of blocks (row indices) x (column indices)."""
 
     def __init__(self, rows: int, columns: int) -> None:
@@ -69,10 +79,10 @@ class _Pairs:
     def csr(self) -> csr_array:
         r = np.concatenate(self.rows) if self.rows else np.zeros(0, int)
         c = np.concatenate(self.columns) if self.columns else np.zeros(0, int)
-        return _boolean(coo_array((np.ones(len(r)), (r, c)), shape=self.shape))
+        return boolean(coo_array((np.ones(len(r)), (r, c)), shape=self.shape))
 
 
-def _boolean(a: Any) -> csr_array:
+def boolean(a: Any) -> csr_array:
     """The pattern of a sparse array as a CSR array of ones."""
     a = a.tocsr()
     a.sum_duplicates()
@@ -102,20 +112,20 @@ class _Multibody:
 
     def structure(self) -> Structure:
         s = self.system
-        dyn_q, dyn_v, vel_q, acc_v = _Pairs(s.nv, s.nq), _Pairs(s.nv, s.nv), _Pairs(s.nc, s.nq), _Pairs(s.nc, s.nv)
-        stab_q, friction = _Pairs(s.nq, s.nq), _Pairs(s.nv, s.nc)
+        dyn_q, dyn_v, vel_q, acc_v = Pairs(s.nv, s.nq), Pairs(s.nv, s.nv), Pairs(s.nc, s.nq), Pairs(s.nc, s.nv)
+        stab_q, friction = Pairs(s.nq, s.nq), Pairs(s.nv, s.nc)
         self._constraints(dyn_q, vel_q, acc_v, stab_q)
         self._forces(dyn_q, dyn_v, friction)
         map_q, map_v = self._kinematics()
         gradient = csr_array((s.pattern.nonzero.astype(float), s.pattern.col, s.pattern.ptr), shape=(s.nc, s.nv)).copy()
         gradient.eliminate_zeros()
-        gradient = _boolean(gradient)
+        gradient = boolean(gradient)
         return Structure(
-            map_q=map_q, map_v=map_v, stab_q=_boolean(stab_q.csr() + map_q), stab_c=_boolean(map_v @ gradient.T), mass=self._mass(),
-            dyn_q=dyn_q.csr(), dyn_v=dyn_v.csr(), dyn_c=_boolean(gradient.T + friction.csr()), phi_q=_boolean(gradient @ map_v.T),
+            map_q=map_q, map_v=map_v, stab_q=boolean(stab_q.csr() + map_q), stab_c=boolean(map_v @ gradient.T), mass=self._mass(),
+            dyn_q=dyn_q.csr(), dyn_v=dyn_v.csr(), dyn_c=boolean(gradient.T + friction.csr()), phi_q=boolean(gradient @ map_v.T),
             vel_q=vel_q.csr(), vel_v=gradient, acc_v=acc_v.csr())
 
-    def _constraints(self, dyn_q: _Pairs, vel_q: _Pairs, acc_v: _Pairs, stab_q: _Pairs) -> None:
+    def _constraints(self, dyn_q: Pairs, vel_q: Pairs, acc_v: Pairs, stab_q: Pairs) -> None:
         row = 0
         for p in self.mechanism.primitives:
             rows = np.arange(row, row + p.rows)
@@ -127,7 +137,7 @@ class _Multibody:
                 acc_v.add(rows, self.v_of[a])
                 acc_v.add(rows, self.v_of[b])
 
-    def _forces(self, dyn_q: _Pairs, dyn_v: _Pairs, friction: _Pairs) -> None:
+    def _forces(self, dyn_q: Pairs, dyn_v: Pairs, friction: Pairs) -> None:
         for body in self.mechanism.bodies:
             if self.v_of[body.name, ROTATION].size == 3:  # gyroscopic torque
                 dyn_v.add(self.v_of[body.name, ROTATION], self.v_of[body.name, ROTATION])
@@ -145,7 +155,7 @@ class _Multibody:
 
     def _kinematics(self) -> tuple[csr_array, csr_array]:
         s = self.system
-        map_q, map_v = _Pairs(s.nq, s.nq), _Pairs(s.nq, s.nv)
+        map_q, map_v = Pairs(s.nq, s.nq), Pairs(s.nq, s.nv)
         for (name, group), q in self.q_of.items():
             v = self.v_of[name, group]
             if q.size == 4:
@@ -157,7 +167,7 @@ class _Multibody:
         return map_q.csr(), map_v.csr()
 
     def _mass(self) -> csr_array:
-        mass = _Pairs(self.system.nv, self.system.nv)
+        mass = Pairs(self.system.nv, self.system.nv)
         for record in self.system._bodies:
             at = int(record["v"])
             full = record["kind"] == 3 and np.any(record["J"][[1, 2, 5]] != 0.0)

@@ -151,8 +151,8 @@ def _violations(system: System, residual: Vector) -> str:
 def _transported(system: System, y: Vector, x: Vector) -> Vector:
     """The covector `y` at the displacement `x` in local coordinates: `J_r(theta)^-T` on every rotation `theta` of `x`."""
     out = y.copy()
-    for body in system._bodies[system._bodies["kind"] == lay.RIGID]:
-        k = slice(body["v"] + 3, body["v"] + 6)
+    for quaternion in system.quaternions:
+        k = slice(quaternion["v"], quaternion["v"] + 3)
         out[k] = _inverse_right_jacobian(x[k]).T @ y[k]
     return out
 

@@ -55,14 +55,37 @@ class Tables:
 def build(mechanism: Mechanism, callbacks: Callbacks, numbering: str | tuple[str, ...] = "best") -> Tables:
     """Tables of a mechanism; user functions are registered with `callbacks`, `numbering` is that of `System`."""
     order = joint_numbers(numbering, [c.name for c in mechanism.constraints])
+    found = element_tables(mechanism, callbacks)
+    bodies, (nq, nv) = found.bodies, sizes(found.bodies)
+    blocks = _mass_blocks(bodies)
+    header = {lay.KIND: lay.MULTIBODY, lay.NB: len(bodies), lay.NQ: nq, lay.NV: nv, lay.NNZ: len(found.pattern.col), lay.CONSTANT_MASS: 1,
+              lay.DIAGONAL_MASS: int((blocks["n"] == 1).all()), lay.IDENTITY_MAP: int((bodies["kind"] != lay.RIGID).all())}
+    return assemble(mechanism, found, header, {"quaternion": _quaternions(bodies), "angle": _angles(bodies)}, blocks, order)
+
+
+class Elements(NamedTuple):
+    """Tables of bodies, constraints and forces, the pieces of `Phi_q` and its pattern, in Cartesian coordinates."""
+
+    bodies: Records
+    tables: dict[str, Any]
+    pieces: Records
+    pattern: Pattern
+
+
+def element_tables(mechanism: Mechanism, callbacks: Callbacks) -> Elements:
+    """The elements of a mechanism; user functions are registered with `callbacks`."""
     bodies = _body_table(mechanism.bodies)
     index = {b.name: k for k, b in enumerate(mechanism.bodies)} | {GROUND: len(mechanism.bodies)}
     motions = _Motions(callbacks)
     elements, pieces, pattern = _constraints(mechanism, bodies, index, motions)
     numbers = _Numbers(mechanism, index, motions, callbacks)
     tables, records = _element_tables(elements, _forces(mechanism, numbers))
-    tables |= {"motion": motions.table(), "members": numbers.table(), "extra_records": records}
-    return _assemble(mechanism, bodies, tables, pieces, pattern, order)
+    return Elements(bodies, tables | {"motion": motions.table(), "members": numbers.table(), "extra_records": records}, pieces, pattern)
+
+
+def sizes(bodies: Records) -> tuple[int, int]:
+    """Numbers of Cartesian position and velocity coordinates."""
+    return int(sum(_NQ[k] for k in bodies["kind"])), int(sum(_NV[k] for k in bodies["kind"]))
 
 
 def _element_tables(constraints: dict[ConstraintKind, list[Records]],
@@ -74,23 +97,20 @@ def _element_tables(constraints: dict[ConstraintKind, list[Records]],
     return tables | of_forces | last, np.append(records, more)
 
 
-def _assemble(mechanism: Mechanism, bodies: Records, elements: dict[str, Any], pieces: Records, pattern: Pattern,
-              numbering: str | list[int]) -> Tables:
-    blocks = _mass_blocks(bodies)
-    nv = int(sum(_NV[k] for k in bodies["kind"]))
+def assemble(mechanism: Mechanism, elements: Elements, header: dict[int, int], of_coordinates: dict[str, Any], blocks: Records,
+             numbering: str | list[int]) -> Tables:
+    """The tables of a system, with those of its coordinates; its constraints in the order of their elimination."""
+    bodies, pieces = elements.bodies, elements.pieces
     pairs, joint = meetings(pieces["body"]), joint_of_rows(mechanism)
     shared = pieces["row"][pairs]
     order = order_rows(joint, shared, numbering)
     first, env_ptr = envelope(order, joint, shared)
-    sizes = {lay.KIND: lay.MULTIBODY, lay.NB: len(bodies), lay.NQ: int(sum(_NQ[k] for k in bodies["kind"])), lay.NV: nv,
-             lay.NC: len(order), lay.NNZ: len(pattern.col), lay.NENV: int(env_ptr[-1]), lay.CONSTANT_MASS: 1,
-             lay.DIAGONAL_MASS: int((blocks["n"] == 1).all()), lay.IDENTITY_MAP: int((bodies["kind"] != lay.RIGID).all()),
-             lay.COUPLED: int(len(elements["friction"]) > 0)}
+    header = header | {lay.NC: len(order), lay.NENV: int(env_ptr[-1]), lay.COUPLED: int(len(elements.tables["friction"]) > 0)}
     block_of = np.repeat(np.arange(len(blocks)), blocks["n"])
-    tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, **elements,
+    tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, **elements.tables, **of_coordinates,
               "segment": segment_table(pieces), "block": blocks, "block_of": block_of, "rows": order,
               "first": first, "env_ptr": env_ptr, "pair": pair_table(pieces, pairs, order, first, env_ptr)}
-    return Tables(lay.pack(sizes, tables), pattern, bodies, order)
+    return Tables(lay.pack(header, tables), elements.pattern, bodies, order)
 
 
 def _body_table(bodies: Sequence[Body]) -> Records:
@@ -105,6 +125,19 @@ def _body_table(bodies: Sequence[Body]) -> Records:
             record["J"][8] = body.inertia
         q, v = q + _NQ[kind], v + _NV[kind]
     return table
+
+
+def _quaternions(bodies: Records) -> Records:
+    rigid = bodies[bodies["kind"] == lay.RIGID]
+    table = np.zeros(len(rigid), dtype=lay.QUATERNION_T)
+    table["q"], table["v"] = rigid["q"] + 3, rigid["v"] + 3
+    return table
+
+
+def _angles(bodies: Records) -> Integers:
+    """Velocity coordinates that are rates of angles."""
+    angles: Integers = bodies["v"][bodies["kind"] == lay.PLANAR] + 2
+    return angles
 
 
 def _mass_blocks(table: Records) -> Records:

@@ -9,7 +9,7 @@ from numba import carray, cfunc, njit, types
 from ..compilation.compiled import compiled
 from . import layout as lay
 from .c_functions import KEPT, CFunction, Function, finished, pointer
-from .sparse import fill
+from .vectors import fill
 
 if TYPE_CHECKING:
     from .from_functions import UserFunctions

@@ -128,7 +128,7 @@ def _look_at_mechanism(system: System, mechanism: Mechanism) -> _Look:
     """A search in a copy of the mechanism whose user functions are observed."""
     notes = _Notes()
     with interpreted():
-        copy = type(system)(_observed(mechanism, notes), "natural")
+        copy = system.remade(_observed(mechanism, notes))
 
     def look(_: System, t: float, q: Vector, v: Vector) -> str | None:
         model, work = copy._model, copy._work  # unchecked: a check of the results would call this function again

@@ -60,10 +60,14 @@ def force(t, q, v, lam, model, work):
 @compiled
 def mass(t, q, model, work):
     """The mass matrix, dense."""
+    kernels.place(q, model, work)
     kernels.mass(t, q, model, work)
     M, blocks = kernels.mass_values(model, work), table(model, lay.BLOCK, lay.BLOCK_T)
     n = header(model)[lay.NV]
     out = np.zeros((n, n), work.dtype)
+    if header(model)[lay.KIND] == lay.TREE:
+        kernels.mass_entries(model, work, out.reshape(n * n))
+        return out
     for b in range(blocks.shape[0]):
         v, k, at = blocks[b]["v"], blocks[b]["n"], blocks[b]["at"]
         for i in range(k):
@@ -75,6 +79,7 @@ def mass(t, q, model, work):
 @compiled
 def mass_times(t, q, x, model, work):
     out = np.zeros(header(model)[lay.NV], work.dtype)
+    kernels.place(q, model, work)
     kernels.mass(t, q, model, work)
     sparse.mass_times(kernels.mass_values(model, work), x, model, out)
     return out
@@ -117,6 +122,13 @@ def solve_kkt(t, q, b, c, model, work):
 
 
 @compiled
+def unit_mass(model, work):
+    """The identity in the place of the mass matrix, and its factors."""
+    sparse.unit_mass(model, part(model, work, lay.W_MASS))
+    sparse.factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
+
+
+@compiled
 def minimise(t, q, lam, model, work):
     """Replace the rows of `lam` by multipliers of minimum norm with the same constraint forces, at the times `t` and positions `q`.
 
@@ -126,8 +138,7 @@ def minimise(t, q, lam, model, work):
     Returns `|Phi_q^T N|` for each row, relative to the longest row of `Phi_q`: zero as long as the equations are redundant.
     """
     rest = np.zeros(t.shape[0])
-    sparse.unit_mass(model, part(model, work, lay.W_MASS))
-    sparse.factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
+    unit_mass(model, work)
     for k in range(t.shape[0]):
         kernels.place(q[k], model, work)
         kernels.phi_q(t[k], q[k], model, work, part(model, work, lay.W_G))
@@ -166,9 +177,10 @@ def energy(t, q, v, model, work):
     """Kinetic energy and the potentials of gravity and forces, multibody systems only."""
     kernels.place(q, model, work)
     kernels.place_velocity(v, model, work)
-    total = frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + multibody.energy(q, model, work)
+    x = kernels.cartesian(q, model, work)
+    total = frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + multibody.energy(x, model, work)
     if count(model, lay.EXTRA_FORCE):
-        total += extra.energy(t, q, model, work)
+        total += extra.energy(t, x, model, work)
     return total
 
 

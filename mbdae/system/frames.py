@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..compilation.compiled import compiled
-from .layout import BODY, BODY_T, GRAVITY, PLANAR, RIGID, frames, table
+from .layout import BODY, BODY_T, GRAVITY, PLANAR, QUATERNION, QUATERNION_T, RIGID, frames, table
 from .vec3 import cross, dot, vec
 
 
@@ -129,30 +129,34 @@ def place_velocity(v, model, work):
 @compiled
 def qdot(q, v, model, out):
     """`T(q) v`: for a quaternion `pdot = 1/2 p (0, omega)`, otherwise `v` itself."""
-    bodies = table(model, BODY, BODY_T)
-    for b in range(bodies.shape[0]):
-        iq, iv = bodies[b]["q"], bodies[b]["v"]
-        for k in range(3):
-            out[iq + k] = v[iv + k]
-        if bodies[b]["kind"] == RIGID:
-            e0, e1, e2, e3 = q[iq + 3], q[iq + 4], q[iq + 5], q[iq + 6]
-            w1, w2, w3 = v[iv + 3], v[iv + 4], v[iv + 5]
-            out[iq + 3] = -0.5 * (e1 * w1 + e2 * w2 + e3 * w3)
-            out[iq + 4] = 0.5 * (e0 * w1 - e3 * w2 + e2 * w3)
-            out[iq + 5] = 0.5 * (e3 * w1 + e0 * w2 - e1 * w3)
-            out[iq + 6] = 0.5 * (-e2 * w1 + e1 * w2 + e0 * w3)
+    quaternions, shift, at = table(model, QUATERNION, QUATERNION_T), 0, 0
+    for n in range(quaternions.shape[0]):
+        to, iv = quaternions[n]["q"], quaternions[n]["v"]
+        for k in range(at, to):
+            out[k] = v[k - shift]
+        e0, e1, e2, e3 = q[to], q[to + 1], q[to + 2], q[to + 3]
+        w1, w2, w3 = v[iv], v[iv + 1], v[iv + 2]
+        out[to] = -0.5 * (e1 * w1 + e2 * w2 + e3 * w3)
+        out[to + 1] = 0.5 * (e0 * w1 - e3 * w2 + e2 * w3)
+        out[to + 2] = 0.5 * (e3 * w1 + e0 * w2 - e1 * w3)
+        out[to + 3] = 0.5 * (-e2 * w1 + e1 * w2 + e0 * w3)
+        shift, at = shift + 1, to + 4
+    for k in range(at, q.shape[0]):
+        out[k] = v[k - shift]
 
 
 @compiled
 def retract(q, d, model, out):
     """`q (+) d`: translations add, rotations multiply by the exponential, `p <- p exp(d/2)`, renormalised."""
-    bodies = table(model, BODY, BODY_T)
-    for b in range(bodies.shape[0]):
-        iq, iv = bodies[b]["q"], bodies[b]["v"]
-        for k in range(3):
-            out[iq + k] = q[iq + k] + d[iv + k]
-        if bodies[b]["kind"] == RIGID:
-            _turn(q, d[iv + 3], d[iv + 4], d[iv + 5], iq + 3, out)
+    quaternions, shift, at = table(model, QUATERNION, QUATERNION_T), 0, 0
+    for n in range(quaternions.shape[0]):
+        to, iv = quaternions[n]["q"], quaternions[n]["v"]
+        for k in range(at, to):
+            out[k] = q[k] + d[k - shift]
+        _turn(q, d[iv], d[iv + 1], d[iv + 2], to, out)
+        shift, at = shift + 1, to + 4
+    for k in range(at, q.shape[0]):
+        out[k] = q[k] + d[k - shift]
 
 
 @compiled
@@ -176,22 +180,30 @@ def _turn(q, x, y, z, at, out):
 @compiled
 def difference(q, q0, model, out):
     """`q (-) q0`: the `d` with `q0 (+) d = q`; rotations by the logarithm."""
-    bodies = table(model, BODY, BODY_T)
-    for b in range(bodies.shape[0]):
-        iq, iv = bodies[b]["q"], bodies[b]["v"]
-        for k in range(3):
-            out[iv + k] = q[iq + k] - q0[iq + k]
-        if bodies[b]["kind"] == RIGID:
-            e = (q0[iq + 3], -q0[iq + 4], -q0[iq + 5], -q0[iq + 6])
-            f = (q[iq + 3], q[iq + 4], q[iq + 5], q[iq + 6])
-            w = e[0] * f[0] - e[1] * f[1] - e[2] * f[2] - e[3] * f[3]
-            x = e[0] * f[1] + e[1] * f[0] + e[2] * f[3] - e[3] * f[2]
-            y = e[0] * f[2] + e[2] * f[0] + e[3] * f[1] - e[1] * f[3]
-            z = e[0] * f[3] + e[3] * f[0] + e[1] * f[2] - e[2] * f[1]
-            n = math.sqrt(x * x + y * y + z * z)
-            sign = 1.0 if w >= 0.0 else -1.0
-            c = 2.0 * sign * (math.atan2(n, abs(w)) / n if n > 1e-12 else 1.0 / max(abs(w), 1e-300))
-            out[iv + 3], out[iv + 4], out[iv + 5] = c * x, c * y, c * z
+    quaternions, shift, at = table(model, QUATERNION, QUATERNION_T), 0, 0
+    for n in range(quaternions.shape[0]):
+        to, iv = quaternions[n]["q"], quaternions[n]["v"]
+        for k in range(at, to):
+            out[k - shift] = q[k] - q0[k]
+        out[iv], out[iv + 1], out[iv + 2] = _angle_between(q0, q, to)
+        shift, at = shift + 1, to + 4
+    for k in range(at, q.shape[0]):
+        out[k - shift] = q[k] - q0[k]
+
+
+@compiled
+def _angle_between(q0, q, at):
+    """The rotation vector that leads from one quaternion to the other."""
+    e = (q0[at], -q0[at + 1], -q0[at + 2], -q0[at + 3])
+    f = (q[at], q[at + 1], q[at + 2], q[at + 3])
+    w = e[0] * f[0] - e[1] * f[1] - e[2] * f[2] - e[3] * f[3]
+    x = e[0] * f[1] + e[1] * f[0] + e[2] * f[3] - e[3] * f[2]
+    y = e[0] * f[2] + e[2] * f[0] + e[3] * f[1] - e[1] * f[3]
+    z = e[0] * f[3] + e[3] * f[0] + e[1] * f[2] - e[2] * f[1]
+    n = math.sqrt(x * x + y * y + z * z)
+    sign = 1.0 if w >= 0.0 else -1.0
+    c = 2.0 * sign * (math.atan2(n, abs(w)) / n if n > 1e-12 else 1.0 / max(abs(w), 1e-300))
+    return c * x, c * y, c * z
 
 
 @compiled

@@ -124,11 +124,12 @@ def _reported(system: System, wrong: list[int], excess: Vector) -> int:
 
 def _driver(system: System, k: int) -> Driver | Primitive | None:
     """The driver whose equation is number `k`; `None` if it belongs to a joint."""
-    if system.mechanism is None:
+    m = system.constrained
+    if m is None:
         return None
-    row = joint_rows(system.mechanism)
-    for driver in system.mechanism.drivers if k >= row else ():
-        row += sum(p.rows for p in driver.primitives(system.mechanism.bodies_by_name()))
+    row = joint_rows(m)
+    for driver in m.drivers if k >= row else ():
+        row += sum(p.rows for p in driver.primitives(m.bodies_by_name()))
         if k < row:
             return driver
     return None

@@ -21,7 +21,8 @@ def jammed(system: System, work: Vector, t: float) -> str:
 def _culprit(system: System, row: int | None) -> str:
     if row is None:
         return "a joint with friction"
-    if system.mechanism is None:
+    m = system.constrained
+    if m is None:
         return f"the constraint {system.labels[row]!r}"
-    joints = [f.joint for f in system.mechanism.forces if isinstance(f, Friction) and row in system.mechanism.normal_rows(f)]
+    joints = [f.joint for f in m.forces if isinstance(f, Friction) and row in m.normal_rows(f)]
     return f"joint {joints[0]!r}"

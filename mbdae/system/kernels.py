@@ -4,12 +4,14 @@ Arrays are real or complex (all of one kind in a call). `place` and `place_veloc
 state from `work`. `G` denotes the values of `Phi_q` in the fixed sparse pattern of the system, row by row.
 """
 
-
-from ..compilation.compiled import compiled
+from ..compilation.compiled import compiled, window
 from . import extra, frames, multibody, user
 from . import layout as lay
 from .layout import count, header, part
 from .out_of_line import out_of_line
+from .tree import call
+from .tree.layout import gradients, positions, wrenches
+from .vectors import fill, put
 
 
 @out_of_line(lay.PLACE, "xmw")
@@ -17,6 +19,8 @@ def place(q, model, work):
     """Make `q` the current position."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place(q, model, work)
+    elif header(model)[lay.KIND] == lay.TREE:
+        call.evaluate(call.PLACE, q, model, work)
 
 
 @out_of_line(lay.PLACE_VELOCITY, "xmw")
@@ -24,15 +28,18 @@ def place_velocity(v, model, work):
     """Make `v` the current velocity."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place_velocity(v, model, work)
+    elif header(model)[lay.KIND] == lay.TREE:
+        call.evaluate(call.PLACE_VELOCITY, v, model, work)
 
 
 @out_of_line(lay.EVALUATE_PHI, "txmwx")
 def phi(t, q, model, work, out):
     """`Phi(t, q)`."""
-    if header(model)[lay.KIND] == lay.MULTIBODY:
-        multibody.phi(t, q, model, work, out)
+    if header(model)[lay.KIND] != lay.USER:
+        x = cartesian(q, model, work)
+        multibody.phi(t, x, model, work, out)
         if count(model, lay.EXTRA_CONSTRAINT):
-            extra.constraints(lay.PHI, t, q, model, work, out)
+            extra.constraints(lay.PHI, t, x, model, work, out)
     else:
         user.evaluate(lay.PHI, t, q, q, q, model, out)
 
@@ -41,9 +48,10 @@ def phi(t, q, model, work, out):
 def phi_q(t, q, model, work, G):
     """Values of `Phi_q`, with respect to the velocity coordinates."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
-        multibody.phi_q(t, model, work, G)
-        if count(model, lay.EXTRA_CONSTRAINT):
-            extra.constraints(lay.PHI_Q, t, q, model, work, G)
+        _cartesian_phi_q(t, q, model, work, G)
+    elif header(model)[lay.KIND] == lay.TREE:
+        _cartesian_phi_q(t, q, model, work, gradients(model, work))
+        call.evaluate(call.PHI_Q, G, model, work)
     else:
         user.evaluate(lay.PHI_Q, t, q, q, q, model, G)
 
@@ -51,10 +59,10 @@ def phi_q(t, q, model, work, G):
 @out_of_line(lay.EVALUATE_NU, "txmwx")
 def nu(t, q, model, work, out):
     """`nu = -Phi_t`: the velocity equation is `Phi_q v = nu`."""
-    if header(model)[lay.KIND] == lay.MULTIBODY:
+    if header(model)[lay.KIND] != lay.USER:
         multibody.nu(t, model, work, out)
         if count(model, lay.EXTRA_CONSTRAINT):
-            extra.constraints(lay.NU, t, q, model, work, out)
+            extra.constraints(lay.NU, t, cartesian(q, model, work), model, work, out)
     else:
         user.evaluate(lay.NU, t, q, q, q, model, out)
 
@@ -62,10 +70,13 @@ def nu(t, q, model, work, out):
 @out_of_line(lay.EVALUATE_GAMMA, "txxmwx")
 def gamma(t, q, v, model, work, out):
     """Right-hand side of the acceleration equation `Phi_q a = gamma`."""
-    if header(model)[lay.KIND] == lay.MULTIBODY:
+    if header(model)[lay.KIND] != lay.USER:
         multibody.gamma(t, model, work, out)
         if count(model, lay.EXTRA_CONSTRAINT):
-            extra.constraints(lay.GAMMA, t, q, model, work, out)
+            extra.constraints(lay.GAMMA, t, cartesian(q, model, work), model, work, out)
+        if header(model)[lay.KIND] == lay.TREE:
+            _cartesian_phi_q(t, q, model, work, gradients(model, work))
+            call.evaluate(call.GAMMA, out, model, work)
     else:
         user.evaluate(lay.GAMMA, t, q, v, q, model, out)
 
@@ -74,18 +85,46 @@ def gamma(t, q, v, model, work, out):
 def force(t, q, v, lam, model, work, out):
     """`Q(t, q, v, lam)`; `lam` matters only where forces depend on it, as friction does."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
-        multibody.force(t, q, lam, model, work, out)
-        if count(model, lay.EXTRA_FORCE):
-            extra.forces(lay.FORCE, t, q, model, work, out)
+        _cartesian_force(t, q, lam, model, work, out)
+    elif header(model)[lay.KIND] == lay.TREE:
+        _cartesian_force(t, positions(model, work), lam, model, work, wrenches(model, work))
+        call.evaluate(call.FORCE, out, model, work)
     else:
         user.evaluate(lay.FORCE, t, q, v, lam, model, out)
 
 
 @compiled
+def cartesian(q, model, work):
+    """The Cartesian coordinates of the placed state: `q` itself, unless it consists of joint coordinates."""
+    if header(model)[lay.KIND] == lay.TREE:
+        return positions(model, work)
+    return window(q, 0, q.shape[0])
+
+
+@compiled
+def _cartesian_phi_q(t, q, model, work, G):
+    multibody.phi_q(t, model, work, G)
+    if count(model, lay.EXTRA_CONSTRAINT):
+        extra.constraints(lay.PHI_Q, t, cartesian(q, model, work), model, work, G)
+
+
+@compiled
+def _cartesian_force(t, q, lam, model, work, out):
+    multibody.force(t, q, lam, model, work, out)
+    if count(model, lay.EXTRA_FORCE):
+        extra.forces(lay.FORCE, t, q, model, work, out)
+
+
+@compiled
 def mass(t, q, model, work):
-    """Mass blocks into `work`. They are constant for multibody systems and set once by `prepare`."""
+    """The mass matrix into `work`, see `mass_values`. It is constant in Cartesian coordinates and set once by `prepare`."""
     if header(model)[lay.KIND] == lay.USER:
         user.evaluate(lay.MASS, t, q, q, q, model, mass_values(model, work))
+    elif header(model)[lay.KIND] == lay.TREE:
+        place = part(model, work, lay.W_RARE)
+        M = mass_values(model, work)
+        M[call.ADDRESS] = place[lay.RARE_TREE]
+        call.evaluate(call.MASS, M, model, work)
 
 
 @compiled
@@ -97,8 +136,23 @@ def prepare(model, work):
 
 @compiled
 def mass_values(model, work):
-    """The mass blocks in `work`."""
+    """The mass matrix in `work`: its blocks, or what it consists of in joint coordinates (see `tree.inertia`)."""
     return part(model, work, lay.W_MASS)
+
+
+@compiled
+def mass_entries(model, work, out):
+    """The entries of the mass matrix, block by block; in joint coordinates it is one block."""
+    M = mass_values(model, work)
+    if header(model)[lay.KIND] == lay.TREE:
+        n = header(model)[lay.NV]
+        for k in range(n):
+            column = window(out, n * k, n)
+            fill(column, 0.0)
+            column[k] = 1.0
+            call.apply(call.MASS_TIMES, M, column, column, model)
+    else:
+        put(M, out)
 
 
 @compiled
@@ -107,7 +161,7 @@ def qdot(t, q, v, model, out):
     if header(model)[lay.IDENTITY_MAP]:
         for k in range(v.shape[0]):
             out[k] = v[k]
-    elif header(model)[lay.KIND] == lay.MULTIBODY:
+    elif header(model)[lay.KIND] != lay.USER:
         frames.qdot(q, v, model, out)
     else:
         user.evaluate(lay.QDOT, t, q, v, q, model, out)
@@ -119,7 +173,7 @@ def retract(q, d, model, out):
     if header(model)[lay.IDENTITY_MAP]:
         for k in range(q.shape[0]):
             out[k] = q[k] + d[k]
-    elif header(model)[lay.KIND] == lay.MULTIBODY:
+    elif header(model)[lay.KIND] != lay.USER:
         frames.retract(q, d, model, out)
     else:
         user.evaluate(lay.RETRACT, 0.0, q, d, q, model, out)
@@ -131,7 +185,7 @@ def difference(q, q0, model, out):
     if header(model)[lay.IDENTITY_MAP]:
         for k in range(q.shape[0]):
             out[k] = q[k] - q0[k]
-    elif header(model)[lay.KIND] == lay.MULTIBODY:
+    elif header(model)[lay.KIND] != lay.USER:
         frames.difference(q, q0, model, out)
     else:
         user.evaluate(lay.DIFFERENCE, 0.0, q, q0, q, model, out)

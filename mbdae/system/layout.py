@@ -13,7 +13,7 @@ from ..compilation.compiled import table as table  # one table as records
 from ..typing import Bytes, Integers
 
 # kinds of systems and bodies
-MULTIBODY, USER = 0, 1
+MULTIBODY, USER, TREE = 0, 1, 2
 FIXED, PARTICLE, PLANAR, RIGID = 0, 1, 2, 3
 TRANSLATION, ROTATION = 0, 1  # groups of the coordinates of a body
 
@@ -24,25 +24,28 @@ EVALUATIONS = ("phi", "phi_q", "nu", "gamma", "force", "mass", "kinematics", "re
 USER_FUNCTIONS = ("mass", "force", "phi", "phi_q", "nu", "gamma", "friction")
 
 # header: sizes, then offsets into `work`, then start and length of each table
-KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP, COUPLED = range(12)
-W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_RARE, W_NULL, WORK_SIZE = range(12, 26)
+KIND, NB, NQ, NV, NC, NNZ, NENV, CONSTANT_MASS, DIAGONAL_MASS, ADDRESS, IDENTITY_MAP, COUPLED, MASS_SIZE, TREE_SIZE = range(14)
+W_FRAMES, W_MASS, W_MINV, W_G, W_W, W_ENV, W_DIAG, W_V1, W_V2, W_C1, W_C2, W_TREE, W_RARE, W_NULL, WORK_SIZE = range(14, 29)
 MOST_CONSTRAINTS, MOST_FORCES = 16, 8  # room for tables, one for each kind of constraint and of force that is built in
 TABLES = ("gravity", "body", "motion", "user_force", "members", "friction",
           "segment", "block", "block_of", "rows", "first", "env_ptr", "pair",
-          "dependent", "candidate", "max_entry", "null_space", "drift",
-          "extra_constraint", "extra_force", "extra_records",
+          "dependent", "candidate", "max_entry", "null_space", "drift", "quaternion", "angle",
+          "extra_constraint", "extra_force", "extra_records", "tree_joint", "tree_step", "tree_sizes", "tree_row", "tree_end", "tree_place",
           *(f"constraint {k}" for k in range(MOST_CONSTRAINTS)), *(f"force {k}" for k in range(MOST_FORCES)))
-_FIRST_TABLE = 26
+_FIRST_TABLE = 29
 (GRAVITY, BODY, MOTION, USER_FORCE, MEMBERS, FRICTION,
  SEGMENT, BLOCK, BLOCK_OF, ROWS, FIRST, ENV_PTR, PAIR,
- DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE, DRIFT,
- EXTRA_CONSTRAINT, EXTRA_FORCE, EXTRA_RECORDS, CONSTRAINTS) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * 22, 2)
+ DEPENDENT, CANDIDATE, MAX_ENTRY, NULL_SPACE, DRIFT, QUATERNION, ANGLE,
+ EXTRA_CONSTRAINT, EXTRA_FORCE, EXTRA_RECORDS, TREE_JOINT, TREE_STEP, TREE_SIZES, TREE_ROW, TREE_END, TREE_PLACE,
+ CONSTRAINTS) = range(_FIRST_TABLE, _FIRST_TABLE + 2 * 30, 2)
 FORCES = CONSTRAINTS + 2 * MOST_CONSTRAINTS
 HEADER = _FIRST_TABLE + 2 * len(TABLES)
 HEADER_BYTES = 8 * HEADER
 
 _i, _f = "i8", "f8"
 BODY_T = np.dtype([("kind", _i), ("q", _i), ("v", _i), ("mass", _f), ("J", _f, 9)])
+# where a quaternion stands in `q`, and its angular velocity in `v`; all other coordinates are one and the same number in both
+QUATERNION_T = np.dtype([("q", _i), ("v", _i)])
 MOTION_T = np.dtype([("kind", _i), ("f", _i), ("df", _i), ("d2f", _i), ("c", _f, 8)])
 # one record for all two-body constraints: `at_i`, `at_j` point at the segments of the first row in the values of Phi_q
 ELEMENT_T = np.dtype([
@@ -72,10 +75,10 @@ DEPENDENT_T = np.dtype([("row", _i), ("at", _i)])
 PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])
 
 # addresses of code that few systems need, in `work`, see `rare`
-RARE_FRICTION, RARE_NULL_SPACE = range(2)
+RARE_FRICTION, RARE_NULL_SPACE, RARE_TREE = range(3)
 # addresses of evaluations, behind them, see `out_of_line`
 (PLACE, PLACE_VELOCITY, EVALUATE_PHI, EVALUATE_PHI_Q, EVALUATE_NU, EVALUATE_GAMMA, EVALUATE_FORCE, FACTOR, SOLVE, SOLVE_REDUCED,
- ACCELERATIONS, REFINE, RARE_CALLS) = range(2, 15)
+ ACCELERATIONS, REFINE, RARE_CALLS) = range(3, 16)
 
 FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
 
@@ -169,10 +172,9 @@ def with_redundancy(model: Bytes, rows: Integers, candidates: Integers, max_entr
 
 
 def _lay_out_work(head: Integers, tables: dict[Any, Any]) -> None:
-    blocks = tables["block"]
-    mass = int((blocks["n"] ** 2).sum())
+    mass = int(head[MASS_SIZE]) or int((tables["block"]["n"] ** 2).sum())
     sizes = {W_FRAMES: (head[NB] + 1) * FRAME, W_MASS: mass, W_MINV: mass, W_G: head[NNZ], W_W: head[NNZ], W_ENV: head[NENV],
-             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_RARE: RARE_CALLS, W_NULL: 0}
+             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_TREE: head[TREE_SIZE], W_RARE: RARE_CALLS, W_NULL: 0}
     at = 0
     for slot, n in sizes.items():
         head[slot] = at

@@ -5,6 +5,9 @@ import numpy as np
 from ..compilation.compiled import compiled, generic, window
 from . import layout as lay
 from .layout import BLOCK_T, SEGMENT_T, header, table
+from .tree import call
+from .vectors import fill as fill
+from .vectors import put
 
 # Windows begin at zero, so that indices cannot be negative; loops of the lengths of rigid and planar bodies are unrolled, and every
 # value is read before one is written. Short functions with many arguments are inlined: a call costs as much as their work.
@@ -95,13 +98,6 @@ def products(G, model, v, Gv, lam, GTlam, mu, GTmu):
 
 
 @compiled
-def fill(x, value):
-    """`x[:] = value`, without the checks that slices of NumPy make."""
-    for k in range(x.shape[0]):
-        x[k] = value
-
-
-@compiled
 def _times_diagonal(D, x, out):
     """`out = D x` for a diagonal matrix."""
     for k in range(x.shape[0]):
@@ -111,6 +107,10 @@ def _times_diagonal(D, x, out):
 @compiled
 def mass_times(M, x, model, out):
     """`out = M x`."""
+    if header(model)[lay.KIND] == lay.TREE:
+        put(x, out)  # which may be complex where `x` is real
+        call.apply(call.MASS_TIMES, M, out, out, model)
+        return
     if header(model)[lay.DIAGONAL_MASS]:
         _times_diagonal(M, x, out)
         return
@@ -127,6 +127,9 @@ def mass_times(M, x, model, out):
 @compiled
 def unit_mass(model, M):
     """`M = I`."""
+    if header(model)[lay.KIND] == lay.TREE:
+        M[0] = 0.0
+        return
     blocks = table(model, lay.BLOCK, BLOCK_T)
     fill(M, 0.0)
     for b in range(blocks.shape[0]):
@@ -138,6 +141,9 @@ def unit_mass(model, M):
 @compiled
 def factor_mass(M, model, L):
     """`L` with `M^-1 = L^T L`, block by block: the inverse of the Cholesky factor. No conjugation, so it serves the complex step."""
+    if header(model)[lay.KIND] == lay.TREE:
+        call.apply(call.FACTOR, M, L, L, model)
+        return
     blocks = table(model, lay.BLOCK, BLOCK_T)
     for b in range(blocks.shape[0]):
         n, at = blocks[b]["n"], blocks[b]["at"]
@@ -170,6 +176,10 @@ def _inverse_cholesky(M, L):
 @compiled
 def half_solve(L, x, model, out):
     """`out = L x`, so that `x . M^-1 y = (L x) . (L y)`. `out` may be `x`."""
+    if header(model)[lay.KIND] == lay.TREE:
+        put(x, out)  # which may be complex where `x` is real
+        call.apply(call.HALF_SOLVE, L, out, out, model)
+        return
     if header(model)[lay.DIAGONAL_MASS]:
         _times_diagonal(L, x, out)
         return
@@ -186,6 +196,10 @@ def half_solve(L, x, model, out):
 @compiled
 def half_solve_transposed(L, x, model, out):
     """`out = L^T x`; `out` may be `x`."""
+    if header(model)[lay.KIND] == lay.TREE:
+        put(x, out)  # which may be complex where `x` is real
+        call.apply(call.HALF_SOLVE_TRANSPOSED, L, out, out, model)
+        return
     if header(model)[lay.DIAGONAL_MASS]:
         _times_diagonal(L, x, out)
         return
@@ -209,6 +223,9 @@ def mass_solve(L, x, model, out):
 @compiled
 def scale_rows(G, L, model, W):
     """`W = Phi_q L^T` in the pattern of `Phi_q`: then `B = Phi_q M^-1 Phi_q^T = W W^T`. Segments cover whole mass blocks."""
+    if header(model)[lay.KIND] == lay.TREE:
+        call.apply(call.SCALE_ROWS, L, G, W, model)
+        return
     segments = table(model, lay.SEGMENT, SEGMENT_T)
     if header(model)[lay.DIAGONAL_MASS]:
         for i in range(segments.shape[0]):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..typing import ArrayLike, Vector
-from . import layout as lay
 from .assembly import AssemblyError, State, completed
 from .branches import closed, mismatch, moves, near_guess, off_branch, opposite
 from .continuation import follow
@@ -28,12 +27,24 @@ def start_at(system: System, t: float = 0.0, q: ArrayLike | None = None, v: Arra
     given = None if v is None else _numbers(v, (system.nv,), "v")
     if given is not None and np.isinf(given).any():
         raise ValueError(f"assemble: v must be finite, or NaN where it is free, got {given}")
+    if q is None and system.cartesian is not None:
+        return _in_joint_coordinates(system, t, given)
     q, carried = _own_positions(system, t) if q is None else (closed(system, t, _finite(q, (system.nq,), "q")), True)
     guess = system.velocity_guess() if given is None else given
     found = velocities_with(system, t, q, guess)
     if np.isnan(given).any() if given is not None else system.mechanism is not None and not carried:
         check_given(system, t, q, guess, found)
     return completed(system, t, q, found)
+
+
+def _in_joint_coordinates(system: Any, t: float, given: Vector | None) -> State:
+    """The state that the bodies have in Cartesian coordinates."""
+    state = start_at(system.cartesian, t)
+    q, v = system.from_cartesian(state.q, state.v)
+    if given is not None:
+        v = velocities_with(system, t, q, given)
+        check_given(system, t, q, given, v)
+    return completed(system, t, q, v)
 
 
 def check_state(system: System, state: State) -> None:
@@ -44,12 +55,10 @@ def check_state(system: System, state: State) -> None:
     ValueError
         Names the body or the driver.
     """
-    for k, body in enumerate(system._bodies[system._bodies["kind"] == lay.RIGID]):
-        norm = float(np.linalg.norm(state.q[body["q"] + 3:body["q"] + 7]))
+    for name, at in zip(system.turning_bodies, system.quaternions["q"]):
+        norm = float(np.linalg.norm(state.q[at:at + 4]))
         if abs(norm - 1.0) > QUATERNION_TOL:
-            assert system.mechanism is not None
-            names = [b.name for b, record in zip(system.mechanism.bodies, system._bodies) if record["kind"] == lay.RIGID]
-            raise ValueError(f"state.q: the quaternion of {names[k]!r} must have length 1, it has {norm:.9g}")
+            raise ValueError(f"state.q: the quaternion of {name!r} must have length 1, it has {norm:.9g}")
     wrong = off_branch(system, state.t, state.q)
     if wrong:
         raise ValueError(f"state.q: {opposite(system, state.t, wrong)}; let mbdae.assemble make the state")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from ..typing import (
     Matrix,
     MultiplierFunction,
     PositionFunction,
+    Records,
     Retraction,
     Vector,
     VelocityFunction,
@@ -64,6 +65,10 @@ class System:
         Order in which joints and drivers are eliminated from `Phi_q M^-1 Phi_q^T`: the cheapest that is found, that of the mechanism,
         reverse Cuthill-McKee, Gibbs-King, or the names of all joints and drivers in the order wanted. Solutions do not depend on it,
         only the work does; the order of multipliers stays that of the mechanism.
+    coordinates : {"cartesian", "joint"}
+        Cartesian coordinates of all bodies, or those of the joints of a spanning tree: the latter is a `TreeSystem`.
+    cut : sequence of str
+        Joints that the tree leaves out, see `TreeSystem`.
 
     Raises
     ------
@@ -84,14 +89,29 @@ class System:
         The constraint equations in the order of their elimination.
     """
 
+    cartesian: System | None = None  # of a system in joint coordinates
+    constrained: Mechanism | None  # with the joints and drivers that are constraints
     _functions: UserFunctions  # these three in a system of functions only
     _picture: Callable[[float, Vector], Picture] | None
     _excitation: Excitation | None
 
-    def __init__(self, mechanism: Mechanism, numbering: str | Sequence[str] = "best") -> None:
+    def __new__(cls, mechanism: Mechanism | None = None, numbering: str | Sequence[str] = "best", coordinates: str = "cartesian",
+                cut: Iterable[str] = ()) -> System:
+        if cls is System and coordinates == "joint":
+            from .tree.system import TreeSystem
+            return object.__new__(TreeSystem)
+        return object.__new__(cls)
+
+    def __init__(self, mechanism: Mechanism, numbering: str | Sequence[str] = "best", coordinates: str = "cartesian",
+                 cut: Iterable[str] = ()) -> None:
+        if coordinates != "cartesian":
+            raise ValueError(f"System: coordinates must be 'cartesian' or 'joint', got {coordinates!r}")
+        if tuple(cut):
+            raise ValueError("System: joints are cut in joint coordinates; add coordinates='joint'")
         if not isinstance(mechanism, Mechanism):
             raise ValueError(f"System: a Mechanism is needed, got {type(mechanism).__name__}")
         self.mechanism: Mechanism | None = mechanism
+        self.constrained = mechanism
         self.name = mechanism.name
         self.labels = mechanism.labels
         self.callbacks = Callbacks()
@@ -159,7 +179,7 @@ class System:
             depends on the time, or if functions contradict each other; the message names function and entry.
         """
         self = cls.__new__(cls)
-        self.mechanism, self.numbering = None, "natural"
+        self.mechanism, self.constrained, self.numbering = None, None, "natural"
         self.name, self._picture, self._excitation = name, picture, checked_excitation(excitation)
         self.callbacks = Callbacks()
         self.labels = tuple(labels) if labels is not None else tuple(f"phi[{k}]" for k in range(nc))
@@ -185,6 +205,10 @@ class System:
         if self.mechanism is None:
             raise TypeError("a system of user functions cannot be pickled; build it anew with System.from_functions")
         return System, (self.mechanism, self.numbering)
+
+    def remade(self, mechanism: Mechanism) -> System:
+        """The system of a mechanism with other functions, in the same coordinates."""
+        return System(mechanism, "natural")
 
     @property
     def start(self) -> State:
@@ -217,6 +241,29 @@ class System:
             return Redundancy()
         self._model = lay.with_redundancy(self._model, found.rows, found.candidates, MAX_ENTRY, self.row_order)
         self._work = self._scratch()
+        return found
+
+    @property
+    def of_functions(self) -> bool:
+        """Whether the equations are a user's functions."""
+        return bool(self._header[lay.KIND] == lay.USER)
+
+    @property
+    def quaternions(self) -> Records:
+        """Where quaternions begin in `q`, and their angular velocities in `v`: records with the fields `q` and `v`."""
+        records: Records = lay.records_of(self._model, lay.QUATERNION, lay.QUATERNION_T)
+        return records
+
+    @property
+    def turning_bodies(self) -> tuple[str, ...]:
+        """The names of the bodies whose orientations are these quaternions."""
+        bodies = self.mechanism.bodies if self.mechanism is not None else ()
+        return tuple(b.name for b, record in zip(bodies, self._bodies) if record["kind"] == lay.RIGID)
+
+    @property
+    def angles(self) -> Integers:
+        """Where rates of angles stand in `v`."""
+        found: Integers = lay.records_of(self._model, lay.ANGLE, np.int64)
         return found
 
     @property

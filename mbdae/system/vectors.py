@@ -26,6 +26,13 @@ def largest(x):
 
 
 @compiled
+def fill(x, value):
+    """`x[:] = value`, without the checks that slices of NumPy make."""
+    for k in range(x.shape[0]):
+        x[k] = value
+
+
+@compiled
 def put(x, out):
     """`out = x`, without the checks of slices, which are slow to compile."""
     for k in range(x.shape[0]):

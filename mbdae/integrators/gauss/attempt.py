@@ -36,7 +36,7 @@ def _step(t, h, end, stages, new, run):
         return status, target
     finish(t, h, stages, new, run)
     q, v, a, lam = new.q, new.v, new.a, new.lam
-    if header(model)[lay.KIND] == lay.MULTIBODY and not header(model)[lay.IDENTITY_MAP]:
+    if header(model)[lay.KIND] != lay.USER and not header(model)[lay.IDENTITY_MAP]:
         kernels.retract(q, np.zeros_like(v), model, q)  # normalises the quaternions
     if not np.isfinite(largest(q) + largest(v)):
         return NOT_FINITE, target

@@ -94,12 +94,8 @@ class Projection(NamedTuple):
 
 def identity_metric(system: System) -> Vector:
     """Scratch with the identity in the place of the mass matrix."""
-    metric, head = system.workspace(), system.model[:lay.HEADER_BYTES].view(np.int64)
-    for block in lay.records_of(system.model, lay.BLOCK, BLOCK_T):
-        unit = np.eye(block["n"]).ravel()
-        for which in (lay.W_MASS, lay.W_MINV):
-            at = head[which] + block["at"]
-            metric[at:at + unit.size] = unit
+    metric: Vector = system.workspace()
+    ev.unit_mass(system.model, metric)
     return metric
 
 

@@ -1,0 +1,110 @@
+"""`Phi_q`, `gamma` and the forces in joint coordinates from those in Cartesian coordinates, along the paths of the tree."""
+
+from ...compilation.compiled import compiled
+from .. import layout as lay
+from ..frames import rotate, unrotate
+from ..layout import BODY_T, PLANAR, RIGID, frames, table
+from ..vec3 import vec
+from .inertia import add_wrench
+from .layout import END_T, PLACE_T, ROW_T, axes, gradients, joints, kinematics, wrenches
+
+WRENCH = 9  # where the wrench of a joint begins in its kinematics
+
+
+@compiled
+def phi_q(model, work, out):
+    """Values of `Phi_q`: a row, as a wrench on the bodies at its ends, is carried to the root [Negrut, section 3.4.3]."""
+    tree, bodies, X, G = joints(model), table(model, lay.BODY, BODY_T), frames(model, work), gradients(model, work)
+    kin, B = kinematics(model, work), axes(model, work)
+    rows, ends, path = table(model, lay.TREE_ROW, ROW_T), table(model, lay.TREE_END, END_T), table(model, lay.TREE_PLACE, PLACE_T)
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        first, last = row["place"], row["place"] + row["places"]
+        for i in range(first, last):
+            for k in range(WRENCH, WRENCH + 6):
+                kin[path[i]["joint"], k] = 0.0
+        for i in range(row["end"], row["end"] + row["ends"]):
+            n = ends[i]["joint"]
+            _add_force(G, ends[i]["at"], bodies[tree[n]["body"]]["kind"], X, tree[n]["body"], kin[n])
+        for i in range(first, last):
+            n, at = path[i]["joint"], path[i]["at"]
+            joint = tree[n]
+            for k in range(joint["n"]):
+                out[at + k] = _work(B[joint["v"] + k], kin[n])
+            if joint["above"] >= 0:
+                _add_wrench_before(kin[n], kin[joint["above"]])
+
+
+@compiled
+def _add_force(Q, at, kind, X, b, out):
+    """A generalised force of Cartesian velocity coordinates, added as a wrench in global axes."""
+    out[WRENCH] += Q[at]
+    out[WRENCH + 1] += Q[at + 1]
+    if kind == PLANAR:
+        out[WRENCH + 5] += Q[at + 2]
+    else:
+        out[WRENCH + 2] += Q[at + 2]
+    if kind == RIGID:
+        T = rotate(X, b, (Q[at + 3], Q[at + 4], Q[at + 5]))
+        for k in range(3):
+            out[WRENCH + 3 + k] += T[k]
+
+
+@compiled
+def _work(b, kin):
+    s = b[0] * kin[WRENCH]
+    for k in range(1, 6):
+        s += b[k] * kin[WRENCH + k]
+    return s
+
+
+@compiled
+def _add_wrench_before(kin, to):
+    add_wrench(kin, WRENCH, to, WRENCH)
+
+
+@compiled
+def gamma(model, work, out):
+    """`gamma` of the joint coordinates: that of the Cartesian ones, less `Phi_q` times the accelerations that velocities cause."""
+    tree, bodies, X, G = joints(model), table(model, lay.BODY, BODY_T), frames(model, work), gradients(model, work)
+    kin, rows, ends = kinematics(model, work), table(model, lay.TREE_ROW, ROW_T), table(model, lay.TREE_END, END_T)
+    for r in range(rows.shape[0]):
+        for i in range(rows[r]["end"], rows[r]["end"] + rows[r]["ends"]):
+            n, at = ends[i]["joint"], ends[i]["at"]
+            b = tree[n]["body"]
+            kind = bodies[b]["kind"]
+            out[r] -= G[at] * kin[n, 3] + G[at + 1] * kin[n, 4]
+            out[r] -= G[at + 2] * (kin[n, 8] if kind == PLANAR else kin[n, 5])
+            if kind == RIGID:
+                alpha = unrotate(X, b, vec(kin[n, 6:]))
+                out[r] -= G[at + 3] * alpha[0] + G[at + 4] * alpha[1] + G[at + 5] * alpha[2]
+
+
+@compiled
+def force(model, work, out):
+    """Forces of the joint coordinates: those of the Cartesian ones, less `M` times the accelerations that velocities cause."""
+    tree, bodies, X, Q = joints(model), table(model, lay.BODY, BODY_T), frames(model, work), wrenches(model, work)
+    kin, B = kinematics(model, work), axes(model, work)
+    for n in range(tree.shape[0]):
+        b = tree[n]["body"]
+        body, at = bodies[b], bodies[b]["v"]
+        # less the inertia, in Cartesian velocity coordinates
+        Q[at], Q[at + 1] = Q[at] - body["mass"] * kin[n, 3], Q[at + 1] - body["mass"] * kin[n, 4]
+        if body["kind"] == PLANAR:
+            Q[at + 2] -= body["J"][8] * kin[n, 8]
+        else:
+            Q[at + 2] -= body["mass"] * kin[n, 5]
+        if body["kind"] == RIGID:
+            alpha, J = unrotate(X, b, vec(kin[n, 6:])), body["J"]
+            for k in range(3):
+                Q[at + 3 + k] -= J[3 * k] * alpha[0] + J[3 * k + 1] * alpha[1] + J[3 * k + 2] * alpha[2]
+        for k in range(WRENCH, WRENCH + 6):
+            kin[n, k] = 0.0
+        _add_force(Q, at, body["kind"], X, b, kin[n])
+    # to the root
+    for n in range(tree.shape[0] - 1, -1, -1):
+        joint = tree[n]
+        for v in range(joint["v"], joint["v"] + joint["n"]):
+            out[v] = _work(B[v], kin[n])
+        if joint["above"] >= 0:
+            _add_wrench_before(kin[n], kin[joint["above"]])

@@ -1,0 +1,78 @@
+"""Conversions between joint and Cartesian coordinates, one call from Python each."""
+
+import numpy as np
+
+from ...compilation.compiled import compiled
+from .. import kernels, sparse
+from .. import layout as lay
+from ..frames import unrotate
+from ..layout import BODY_T, PLANAR, RIGID, frames, header, table
+from ..vec3 import vec
+from .layout import axes, joints, kinematics, positions, wrenches
+
+WRENCH = 9
+
+
+@compiled
+def to_cartesian(q, v, a, model, work):
+    """Positions, velocities and accelerations of the bodies; `a` are those of the joint coordinates."""
+    kernels.place(q, model, work)
+    kernels.place_velocity(v, model, work)
+    tree, bodies, X = joints(model), table(model, lay.BODY, BODY_T), frames(model, work)
+    kin, B = kinematics(model, work), axes(model, work)
+    n = wrenches(model, work).shape[0]
+    rates, accelerations = np.zeros(n, work.dtype), np.zeros(n, work.dtype)
+    motion = np.zeros((tree.shape[0], 6), work.dtype)  # accelerations without those that velocities cause
+    for k in range(tree.shape[0]):
+        joint, up = tree[k], tree[k]["above"]
+        b, at = joint["body"], bodies[joint["body"]]["v"]
+        if up >= 0:
+            alpha, rho = vec(motion[up, 3:]), vec(kin[k])
+            for m in range(6):
+                motion[k, m] = motion[up, m]
+            motion[k, 0] += alpha[1] * rho[2] - alpha[2] * rho[1]
+            motion[k, 1] += alpha[2] * rho[0] - alpha[0] * rho[2]
+            motion[k, 2] += alpha[0] * rho[1] - alpha[1] * rho[0]
+        for i in range(joint["v"], joint["v"] + joint["n"]):
+            for m in range(6):
+                motion[k, m] += B[i, m] * a[i]
+        _put(X[b, 12:], (motion[k, 0] + kin[k, 3], motion[k, 1] + kin[k, 4], motion[k, 2] + kin[k, 5]),
+             unrotate(X, b, (motion[k, 3] + kin[k, 6], motion[k, 4] + kin[k, 7], motion[k, 5] + kin[k, 8])), bodies[b]["kind"], at,
+             rates, accelerations)
+    return positions(model, work).copy(), rates, accelerations
+
+
+@compiled
+def _put(x, a, alpha, kind, at, rates, accelerations):
+    """Velocity `x` and acceleration of a body in its Cartesian velocity coordinates."""
+    rates[at], rates[at + 1], accelerations[at], accelerations[at + 1] = x[0], x[1], a[0], a[1]
+    if kind == PLANAR:
+        rates[at + 2], accelerations[at + 2] = x[5], alpha[2]
+    else:
+        rates[at + 2], accelerations[at + 2] = x[2], a[2]
+    if kind == RIGID:
+        for k in range(3):
+            rates[at + 3 + k], accelerations[at + 3 + k] = x[3 + k], alpha[k]
+
+
+@compiled
+def rates(q, v, model, work):
+    """Velocities of the joint coordinates nearest to those of the bodies, `min |V w - v|_M`: exact where these satisfy the joints."""
+    kernels.place(q, model, work)
+    kernels.place_velocity(np.zeros(header(model)[lay.NV]), model, work)
+    kernels.mass(0.0, q, model, work)
+    M, L = kernels.mass_values(model, work), work[header(model)[lay.W_MINV]:header(model)[lay.W_G]]
+    sparse.factor_mass(M, model, L)
+    # V^T M_c v as the force of the joint coordinates
+    bodies, X, P = table(model, lay.BODY, BODY_T), frames(model, work), wrenches(model, work)
+    for b in range(bodies.shape[0]):
+        at, J = bodies[b]["v"], bodies[b]["J"]
+        P[at], P[at + 1] = bodies[b]["mass"] * v[at], bodies[b]["mass"] * v[at + 1]
+        P[at + 2] = (J[8] if bodies[b]["kind"] == PLANAR else bodies[b]["mass"]) * v[at + 2]
+        if bodies[b]["kind"] == RIGID:
+            for k in range(3):
+                P[at + 3 + k] = J[3 * k] * v[at + 3] + J[3 * k + 1] * v[at + 4] + J[3 * k + 2] * v[at + 5]
+    out = np.zeros(header(model)[lay.NV])
+    kernels.call.evaluate(kernels.call.FORCE, out, model, work)
+    sparse.mass_solve(L, out, model, out)
+    return out

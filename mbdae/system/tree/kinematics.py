@@ -1,0 +1,204 @@
+"""Frames, velocities and accelerations of all bodies from joint coordinates, joint by joint from the root to the leaves.
+
+A joint leads from the point `s_i` of the body before it, in steps along and about axes, to the point `s_j` of its own body. The velocity of
+body `j` at its centre of mass, with `rho = r_j - r_i` and the direction `b_k` of each velocity of the joint [Negrut, eqs. (3.127)-(3.134)]:
+
+    (rdot_j, omega_j) = (rdot_i + omega_i x rho, omega_i) + sum_k b_k v_k
+
+in global components. Reference points at the centres of mass keep all numbers of the size of a body, wherever the mechanism moves.
+"""
+
+import numpy as np
+
+from ...compilation.compiled import compiled
+from ..frames import omega, point, rotate, unrotate
+from ..layout import BODY, BODY_T, NB, PLANAR, RIGID, frames, header, table
+from ..vec3 import add, cross, scale, sub, vec
+from .layout import BALL, SLIDE, TURN, axes, joints, kinematics, points, positions, steps
+
+
+@compiled
+def place(q, model, work):
+    """Frames of all bodies and the directions of the velocities; the Cartesian coordinates, too."""
+    tree, moves, bodies = joints(model), steps(model), table(model, BODY, BODY_T)
+    X, kin, starts, B, out = frames(model, work), kinematics(model, work), points(model, work), axes(model, work), positions(model, work)
+    _place_ground(X, header(model)[NB])
+    for n in range(tree.shape[0]):
+        joint = tree[n]
+        b, p = joint["body"], joint["parent"]
+        # steps from the point of the body before: x runs, R turns
+        x, R, angle = point(X, p, joint["s_i"]), _rotation(X, p), joint["angle"] + 0.0 * q[0]
+        if bodies[b]["kind"] == PLANAR and joint["above"] >= 0:
+            angle += out[bodies[p]["q"] + 2]
+        for k in range(joint["step"], joint["step"] + joint["steps"]):
+            step = moves[k]
+            starts[k, 0], starts[k, 1], starts[k, 2] = x
+            at, v, axis = step["q"], step["v"], vec(step["axis"])
+            if step["kind"] == SLIDE:
+                a = _apply(R, axis)
+                x = add(x, scale(q[at], a))
+                _put(B[v], a, (0.0, 0.0, 0.0))
+            elif step["kind"] == TURN:
+                _put(B[v], x, _apply(R, axis))
+                R = _product(R, _about(axis, q[at]))
+                angle += q[at]
+            else:
+                R = _product(R, _of_quaternion(q[at], q[at + 1], q[at + 2], q[at + 3]))
+                for m in range(3):
+                    _put(B[v + m], x, (R[m], R[3 + m], R[6 + m]))
+        # the frame of the body, and where it is seen from the one before
+        C = joint["C"]
+        R = _product(R, (C[0], C[1], C[2], C[3], C[4], C[5], C[6], C[7], C[8]))
+        for m in range(9):
+            X[b, 3 + m] = R[m]
+        r = sub(x, rotate(X, b, joint["s_j"]))
+        X[b, 0], X[b, 1], X[b, 2] = r
+        for m in range(3):
+            kin[n, m] = r[m] - X[p, m]
+        _complete(B, joint, moves, r)
+        _put_coordinates(bodies[b], X, b, angle, out)
+
+
+@compiled
+def _place_ground(X, nb):
+    for k in range(18):
+        X[nb, k] = 0.0
+    X[nb, 3] = X[nb, 7] = X[nb, 11] = 1.0
+
+
+@compiled
+def _complete(B, joint, moves, r):
+    """Directions of turns: `a x (r - x)` of the centre of mass `r`, `a` of the rotation; so far they were `x` and `a`."""
+    for k in range(joint["step"], joint["step"] + joint["steps"]):
+        if moves[k]["kind"] != SLIDE:
+            v = moves[k]["v"]
+            for m in range(v, v + (3 if moves[k]["kind"] == BALL else 1)):
+                a = vec(B[m, 3:])
+                _put(B[m], cross(a, sub(r, vec(B[m]))), a)
+
+
+@compiled
+def _put_coordinates(body, X, b, angle, out):
+    """The Cartesian coordinates of a body."""
+    at = body["q"]
+    out[at], out[at + 1] = X[b, 0], X[b, 1]
+    if body["kind"] == PLANAR:
+        out[at + 2] = angle
+    else:
+        out[at + 2] = X[b, 2]
+    if body["kind"] == RIGID:
+        p = _quaternion(X, b)
+        for m in range(4):
+            out[at + 3 + m] = p[m]
+
+
+@compiled
+def place_velocity(v, model, work):
+    """Velocities of all bodies, and the accelerations that they have while those of the joint coordinates are zero [ib., (3.135)]."""
+    tree, moves = joints(model), steps(model)
+    X, kin, starts, B = frames(model, work), kinematics(model, work), points(model, work), axes(model, work)
+    zero = (0.0 * X[0, 0], 0.0 * X[0, 0], 0.0 * X[0, 0])
+    for n in range(tree.shape[0]):
+        joint = tree[n]
+        b, p, up = joint["body"], joint["parent"], joint["above"]
+        # velocity and acceleration of the point of the body before
+        last = joint["step"] + joint["steps"]
+        s = rotate(X, p, joint["s_i"])
+        w = rotate(X, p, omega(X, p))
+        dw, u, du = zero, vec(X[p, 12:]), zero
+        if up >= 0:
+            du, dw = vec(kin[up, 3:]), vec(kin[up, 6:])
+        u, du = _carry(s, w, dw, u, du)
+        # steps
+        end = add(vec(X[b]), rotate(X, b, joint["s_j"]))
+        for k in range(joint["step"], last):
+            at = moves[k]["v"]
+            if moves[k]["kind"] == SLIDE:
+                a = scale(v[at], vec(B[at]))
+                far = end if k + 1 == last else vec(starts[k + 1])
+                u, du = _carry(sub(far, vec(starts[k])), w, dw, u, du)
+                u, du = add(u, a), add(du, scale(2.0, cross(w, a)))
+            else:
+                a = scale(v[at], vec(B[at, 3:]))
+                if moves[k]["kind"] == BALL:
+                    a = add(a, add(scale(v[at + 1], vec(B[at + 1, 3:])), scale(v[at + 2], vec(B[at + 2, 3:]))))
+                dw, w = add(dw, cross(w, a)), add(w, a)
+        # the centre of mass
+        u, du = _carry(sub(vec(X[b]), end), w, dw, u, du)
+        for m in range(3):
+            X[b, 12 + m], kin[n, 3 + m], kin[n, 6 + m] = u[m], du[m], dw[m]
+        X[b, 15], X[b, 16], X[b, 17] = unrotate(X, b, w)
+
+
+@compiled
+def _carry(d, w, dw, u, du):
+    """Velocity and acceleration of a point of a body at the distance `d` from another, which has `u` and `du`."""
+    wd = cross(w, d)
+    return add(u, wd), add(du, add(cross(dw, d), cross(w, wd)))
+
+
+# rotation matrices as tuples, by rows ---------------------------------------------------------------------------------------------
+
+
+@compiled
+def _rotation(X, b):
+    return X[b, 3], X[b, 4], X[b, 5], X[b, 6], X[b, 7], X[b, 8], X[b, 9], X[b, 10], X[b, 11]
+
+
+@compiled
+def _apply(R, a):
+    return (R[0] * a[0] + R[1] * a[1] + R[2] * a[2], R[3] * a[0] + R[4] * a[1] + R[5] * a[2], R[6] * a[0] + R[7] * a[1] + R[8] * a[2])
+
+
+@compiled
+def _product(R, S):
+    a, b, c = _apply(R, (S[0], S[3], S[6])), _apply(R, (S[1], S[4], S[7])), _apply(R, (S[2], S[5], S[8]))
+    return a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]
+
+
+@compiled
+def _about(a, angle):
+    """The rotation about a unit vector [Rodrigues]."""
+    s, c = np.sin(angle), np.cos(angle)
+    d = 1.0 - c
+    return (c + d * a[0] * a[0], d * a[0] * a[1] - s * a[2], d * a[0] * a[2] + s * a[1],
+            d * a[1] * a[0] + s * a[2], c + d * a[1] * a[1], d * a[1] * a[2] - s * a[0],
+            d * a[2] * a[0] - s * a[1], d * a[2] * a[1] + s * a[0], c + d * a[2] * a[2])
+
+
+@compiled
+def _of_quaternion(e0, e1, e2, e3):
+    """`A(p)` of `p / |p|`."""
+    s = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
+    return (1.0 - s * (e2 * e2 + e3 * e3), s * (e1 * e2 - e3 * e0), s * (e1 * e3 + e2 * e0),
+            s * (e1 * e2 + e3 * e0), 1.0 - s * (e1 * e1 + e3 * e3), s * (e2 * e3 - e1 * e0),
+            s * (e1 * e3 - e2 * e0), s * (e2 * e3 + e1 * e0), 1.0 - s * (e1 * e1 + e2 * e2))
+
+
+@compiled
+def _quaternion(X, b):
+    """A unit quaternion of the rotation matrix of a body, from its largest component."""
+    x, y, z = X[b, 3], X[b, 7], X[b, 11]
+    sizes = (1.0 + x + y + z, 1.0 + x - y - z, 1.0 - x + y - z, 1.0 - x - y + z)  # squares of twice the components
+    u, v, w = X[b, 10] - X[b, 8], X[b, 5] - X[b, 9], X[b, 6] - X[b, 4]  # 4 e0 (e1, e2, e3)
+    f, g, h = X[b, 4] + X[b, 6], X[b, 5] + X[b, 9], X[b, 8] + X[b, 10]  # 4 (e1 e2, e1 e3, e2 e3)
+    best = 0
+    for k in range(1, 4):
+        if sizes[k].real > sizes[best].real:
+            best = k
+    s = np.sqrt(sizes[best])
+    c = 0.5 / s
+    if best == 0:
+        return 0.5 * s, c * u, c * v, c * w
+    if best == 1:
+        return c * u, 0.5 * s, c * f, c * g
+    if best == 2:
+        return c * v, c * f, 0.5 * s, c * h
+    return c * w, c * g, c * h, 0.5 * s
+
+
+@compiled
+def _put(out, a, b):
+    """Two vectors into the first six entries."""
+    out[0], out[1], out[2] = a
+    out[3], out[4], out[5] = b

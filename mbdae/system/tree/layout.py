@@ -1,0 +1,118 @@
+"""Tables and scratch of a system in joint coordinates, beside those of `system.layout`.
+
+The tables of the system are those of the mechanism in Cartesian coordinates, with the constraints that are left: its kernels are evaluated
+in the frames of the bodies, which follow from the joint coordinates. The scratch `W_TREE` has their results and the kinematics of the tree.
+"""
+
+import numpy as np
+
+from ...compilation.compiled import compiled, matrix, window
+from .. import layout as lay
+from ..layout import header, table
+
+SLIDE, TURN, BALL = range(3)  # steps of a joint: along an axis, about an axis, about a point
+
+_i, _f = "i8", "f8"
+# A joint of the tree, parents first: its body, the one before it, and the joint of that one (-1 for the ground); its steps and
+# velocities. The body's frame is at `s_j` of the body, turned by `C`; `angle` is the angle of `C` for planar bodies.
+JOINT_T = np.dtype([("body", _i), ("parent", _i), ("above", _i), ("step", _i), ("steps", _i), ("v", _i), ("n", _i),
+                    ("s_i", _f, 3), ("s_j", _f, 3), ("C", _f, 9), ("angle", _f)])
+STEP_T = np.dtype([("kind", _i), ("q", _i), ("v", _i), ("axis", _f, 3)])
+# one row of Phi_q: its ends in Cartesian coordinates, and its path through the tree, joints from the leaves to the root
+ROW_T = np.dtype([("end", _i), ("ends", _i), ("place", _i), ("places", _i)])
+END_T = np.dtype([("joint", _i), ("at", _i)])  # values of the Cartesian row
+PLACE_T = np.dtype([("joint", _i), ("at", _i)])  # values of the row
+SIZES = ("nq", "nv", "nnz", "steps")  # of the Cartesian system, and of the table of steps
+
+KINEMATICS = 15  # of a joint: rho (3), accelerations that velocities cause, of r and of rotation (6), a wrench (6)
+INERTIA = 18  # of a joint: rho (3), mass, J (6, global axes, about r), accelerations or wrenches (6), padding (2)
+FACTOR = 51  # of a joint: rho (3), articulated inertia (36), wrench and acceleration (12)
+AXIS = 6  # of a velocity: its direction as a motion of the body, of r (3) and of rotation (3)
+GAIN = 7  # of a velocity: what it takes of the wrench, and the reciprocal root of its articulated inertia
+HEAD = 2  # of the mass matrix and its factors: 1, or 0 for the identity, and the address of the compiled code
+
+
+@compiled
+def joints(model):
+    return table(model, lay.TREE_JOINT, JOINT_T)
+
+
+@compiled
+def steps(model):
+    return table(model, lay.TREE_STEP, STEP_T)
+
+
+@compiled
+def _sizes(model):
+    return table(model, lay.TREE_SIZES, np.int64)
+
+
+@compiled
+def positions(model, work):
+    """The Cartesian coordinates."""
+    return window(work, header(model)[lay.W_TREE], _sizes(model)[0])
+
+
+@compiled
+def wrenches(model, work):
+    """Forces by the Cartesian velocity coordinates."""
+    return window(work, header(model)[lay.W_TREE] + _sizes(model)[0], _sizes(model)[1])
+
+
+@compiled
+def gradients(model, work):
+    """Values of `Phi_q` by the Cartesian velocity coordinates."""
+    n = _sizes(model)
+    return window(work, header(model)[lay.W_TREE] + n[0] + n[1], n[2])
+
+
+@compiled
+def points(model, work):
+    """For each step the point where it begins, shape (steps, 3)."""
+    n = _sizes(model)
+    return matrix(work, header(model)[lay.W_TREE] + n[0] + n[1] + n[2], n[3], 3)
+
+
+@compiled
+def kinematics(model, work):
+    """Shape (nb, KINEMATICS), in the order of the joints."""
+    n = _sizes(model)
+    return matrix(work, header(model)[lay.W_TREE] + n[0] + n[1] + n[2] + 3 * n[3], header(model)[lay.NB], KINEMATICS)
+
+
+@compiled
+def axes(model, work):
+    """Shape (nv, AXIS)."""
+    n, head = _sizes(model), header(model)
+    return matrix(work, head[lay.W_TREE] + n[0] + n[1] + n[2] + 3 * n[3] + KINEMATICS * head[lay.NB], head[lay.NV], AXIS)
+
+
+def scratch_size(nb: int, nv: int, sizes: list[int]) -> int:
+    """Of `W_TREE`."""
+    return sizes[0] + sizes[1] + sizes[2] + 3 * sizes[3] + KINEMATICS * nb + AXIS * nv
+
+
+def mass_size(nb: int, nv: int) -> int:
+    """Of the mass matrix and of its factors: the larger of both."""
+    return HEAD + max(INERTIA * nb + AXIS * nv, FACTOR * nb + (AXIS + GAIN) * nv)
+
+
+@compiled
+def inertias(M, nb):
+    return matrix(M, HEAD, nb, INERTIA)
+
+
+@compiled
+def inertia_axes(M, nb, nv):
+    return matrix(M, HEAD + INERTIA * nb, nv, AXIS)
+
+
+@compiled
+def factors(L, nb):
+    return matrix(L, HEAD, nb, FACTOR)
+
+
+@compiled
+def factor_axes(L, nb, nv):
+    """Directions (AXIS) and gains (GAIN)."""
+    return matrix(L, HEAD + FACTOR * nb, nv, AXIS + GAIN)

@@ -1,0 +1,214 @@
+"""`TreeSystem`: a mechanism in joint coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...model.bodies import GROUND, PlanarBody, RigidBody
+from ...model.geometry import Geometry, Picture
+from ...model.mechanism import Mechanism
+from ...spelling import guess
+from ...typing import ArrayLike, Vector
+from .. import layout as lay
+from .. import rare
+from ..assembly import State
+from ..branches import closed
+from ..callbacks import Callbacks
+from ..coordinates import Coordinates, Guess
+from ..start import start_at
+from ..system import System
+from . import evaluate as ev
+from . import kernels
+from .build import build
+from .convert import Frame, coordinates
+from .spanning import SpanningTree, spanning_tree
+
+STATE_TOL = 1e-6  # violation of the joints of the tree by a state in Cartesian coordinates, relative to its size
+
+
+class CartesianState(NamedTuple):
+    """Positions, velocities and accelerations of the bodies."""
+
+    q: Vector
+    v: Vector
+    a: Vector
+
+
+class TreeSystem(System):
+    """`M(q) a + Phi_q^T lam = Q(t, q, v)`, `Phi(t, q) = 0` in the coordinates of the joints of a spanning tree.
+
+    The joints that the tree leaves out are cut: they, and the drivers, are the constraints [Negrut, section 3.4.3]. Multipliers are theirs
+    alone. A body that no joint of the tree carries is free: its joint coordinates are its Cartesian ones. All evaluations grow linearly
+    with the number of bodies for a given number of constraints.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    numbering : {"best", "natural", "rcm", "gibbs-king"} or sequence of str
+        Order in which cut joints and drivers are eliminated, see `System`.
+    coordinates : {"joint"}
+    cut : sequence of str
+        Names of joints that are to be cut. By default the tree takes those of most constraint equations, near its root where there is a
+        choice. Joints with friction are cut in any case: their reactions are needed.
+
+    Attributes
+    ----------
+    tree : SpanningTree
+        `branches` in the order of the coordinates, and the names of the joints that are `cut`.
+    cartesian : System
+        The same mechanism in Cartesian coordinates.
+    """
+
+    cartesian: System
+
+    def __init__(self, mechanism: Mechanism, numbering: str | Sequence[str] = "best", coordinates: str = "joint",
+                 cut: Iterable[str] = ()) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise ValueError(f"TreeSystem: a Mechanism is needed, got {type(mechanism).__name__}")
+        if coordinates != "joint":
+            raise ValueError(f"TreeSystem: its coordinates are 'joint', got {coordinates!r}; use System")
+        self._cut = tuple(cut)
+        self.tree: SpanningTree = spanning_tree(mechanism, self._cut)
+        self.cartesian = System(mechanism)
+        self.mechanism = mechanism
+        self.constrained = replace(mechanism, joints=tuple(j for j in mechanism.joints if j.name in self.tree.cut))
+        self.name, self.labels, self.callbacks = mechanism.name, self.constrained.labels, Callbacks()
+        self.numbering = numbering if isinstance(numbering, str) or not np.iterable(numbering) else tuple(numbering)
+        self._adopt(build(self.constrained, self.tree, self.callbacks, self.numbering))
+
+    def __repr__(self) -> str:
+        return f"<TreeSystem {self.name!r}: nq={self.nq}, nv={self.nv}, nc={self.nc}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TreeSystem, (self.mechanism, self.numbering, "joint", self._cut)
+
+    def remade(self, mechanism: Mechanism) -> TreeSystem:
+        """The same coordinates for a mechanism with other functions."""
+        return TreeSystem(mechanism, "natural", cut=self.tree.cut)
+
+    def _scratch(self, dtype: Any = float) -> Any:
+        work = super()._scratch(dtype)
+        rare.put(work, self._model, lay.RARE_TREE, kernels.real, kernels.of_complex)
+        return work
+
+    # coordinates -----------------------------------------------------------------------------------------------------
+
+    def to_cartesian(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> CartesianState:
+        """Positions, velocities and accelerations of the bodies in the coordinates of `cartesian`; what is left out is zero.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,)
+        v, a : array_like, shape (nv,), optional
+        """
+        rest = np.zeros(self.nv)
+        x = self._q(q), rest if v is None else self._v(v), rest if a is None else self._v(a)
+        return CartesianState(*ev.to_cartesian(*x, self._model, self._work))
+
+    def from_cartesian(self, q: ArrayLike, v: ArrayLike | None = None) -> Guess:
+        """Joint coordinates and their velocities (zero by default) of a state in the coordinates of `cartesian`.
+
+        Raises
+        ------
+        ValueError
+            If the state violates the joints of the tree.
+        """
+        c = self.cartesian
+        q_c, v_c = c._q(q), np.zeros(c.nv) if v is None else c._v(v)
+        found = coordinates(self.tree, c.mechanism.bodies_by_name(), self._frames(q_c))  # type: ignore[union-attr]
+        rates = ev.rates(found, v_c, self._model, self._work)
+        rates += ev.rates(found, v_c - self.to_cartesian(found, rates).v, self._model, self._work)  # iterative refinement
+        self._check(found, rates, q_c, v_c)
+        return Guess(found, rates)
+
+    def _frames(self, q: Vector) -> dict[str, Frame]:
+        frames = {GROUND: Frame(np.zeros(3), np.eye(3))}
+        geometry = self._drawing
+        for k, body in enumerate(geometry.mechanism.bodies):
+            r, A = geometry.frame(k, q)
+            at = self.cartesian.coordinates(body.name).q
+            frames[body.name] = Frame(r, A, float(q[at][2]) if isinstance(body, PlanarBody) else 0.0)
+        return frames
+
+    def _check(self, q: Vector, v: Vector, q_c: Vector, v_c: Vector) -> None:
+        """Whether joint coordinates give back a state."""
+        c, back = self.cartesian, self.to_cartesian(q, v)
+        assert c.mechanism is not None
+        for what, off, size in (("positions", c.difference(back.q, q_c), q_c), ("velocities", back.v - v_c, v_c)):
+            limit = STATE_TOL * (1.0 + np.abs(size).max(initial=0.0))
+            if not np.abs(off).max(initial=0.0) <= limit:
+                worst = max(c.mechanism.bodies, key=lambda b: np.nan_to_num(np.abs(off[c.coordinates(b.name).v]).max(), nan=np.inf))
+                joint = next(b.joint for b in self.tree.branches if b.body == worst.name)
+                raise ValueError(f"{self.name}: the {what} of {worst.name!r} violate the joint {joint!r} of the tree by "
+                                 f"{np.abs(off[c.coordinates(worst.name).v]).max():.3g}")
+
+    def initial_guess(self) -> Guess:
+        """Joint coordinates of the consistent state in Cartesian coordinates."""
+        start = self.cartesian.start
+        return self.from_cartesian(start.q, start.v)
+
+    def velocity_guess(self) -> Vector:
+        """Velocities of the consistent state in Cartesian coordinates."""
+        return self.initial_guess().v
+
+    def start_at(self, t: float) -> State:
+        """The consistent state in Cartesian coordinates, in joint coordinates."""
+        return start_at(self.cartesian, t)
+
+    def closed(self, t: float, guess: Vector) -> Vector:
+        """Positions on all constraints near a guess: the nearest ones in Cartesian coordinates."""
+        return self.from_cartesian(closed(self.cartesian, t, self.to_cartesian(guess).q)).q
+
+    def coordinates(self, body: str) -> Coordinates:
+        """Where the coordinates of the joint that carries a body stand: a slice of `q` and a slice of `v`."""
+        names = [b.body for b in self.tree.branches]
+        if body not in names:
+            raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {', '.join(names)}")
+        v = q = 0
+        for branch in self.tree.branches:
+            balls = branch.steps.rates - len(branch.steps.steps)  # two more velocities than steps for each
+            n = branch.steps.rates
+            if branch.body == body:
+                break
+            v, q = v + n, q + n + balls // 2
+        return Coordinates(slice(q, q + n + balls // 2), slice(v, v + n))
+
+    @property
+    def turning_bodies(self) -> tuple[str, ...]:
+        """The names of the bodies behind joints with quaternions."""
+        return tuple(b.body for b in self.tree.branches if b.steps.rates > len(b.steps.steps))
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _drawing(self) -> Geometry:
+        assert self.mechanism is not None
+        return self._geometry
+
+    @cached_property
+    def _geometry(self) -> Geometry:
+        assert self.mechanism is not None
+        return Geometry(self.mechanism)
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """The drawing of the system, with `at(t, q) -> Picture`."""
+        return _TreeGeometry(self)
+
+
+class _TreeGeometry(Geometry):
+    """The drawing of a mechanism at joint coordinates."""
+
+    def __init__(self, system: TreeSystem) -> None:
+        assert system.mechanism is not None
+        super().__init__(system.mechanism)
+        self._system = system
+
+    def at(self, t: float, q: Vector) -> Picture:
+        """The picture at the joint coordinates `q`."""
+        return super().at(t, self._system.to_cartesian(q).q)
