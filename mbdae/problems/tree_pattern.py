@@ -30,8 +30,10 @@ class _Paths:
             rows_v, rows_q = (np.arange(s.start, s.stop) for s in (at.v, at.q))
             k = int(np.flatnonzero(joints["body"] == body)[0])
             while k >= 0:
-                for pattern, rows, columns in ((v, [body], own_v[k]), (q, [body], own_q[k]), (of_v, rows_v, own_v[k]), (of_q, rows_q, own_q[k])):
-                    pattern.add(rows, columns)
+                v.add([body], own_v[k])
+                q.add([body], own_q[k])
+                of_v.add(rows_v, own_v[k])
+                of_q.add(rows_q, own_q[k])
                 k = int(joints[k]["above"])
         self.v, self.q, self.of_v, self.of_q = (x.csr() for x in (v, q, of_v, of_q))
 

@@ -92,7 +92,8 @@ def _error(system: System, t: float, q: Vector, x: Driven, phi: Vector) -> float
 def off_branch(system: System, t: float, q: Vector) -> list[OffBranch]:
     """Drivers of angles that are nearer to `f + pi` than to `f` [rad]."""
     if system.cartesian is not None:
-        return off_branch(system.cartesian, t, system.to_cartesian(q).q)
+        tree: Any = system
+        return off_branch(system.cartesian, t, tree.to_cartesian(q).q)
     if system.mechanism is None or not any(isinstance(d, AngleDriver) for d in system.mechanism.drivers):
         return []
     found = [(x.angle, _value(x.primitive, t), _angle(system, q, x.primitive)) for x in driven(system.mechanism) if x.angle]
@@ -115,7 +116,9 @@ def closed(system: System, t: float, guess: Vector) -> Vector:
         Names the constraints that cannot be satisfied, or the driver whose branch cannot be reached.
     """
     if system.cartesian is not None:
-        return system.closed(t, guess)
+        tree: Any = system
+        nearest: Vector = tree.closed(t, guess)
+        return nearest
     failure, wrong = None, []
     try:
         q = positions(system, t, guess)

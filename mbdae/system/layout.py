@@ -174,7 +174,8 @@ def with_redundancy(model: Bytes, rows: Integers, candidates: Integers, max_entr
 def _lay_out_work(head: Integers, tables: dict[Any, Any]) -> None:
     mass = int(head[MASS_SIZE]) or int((tables["block"]["n"] ** 2).sum())
     sizes = {W_FRAMES: (head[NB] + 1) * FRAME, W_MASS: mass, W_MINV: mass, W_G: head[NNZ], W_W: head[NNZ], W_ENV: head[NENV],
-             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_TREE: head[TREE_SIZE], W_RARE: RARE_CALLS, W_NULL: 0}
+             W_DIAG: head[NC], W_V1: head[NV], W_V2: head[NV], W_C1: head[NC], W_C2: head[NC], W_TREE: head[TREE_SIZE],
+             W_RARE: RARE_CALLS, W_NULL: 0}
     at = 0
     for slot, n in sizes.items():
         head[slot] = at

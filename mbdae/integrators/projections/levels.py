@@ -13,10 +13,10 @@ import numpy as np
 
 from ...compilation.compiled import compiled
 from ...jacobians.signatures import Array, Indices, Tables, Vector
-from ...system import kernels, kkt, sparse
+from ...system import evaluate, kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.codes import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
-from ...system.layout import BLOCK_T, header, part
+from ...system.layout import header, part
 from ...system.system import System
 from ...system.vectors import largest, put
 
@@ -95,7 +95,7 @@ class Projection(NamedTuple):
 def identity_metric(system: System) -> Vector:
     """Scratch with the identity in the place of the mass matrix."""
     metric: Vector = system.workspace()
-    ev.unit_mass(system.model, metric)
+    evaluate.unit_mass(system.model, metric)
     return metric
 
 

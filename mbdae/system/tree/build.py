@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,9 @@ def build(constrained: Mechanism, tree: SpanningTree, callbacks: Callbacks, numb
 
 def _joints(tree: SpanningTree, index: dict[str, int]) -> _Joints:
     place = {b.body: n for n, b in enumerate(tree.branches)}
-    joints, steps, quaternions, angles = np.zeros(len(tree.branches), JOINT_T), [], [], []
+    joints = np.zeros(len(tree.branches), JOINT_T)
+    steps: list[Any] = []
+    quaternions, angles = [], []
     q = v = 0
     for record, branch in zip(joints, tree.branches):
         way = branch.steps
@@ -86,7 +88,11 @@ def _rows(joints: Records, pieces: Records, count: int) -> _Rows:
     """Each row of the constraints along the paths from its bodies to the root."""
     of_body = np.empty(len(joints), dtype=np.int64)
     of_body[joints["body"]] = np.arange(len(joints))
-    rows, ends, places, made, col, ptr = np.zeros(count, ROW_T), [], [], [], [], [0]
+    rows, ptr = np.zeros(count, ROW_T), [0]
+    ends: list[Any] = []
+    places: list[Any] = []
+    col: list[int] = []
+    made = []
     for r, of_row in enumerate(_by_row(pieces, count)):
         path = _path(joints, of_body[of_row["body"]])
         rows[r] = len(ends), len(of_row), len(places), len(path)

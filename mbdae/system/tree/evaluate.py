@@ -8,6 +8,7 @@ from .. import layout as lay
 from ..frames import unrotate
 from ..layout import BODY_T, PLANAR, RIGID, frames, header, table
 from ..vec3 import vec
+from . import call
 from .layout import axes, joints, kinematics, positions, wrenches
 
 WRENCH = 9
@@ -64,7 +65,7 @@ def rates(q, v, model, work):
     M, L = kernels.mass_values(model, work), work[header(model)[lay.W_MINV]:header(model)[lay.W_G]]
     sparse.factor_mass(M, model, L)
     # V^T M_c v as the force of the joint coordinates
-    bodies, X, P = table(model, lay.BODY, BODY_T), frames(model, work), wrenches(model, work)
+    bodies, P = table(model, lay.BODY, BODY_T), wrenches(model, work)
     for b in range(bodies.shape[0]):
         at, J = bodies[b]["v"], bodies[b]["J"]
         P[at], P[at + 1] = bodies[b]["mass"] * v[at], bodies[b]["mass"] * v[at + 1]
@@ -73,6 +74,6 @@ def rates(q, v, model, work):
             for k in range(3):
                 P[at + 3 + k] = J[3 * k] * v[at + 3] + J[3 * k + 1] * v[at + 4] + J[3 * k + 2] * v[at + 5]
     out = np.zeros(header(model)[lay.NV])
-    kernels.call.evaluate(kernels.call.FORCE, out, model, work)
+    call.evaluate(call.FORCE, out, model, work)
     sparse.mass_solve(L, out, model, out)
     return out

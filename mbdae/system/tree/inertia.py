@@ -1,8 +1,8 @@
 """The mass matrix in joint coordinates and its factors, in operations that grow linearly with the number of bodies; it is never formed.
 
 `M` is the composite inertia matrix [Negrut, eq. (3.148)]. With the articulated inertia `I_A` of each body and the part of the tree behind
-it, `M^-1 = L^T L` where `L` goes from the leaves to the root and `L^T` back [Featherstone; Rodriguez, Jain and Kreutz]. For a velocity with the
-direction `b`, `U = I_A b`, `D = b . U`, the wrench `p` of the part behind it:
+it, `M^-1 = L^T L` where `L` goes from the leaves to the root and `L^T` back [Featherstone; Rodriguez, Jain and Kreutz]. For a velocity with
+the direction `b`, `U = I_A b`, `D = b . U`, the wrench `p` of the part behind it:
 
     y = (x - b . p) / sqrt(D),    p += U y / sqrt(D),    I_A -= U U^T / D
 

@@ -1,7 +1,7 @@
 """Joints of the model as steps from the body before to the body behind: along axes, about axes, about a point.
 
-The coordinates of a joint are zero where the axes of both bodies, completed by `model.rotations.triad`, coincide. Signs of axes that a joint
-leaves open follow the initial orientations, as assembly does.
+The coordinates of a joint are zero where the axes of both bodies, completed by `model.rotations.triad`, coincide. Signs of axes that a
+joint leaves open follow the initial orientations, as assembly does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ...model import joints as jo
 from ...model import rotations
-from ...model.base import Bodies
+from ...model.base import Bodies, PlanarJoint
 from ...model.bodies import Body, Particle, PlanarBody, RigidBody
 from ...typing import Matrix, Vector
 from .layout import BALL, SLIDE, TURN
@@ -85,7 +85,7 @@ def steps_of(joint: Any, first: str, bodies: Bodies) -> Steps | None:
         return None
     ends = _Ends(joint, first, bodies)
     before, behind = bodies[ends.i], bodies[ends.j]
-    expected = PlanarBody if isinstance(joint, jo.PlanarJoint) else RigidBody
+    expected = PlanarBody if isinstance(joint, PlanarJoint) else RigidBody
     if not isinstance(behind, expected) or isinstance(before, Particle):
         return None
     return make(ends)

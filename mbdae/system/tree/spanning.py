@@ -52,7 +52,8 @@ def spanning_tree(mechanism: Mechanism, cut: Iterable[str] = ()) -> SpanningTree
     names = [j.name for j in mechanism.joints]
     for name in wanted:
         if name not in names:
-            raise ValueError(f"{mechanism.name}: there is no joint {name!r} to cut{guess(name, names)}; there are {', '.join(names) or 'none'}")
+            known = ", ".join(names) or "none"
+            raise ValueError(f"{mechanism.name}: there is no joint {name!r} to cut{guess(name, names)}; there are {known}")
     found = _grow(mechanism, {*wanted, *(f.joint for f in mechanism.forces if isinstance(f, Friction))})
     kept = {b.joint for b in found.values()}
     return SpanningTree(tuple(_ordered(mechanism, found)), tuple(name for name in names if name not in kept))
@@ -112,6 +113,6 @@ def _ordered(mechanism: Mechanism, found: dict[str, Branch]) -> Iterable[Branch]
         behind.setdefault(found[body.name].before, []).append(body.name)
     waiting = behind.get(GROUND, [])[::-1]
     while waiting:
-        body = waiting.pop()
-        yield found[body]
-        waiting += behind.get(body, [])[::-1]
+        name = waiting.pop()
+        yield found[name]
+        waiting += behind.get(name, [])[::-1]

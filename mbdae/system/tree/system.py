@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...model.bodies import GROUND, PlanarBody, RigidBody
+from ...model.bodies import GROUND, PlanarBody
 from ...model.geometry import Geometry, Picture
 from ...model.mechanism import Mechanism
 from ...spelling import guess
