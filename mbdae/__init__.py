@@ -57,6 +57,7 @@ from .solve import solve
 from .symbolic import from_sympy
 from .system.assembly import AssemblyError, State
 from .system.system import System
+from .system.tree.system import TreeSystem
 
 __version__ = "0.1.0"
 
@@ -135,6 +136,7 @@ __all__ = [
     "Status",
     "StepSizeController",
     "System",
+    "TreeSystem",
     "Translational",
     "TrapezoidalDescriptor",
     "TrapezoidalStateSpace",

@@ -234,6 +234,19 @@ def test_states_that_violate_a_joint_of_the_tree_are_refused():
         system.from_cartesian(state.q, v)
 
 
+def test_trajectories_in_cartesian_coordinates():
+    system = System(one_of_each(1, False), coordinates="joint")
+    found = mbdae.solve(system, mbdae.RosenbrockNystrom(), (0.0, 0.2))
+    bodies = system.to_cartesian(found.q, found.v, found.a)
+    assert bodies.q.shape == (len(found.t), system.cartesian.nq) and bodies.a.shape == (len(found.t), system.cartesian.nv)
+    for k in (0, len(found.t) - 1):
+        assert all(np.array_equal(x[k], y) for x, y in zip(bodies, system.to_cartesian(found.q[k], found.v[k], found.a[k])))
+        expected = completed(system.cartesian, found.t[k], bodies.q[k], bodies.v[k])
+        assert np.abs(bodies.a[k] - expected.a).max() <= 1e-9 * (1.0 + np.abs(expected.a).max())
+    with pytest.raises(ValueError, match=r"v must have shape \(12,\), or that of as many rows as q, got \(1, 3\)"):
+        system.to_cartesian(found.q[0], np.zeros(3))
+
+
 def test_names():
     system = System(library.mechanism("double-pendulum"), coordinates="joint")
     assert isinstance(system, TreeSystem) and isinstance(system, System)

@@ -8,6 +8,7 @@ from .. import layout as lay
 from ..frames import unrotate
 from ..layout import BODY_T, PLANAR, RIGID, frames, header, table
 from ..vec3 import vec
+from ..vectors import put
 from . import call
 from .layout import axes, joints, kinematics, positions, wrenches
 
@@ -41,6 +42,18 @@ def to_cartesian(q, v, a, model, work):
              unrotate(X, b, (motion[k, 3] + kin[k, 6], motion[k, 4] + kin[k, 7], motion[k, 5] + kin[k, 8])), bodies[b]["kind"], at,
              rates, accelerations)
     return positions(model, work).copy(), rates, accelerations
+
+
+@compiled
+def rows_to_cartesian(q, v, a, model, work):
+    """The same for the rows of a trajectory."""
+    sizes = positions(model, work).shape[0], wrenches(model, work).shape[0]
+    out = np.empty((q.shape[0], sizes[0])), np.empty((q.shape[0], sizes[1])), np.empty((q.shape[0], sizes[1]))
+    for k in range(q.shape[0]):
+        found = to_cartesian(q[k], v[k], a[k], model, work)
+        for n in range(3):
+            put(found[n], out[n][k])
+    return out
 
 
 @compiled

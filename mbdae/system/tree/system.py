@@ -103,12 +103,19 @@ class TreeSystem(System):
 
         Parameters
         ----------
-        q : array_like, shape (nq,)
-        v, a : array_like, shape (nv,), optional
+        q : array_like, shape (nq,) or (m, nq)
+            One state, or the rows of a trajectory.
+        v, a : array_like, shape (nv,) or (m, nv), optional
         """
-        rest = np.zeros(self.nv)
-        x = self._q(q), rest if v is None else self._v(v), rest if a is None else self._v(a)
-        return CartesianState(*ev.to_cartesian(*x, self._model, self._work))
+        given = np.asarray(q, dtype=float)
+        rest = np.zeros((*given.shape[:-1], self.nv))
+        x = tuple(rest if y is None else np.asarray(y, dtype=float) for y in (v, a))
+        rows = (np.atleast_2d(given), *(np.atleast_2d(y) for y in x))
+        for y, n, what in zip(rows, (self.nq, self.nv, self.nv), "qva"):
+            if y.shape != (len(rows[0]), n):
+                raise ValueError(f"{what} must have shape ({n},), or that of as many rows as q, got {y.shape}")
+        found = ev.rows_to_cartesian(*(np.ascontiguousarray(y) for y in rows), self._model, self._work)
+        return CartesianState(*(y if given.ndim == 2 else y[0] for y in found))
 
     def from_cartesian(self, q: ArrayLike, v: ArrayLike | None = None) -> Guess:
         """Joint coordinates and their velocities (zero by default) of a state in the coordinates of `cartesian`.
