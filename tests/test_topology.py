@@ -113,14 +113,14 @@ def test_thesis_in_small(script, tmp_path, capsys):
     """The scripts of section 3.4.2, on a short chain and with hardly any time."""
     quick = {"repeats": 1, "seconds": 1e-4}
     settings = {"table2": {"links": 4, **quick}, "tables3_4": {"links": 4, **quick}, "figures3_to_6": {"links": 6},
-                "linear_cost": {"links": (2, 4), **quick}}
+                "linear_cost": {"links": (2, 4), **quick}, "tables5_10": quick}
     for name, values in settings.items():
         script(name).main(tmp_path, **values)
     told = capsys.readouterr().out
     assert "8.7 (MA28)" in told and "bad: interleaved" in told and "andrews 125 -> 42, chain 31 -> 10" in told
     figures = {"figure3.png", "figure4.png", "figure5.png", "figure6.png", "linear_cost.png"}
     tables = {"table2_andrews.csv", "table2_chain.csv", "table3.csv", "table4.csv", "linear_cost_planar.csv", "linear_cost_spherical.csv",
-              "linear_cost_revolute.csv"}
+              "linear_cost_revolute.csv", "table6.csv", "table7.csv", "table8.csv", "table9.csv"}
     assert {p.name for p in tmp_path.iterdir()} == figures | tables
     for name in figures:
         assert_picture(tmp_path / name)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dtrtrs
 
 from ...compilation.compiled import compiled, window
 from ...typing import Integers, Matrix, Vector
@@ -70,10 +69,14 @@ class ClosedLoopSolver:
         """`(a, lam)` with what `evaluate` has found, which is overwritten."""
         a, lam = np.array(b, dtype=float), np.array(c, dtype=float)
         if self.sparse:
-            _solve_sparse(self._H, self._ptr, self._path, self._T, *self._rows, self._B, a, lam)
+            solve_sparse(self._H, self._ptr, self._path, self._T, *self._rows, self._B, a, lam)
         else:
-            a, lam = _solve_dense(self._dense(), self._T, a, lam)
+            solve_dense(self._dense(), self._T, self._B, a, lam)
         return KktSolution(a, lam, 0)
+
+    def operands(self) -> tuple[Vector, Integers, Integers, Matrix, Integers, Integers]:
+        """What `solve_sparse` takes: `M` by columns, where these begin and their rows; `Phi_q`, where its rows begin and their columns."""
+        return self._H, self._ptr, self._path, self._T, self._rows.ptr, self._rows.at
 
     def _dense(self) -> Matrix:
         M = np.zeros((self.system.nv, self.system.nv))
@@ -85,7 +88,8 @@ class ClosedLoopSolver:
         n, m = self.system.nv, self.system.nc
         k = np.diff(self._ptr) - 1 if self.sparse else np.arange(n)  # entries of a column below its diagonal
         lengths = np.diff(self._rows.ptr) if self.sparse else np.full(m, n)
-        columns = [int(k[self._rows.at[x:y]].sum()) for x, y in zip(self._rows.ptr, self._rows.ptr[1:])] if self.sparse else m * [int(k.sum())]
+        paths = [self._rows.at[x:y] for x, y in zip(self._rows.ptr, self._rows.ptr[1:])] if self.sparse else m * [np.arange(n)]
+        columns = [int(k[path].sum()) for path in paths]
         shared = _shared(self._rows) if self.sparse else np.full((m, m), n)
         pairs = int(np.tril(shared).sum())
         zeros = _zeros(self.system, self._rows) if self.sparse else 0
@@ -256,7 +260,7 @@ def _carry(F: Vector) -> None:
 
 
 @compiled
-def _solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, row_ptr: Integers, row_at: Integers, B: Matrix, a: Vector,
+def solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, row_ptr: Integers, row_at: Integers, B: Matrix, a: Vector,
                   lam: Vector) -> None:
     """*Alg-S*; `a` and `lam` are the right-hand sides and the solutions."""
     n, m = a.shape[0], lam.shape[0]
@@ -311,14 +315,46 @@ def _solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, row_ptr: 
         a[v] /= H[at]
 
 
-def _solve_dense(M: Matrix, G: Matrix, b: Vector, c: Vector) -> tuple[Vector, Vector]:
-    """*Alg-D* by LAPACK: `(a, lam)`."""
-    L, _ = dpotrf(M, lower=1)
-    right, _ = dtrtrs(L, np.column_stack([b, G.T]), lower=1)
-    z, T = right[:, 0], right[:, 1:]
-    _, lam, _ = dposv(T.T @ T, T.T @ z - c) if len(c) else (None, c, None)
-    a, _ = dtrtrs(L, z - T @ lam, lower=1, trans=1)
-    return a, lam
+@compiled
+def solve_dense(M: Matrix, T: Matrix, B: Matrix, a: Vector, lam: Vector) -> None:
+    """*Alg-D*: the same with all entries of the lower triangle of `M` and of `Phi_q` in `T`."""
+    n, m = a.shape[0], lam.shape[0]
+    # 1: M = L L^T
+    for i in range(n):
+        for j in range(i + 1):
+            s = M[i, j] - _dot(M[i], M[j], j)
+            M[i, j] = np.sqrt(s) if i == j else s / M[j, j]
+    # 2 and 3.1: L z = b, L T = Phi_q^T
+    for i in range(n):
+        a[i] = (a[i] - _dot(M[i], a, i)) / M[i, i]
+    for r in range(m):
+        x = T[r]
+        for i in range(n):
+            x[i] = (x[i] - _dot(M[i], x, i)) / M[i, i]
+    # 3.2 to 3.5
+    for r in range(m):
+        lam[r] = _dot(T[r], a, n) - lam[r]
+        for k in range(r + 1):
+            B[r, k] = _dot(T[r], T[k], n)
+    _cholesky(B, lam)
+    for r in range(m):
+        for i in range(n):
+            a[i] -= T[r, i] * lam[r]
+    # 4: L^T a = z - T lam
+    for i in range(n - 1, -1, -1):
+        a[i] /= M[i, i]
+        for k in range(i):
+            a[k] -= M[i, k] * a[i]
+
+
+@compiled
+def _dot(x: Vector, y: Vector, n: int) -> float:
+    """`x[:n] . y[:n]`."""
+    x, y = window(x, 0, n), window(y, 0, n)
+    s = 0.0
+    for k in range(n):
+        s += x[k] * y[k]
+    return s
 
 
 @compiled
@@ -327,9 +363,7 @@ def _cholesky(B: Matrix, x: Vector) -> None:
     m = x.shape[0]
     for i in range(m):
         for j in range(i + 1):
-            s = B[i, j]
-            for k in range(j):
-                s -= B[i, k] * B[j, k]
+            s = B[i, j] - _dot(B[i], B[j], j)
             B[i, j] = np.sqrt(s) if i == j else s / B[j, j]
     for i in range(m):
         for k in range(i):

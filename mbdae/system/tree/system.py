@@ -114,7 +114,8 @@ class TreeSystem(System):
         for y, n, what in zip(rows, (self.nq, self.nv, self.nv), "qva"):
             if y.shape != (len(rows[0]), n):
                 raise ValueError(f"{what} must have shape ({n},), or that of as many rows as q, got {y.shape}")
-        found = ev.rows_to_cartesian(*(np.ascontiguousarray(y) for y in rows), self._model, self._work)
+        given_q, given_v, given_a = (np.ascontiguousarray(y) for y in rows)
+        found = ev.rows_to_cartesian(given_q, given_v, given_a, self._model, self._work)
         return CartesianState(*(y if given.ndim == 2 else y[0] for y in found))
 
     def from_cartesian(self, q: ArrayLike, v: ArrayLike | None = None) -> Guess:

@@ -196,6 +196,11 @@ def solver_times(system, repeats=9, seconds=0.01, bad=None):
                          f"{system.nc}, and {len(system.dependent)} of them follow from the others")
     systems = {"ours": system} | ({"ours, bad numbering": System(system.mechanism, bad)} if bad is not None else {})
     entries = [e for found in (_augmented(system, systems), _reduced(system, systems)) for e in found]
+    return measured(entries, repeats, seconds)
+
+
+def measured(entries, repeats, seconds):
+    """The `SolverTime` of each `Entry`: medians of some rounds, in each of which all solvers take their turn."""
     counts = [_count(e.solver.run, seconds) for e in entries]
     times = [[] for _ in entries]
     for _ in range(repeats):
@@ -211,7 +216,7 @@ def _count(run, seconds):
 
 
 @dataclass(frozen=True)
-class _Entry:
+class Entry:
     """A solver in the comparison."""
 
     equations: str
@@ -245,7 +250,7 @@ def _augmented(system, systems):
     b, c = rng.uniform(-1.0, 1.0, system.nv), rng.uniform(-1.0, 1.0, system.nc)
     G = system.phi_q(0.0, q).toarray()
     A, bc = np.block([[system.mass(0.0, q), G.T], [G, np.zeros((system.nc, system.nc))]]), np.concatenate([b, c])
-    entry = partial(_Entry, "augmented", expected=np.linalg.solve(A, bc))
+    entry = partial(Entry, "augmented", expected=np.linalg.solve(A, bc))
     sparse, ordering = fastest_superlu(A, bc)
     return [*(entry(name, ours(s, q, b, c)) for name, s in systems.items()),
             entry("dense LU", lapack.general(A, bc)),
@@ -260,7 +265,7 @@ def _reduced(system, systems):
     G = system.phi_q(0.0, q).toarray()
     B, k = G @ np.linalg.solve(system.mass(0.0, q), G.T), system.row_order
     lam = np.linalg.solve(B, b)
-    entry = partial(_Entry, "reduced", expected=lam)
+    entry = partial(Entry, "reduced", expected=lam)
     sparse, ordering = fastest_superlu(B, b, positive=True)
     return [*(entry(name, ours_reduced(s, q, b)) for name, s in systems.items()),
             entry("dense LU", lapack.general(B, b)),
