@@ -16,7 +16,7 @@ from mbdae.system import evaluate as ev
 from mbdae.system import kkt
 from mbdae.system import layout as lay
 from mbdae.system.factorisation import factorise
-from mbdae.system.layout import PAIR_T, part, table
+from mbdae.system.layout import PAIR_T, part, records_of, table
 
 ORDERINGS = ("COLAMD", "MMD_AT_PLUS_A", "MMD_ATA", "NATURAL")  # of SuperLU
 
@@ -59,7 +59,7 @@ def ours_reduced(system, q, b):
     model, work, x = system.model, system.workspace(), np.empty(system.nc)
     ev.solve_kkt(0.0, q, np.zeros(system.nv), b, model, work)
     env = part(model, work, lay.W_ENV)
-    kkt.reduced_matrix(part(model, work, lay.W_W), table(model, lay.PAIR, PAIR_T), env)
+    kkt.reduced_matrix(part(model, work, lay.W_W), records_of(model, lay.PAIR, PAIR_T), env)
     entries = env.copy()
     return Prepared(lambda repeats: _solve_reduced(repeats, entries, model, work, b, x), lambda repeats: _restore(repeats, entries, env), x)
 
