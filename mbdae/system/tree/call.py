@@ -1,5 +1,6 @@
 """Calls of the kernels of joint coordinates by their address, so that systems without them need not compile them."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,13 +31,14 @@ def _is_identity(what, A, x, out):
 if TYPE_CHECKING or config.DISABLE_JIT:
 
     def evaluate(what: int, x: Any, model: Any, work: Any) -> None:
-        from .kernels import evaluate as called
-        called(what, x, model, work)
+        _kernels().evaluate(what, x, model, work)
 
     def apply(what: int, A: Any, x: Any, out: Any, model: Any) -> None:
-        from .kernels import apply as called
         if not _is_identity(what, A, x, out):
-            called(what, A, x, out, model)
+            _kernels().apply(what, A, x, out, model)
+
+    def _kernels() -> Any:
+        return import_module(".kernels", __package__)  # no source of those that call it: they know its address only
 
 else:
 
