@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from ..model.geometry import Geometry, Picture, Sketch
 from ..model.mechanism import Mechanism
@@ -19,7 +18,6 @@ from ..typing import (
     Energy,
     Excitation,
     Integers,
-    Matrix,
     MultiplierFunction,
     PositionFunction,
     Records,
@@ -35,24 +33,16 @@ from .branches import closed
 from .build import Tables, build
 from .callbacks import Callbacks
 from .coordinates import Coordinates, Guess, position_of, velocity_of
-from .culprit import not_finite_at
+from .evaluations import Evaluations
 from .excitations import Excitations, checked_excitation
 from .extra import kind_of
-from .from_functions import UserFunctions, tables_from_functions
+from .from_functions import tables_from_functions
 from .null_space import MAX_ENTRY
 from .redundancy import Redundancy, find_redundancy
 from .start import start_at
 
 
-class KktSolution(NamedTuple):
-    """The solution of `M x + Phi_q^T lam = b`, `Phi_q x = c`, and the number of dependent rows of `Phi_q`."""
-
-    x: Vector
-    lam: Vector
-    dependent: int
-
-
-class System:
+class System(Evaluations):
     """`M(q) a + Phi_q^T lam = Q(t, q, v)`, `Phi(t, q) = 0`, `qdot = T(q) v`.
 
     `Phi_q` is always with respect to the velocity coordinates. A system is immutable; its methods allocate their results.
@@ -91,8 +81,7 @@ class System:
 
     cartesian: System | None = None  # of a system in joint coordinates
     constrained: Mechanism | None  # with the joints and drivers that are constraints
-    _functions: UserFunctions  # these three in a system of functions only
-    _picture: Callable[[float, Vector], Picture] | None
+    _picture: Callable[[float, Vector], Picture] | None  # these two in a system of functions only
     _excitation: Excitation | None
 
     def __new__(cls, mechanism: Mechanism | None = None, numbering: str | Sequence[str] = "best", coordinates: str = "cartesian",
@@ -110,7 +99,7 @@ class System:
             raise ValueError("System: joints are cut in joint coordinates; add coordinates='joint'")
         if not isinstance(mechanism, Mechanism):
             raise ValueError(f"System: a Mechanism is needed, got {type(mechanism).__name__}")
-        self.mechanism: Mechanism | None = mechanism
+        self.mechanism = mechanism
         self.constrained = mechanism
         self.name = mechanism.name
         self.labels = mechanism.labels
@@ -370,89 +359,3 @@ class System:
         if not found:
             raise ValueError(f"{self.name}: there is no joint, driver or constraint equation {name!r}; there are {', '.join(self.labels)}")
         return np.array(found)
-
-    # evaluations -----------------------------------------------------------------------------------------------------
-
-    def mass(self, t: float, q: ArrayLike) -> Matrix:
-        """`M(q)`, shape (nv, nv)."""
-        return self._checked(ev.mass(t, self._q(q), self._model, self._work), "M", t, q)
-
-    def mass_times(self, t: float, q: ArrayLike, x: ArrayLike) -> Vector:
-        """`M(q) x`, shape (nv,), block by block."""
-        return self._checked(ev.mass_times(t, self._q(q), self._v(x), self._model, self._work), "M x", t, q)
-
-    def force(self, t: float, q: ArrayLike, v: ArrayLike, lam: ArrayLike | None = None) -> Vector:
-        """`Q(t, q, v)`, shape (nv,); `lam` matters only with joint friction."""
-        lam = np.zeros(self.nc) if lam is None else _array(lam, self.nc, "lam")
-        return self._checked(ev.force(t, self._q(q), self._v(v), lam, self._model, self._work), "Q", t, q, v)
-
-    def phi(self, t: float, q: ArrayLike) -> Vector:
-        """`Phi(t, q)`, shape (nc,)."""
-        return self._checked(ev.phi(t, self._q(q), self._model, self._work), "Phi", t, q)
-
-    def phi_q(self, t: float, q: ArrayLike) -> csr_array:
-        """`Phi_q(t, q)` with respect to the velocity coordinates, a SciPy CSR array (nc, nv)."""
-        values = self._checked(ev.phi_q(t, self._q(q), self._model, self._work), "Phi_q", t, q)
-        return csr_array((values, self.pattern.col, self.pattern.ptr), shape=(self.nc, self.nv))
-
-    def nu(self, t: float, q: ArrayLike) -> Vector:
-        """`nu(t, q) = -Phi_t`, shape (nc,)."""
-        return self._checked(ev.nu(t, self._q(q), self._model, self._work), "nu", t, q)
-
-    def gamma(self, t: float, q: ArrayLike, v: ArrayLike) -> Vector:
-        """`gamma(t, q, v)`, right-hand side of `Phi_q a = gamma`, shape (nc,)."""
-        return self._checked(ev.gamma(t, self._q(q), self._v(v), self._model, self._work), "gamma", t, q, v)
-
-    def qdot(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Vector:
-        """`T(q) v`, shape (nq,)."""
-        return self._checked(ev.qdot(t, self._q(q), self._v(v), self._model, np.empty(self.nq)), "qdot")
-
-    def retract(self, q: ArrayLike, d: ArrayLike) -> Vector:
-        """`q (+) d`, shape (nq,): translations add, rotations multiply by the exponential of `d`."""
-        return self._checked(ev.retract(self._q(q), self._v(d), self._model, np.empty(self.nq)), "retract")
-
-    def difference(self, q: ArrayLike, q0: ArrayLike) -> Vector:
-        """`q (-) q0`, shape (nv,): the displacement that leads from `q0` to `q`."""
-        return self._checked(ev.difference(self._q(q), self._q(q0), self._model, np.empty(self.nv)), "difference")
-
-    def solve_kkt(self, t: float, q: ArrayLike, b: ArrayLike, c: ArrayLike) -> KktSolution:
-        """`M x + Phi_q^T lam = b`, `Phi_q x = c`; returns `(x, lam, dependent)`, see `KktSolution`."""
-        b, c = _array(b, self.nv, "b"), _array(c, self.nc, "c")
-        model = self._model.copy() if lay.count(self._model, lay.DEPENDENT) else self._model  # independent of earlier calls
-        x, lam, dependent = ev.solve_kkt(t, self._q(q), b, c, model, self._work)
-        self._checked(x, "x")
-        return KktSolution(x, lam, dependent)
-
-    def kinetic_energy(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
-        """`1/2 v . M v`."""
-        return 0.5 * float(np.asarray(v) @ self.mass_times(t, q, v))
-
-    def energy(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
-        """Kinetic energy plus the potentials of gravity and of linear springs; `nan` for user systems without an energy function."""
-        if self.mechanism is None:
-            return self._functions.total_energy(t, self._q(q).copy(), self._v(v).copy())
-        return float(ev.energy(t, self._q(q), self._v(v), self._model, self._work))
-
-    # ------------------------------------------------------------------------------------------------------------------
-
-    def _q(self, q: ArrayLike) -> Vector:
-        return _array(q, self.nq, "q")
-
-    def _v(self, v: ArrayLike) -> Vector:
-        return _array(v, self.nv, "v")
-
-    def _checked(self, result: Vector, what: str, t: float | None = None, q: ArrayLike = (), v: ArrayLike | None = None) -> Vector:
-        """The result, unless a user function has raised or something is not finite; the function that is to blame is named."""
-        if not np.isfinite(result).all():
-            self.callbacks.raise_pending()
-            blame = None if t is None else not_finite_at(self, t, self._q(q), np.zeros(self.nv) if v is None else self._v(v))
-            raise FloatingPointError(f"{self.name}: {what} is not finite" + (f": {blame}" if blame else ""))
-        return result
-
-
-def _array(x: ArrayLike, n: int, what: str) -> Vector:
-    x = np.ascontiguousarray(x, dtype=float)
-    if x.shape != (n,):
-        hint = "" if x.size != 1 else ", a single number: is it the time, which comes first?"
-        raise ValueError(f"{what} must have shape ({n},), got {x.shape}{hint}")
-    return x

@@ -18,10 +18,10 @@ from ...compilation.compiled import compiled, window
 from ...typing import Integers, Matrix, Vector
 from .. import kernels
 from .. import layout as lay
+from ..evaluations import KktSolution
 from ..layout import NB, NV, header
-from ..system import KktSolution
 from .inertia import add_wrench
-from .layout import END_T, JOINT_T, ROW_T, inertia_axes, inertias, joints
+from .layout import END_T, JOINT_T, MASS, MOMENTS, ROW_T, inertia_axes, inertias, joints
 from .system import TreeSystem
 
 
@@ -195,9 +195,9 @@ def _composite(t: float, q: Vector, ptr: Integers, model: np.ndarray, work: Vect
     # composite masses, first moments and inertias about the centres of mass of the bodies
     K = np.zeros((nb, 10))
     for n in range(nb):
-        K[n, 0] = bodies[n, 3]
+        K[n, 0] = bodies[n, MASS]
         for k in range(6):
-            K[n, 4 + k] = bodies[n, 4 + k]
+            K[n, 4 + k] = bodies[n, MOMENTS + k]
     for n in range(nb - 1, -1, -1):
         if tree[n]["above"] >= 0:
             _add_composite(K[n], bodies[n], K[tree[n]["above"]])

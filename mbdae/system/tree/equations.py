@@ -6,9 +6,7 @@ from ..frames import rotate, unrotate
 from ..layout import BODY_T, PLANAR, RIGID, frames, table
 from ..vec3 import vec
 from .inertia import add_wrench
-from .layout import END_T, PLACE_T, ROW_T, axes, gradients, joints, kinematics, wrenches
-
-WRENCH = 9  # where the wrench of a joint begins in its kinematics
+from .layout import BIAS, END_T, PLACE_T, ROW_T, WRENCH, axes, gradients, joints, kinematics, wrenches
 
 
 @compiled
@@ -73,10 +71,10 @@ def gamma(model, work, out):
             n, at = ends[i]["joint"], ends[i]["at"]
             b = tree[n]["body"]
             kind = bodies[b]["kind"]
-            out[r] -= G[at] * kin[n, 3] + G[at + 1] * kin[n, 4]
-            out[r] -= G[at + 2] * (kin[n, 8] if kind == PLANAR else kin[n, 5])
+            out[r] -= G[at] * kin[n, BIAS] + G[at + 1] * kin[n, BIAS + 1]
+            out[r] -= G[at + 2] * (kin[n, BIAS + 5] if kind == PLANAR else kin[n, BIAS + 2])
             if kind == RIGID:
-                alpha = unrotate(X, b, vec(kin[n, 6:]))
+                alpha = unrotate(X, b, vec(kin[n, BIAS + 3:]))
                 out[r] -= G[at + 3] * alpha[0] + G[at + 4] * alpha[1] + G[at + 5] * alpha[2]
 
 
@@ -89,13 +87,13 @@ def force(model, work, out):
         b = tree[n]["body"]
         body, at = bodies[b], bodies[b]["v"]
         # less the inertia, in Cartesian velocity coordinates
-        Q[at], Q[at + 1] = Q[at] - body["mass"] * kin[n, 3], Q[at + 1] - body["mass"] * kin[n, 4]
+        Q[at], Q[at + 1] = Q[at] - body["mass"] * kin[n, BIAS], Q[at + 1] - body["mass"] * kin[n, BIAS + 1]
         if body["kind"] == PLANAR:
-            Q[at + 2] -= body["J"][8] * kin[n, 8]
+            Q[at + 2] -= body["J"][8] * kin[n, BIAS + 5]
         else:
-            Q[at + 2] -= body["mass"] * kin[n, 5]
+            Q[at + 2] -= body["mass"] * kin[n, BIAS + 2]
         if body["kind"] == RIGID:
-            alpha, J = unrotate(X, b, vec(kin[n, 6:])), body["J"]
+            alpha, J = unrotate(X, b, vec(kin[n, BIAS + 3:])), body["J"]
             for k in range(3):
                 Q[at + 3 + k] -= J[3 * k] * alpha[0] + J[3 * k + 1] * alpha[1] + J[3 * k + 2] * alpha[2]
         for k in range(WRENCH, WRENCH + 6):

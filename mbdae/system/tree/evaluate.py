@@ -10,9 +10,7 @@ from ..layout import BODY_T, PLANAR, RIGID, frames, header, table
 from ..vec3 import vec
 from ..vectors import put
 from . import call
-from .layout import axes, joints, kinematics, positions, wrenches
-
-WRENCH = 9
+from .layout import BIAS, axes, joints, kinematics, positions, wrenches
 
 
 @compiled
@@ -38,9 +36,9 @@ def to_cartesian(q, v, a, model, work):
         for i in range(joint["v"], joint["v"] + joint["n"]):
             for m in range(6):
                 motion[k, m] += B[i, m] * a[i]
-        _put(X[b, 12:], (motion[k, 0] + kin[k, 3], motion[k, 1] + kin[k, 4], motion[k, 2] + kin[k, 5]),
-             unrotate(X, b, (motion[k, 3] + kin[k, 6], motion[k, 4] + kin[k, 7], motion[k, 5] + kin[k, 8])), bodies[b]["kind"], at,
-             rates, accelerations)
+        linear = motion[k, 0] + kin[k, BIAS], motion[k, 1] + kin[k, BIAS + 1], motion[k, 2] + kin[k, BIAS + 2]
+        angular = motion[k, 3] + kin[k, BIAS + 3], motion[k, 4] + kin[k, BIAS + 4], motion[k, 5] + kin[k, BIAS + 5]
+        _put(X[b, 12:], linear, unrotate(X, b, angular), bodies[b]["kind"], at, rates, accelerations)
     return positions(model, work).copy(), rates, accelerations
 
 

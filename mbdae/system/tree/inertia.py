@@ -16,7 +16,25 @@ from ...compilation.compiled import compiled
 from .. import layout as lay
 from ..layout import BODY, BODY_T, NB, NV, frames, header, table
 from ..vec3 import cross, vec
-from .layout import AXIS, PLACE_T, ROW_T, axes, factor_axes, factors, inertia_axes, inertias, joints, kinematics
+from .layout import (
+    ARTICULATED,
+    AXIS,
+    GAINS,
+    LOAD,
+    MASS,
+    MOMENTS,
+    MOTION,
+    PLACE_T,
+    ROOT,
+    ROW_T,
+    axes,
+    factor_axes,
+    factors,
+    inertia_axes,
+    inertias,
+    joints,
+    kinematics,
+)
 
 
 @compiled
@@ -30,7 +48,7 @@ def mass(model, work, M):
         b = tree[n]["body"]
         for k in range(3):
             into[n, k] = kin[n, k]
-        into[n, 3] = bodies[b]["mass"]
+        into[n, MASS] = bodies[b]["mass"]
         _turned(X, b, bodies[b]["J"], into[n])
     for v in range(nv):
         for k in range(AXIS):
@@ -39,14 +57,14 @@ def mass(model, work, M):
 
 @compiled
 def _turned(X, b, J, out):
-    """`A J A^T` as `xx, yy, zz, xy, xz, yz` from entry 4 on."""
+    """`A J A^T` as `xx, yy, zz, xy, xz, yz` from entry `MOMENTS` on."""
     for k in range(6):
         i, j = (0, 1, 2, 0, 0, 1)[k], (0, 1, 2, 1, 2, 2)[k]
         s = 0.0 * X[b, 3]
         for l in range(3):
             for m in range(3):
                 s += X[b, 3 + 3 * i + l] * J[3 * l + m] * X[b, 3 + 3 * j + m]
-        out[4 + k] = s
+        out[MOMENTS + k] = s
 
 
 @compiled
@@ -58,27 +76,28 @@ def mass_times(M, x, model, out):
     for n in range(nb):
         joint, I, up = tree[n], bodies[n], tree[n]["above"]
         for k in range(6):
-            I[10 + k] = bodies[up, 10 + k] if up >= 0 else 0.0 * M[0]
-        _shift_motion(I, 10)
+            I[MOTION + k] = bodies[up, MOTION + k] if up >= 0 else 0.0 * M[0]
+        _shift_motion(I, MOTION)
         for v in range(joint["v"], joint["v"] + joint["n"]):
             for k in range(6):
-                I[10 + k] += B[v, k] * x[v]
+                I[MOTION + k] += B[v, k] * x[v]
     for n in range(nb):
         I = bodies[n]
-        a, b, c = I[13], I[14], I[15]
-        for k in range(10, 13):
-            I[k] *= I[3]
-        I[13], I[14], I[15] = I[4] * a + I[7] * b + I[8] * c, I[7] * a + I[5] * b + I[9] * c, I[8] * a + I[9] * b + I[6] * c
+        a, b, c = I[MOTION + 3], I[MOTION + 4], I[MOTION + 5]
+        xx, yy, zz, xy, xz, yz = I[MOMENTS], I[MOMENTS + 1], I[MOMENTS + 2], I[MOMENTS + 3], I[MOMENTS + 4], I[MOMENTS + 5]
+        for k in range(MOTION, MOTION + 3):
+            I[k] *= I[MASS]
+        I[MOTION + 3], I[MOTION + 4], I[MOTION + 5] = xx * a + xy * b + xz * c, xy * a + yy * b + yz * c, xz * a + yz * b + zz * c
     # forces
     for n in range(nb - 1, -1, -1):
         joint, I = tree[n], bodies[n]
         for v in range(joint["v"], joint["v"] + joint["n"]):
             s = 0.0 * M[0]
             for k in range(6):
-                s += B[v, k] * I[10 + k]
+                s += B[v, k] * I[MOTION + k]
             out[v] = s
         if joint["above"] >= 0:
-            add_wrench(I, 10, bodies[joint["above"]], 10)
+            add_wrench(I, MOTION, bodies[joint["above"]], MOTION)
 
 
 @compiled
@@ -116,16 +135,16 @@ def factor(M, model, L):
             for k in range(6):
                 U = 0.0 * L[0]
                 for m in range(6):
-                    U += A[3 + 6 * k + m] * b[m]
-                b[6 + k] = U
+                    U += A[ARTICULATED + 6 * k + m] * b[m]
+                b[GAINS + k] = U
                 D += b[k] * U
             root = 1.0 / np.sqrt(D)
             for k in range(6):
-                b[6 + k] *= root
-            b[12] = root
+                b[GAINS + k] *= root
+            b[ROOT] = root
             for k in range(6):
                 for m in range(6):
-                    A[3 + 6 * k + m] -= b[6 + k] * b[6 + m]
+                    A[ARTICULATED + 6 * k + m] -= b[GAINS + k] * b[GAINS + m]
         if joint["above"] >= 0:
             _add_inertia(A, F[joint["above"]])
 
@@ -135,13 +154,14 @@ def _start(I, A):
     """The inertia of a body alone, `[m 1, 0; 0, J]`."""
     for k in range(3):
         A[k] = I[k]
-    for k in range(3, 39):
+    for k in range(ARTICULATED, LOAD):
         A[k] = 0.0
-    A[3] = A[10] = A[17] = I[3]
-    A[24], A[31], A[38] = I[4], I[5], I[6]
-    A[25] = A[30] = I[7]
-    A[26] = A[36] = I[8]
-    A[32] = A[37] = I[9]
+    for k in range(3):
+        A[ARTICULATED + 7 * k] = I[MASS]
+        A[ARTICULATED + 21 + 7 * k] = I[MOMENTS + k]
+    for k in range(3):  # xy, xz, yz
+        i, j = 3 + (0, 0, 1)[k], 3 + (1, 2, 2)[k]
+        A[ARTICULATED + 6 * i + j] = A[ARTICULATED + 6 * j + i] = I[MOMENTS + 3 + k]
 
 
 @compiled
@@ -150,16 +170,17 @@ def _add_inertia(A, to):
     rho = vec(A)
     # I_A X: the columns of the rotation gain (a e_k x rho) of those of the translation
     for i in range(6):
-        at = 3 + 6 * i
+        at = ARTICULATED + 6 * i
         d = cross(rho, (A[at], A[at + 1], A[at + 2]))
         for k in range(3):
             A[at + 3 + k] += d[k]
     # X^T of it
     for j in range(6):
-        d = cross(rho, (A[3 + j], A[9 + j], A[15 + j]))
+        at = ARTICULATED + j
+        d = cross(rho, (A[at], A[at + 6], A[at + 12]))
         for k in range(3):
-            A[3 + 6 * (3 + k) + j] += d[k]
-    for k in range(3, 39):
+            A[at + 18 + 6 * k] += d[k]
+    for k in range(ARTICULATED, LOAD):
         to[k] += A[k]
 
 
@@ -169,14 +190,14 @@ def half_solve(L, x, model, out):
     tree, nb, nv = joints(model), header(model)[NB], header(model)[NV]
     F, S = factors(L, nb), factor_axes(L, nb, nv)
     for n in range(nb):
-        for k in range(39, 45):
+        for k in range(LOAD, LOAD + 6):
             F[n, k] = 0.0
     for n in range(nb - 1, -1, -1):
         joint, A = tree[n], F[n]
         for v in range(joint["v"] + joint["n"] - 1, joint["v"] - 1, -1):
-            out[v] = _reduce(S[v], x[v], A, 39)
+            out[v] = _reduce(S[v], x[v], A, LOAD)
         if joint["above"] >= 0:
-            add_wrench(A, 39, F[joint["above"]], 39)
+            add_wrench(A, LOAD, F[joint["above"]], LOAD)
 
 
 @compiled
@@ -184,9 +205,9 @@ def _reduce(b, x, A, k):
     """`y = (x - b . p) / sqrt(D)`, `p += U y / sqrt(D)` for the wrench `p` in the entries of `A` from `k` on."""
     for m in range(6):
         x -= b[m] * A[k + m]
-    y = x * b[12]
+    y = x * b[ROOT]
     for m in range(6):
-        A[k + m] += b[6 + m] * y
+        A[k + m] += b[GAINS + m] * y
     return y
 
 
@@ -198,15 +219,15 @@ def half_solve_transposed(L, y, model, out):
     for n in range(nb):
         joint, A, up = tree[n], F[n], tree[n]["above"]
         for k in range(6):
-            A[39 + k] = F[up, 39 + k] if up >= 0 else 0.0 * L[0]
-        _shift_motion(A, 39)
+            A[LOAD + k] = F[up, LOAD + k] if up >= 0 else 0.0 * L[0]
+        _shift_motion(A, LOAD)
         for v in range(joint["v"], joint["v"] + joint["n"]):
             b, s = S[v], y[v]
             for k in range(6):
-                s -= b[6 + k] * A[39 + k]
-            s *= b[12]
+                s -= b[GAINS + k] * A[LOAD + k]
+            s *= b[ROOT]
             for k in range(6):
-                A[39 + k] += b[k] * s
+                A[LOAD + k] += b[k] * s
             out[v] = s
 
 
@@ -219,12 +240,12 @@ def scale_rows(G, L, model, W):
     for r in range(rows.shape[0]):
         first, last = rows[r]["place"], rows[r]["place"] + rows[r]["places"]
         for i in range(first, last):
-            for k in range(39, 45):
+            for k in range(LOAD, LOAD + 6):
                 F[path[i]["joint"], k] = 0.0
         for i in range(first, last):
             n, at = path[i]["joint"], path[i]["at"]
             joint, A = tree[n], F[n]
             for k in range(joint["n"] - 1, -1, -1):
-                W[at + k] = _reduce(S[joint["v"] + k], G[at + k], A, 39)
+                W[at + k] = _reduce(S[joint["v"] + k], G[at + k], A, LOAD)
             if joint["above"] >= 0:
-                add_wrench(A, 39, F[joint["above"]], 39)
+                add_wrench(A, LOAD, F[joint["above"]], LOAD)

@@ -14,7 +14,7 @@ from ...compilation.compiled import compiled
 from ..frames import omega, point, rotate, unrotate
 from ..layout import BODY, BODY_T, NB, PLANAR, RIGID, frames, header, table
 from ..vec3 import add, cross, scale, sub, vec
-from .layout import BALL, SLIDE, TURN, axes, joints, kinematics, points, positions, steps
+from .layout import BALL, BIAS, SLIDE, TURN, axes, joints, kinematics, points, positions, steps
 
 
 @compiled
@@ -107,7 +107,7 @@ def place_velocity(v, model, work):
         w = rotate(X, p, omega(X, p))
         dw, u, du = zero, vec(X[p, 12:]), zero
         if up >= 0:
-            du, dw = vec(kin[up, 3:]), vec(kin[up, 6:])
+            du, dw = vec(kin[up, BIAS:]), vec(kin[up, BIAS + 3:])
         u, du = _carry(s, w, dw, u, du)
         # steps
         end = add(vec(X[b]), rotate(X, b, joint["s_j"]))
@@ -126,7 +126,7 @@ def place_velocity(v, model, work):
         # the centre of mass
         u, du = _carry(sub(vec(X[b]), end), w, dw, u, du)
         for m in range(3):
-            X[b, 12 + m], kin[n, 3 + m], kin[n, 6 + m] = u[m], du[m], dw[m]
+            X[b, 12 + m], kin[n, BIAS + m], kin[n, BIAS + 3 + m] = u[m], du[m], dw[m]
         X[b, 15], X[b, 16], X[b, 17] = unrotate(X, b, w)
 
 

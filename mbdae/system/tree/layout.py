@@ -24,11 +24,13 @@ END_T = np.dtype([("joint", _i), ("at", _i)])  # values of the Cartesian row
 PLACE_T = np.dtype([("joint", _i), ("at", _i)])  # values of the row
 SIZES = ("nq", "nv", "nnz", "steps")  # of the Cartesian system, and of the table of steps
 
-KINEMATICS = 15  # of a joint: rho (3), accelerations that velocities cause, of r and of rotation (6), a wrench (6)
-INERTIA = 18  # of a joint: rho (3), mass, J (6, global axes, about r), accelerations or wrenches (6), padding (2)
-FACTOR = 51  # of a joint: rho (3), articulated inertia (36), wrench and acceleration (12)
-AXIS = 6  # of a velocity: its direction as a motion of the body, of r (3) and of rotation (3)
-GAIN = 7  # of a velocity: what it takes of the wrench, and the reciprocal root of its articulated inertia
+# Of every joint, first in all of these: rho (3), from the centre of mass of the body before to its own. Motions and wrenches have six
+# numbers: of the centre of mass r (3), of the rotation (3).
+KINEMATICS, BIAS, WRENCH = 15, 3, 9  # then: the accelerations that velocities cause, a wrench
+INERTIA, MASS, MOMENTS, MOTION = 16, 3, 4, 10  # then: mass, J as xx, yy, zz, xy, xz, yz in global axes, an acceleration or wrench
+FACTOR, ARTICULATED, LOAD = 45, 3, 39  # then: articulated inertia (36), a wrench or acceleration
+AXIS = 6  # of a velocity: its direction as a motion of the body
+GAIN, GAINS, ROOT = 7, 6, 12  # of a velocity, behind its direction: what it takes of the wrench, and 1 / sqrt(D)
 HEAD = 2  # of the mass matrix and its factors: 1, or 0 for the identity, and the address of the compiled code
 
 
