@@ -10,6 +10,8 @@ import mbdae
 from mbdae import System, library
 from mbdae.model import rotations
 from mbdae.problems import FORMULATIONS
+from mbdae.system import evaluate as ev
+from mbdae.system import null_space
 from mbdae.system.assembly import completed, positions, velocities
 from mbdae.system.tree.spanning import spanning_tree
 from mbdae.system.tree.system import TreeSystem
@@ -199,6 +201,17 @@ def test_redundant_constraints(make):
         G = system.phi_q(t, q).toarray()
         null = np.linalg.svd(G.T)[2][np.linalg.matrix_rank(G, 1e-9):]
         assert np.abs(null @ lam).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(lam).max(initial=0.0))
+
+
+def test_redundant_constraints_whose_rows_vanish():
+    """Loops of revolute joints in the plane: the rows out of the plane are zero in joint coordinates, and stay left out."""
+    system = System(library.mechanism("spatial-four-bar"), coordinates="joint")
+    model, work = system.model, system.workspace()
+    state = system.start
+    assert (np.abs(system.phi_q(0.0, state.q).toarray()).max(axis=1) < 1e-14).sum() == len(system.dependent) == 3
+    ev.factor(0.0, state.q, model, work)
+    assert null_space.form(model, work) < 10.0  # the measure by which other rows are chosen
+    assert np.isfinite(ev.solve_kkt(0.0, state.q, np.ones(system.nv), np.zeros(system.nc), model, work)[1]).all()
 
 
 @pytest.mark.parametrize("t0", [1.0, 3.0])

@@ -70,7 +70,7 @@ def _largest_entry(N, dependent, W, model, lengths):
     for k in range(N.shape[0]):
         own = lengths[dependent[k]["row"]].real
         for i in range(N.shape[1]):
-            size = N[k, i].real ** 2 * lengths[i].real / own
+            size = N[k, i].real ** 2 * lengths[i].real / own if own != 0.0 else 0.0  # in joint coordinates rows may vanish
             if not size <= largest:
                 largest = size
     return np.sqrt(largest)
