@@ -58,9 +58,9 @@ def times(s, repeats, seconds):
     expected, (sparse, ordering) = np.linalg.solve(A, right), fastest_superlu(A, right)
     solver = ClosedLoopSolver(s)
     solver.evaluate(0.0, q)
-    H, ptr, path, T, row_ptr, row_at = (x.copy() for x in solver.operands())
-    entries = [("Alg-S", _prepared(_repeat_sparse, right, s.nv, H, T, ptr, path, row_ptr, row_at)),
-               ("Alg-D", _prepared(_repeat_dense, right, s.nv, M, G)), ("dense LU", lapack.general(A, right)),
+    H, ptr, path, T = (x.copy() for x in solver.operands())
+    entries = [("Alg-S", _prepared(_repeat_sparse, right, s.nv, H, T, ptr, path)), ("Alg-D", _prepared(_repeat_dense, right, s.nv, M, T)),
+               ("dense LU", lapack.general(A, right)),
                ("dense symmetric indefinite", lapack.symmetric(A, right)), (f"SuperLU, {ordering}", sparse)]
     return measured([Entry("augmented", name, prepared, expected) for name, prepared in entries], repeats, seconds)
 
@@ -88,11 +88,11 @@ def _restore(M, T, right, A, S, a, lam):
 
 
 @compiled
-def _repeat_sparse(repeats, solve, M, T, right, A, S, B, a, lam, ptr, path, row_ptr, row_at):
+def _repeat_sparse(repeats, solve, M, T, right, A, S, B, a, lam, ptr, path):
     for _ in range(repeats):
         _restore(M, T, right, A, S, a, lam)
         if solve:
-            solve_sparse(A, ptr, path, S, row_ptr, row_at, B, a, lam)
+            solve_sparse(A, ptr, path, S, B, a, lam)
 
 
 @compiled

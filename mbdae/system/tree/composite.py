@@ -51,7 +51,7 @@ class ClosedLoopSolver:
         self._model, self._work = system.model, system.workspace()
         n, m = system.nv, system.nc
         self._H = np.zeros(self._ptr[-1])
-        self._T, self._B = np.zeros((m, n)), np.zeros((m, m))
+        self._T, self._B = np.zeros((n, m)), np.zeros((m, m))
         self._rows = _rows_by_leaves(system)
 
     def matrix(self, t: float, q: Vector) -> Matrix:
@@ -62,21 +62,20 @@ class ClosedLoopSolver:
     def evaluate(self, t: float, q: Vector) -> None:
         """`M` and `Phi_q`, for `solve`."""
         _composite(t, self.system._q(q), self._ptr, self._model, self._work, self._H)
-        G = self.system.phi_q(t, q)
-        self._T[:] = G.toarray()
+        self._T[:] = self.system.phi_q(t, q).toarray().T
 
     def solve(self, b: Vector, c: Vector) -> KktSolution:
         """`(a, lam)` with what `evaluate` has found, which is overwritten."""
         a, lam = np.array(b, dtype=float), np.array(c, dtype=float)
         if self.sparse:
-            solve_sparse(self._H, self._ptr, self._path, self._T, *self._rows, self._B, a, lam)
+            solve_sparse(self._H, self._ptr, self._path, self._T, self._B, a, lam)
         else:
             solve_dense(self._dense(), self._T, self._B, a, lam)
         return KktSolution(a, lam, 0)
 
-    def operands(self) -> tuple[Vector, Integers, Integers, Matrix, Integers, Integers]:
-        """What `solve_sparse` takes: `M` by columns, where these begin and their rows; `Phi_q`, where its rows begin and their columns."""
-        return self._H, self._ptr, self._path, self._T, self._rows.ptr, self._rows.at
+    def operands(self) -> tuple[Vector, Integers, Integers, Matrix]:
+        """What `solve_sparse` takes: `M` by columns, where these begin and their rows; `Phi_q^T`."""
+        return self._H, self._ptr, self._path, self._T
 
     def _dense(self) -> Matrix:
         M = np.zeros((self.system.nv, self.system.nv))
@@ -84,7 +83,10 @@ class ClosedLoopSolver:
         return M
 
     def operations(self) -> dict[str, Operations]:
-        """Operations of each step of *Algorithm 4*, by its number."""
+        """Operations of each step of *Algorithm 4* by its number, with all zeros of `L` and `T` left out.
+
+        `solve_sparse` leaves out those of `L` and takes all columns of `T` at once: more operations in less time.
+        """
         n, m = self.system.nv, self.system.nc
         k = np.diff(self._ptr) - 1 if self.sparse else np.arange(n)  # entries of a column below its diagonal
         lengths = np.diff(self._rows.ptr) if self.sparse else np.full(m, n)
@@ -260,116 +262,109 @@ def _carry(F: Vector) -> None:
 
 
 @compiled
-def solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, row_ptr: Integers, row_at: Integers, B: Matrix, a: Vector,
-                  lam: Vector) -> None:
-    """*Alg-S*; `a` and `lam` are the right-hand sides and the solutions."""
+def solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, B: Matrix, a: Vector, lam: Vector) -> None:
+    """*Alg-S*; `T` is `Phi_q^T`, `a` and `lam` are the right-hand sides and the solutions."""
     n, m = a.shape[0], lam.shape[0]
-    # 1: M = L L^T, column by column from the leaves
+    # 1: M = L L^T, column by column from the leaves; 2 and 3.1 at once: L z = b, L T = Phi_q^T
     for v in range(n - 1, -1, -1):
         at, k = ptr[v], ptr[v + 1] - ptr[v]
-        column = window(H, at, k)
-        column[0] = np.sqrt(column[0])
-        scale = 1.0 / column[0]
+        column, row = window(H, at, k), T[v]
+        column[0] = 1.0 / np.sqrt(column[0])
         for i in range(1, k):
-            column[i] *= scale
+            column[i] *= column[0]
+        a[v] *= column[0]
+        for r in range(m):
+            row[r] *= column[0]
         for i in range(1, k):
-            other = window(H, ptr[path[at + i]], k - i)
-            for j in range(i, k):
-                other[j - i] -= column[i] * column[j]
-    # 2: L z = b
-    for v in range(n - 1, -1, -1):
-        at = ptr[v]
-        a[v] /= H[at]
-        for i in range(at + 1, ptr[v + 1]):
-            a[path[i]] -= H[i] * a[v]
-    # 3.1: L T = Phi_q^T
-    for r in range(m):
-        x = T[r]
-        for k in range(row_ptr[r], row_ptr[r + 1]):
-            v = row_at[k]
-            at = ptr[v]
-            x[v] /= H[at]
-            for i in range(at + 1, ptr[v + 1]):
-                x[path[i]] -= H[i] * x[v]
-    # 3.2 and 3.3: T^T z - c, T^T T
-    for r in range(m):
-        s = -lam[r]
-        for k in range(row_ptr[r], row_ptr[r + 1]):
-            s += T[r, row_at[k]] * a[row_at[k]]
-        lam[r] = s
-        for q in range(r + 1):
-            s = 0.0
-            for k in range(row_ptr[r], row_ptr[r + 1]):
-                s += T[r, row_at[k]] * T[q, row_at[k]]
-            B[r, q] = s
-    # 3.4 and 3.5
-    _cholesky(B, lam)
-    for r in range(m):
-        for k in range(row_ptr[r], row_ptr[r + 1]):
-            a[row_at[k]] -= T[r, row_at[k]] * lam[r]
+            u, x = path[at + i], column[i]
+            other, below = window(H, ptr[u], k - i), T[u]
+            for j in range(k - i):
+                other[j] -= x * column[i + j]
+            a[u] -= x * a[v]
+            for r in range(m):
+                below[r] -= x * row[r]
+    _multipliers(T, B, a, lam)
     # 4: L^T a = z - T lam
     for v in range(n):
         at = ptr[v]
         for i in range(at + 1, ptr[v + 1]):
             a[v] -= H[i] * a[path[i]]
-        a[v] /= H[at]
+        a[v] *= H[at]
 
 
 @compiled
 def solve_dense(M: Matrix, T: Matrix, B: Matrix, a: Vector, lam: Vector) -> None:
-    """*Alg-D*: the same with all entries of the lower triangle of `M` and of `Phi_q` in `T`."""
+    """*Alg-D*: the same with all entries of the lower triangle of `M`."""
     n, m = a.shape[0], lam.shape[0]
-    # 1: M = L L^T
-    for i in range(n):
-        for j in range(i + 1):
-            s = M[i, j] - _dot(M[i], M[j], j)
-            M[i, j] = np.sqrt(s) if i == j else s / M[j, j]
-    # 2 and 3.1: L z = b, L T = Phi_q^T
-    for i in range(n):
-        a[i] = (a[i] - _dot(M[i], a, i)) / M[i, i]
-    for r in range(m):
-        x = T[r]
-        for i in range(n):
-            x[i] = (x[i] - _dot(M[i], x, i)) / M[i, i]
-    # 3.2 to 3.5
-    for r in range(m):
-        lam[r] = _dot(T[r], a, n) - lam[r]
-        for k in range(r + 1):
-            B[r, k] = _dot(T[r], T[k], n)
-    _cholesky(B, lam)
-    for r in range(m):
-        for i in range(n):
-            a[i] -= T[r, i] * lam[r]
-    # 4: L^T a = z - T lam
+    column = np.empty(n)
+    for k in range(n):
+        row = T[k]
+        column[k] = 1.0 / np.sqrt(M[k, k])
+        a[k] *= column[k]
+        for r in range(m):
+            row[r] *= column[k]
+        for i in range(k + 1, n):
+            column[i] = M[i, k] * column[k]
+        for i in range(k + 1, n):
+            x, other, below = column[i], M[i], T[i]
+            other[k] = x
+            for j in range(k + 1, i + 1):
+                other[j] -= x * column[j]
+            a[i] -= x * a[k]
+            for r in range(m):
+                below[r] -= x * row[r]
+        M[k, k] = column[k]  # the reciprocal
+    _multipliers(T, B, a, lam)
     for i in range(n - 1, -1, -1):
-        a[i] /= M[i, i]
+        a[i] *= M[i, i]
+        row = M[i]
         for k in range(i):
-            a[k] -= M[i, k] * a[i]
+            a[k] -= row[k] * a[i]
 
 
 @compiled
-def _dot(x: Vector, y: Vector, n: int) -> float:
-    """`x[:n] . y[:n]`."""
-    x, y = window(x, 0, n), window(y, 0, n)
-    s = 0.0
-    for k in range(n):
-        s += x[k] * y[k]
-    return s
+def _multipliers(T: Matrix, B: Matrix, z: Vector, lam: Vector) -> None:
+    """Steps 3.2 to 3.5: `T^T T lam = T^T z - c` and `z - T lam`."""
+    n, m = T.shape
+    for r in range(m):
+        lam[r] = -lam[r]
+        for q in range(m):
+            B[r, q] = 0.0
+    for v in range(n):
+        row = T[v]
+        for r in range(m):
+            x, out = row[r], B[r]
+            lam[r] += x * z[v]
+            if x != 0.0:
+                for q in range(m):
+                    out[q] += x * row[q]
+    _cholesky(B, lam)
+    for v in range(n):
+        row, s = T[v], 0.0
+        for r in range(m):
+            s += row[r] * lam[r]
+        z[v] -= s
 
 
 @compiled
 def _cholesky(B: Matrix, x: Vector) -> None:
-    """`x <- B^-1 x`; `B` becomes its Cholesky factor."""
+    """`x <- B^-1 x`; `B` becomes its Cholesky factor, with the reciprocals of the diagonal."""
     m = x.shape[0]
-    for i in range(m):
-        for j in range(i + 1):
-            s = B[i, j] - _dot(B[i], B[j], j)
-            B[i, j] = np.sqrt(s) if i == j else s / B[j, j]
-    for i in range(m):
-        for k in range(i):
-            x[i] -= B[i, k] * x[k]
-        x[i] /= B[i, i]
+    column = np.empty(m)
+    for k in range(m):
+        column[k] = 1.0 / np.sqrt(B[k, k])
+        x[k] *= column[k]
+        for i in range(k + 1, m):
+            column[i] = B[i, k] * column[k]
+        for i in range(k + 1, m):
+            y, row = column[i], B[i]
+            row[k] = y
+            for j in range(k + 1, i + 1):
+                row[j] -= y * column[j]
+            x[i] -= y * x[k]
+        B[k, k] = column[k]
     for i in range(m - 1, -1, -1):
-        x[i] /= B[i, i]
+        x[i] *= B[i, i]
+        row = B[i]
         for k in range(i):
-            x[k] -= B[i, k] * x[i]
+            x[k] -= row[k] * x[i]

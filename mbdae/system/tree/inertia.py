@@ -15,7 +15,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from .. import layout as lay
 from ..layout import BODY, BODY_T, NB, NV, frames, header, table
-from ..vec3 import cross, vec
+from ..vec3 import cross, dot, vec
 from .layout import (
     ARTICULATED,
     AXIS,
@@ -58,13 +58,11 @@ def mass(model, work, M):
 @compiled
 def _turned(X, b, J, out):
     """`A J A^T` as `xx, yy, zz, xy, xz, yz` from entry `MOMENTS` on."""
-    for k in range(6):
-        i, j = (0, 1, 2, 0, 0, 1)[k], (0, 1, 2, 1, 2, 2)[k]
-        s = 0.0 * X[b, 3]
-        for l in range(3):
-            for m in range(3):
-                s += X[b, 3 + 3 * i + l] * J[3 * l + m] * X[b, 3 + 3 * j + m]
-        out[MOMENTS + k] = s
+    x, y, z = (J[0], J[1], J[2]), (J[3], J[4], J[5]), (J[6], J[7], J[8])
+    f, g, h = vec(X[b, 3:]), vec(X[b, 6:]), vec(X[b, 9:])  # rows of A
+    Jf, Jg, Jh = (dot(x, f), dot(y, f), dot(z, f)), (dot(x, g), dot(y, g), dot(z, g)), (dot(x, h), dot(y, h), dot(z, h))
+    out[MOMENTS], out[MOMENTS + 1], out[MOMENTS + 2] = dot(f, Jf), dot(g, Jg), dot(h, Jh)
+    out[MOMENTS + 3], out[MOMENTS + 4], out[MOMENTS + 5] = dot(f, Jg), dot(f, Jh), dot(g, Jh)
 
 
 @compiled
