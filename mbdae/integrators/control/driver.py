@@ -110,7 +110,7 @@ class Driver:
         if done > 0:
             self.chunk = int(np.clip(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * done))
         if output.stored:
-            self.rows.append(tuple(x[:output.stored].copy() for x in (output.t, output.q, output.v, output.a, output.lam)))
+            self.rows.append(tuple(_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam)))
         return code
 
     def _ends(self, before: Any) -> bool:
@@ -154,3 +154,8 @@ class Driver:
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
         statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=seconds)
         return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
+
+
+def _stored(x: Vector, n: int) -> Vector:
+    """The first `n` rows; a copy where most of the memory would be kept for nothing."""
+    return x[:n] if 2 * n > len(x) else x[:n].copy()
