@@ -95,6 +95,11 @@ def test_the_closed_loop_solve(sparse, rng):
     assert np.abs(found.lam - expected.lam).max() <= 1e-10 * np.abs(expected.lam).max()
 
 
+def test_the_closed_loop_solve_refuses_redundant_constraints():
+    with pytest.raises(ValueError, match="3 constraint equations of spatial-four-bar follow from the others"):
+        ClosedLoopSolver(System(library.mechanism("spatial-four-bar"), coordinates="joint"))
+
+
 def test_operations_of_gaussian_elimination_are_those_of_table_6():
     assert gauss_operations(43) == {"factorisation": Operations(25585, 25585, 903), "forward": Operations(903, 903),
                                     "back": Operations(903, 903, 43)}

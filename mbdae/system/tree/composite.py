@@ -35,16 +35,24 @@ class Operations(NamedTuple):
 
 
 class ClosedLoopSolver:
-    """`M a + Phi_q^T lam = b`, `Phi_q a = c` by the composite inertia matrix [Negrut, Algorithm 4]; constraints must be independent.
+    """`M a + Phi_q^T lam = b`, `Phi_q a = c` by the composite inertia matrix [Negrut, Algorithm 4].
 
     Parameters
     ----------
     system : TreeSystem
     sparse : bool
         With the zeros of the topology (*Alg-S*), or with dense matrices (*Alg-D*).
+
+    Raises
+    ------
+    ValueError
+        If constraints are redundant: `T^T T` is singular then.
     """
 
     def __init__(self, system: TreeSystem, sparse: bool = True) -> None:
+        if len(system.dependent):
+            raise ValueError(f"ClosedLoopSolver: {len(system.dependent)} constraint equations of {system.name} follow from the others; "
+                             "System.solve_kkt takes redundant ones")
         self.system, self.sparse = system, sparse
         self._ptr, self._path = _paths(lay.records_of(system._model, lay.TREE_JOINT, JOINT_T), system.nv)
         self._column = np.repeat(np.arange(system.nv), np.diff(self._ptr))

@@ -16,11 +16,9 @@ from ...spelling import guess
 from ...typing import ArrayLike, Vector
 from .. import layout as lay
 from .. import rare
-from ..assembly import State
 from ..branches import closed
 from ..callbacks import Callbacks
 from ..coordinates import Coordinates, Guess
-from ..start import start_at
 from ..system import System
 from . import evaluate as ev
 from . import kernels
@@ -164,10 +162,6 @@ class TreeSystem(System):
         """Velocities of the consistent state in Cartesian coordinates."""
         return self.initial_guess().v
 
-    def start_at(self, t: float) -> State:
-        """The consistent state in Cartesian coordinates, in joint coordinates."""
-        return start_at(self.cartesian, t)
-
     def closed(self, t: float, guess: Vector) -> Vector:
         """Positions on all constraints near a guess: the nearest ones in Cartesian coordinates."""
         return self.from_cartesian(closed(self.cartesian, t, self.to_cartesian(guess).q)).q
@@ -193,13 +187,9 @@ class TreeSystem(System):
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    @property
-    def _drawing(self) -> Geometry:
-        assert self.mechanism is not None
-        return self._geometry
-
     @cached_property
-    def _geometry(self) -> Geometry:
+    def _drawing(self) -> Geometry:
+        """The drawing of the mechanism, at Cartesian coordinates."""
         assert self.mechanism is not None
         return Geometry(self.mechanism)
 
