@@ -11,7 +11,7 @@ from mbdae import System, library
 from mbdae.model import rotations
 from mbdae.problems import FORMULATIONS
 from mbdae.system import evaluate as ev
-from mbdae.system import null_space
+from mbdae.system import layout, null_space, sparse
 from mbdae.system.assembly import completed, positions, velocities
 from mbdae.system.tree.spanning import spanning_tree
 from mbdae.system.tree.system import TreeSystem
@@ -292,3 +292,20 @@ def test_failures_name_the_culprit():
     system = System(mbdae.Mechanism("bad", m.bodies, m.joints, m.drivers, [*m.forces, bad], m.gravity), coordinates="joint")
     found = mbdae.solve(system, mbdae.RosenbrockNystrom(), (0.0, 1.0))
     assert not found.success and "'motor'" in found.message and 0.05 < found.t[-1] <= 0.1
+
+
+@pytest.mark.parametrize("is_unit", [False, True])
+def test_products_with_the_mass_matrix_take_complex_vectors(is_unit):
+    system = System(library.mechanism("truck"), coordinates="joint")
+    work, model, rng = system.workspace(), system.model, np.random.default_rng(3)
+    M = np.eye(system.nv) if is_unit else system.mass(0.0, system.start.q)
+    ev.factor(0.0, system.start.q, model, work)
+    if is_unit:
+        ev.unit_mass(model, work)
+    entries, factors = (layout.part(model, work, at) for at in (layout.W_MASS, layout.W_MINV))
+    x = rng.normal(size=system.nv) + 1j * rng.normal(size=system.nv)
+    product, solution = np.empty_like(x), np.empty_like(x)
+    sparse.mass_times(entries, x, model, product)
+    sparse.mass_solve(factors, product, model, solution)
+    assert np.abs(product - M @ x).max() <= 1e-12 * np.abs(product).max()
+    assert np.abs(solution - x).max() <= 1e-10 * np.abs(x).max()

@@ -121,10 +121,7 @@ def mass(t, q, model, work):
     if header(model)[lay.KIND] == lay.USER:
         user.evaluate(lay.MASS, t, q, q, q, model, mass_values(model, work))
     elif header(model)[lay.KIND] == lay.TREE:
-        place = part(model, work, lay.W_RARE)
-        M = mass_values(model, work)
-        M[call.ADDRESS] = place[lay.RARE_TREE]
-        call.evaluate(call.MASS, M, model, work)
+        call.evaluate(call.MASS, mass_values(model, work), model, work)
 
 
 @compiled

@@ -4,7 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba.core import config
+from numba import types
+from numba.core import cgutils, config
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from ...compilation.compiled import compiled, records
 from .. import layout as lay
@@ -12,20 +16,7 @@ from ..callbacks import call_rare
 from ..layout import part
 
 PLACE, PLACE_VELOCITY, PHI_Q, GAMMA, FORCE, MASS, MASS_TIMES, FACTOR, HALF_SOLVE, HALF_SOLVE_TRANSPOSED, SCALE_ROWS = range(11)
-ADDRESS = 1  # its place in the mass matrix and in its factors
-
-
-@compiled
-def _is_identity(what, A, x, out):
-    """Whether the mass matrix is the identity; the product is then in `out`."""
-    if A[0] != 0.0:
-        return False
-    if what == FACTOR:
-        out[0] = 0.0
-    else:
-        for k in range(x.shape[0]):
-            out[k] = x[k]
-    return True
+ADDRESS = 1  # its place in the mass matrix and in its factors; `TreeSystem` writes it to each new workspace
 
 
 if TYPE_CHECKING or config.DISABLE_JIT:
@@ -34,31 +25,33 @@ if TYPE_CHECKING or config.DISABLE_JIT:
         _kernels().evaluate(what, x, model, work)
 
     def apply(what: int, A: Any, x: Any, out: Any, model: Any) -> None:
-        if not _is_identity(what, A, x, out):
-            _kernels().apply(what, A, x, out, model)
+        _kernels().apply(what, A, x, out, model)
 
     def _kernels() -> Any:
         return import_module(".kernels", __package__)  # no source of those that call it: they know its address only
 
 else:
 
+    @intrinsic
+    def _address(typingctx, x):
+        """The address of a contiguous vector."""
+        if not isinstance(x, types.Array) or x.layout != "C":
+            raise TypingError(f"a contiguous vector is needed, got {x}")
+
+        def codegen(context, builder, sig, values):
+            return builder.ptrtoint(make_array(x)(context, builder, values[0]).data, cgutils.intp_t)
+
+        return types.int64(x), codegen
+
     @compiled
     def evaluate(what, x, model, work):
         """An evaluation of the placed state: `x` is the state to place, or where the result goes."""
         place = part(model, work, lay.W_RARE)
         at = records(place, lay.RARE_TREE * place.itemsize, 1, np.int64)[0]
-        call_rare(at, 0.0, what, _address(x, work), 0, 0, 0, 0, model.ctypes.data, work.ctypes.data)
+        call_rare(at, 0.0, what, _address(x), 0, 0, x.itemsize, 0, _address(model), _address(work))
 
     @compiled
     def apply(what, A, x, out, model):
         """A product with the mass matrix `A`, or with its factors."""
-        if _is_identity(what, A, x, out):
-            return
         at = records(A, ADDRESS * A.itemsize, 1, np.int64)[0]
-        call_rare(at, 0.0, what, A.ctypes.data, _address(x, A), _address(out, A), 0, 0, model.ctypes.data, 0)
-
-    @compiled
-    def _address(x, work):
-        if x.itemsize != work.itemsize or not x.flags.c_contiguous:
-            raise TypeError("a contiguous vector of the same kind of numbers as the workspace is needed")
-        return x.ctypes.data
+        call_rare(at, 0.0, what, _address(A), _address(x), _address(out), x.itemsize, 0, _address(model), 0)

@@ -23,6 +23,8 @@ from .call import (
     SCALE_ROWS,
 )
 
+COMPLEX = 16  # bytes of a number
+
 
 @compiled
 def evaluate(what, x, model, work):
@@ -44,7 +46,9 @@ def evaluate(what, x, model, work):
 @compiled
 def apply(what, A, x, out, model):
     """See `call.apply`."""
-    if what == MASS_TIMES:
+    if A[0] == 0.0:
+        _unit(what, A, x, out)
+    elif what == MASS_TIMES:
         inertia.mass_times(A, x, model, out)
     elif what == FACTOR:
         inertia.factor(A, model, out)
@@ -57,14 +61,33 @@ def apply(what, A, x, out, model):
 
 
 @compiled
-def real(_t, what, x, y, z, _a, _b, model, work):
-    """Both from addresses."""
-    _called(what, x, y, z, model_at(model), work, np.float64)
+def _unit(what, A, x, out):
+    """The same where the mass matrix is the identity."""
+    if what == FACTOR:
+        out[0], out[1] = A[0], A[1]
+        return
+    for k in range(x.shape[0]):
+        out[k] = x[k]
+
+
+@compiled
+def real(_t, what, x, y, z, item, _b, model, work):
+    """Both from addresses; products with complex vectors, whose numbers take 16 bytes, by their real and imaginary parts."""
+    table = model_at(model)
+    if what > MASS and item == COMPLEX:
+        A, given, out = _operands(what, x, y, z, table, np.float64, np.complex128)
+        parts = given.real.copy(), given.imag.copy()
+        for part in parts:
+            apply(what, A, part, part, table)
+        for k in range(out.shape[0]):
+            out[k] = complex(parts[0][k], parts[1][k])
+    else:
+        _called(what, x, y, z, table, work, np.float64)
     return 0
 
 
 @compiled
-def of_complex(_t, what, x, y, z, _a, _b, model, work):
+def of_complex(_t, what, x, y, z, _item, _b, model, work):
     """Both from addresses of complex numbers."""
     _called(what, x, y, z, model_at(model), work, np.complex128)
     return 0
@@ -72,12 +95,20 @@ def of_complex(_t, what, x, y, z, _a, _b, model, work):
 
 @compiled
 def _called(what, x, y, z, model, work, dtype):
-    head = header(model)
-    nv, nnz, mass = head[lay.NV], head[lay.NNZ], head[lay.W_MINV] - head[lay.W_MASS]
     if what <= MASS:
+        head = header(model)
+        nv, nnz, mass = head[lay.NV], head[lay.NNZ], head[lay.W_MINV] - head[lay.W_MASS]
         n = head[lay.NQ] if what == PLACE else nnz if what == PHI_Q else head[lay.NC] if what == GAMMA else mass if what == MASS else nv
         evaluate(what, carray(pointer(x), (n,), dtype), model, carray(pointer(work), (head[lay.WORK_SIZE],), dtype))
     else:
-        n = nnz if what == SCALE_ROWS else mass if what == FACTOR else nv
-        A, given, out = carray(pointer(x), (mass,), dtype), carray(pointer(y), (n,), dtype), carray(pointer(z), (n,), dtype)
+        A, given, out = _operands(what, x, y, z, model, dtype, dtype)
         apply(what, A, given, out, model)
+
+
+@compiled
+def _operands(what, x, y, z, model, kind, dtype):
+    """The matrix, and two vectors that may be of another kind of numbers."""
+    head = header(model)
+    mass = head[lay.W_MINV] - head[lay.W_MASS]
+    n = head[lay.NNZ] if what == SCALE_ROWS else mass if what == FACTOR else head[lay.NV]
+    return carray(pointer(x), (mass,), kind), carray(pointer(y), (n,), dtype), carray(pointer(z), (n,), dtype)

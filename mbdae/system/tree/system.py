@@ -20,8 +20,8 @@ from ..branches import closed
 from ..callbacks import Callbacks
 from ..coordinates import Coordinates, Guess
 from ..system import System
+from . import call, kernels
 from . import evaluate as ev
-from . import kernels
 from .build import build
 from .convert import Frame, coordinates
 from .spanning import SpanningTree, spanning_tree
@@ -92,6 +92,9 @@ class TreeSystem(System):
     def _scratch(self, dtype: Any = float) -> Any:
         work = super()._scratch(dtype)
         rare.put(work, self._model, lay.RARE_TREE, kernels.real, kernels.of_complex)
+        # products with the mass matrix and its factors find the address there
+        for at in (lay.W_MASS, lay.W_MINV):
+            work[self._header[at] + call.ADDRESS] = work[self._header[lay.W_RARE] + lay.RARE_TREE]
         return work
 
     # coordinates -----------------------------------------------------------------------------------------------------
