@@ -128,3 +128,15 @@ def test_user_functions_cannot_change_the_state(decorate):
     before = y.q.copy(), y.v.copy()
     assert np.abs(y.energy).max() < 1.0
     np.testing.assert_array_equal((y.q, y.v), before)
+
+
+@pytest.mark.parametrize("formulation", [mbdae.GGL, mbdae.Index3, mbdae.Index1])
+def test_jacobians_can_be_changed_in_place(formulation):
+    """Zeros removed from a Jacobian leave the pattern of the problem as it is."""
+    problem = formulation(mbdae.System(double_pendulum()))
+    y, yd = problem.y0, problem.yd0
+    before = problem.jacobian(0.0, y, yd, 10.0).toarray()
+    for J in (problem.jacobian(0.0, y, yd, 10.0), *problem.jacobian_parts(0.0, y, yd)):
+        assert J.nnz > np.count_nonzero(J.toarray())
+        J.eliminate_zeros()
+    np.testing.assert_array_equal(problem.jacobian(0.0, y, yd, 10.0).toarray(), before)

@@ -147,7 +147,8 @@ class Problem(ABC):
         """Patterns of the blocks of `F_y + c F_yd`, by equations and unknowns."""
 
     def _csc(self, values: Vector) -> csc_array:
-        return csc_array((values, self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
+        p = self.pattern  # copied, as operations in place of the result would change the pattern
+        return csc_array((values, p.indices.copy(), p.indptr.copy()), shape=p.shape)
 
     @cached_property
     def pattern(self) -> csc_array:
