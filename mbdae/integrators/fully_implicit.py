@@ -31,6 +31,14 @@ class Scratch(Correction):
 
 
 @compiled
+def _factor(run):
+    """Factorise the iteration matrix for the constraint Jacobian and mass matrix in the workspace."""
+    kkt.factor(run.model, run.work, header(run.model)[lay.CONSTANT_MASS] == 0)
+    run.counts.factorisations += 1
+    run.counts.jacobians += 1
+
+
+@compiled
 def _step(t, h, following, run):
     """One step from `run.start`, with the initial guess of `a` and `lam` in `run.end`; `GOOD` or the code of a failure.
 
@@ -41,13 +49,10 @@ def _step(t, h, following, run):
     q1, v1, a, lam = end.q, end.v, end.a, end.lam
     d, G, r, c, da, dlam, lam0 = s.d, s.G, s.r, s.c, s.da, s.dlam, s.lam0
     model, work, counts = run.model, run.work, run.counts
-    head = header(model)
     kernels.place(start.q, model, work)
     kernels.phi_q(t, start.q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, start.q, model, work)
-    kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
-    counts.factorisations += 1
-    counts.jacobians += 1
+    _factor(run)
     kkt.minimise(model, work, lam)
     put(lam, lam0)
     if following is not None:
@@ -62,9 +67,7 @@ def _step(t, h, following, run):
         kernels.mass(t + h, q1, model, work)
         if k > MAX_FROZEN_ITER and rate > REFRESH_RATE:  # beyond a singular position the matrix of the start gives no contraction
             put(G, part(model, work, lay.W_G))
-            kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
-            counts.factorisations += 1
-            counts.jacobians += 1
+            _factor(run)
         counts.newton_iterations += 1
         counts.residuals += 1
         counts.solves += 1

@@ -44,26 +44,12 @@ def _solve(t, h, state, following, run):
     `following` is `None` if they do not, and those parts are not compiled then. In a step across a singular position the frozen matrix can
     have the wrong sign; if the iteration diverges, it is replaced by the exact one in every iteration.
     """
-    q, v, a, lam = state.q, state.v, state.a, state.lam
-    s = run.scratch
+    a, lam, s = state.a, state.lam, run.scratch
     b, d, e, r, q1, lam0 = s.b, s.d, s.e, s.r, s.q1, s.lam0
     model, work, counts = run.model, run.work, run.counts
     put(lam, lam0)
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
-    # iteration matrix, and b = M^-1 (Q - G^T lam) with the guess of the multipliers
-    kernels.place(q, model, work)
-    kernels.place_velocity(v, model, work)
-    kernels.phi_q(t, q, model, work, G)
-    kernels.mass(t, q, model, work)
-    kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
-    counts.factorisations += 1
-    counts.jacobians += 1
-    kernels.force(t, q, v, lam, model, work, d)
-    sparse.fill(b, 0.0)
-    sparse.add_transposed(G, lam, model, b)
-    for k in range(a.shape[0]):
-        b[k] = d[k] - b[k]
-    sparse.mass_solve(L, b, model, b)
+    _begin(t, state, run)
     if following is not None:
         forces, phi = _prepare(t, state, following, run)
     size, smallest, frozen, rate = np.inf, np.inf, True, 0.0
@@ -75,13 +61,7 @@ def _solve(t, h, state, following, run):
         if following is not None:
             unbalanced = True
             followed = _follow(t, state, rate, forces, following, run)
-        # position at t + h, eqs. (4) and (9d)
-        for i in range(d.shape[0]):
-            d[i] = h * (v[i] + h * a[i])
-        kernels.retract(q, d, model, q1)
-        kernels.place(q1, model, work)
-        kernels.phi(t + h, q1, model, work, r)
-        violation = largest(r)
+        violation = _violation(t, h, state, run)
         # corrections: B dlam_hat = Phi - G M^-1 e, dx = -M^-1 (e + G^T dlam_hat), where -M^-1 e = h^2 (b - a) at first and zero then
         if unbalanced:
             for i in range(d.shape[0]):
@@ -98,25 +78,13 @@ def _solve(t, h, state, following, run):
             counts.jacobians += 1
         if following is not None and followed:
             _respond(t + h, frozen, phi, following, run)
-        sparse.fill(d, 0.0)
-        sparse.add_transposed(G, r, model, d)
-        sparse.mass_solve(L, d, model, d)
-        before, size = size, 0.0
-        for i in range(d.shape[0]):
-            if unbalanced:
-                d[i] -= e[i]
-            size += d[i] * d[i]
-            a[i] -= d[i] / (h * h)
-        for i in range(r.shape[0]):
-            size += r[i] * r[i]
-            lam[i] += r[i] / (h * h)
+        before, size = size, _correct(h, unbalanced, state, run)
         # convergence test
-        size = np.sqrt(size)
-        noisy = size > NOISY_RATE * before and at_rounding(violation, q, q1, G)
+        noisy = size > NOISY_RATE * before and at_rounding(violation, state.q, q1, G)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         converged, rate = verdict.status == GOOD, verdict.rate
         if following is not None:
-            converged = converged and _balanced(missing, h, q, q1, a, G)
+            converged = converged and _balanced(missing, h, state.q, q1, a, G)
             if converged and followed and not oriented(following.coupling):
                 return DIVERGED
         if converged:
@@ -130,6 +98,53 @@ def _solve(t, h, state, following, run):
         elif not np.isfinite(size):
             return NOT_FINITE
     return DIVERGED
+
+
+@compiled
+def _begin(t, state, run):
+    """The iteration matrix, and `run.scratch.b = M^-1 (Q - G^T lam)` with the guess of the multipliers."""
+    q, v, d, model, work = state.q, state.v, run.scratch.d, run.model, run.work
+    G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
+    kernels.place(q, model, work)
+    kernels.place_velocity(v, model, work)
+    kernels.phi_q(t, q, model, work, G)
+    kernels.mass(t, q, model, work)
+    kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
+    run.counts.factorisations += 1
+    run.counts.jacobians += 1
+    kernels.force(t, q, v, state.lam, model, work, d)
+    _required(state.lam, run.scratch.b, d, G, L, model)
+
+
+@compiled
+def _violation(t, h, state, run):
+    """`Phi` at the positions at `t + h`, eqs. (4) and (9d), into `run.scratch.r`; its largest component."""
+    d, q1, r, v, a = run.scratch.d, run.scratch.q1, run.scratch.r, state.v, state.a
+    for i in range(d.shape[0]):
+        d[i] = h * (v[i] + h * a[i])
+    kernels.retract(state.q, d, run.model, q1)
+    kernels.place(q1, run.model, run.work)
+    kernels.phi(t + h, q1, run.model, run.work, r)
+    return largest(r)
+
+
+@compiled
+def _correct(h, unbalanced, state, run):
+    """Add the corrections for `dlam_hat` in `run.scratch.r` to the accelerations and multipliers; their norm as in eq. (8)."""
+    d, e, r, model, work, a, lam = run.scratch.d, run.scratch.e, run.scratch.r, run.model, run.work, state.a, state.lam
+    sparse.fill(d, 0.0)
+    sparse.add_transposed(part(model, work, lay.W_G), r, model, d)
+    sparse.mass_solve(part(model, work, lay.W_MINV), d, model, d)
+    size = 0.0
+    for i in range(d.shape[0]):
+        if unbalanced:
+            d[i] -= e[i]
+        size += d[i] * d[i]
+        a[i] -= d[i] / (h * h)
+    for i in range(r.shape[0]):
+        size += r[i] * r[i]
+        lam[i] += r[i] / (h * h)
+    return np.sqrt(size)
 
 
 @compiled

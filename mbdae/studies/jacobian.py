@@ -135,9 +135,7 @@ class JacobianStudy:
 
 
 def strategies_for(system: System, method: Method | None = None) -> tuple[str, ...]:
-    """Names of the strategies compared by default: "extended" only for systems with excitations, "difference" for methods with
-    difference quotients of their own.
-    """
+    """The strategies compared by default: "extended" for systems with excitations, "difference" for methods with own quotients."""
     own = ("difference",) if method is None or method.own_differences else ()
     extended = () if system.excitation is None else ("dense:extended", "estimated:extended")
     return ("dense", "estimated", "dense:partitioned", "estimated:partitioned", *extended, "grouped", "grouped:partitioned", "exact",
