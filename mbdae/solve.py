@@ -15,6 +15,7 @@ from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
 from .results.events import Watch, as_events
+from .results.limits import check_limits
 from .results.minimum_norm import minimal_norm, with_minimal_norm
 from .results.solution import Solution
 from .results.status import Status
@@ -104,6 +105,7 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
                                           progress=progress, until=watch)
     _name_what_is_not_finite(system, trajectory, t_end)
     trajectory = with_minimal_norm(system, trajectory)
+    check_limits(system, trajectory)
     solution = Solution(system, trajectory, method.label, problem.formulation)
     if watch is not None:
         _finish(solution, watch, start, t_eval is None, events is not None)

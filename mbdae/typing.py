@@ -29,6 +29,7 @@ Retraction: TypeAlias = Callable[[Numbers, Numbers], ArrayLike]  # of q and a di
 Energy: TypeAlias = Callable[[float, Vector, Vector], float]  # of t, q, v
 Excitation: TypeAlias = Callable[[float], ArrayLike]  # of t
 
+Limit: TypeAlias = Callable[[float, Vector, Vector, Vector], float]  # of t, q, v, lam
 Event: TypeAlias = Callable[[float, Vector, Vector], float]  # of t, q, v
 Until: TypeAlias = Callable[[float, Vector, Vector], bool]  # of t, q, v: whether a run ends
 TimeProgress: TypeAlias = Callable[[float], object]  # of the time that has been reached

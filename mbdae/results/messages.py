@@ -9,6 +9,11 @@ def failed(reason: str, t: float) -> str:
     return f"{reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
 
 
+def out_of_limits(name: str, t: float) -> str:
+    """A run whose states have left the limits of the model."""
+    return f"{name} at t = {t:.9g}: the equations do not describe what follows; the solution up to there is kept"
+
+
 def too_many_steps(max_steps: int) -> str:
     """The reason of a run that has been ended by its limit."""
     return f"{max_steps} steps were not enough"

@@ -16,6 +16,7 @@ class Status(IntEnum):
     SINGULAR = -6
     CHART_LOST = -7
     PROJECTION_FAILED = -8
+    OUT_OF_LIMITS = -9
 
 
 class Cause(NamedTuple):

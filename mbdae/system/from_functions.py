@@ -1,6 +1,6 @@
 """Systems made of a user's own NumPy functions: missing derivatives, checks, and the tables that the kernels expect."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numba.core.dispatcher import Dispatcher
 from ..typing import (
     ArrayLike,
     Energy,
+    Limit,
     MultiplierFunction,
     Numbers,
     PositionFunction,
@@ -232,6 +233,15 @@ class UserFunctions:
         size = {lay.PHI: self.nc, lay.NU: self.nc, lay.GAMMA: self.nc, lay.PHI_Q: self.nc * self.nv, lay.MASS: self.nv**2,
                 lay.QDOT: self.nq, lay.RETRACT: self.nq}.get(what, self.nv)
         return view(out, size, is_complex)
+
+
+def checked_limits(limits: Mapping[str, Limit] | None) -> dict[str, Limit]:
+    """A user's limits as they are, or with the reason why they cannot be some."""
+    found = {} if limits is None else dict(limits)
+    for name, limit in found.items():
+        if not (isinstance(name, str) and callable(limit)):
+            raise ValueError(f"System.from_functions: limits must be functions by name, got {name!r}: {limit!r}")
+    return found
 
 
 def tables_from_functions(callbacks: Callbacks, **functions: Any) -> tuple[UserFunctions, Tables]:

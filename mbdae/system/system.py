@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..typing import (
     Energy,
     Excitation,
     Integers,
+    Limit,
     MultiplierFunction,
     PositionFunction,
     Records,
@@ -36,7 +38,7 @@ from .coordinates import Coordinates, Guess, position_of, velocity_of
 from .evaluations import Evaluations
 from .excitations import Excitations, checked_excitation
 from .extra import kind_of
-from .from_functions import tables_from_functions
+from .from_functions import checked_limits, tables_from_functions
 from .null_space import MAX_ENTRY
 from .redundancy import Redundancy, find_redundancy
 from .start import start_at
@@ -83,6 +85,7 @@ class System(Evaluations):
     constrained: Mechanism | None  # with the joints and drivers that are constraints
     _picture: Callable[[float, Vector], Picture] | None  # these two in a system of functions only
     _excitation: Excitation | None
+    limits: Mapping[str, Limit] = MappingProxyType({})
 
     def __new__(cls, mechanism: Mechanism | None = None, numbering: str | Sequence[str] = "best", coordinates: str = "cartesian",
                 cut: Iterable[str] = ()) -> System:
@@ -114,7 +117,7 @@ class System(Evaluations):
                        q0: ArrayLike | None = None, v0: ArrayLike | None = None, energy: Energy | None = None,
                        labels: Sequence[str] | None = None, friction: MultiplierFunction | None = None, lam0: ArrayLike | None = None,
                        excitation: Excitation | None = None, picture: Callable[[float, Vector], Picture] | None = None,
-                       name: str = "user system", check: bool = True) -> System:
+                       limits: Mapping[str, Limit] | None = None, name: str = "user system", check: bool = True) -> System:
         """A system of a user's own functions; it serves every formulation, integrator and solver.
 
         If all of `mass, force, phi, phi_q, nu, gamma` (and `friction`) are compiled with `numba.njit` and take complex arrays too, and
@@ -156,6 +159,9 @@ class System(Evaluations):
             Jacobians that are updated along them (`JacobianStrategy(update="extended")`).
         picture : callable, optional
             `picture(t, q) -> mbdae.model.geometry.Picture`, for figures and films.
+        limits : dict of str to callable, optional
+            By the name of what happens there, `limit(t, q, v, lam) -> float`, not negative while the equations describe the system. A run
+            ends with the first state of its output at which one is negative, with `Status.OUT_OF_LIMITS`.
         name : str
         check : bool
             Whether `phi_q`, `nu`, `gamma`, `retract` are compared with differences of `phi` and of each other, `mass` is looked at for
@@ -177,6 +183,7 @@ class System(Evaluations):
             gamma=gamma, kinematics=kinematics, retract=retract, q0=q0, v0=v0, energy=energy, labels=self.labels,
             friction=friction, lam0=lam0, check=check)
         self._functions = functions
+        self.limits = MappingProxyType(checked_limits(limits))
         self._adopt(tables)
         return self
 
