@@ -161,7 +161,7 @@ OWN_TESTS = {  # mechanisms whose references are reached in tests of their own, 
     "particle-pendulum": "point_masses", "tethered-satellites": "point_masses", "closed-loop-bars": "closed_loop_bars",
     "stiff-pendulum": "stiff_pendulum", "pendulum-chain": "pendulum_chain", "fekete": "fekete", "car-axis": "car_axis", "truck": "truck",
     "flexible-slider-crank": "flexible_slider_crank", "wheelset": "wheelset", "iltis": "iltis", "stewart-platform": "stewart_platform",
-    "hmmwv": "hmmwv", "rail-carriage": "rail_carriage",
+    "hmmwv": "hmmwv", "rail-carriage": "rail_carriage", "passenger-car": "passenger_car",
     "tree": "families", "random-tree": "families", "ring": "families", "ladder": "families",
 }
 
@@ -176,7 +176,7 @@ def test_every_reference_belongs_to_a_test():
     assert all((Path(__file__).parent / f"test_{module}.py").exists() for module in OWN_TESTS.values())
 
 
-SLOW = ("iltis", "hmmwv", "rail-carriage", "wheelset", "pendulum-chain", "truck", "fekete", "random-tree")
+SLOW = ("iltis", "hmmwv", "passenger-car", "rail-carriage", "wheelset", "pendulum-chain", "truck", "fekete", "random-tree")
 QUICK = [n for n in library.names() if n not in SLOW]
 
 

@@ -26,7 +26,7 @@ from ..typing import Vector
 from . import rail_carriage_equations as e
 from . import rail_track
 from .base import Entry, Observables, table
-from .rail_contact import TIP
+from .rail_contact import HALF, R0, TIP
 
 WHEELS = tuple(f"{axle}{side}" for axle in "1234" for side in "LR")
 _VIEW = 14.0  # of the track before and behind the middle of the car body [m]
@@ -63,8 +63,8 @@ def _box(length: float, width: float, low: float, high: float) -> Vector:
 def _wheels() -> Vector:
     """Two wheels and the axle as one line."""
     angle = np.linspace(0.0, 2.0 * math.pi, 25)
-    sides = [np.column_stack([e.R0 * np.sin(angle), np.full(25, y), e.R0 * np.cos(angle)]) for y in (e.HALF, -e.HALF)]
-    return np.concatenate([sides[0], [[0.0, e.HALF, 0.0], [0.0, -e.HALF, 0.0]], sides[1]])
+    sides = [np.column_stack([R0 * np.sin(angle), np.full(25, y), R0 * np.cos(angle)]) for y in (HALF, -HALF)]
+    return np.concatenate([sides[0], [[0.0, HALF, 0.0], [0.0, -HALF, 0.0]], sides[1]])
 
 
 SHAPES = (_box(24.0, 2.7, -1.0, 2.0), _box(2.0 * e.BASE + 1.0, 2.0 * e.SPAN, -0.1, 0.1), _wheels())
@@ -89,8 +89,9 @@ def _picture(t: float, q: Vector) -> Picture:
         axes = np.array([[math.cos(turn), -math.sin(turn), 0.0], [math.sin(turn), math.cos(turn), 0.0], [0.0, 0.0, 1.0]])
         centres.append(centre)
         lines.append(centre + SHAPES[kind] @ (axes @ row[:9].reshape(3, 3)).T)
-    rails = [[beside(here + x, y, 0.0) for x in np.linspace(-_VIEW, _VIEW, 57)] for y in (e.HALF, -e.HALF)]
-    return Picture(centres, lines, rods=rails)
+    rails = [[beside(here + x, y, 0.0) for x in np.linspace(-_VIEW, _VIEW, 57)] for y in (HALF, -HALF)]
+    body, lines[e.CAR] = lines[e.CAR], lines[e.CAR][[0, 0]] * 0.0 + centres[e.CAR]
+    return Picture(centres, lines, rods=[*rails, body])
 
 
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
@@ -158,6 +159,4 @@ ENTRY = Entry(
     observe=_observe,
     references=_REFERENCES,
     view="3d",
-    stiff=True,
-    film=1.0,
 )

@@ -20,7 +20,8 @@ class Excitations:
 
     def __init__(self, mechanism: Mechanism) -> None:
         found = [*((kind_of(p).excitation, p) for p in mechanism.primitives), *((kind_of(f).excitation, f) for f in mechanism.forces)]
-        self.functions = [u for excitation, x in found if excitation is not None for u in excitation(x)]
+        # each once, though several elements may share it
+        self.functions = list(dict.fromkeys(u for excitation, x in found if excitation is not None for u in excitation(x)))
 
     def __bool__(self) -> bool:
         return bool(self.functions)

@@ -4,7 +4,7 @@ import common
 
 from mbdae.cli.scripts import output_folder, run_all
 
-SCRIPTS = ("figure7", "table2")
+SCRIPTS = ("table1", "figures3_5", "figure7", "table2", "table3")
 
 
 def main(output, settings=None):
