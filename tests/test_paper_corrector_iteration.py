@@ -1,4 +1,4 @@
-"""Table 2 and figure 7 of the paper on corrector iteration: the scripts in small, and in full behind `slow`."""
+"""Tables 1 to 3 and figures 3 to 5 and 7 of the paper on corrector iteration: the scripts in small, and in full behind `slow`."""
 
 import csv
 from dataclasses import replace
@@ -34,12 +34,18 @@ def test_paper_in_small(script, tmp_path, capsys):
     ida = find("Ida:ggl")
     cases = ((12, "0.05 Hz"), (16, "0.05 rad/s"))
     settings = {"figure7": {"links": 4, "t_end": 20.0, "spec": ida},
-                "table2": {"cases": cases, "t_end": 10.0, "repeats": 1, "nearby": (1.0, 1.02), "solvers": [ida]}}
+                "table2": {"cases": cases, "t_end": 10.0, "repeats": 1, "nearby": (1.0, 1.02), "solvers": [ida]},
+                "table1": {"t_end": 0.5, "repeats": 1, "nearby": (1.0,), "solvers": [ida]},
+                "figures3_5": {"t_end": 0.5, "points": 3, "spec": ida},
+                "table3": {"t_end": 0.2, "repeats": 1, "nearby": (1.0,), "solvers": [ida]}}
     every = script("all")
     every.main(tmp_path, settings)
     told = capsys.readouterr().out
     assert "N = 12, 0.05 Hz, Ida:ggl" in told and "published 43 -> 6" in told
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["figure7_0.05_Hz.png", "figure7_0.05_rad_s.png", "table2.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "figure3_explicit.png", "figure3_residual.png", "figure7_0.05_Hz.png", "figure7_0.05_rad_s.png", "figures4_5_explicit.png",
+        "figures4_5_residual.png", "table1.csv", "table2.csv", "table3.csv"]
+    assert "published 44 and 48" in told and "published at most 1620 in at most 46" in told and "published 86" in told
     assert_picture(tmp_path / "figure7_0.05_Hz.png")
     with open(tmp_path / "table2.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
