@@ -13,7 +13,8 @@ Forces, torques and inertias of a body act through the transposes of these, `M =
 
 import numpy as np
 
-from .rail_contact import HALF, R0, ROLLING, compiled, contact, creep_forces, second_derivative
+from ..compilation.compiled import compiled
+from .rail_contact import HALF, R0, ROLLING, contact, creep_forces, second_derivative
 from .rail_track import chord, track
 
 SPEED, G = 10.0, 9.81

@@ -19,13 +19,9 @@ Coordinates of a wheelset here: `y` to the left, `z` up from its height when cen
 All functions take complex arguments.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import numpy as np
-from numba import njit
 
-F = TypeVar("F", bound=Callable[..., Any])
+from ..compilation.compiled import compiled
 
 R0, HALF = 0.46, 0.75  # radius of the running circle, half of the distance between the running circles
 CONE, STEEP, WIDTH, ROOT = 0.025, 2.75, 0.006, 0.041
@@ -43,11 +39,6 @@ ROLLING = np.sum(_WEIGHTS * RADIUS) / np.sum(_WEIGHTS)  # radius at which a cent
 SHEAR, POISSON, MU = 8.2e10, 0.25, 0.3
 C11, C22, C23 = 4.12, 3.67, 1.47
 SATURATED = 3.0  # linear creep force, relative to the limit, from which the wheel slips
-
-
-def compiled(function: F) -> F:
-    """Compiled, kept on disk."""
-    return njit(cache=True, error_model="numpy")(function)
 
 
 @compiled

@@ -6,7 +6,7 @@ heading `psi` is its integral, the centre line that of `(cos psi, sin psi)`.
 
 import numpy as np
 
-from .rail_contact import compiled
+from ..compilation.compiled import compiled
 
 CURVATURE, RAMP = 1.0 / 300.0, 3.0
 RAMPS = np.array([25.0, 56.8, 65.8, 97.6])  # where the curvature begins to change
