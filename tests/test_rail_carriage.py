@@ -253,6 +253,21 @@ def test_two_routes_lead_to_the_references(system, method, tol, digits):
             assert found[name] == pytest.approx(value, abs=digits * largest[name]), (r.t, name)
 
 
+@pytest.mark.parametrize("form", ["residual", "explicit"])
+def test_jacobians_are_differences_of_small_increments(system, rng, form):
+    """In the arc, along random directions, with increments far below the 50 micrometres of the contact."""
+    problem = mbdae.GGL(system, form)
+    motion = mbdae.solve(system, Ida(), (0.0, 3.0), t_eval=[3.0], rtol=1e-6, atol=1e-6)
+    y, yd = problem.pack(mbdae.State(t=3.0, q=motion.q[0], v=motion.v[0], a=motion.a[0], lam=motion.lam[0]))
+    J = problem.jacobian(3.0, y, yd, 0.0).toarray()
+    for _ in range(5):
+        d = rng.normal(size=problem.n) * np.concatenate([np.full(82, 1e-3), np.full(8, 1e3), np.full(8, 1e-3)])
+        near, far = ((problem.residual(3.0, y + h * d, yd) - problem.residual(3.0, y - h * d, yd)) / (2.0 * h) for h in (1e-4, 2e-4))
+        for rows in (slice(0, 41), slice(41, 82), slice(82, 98)):
+            wanted = ((4.0 * near - far) / 3.0)[rows]
+            assert np.abs((J @ d)[rows] - wanted).max() <= 1e-5 * np.abs(wanted).max()
+
+
 def test_the_outer_wheels_are_loaded_and_the_leading_ones_guided_by_their_flanges(system):
     motion = mbdae.solve(system, Ida(), (0.0, 4.0), t_eval=[4.0], rtol=1e-5, atol=1e-5)
     (out,) = outputs(system, motion)  # in the arc to the left
