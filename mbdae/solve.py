@@ -105,10 +105,10 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
                                           progress=progress, until=watch)
     _name_what_is_not_finite(system, trajectory, t_end)
     trajectory = with_minimal_norm(system, trajectory)
-    check_limits(system, trajectory)
     solution = Solution(system, trajectory, method.label, problem.formulation)
     if watch is not None:
         _finish(solution, watch, start, t_eval is None, events is not None)
+    check_limits(solution, start.t)
     return solution
 
 

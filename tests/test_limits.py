@@ -65,3 +65,24 @@ def test_what_is_no_limit_is_refused(limits):
 def test_limits_that_are_no_numbers_are_refused():
     with pytest.raises(ValueError, match="the limit 'x' must give a number"):
         mbdae.solve(swing({"x": lambda t, q, v, lam: np.nan}), Ida(), (0.0, 0.1))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.label)
+def test_what_belongs_to_later_times_is_cut_off(method):
+    """Events and dense output end with the last state; an event that ends the run before is a success."""
+    system = swing({"the rod breaks": lambda t, q, v, lam: 20.0 - abs(lam[0])})
+    lowest = lambda t, q, v: q[0]  # noqa: E731
+    found = mbdae.solve(system, method, (0.0, 2.5), events=lowest, dense_output=True)
+    whole = mbdae.solve(swing(None), method, (0.0, 2.5), events=lowest, dense_output=True)
+    assert found.status == mbdae.Status.OUT_OF_LIMITS and len(whole.t_events[0]) >= 1
+    assert all(t <= found.t[-1] for t in found.t_events[0]) and found.t[-1] < whole.t_events[0][-1]
+    np.testing.assert_array_equal(found.sol(found.t[-1])[0], whole.sol(found.t[-1])[0])
+    with pytest.raises(ValueError, match="t must lie in"):
+        found.sol(2.0)
+
+    def early(t, q, v):
+        return 0.1 - t
+
+    early.terminal = True
+    stopped = mbdae.solve(system, method, (0.0, 2.5), events=early)
+    assert stopped.success and stopped.t[-1] == pytest.approx(0.1)

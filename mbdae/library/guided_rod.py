@@ -1,7 +1,7 @@
 """A rod whose end on one body is guided along an axis as prescribed: a steering rack without mass. A constraint with kernels of its own."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 from ..extend import ORIGIN, ConstraintKind, Primitive, checks, register
 from ..model.motions import Constant, Motion
@@ -39,7 +39,7 @@ class GuidedRod(Primitive):
         self.set("length", checks.positive(self.length, owner, "length"))
 
 
-@cache
+@lru_cache(64)
 def _input(f: Motion) -> Excitation:
     """The displacement and its rate; rods that are guided by one rack share it."""
     return lambda t: tuple(f(t))[:2]

@@ -107,8 +107,8 @@ ENTRY = Entry(
     source="Arnold, Fuchs and Fuehrer 2006, section 4.2.2, with the data of the Iltis of the IAVSD benchmark",
     build=build,
     parameters={"amplitude": 0.012, "frequency": 0.4, "speed": 10.0},
-    hardness="Not stiff, and nearly linear: the lateral acceleration stays below 1 m/s^2. Derivatives of the constraints depend on the "
-             "steering explicitly.",
+    hardness="Not stiff. With 3 m/s^2 across the car the tyres are off their linear range. Derivatives of the constraints depend on "
+             "the steering explicitly.",
     t_end=5.0,
     step=1e-3,
     observe=_observe,

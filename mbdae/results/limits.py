@@ -8,30 +8,41 @@ import numpy as np
 
 from .messages import out_of_limits
 from .status import Status
-from .trajectory import Trajectory
+from .steps import StepwiseOutput
 
 if TYPE_CHECKING:
     from ..system.system import System
+    from .solution import Solution
 
 
-def check_limits(system: System, trajectory: Trajectory) -> None:
-    """End a trajectory with its first state outside the limits of the system; a failed run keeps its status.
+def check_limits(solution: Solution, t0: float) -> None:
+    """End a solution, its events and its dense output with its first state outside the limits of the system; a failed run keeps its status.
 
     Raises
     ------
     ValueError
         If a limit does not give a number.
     """
-    if not system.limits:
+    if not solution.system.limits:
         return
-    for k, row in enumerate(zip(trajectory.t, trajectory.q, trajectory.v, trajectory.lam)):
-        name = _violated(system, *row)
+    for k, row in enumerate(zip(solution.t, solution.q, solution.v, solution.lam)):
+        name = _violated(solution.system, *row)
         if name is not None:
-            for column in ("t", "q", "v", "a", "lam"):
-                setattr(trajectory, column, getattr(trajectory, column)[:k + 1])
-            if trajectory.status == Status.SUCCESS:
-                trajectory.status, trajectory.message = Status.OUT_OF_LIMITS, out_of_limits(name, row[0])
+            _cut(solution, k + 1, t0)
+            if solution.success:
+                solution.status, solution.message = Status.OUT_OF_LIMITS, out_of_limits(name, row[0])
             return
+
+
+def _cut(solution: Solution, n: int, t0: float) -> None:
+    """Keep `n` states and what belongs to their times."""
+    end = float(solution.t[n - 1])
+    for column in ("t", "q", "v", "a", "lam"):
+        setattr(solution, column, getattr(solution, column)[:n])
+    if solution.t_events is not None:
+        solution.t_events = [t[np.abs(t - t0) <= abs(end - t0)] for t in solution.t_events]
+    if isinstance(solution.sol, StepwiseOutput):
+        solution.sol = solution.sol.until(end)
 
 
 def _violated(system: System, t: float, q: np.ndarray, v: np.ndarray, lam: np.ndarray) -> str | None:

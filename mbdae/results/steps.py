@@ -109,6 +109,10 @@ class StepwiseOutput:
         self._sign = 1.0 if self._end >= start.t else -1.0
         self._ends = self._sign * np.array([piece.t for piece in pieces])
 
+    def until(self, end: float) -> StepwiseOutput:
+        """The same with an earlier end."""
+        return StepwiseOutput(self._system, self._start, self._pieces, end)
+
     def __call__(self, t: ArrayLike) -> FullState:
         """`(q, v, a, lam)` at one time or at many (one row each)."""
         t = np.asarray(t, dtype=float)

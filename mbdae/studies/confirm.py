@@ -126,7 +126,7 @@ def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | N
 def _states(system: System, times: list[float], route: Route, longest: float,
             progress: TimeProgress | None) -> tuple[dict[float, State], str]:
     """States at the times reached, and the message if the method fails."""
-    size = float(np.clip(np.abs(system.start.q).max() or 1.0, 1e-2, 1e8))
+    size = float(np.clip(np.abs(system.start.q).max(), 1e-2, 1e8))
     options: dict[str, Any] = {"formulation": route.formulation, "rtol": route.rtol, "atol": route.atol * size}
     found, state = {0.0: system.start}, system.start
     legs = [] if route.project else [[t for t in times if t > 0.0]]

@@ -6,7 +6,7 @@ measured in tolerances against a motion with rtol = 1e-12, at the end and as the
 What differs, and what comes out:
 
 - The published vehicle is a SIMPACK model that is not public, with 2229 Jacobians in 5 s; this one is the Iltis, which is far less stiff:
-  30 Jacobians with 81 unknowns. What is compared is the cost of the strategies on a vehicle that is nearly linear; 86 % cannot be saved.
+  30 Jacobians with 81 unknowns. What is compared is the cost of the strategies; 86 % cannot be saved.
 - Partitioned updates save Jacobians and time as published in kind. Extended updates save hardly more of them, since the Jacobian depends
   on the state as much as on the steering, and their mixed derivatives take more evaluations than the Jacobians that they save.
 - Each run is repeated at tolerances nearby; the medians stand beside, with the range.
