@@ -15,7 +15,7 @@ from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
 from .results.events import Watch, as_events
-from .results.limits import check_limits
+from .results.limits import check_limits, cut
 from .results.minimum_norm import minimal_norm, with_minimal_norm
 from .results.solution import Solution
 from .results.status import Status
@@ -108,6 +108,8 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
     solution = Solution(system, trajectory, method.label, problem.formulation)
     if watch is not None:
         _finish(solution, watch, start, t_eval is None, events is not None)
+    if trajectory.end is not None:
+        cut(solution, trajectory.end, start.t)
     check_limits(solution, start.t)
     return solution
 

@@ -1,7 +1,6 @@
 """Solvers on state-space form: the local parametrisation is switched when it becomes ill-conditioned, and the solver is restarted."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ..results.statistics import Statistics, summed
 from ..results.status import Status
 from ..results.steps import Step, StepWatch
 from ..results.trajectory import Trajectory
+from ..results.turning import Moment
 from ..system.assembly import State
 from ..system.system import System
 from ..typing import TimeProgress, Tolerance, Until, Vector
@@ -22,14 +22,6 @@ COLUMNS = ("t", "q", "v", "a", "lam")
 REST = 1e-9  # share of the time span for which no solver is restarted: some refuse, and the present chart is valid up to there
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
-
-
-class Moment(NamedTuple):
-    """Time, positions and velocities at the end of a step."""
-
-    t: float
-    q: Vector
-    v: Vector
 
 
 class _Watch(StepWatch):
@@ -69,9 +61,11 @@ class _Watch(StepWatch):
             return False
         return self._until.after(step) if step is not None and isinstance(self._until, StepWatch) else self._until(t, q, v)
 
-    def heal(self, status: Status) -> bool:
-        """Whether a run that has failed with `status` is continued after its last step in a new chart: once for every time."""
-        if status not in LOST or self.asking or self.last is None or abs(self.last.t - self._healed) <= self._rest:
+    def heal(self, piece: Trajectory) -> bool:
+        """Whether a run that has failed is continued after its last step in a new chart: once for every time."""
+        if piece.status not in LOST or piece.end is not None or self.asking:
+            return False
+        if self.last is None or abs(self.last.t - self._healed) <= self._rest:
             return False
         self._healed, self.left = self.last.t, self.last
         return True
@@ -86,7 +80,7 @@ def integrate_in_charts(method: Method, problem: StateSpace, state: State, t_end
         watch.left, begun = None, watch.steps
         try:
             piece = method.integrate(problem, state, t_end, rtol=rtol, atol=atol, t_eval=wanted, every=1, progress=progress, until=watch)
-            healed = watch.heal(piece.status)
+            healed = watch.heal(piece)
             if healed and watch.last is not None:
                 _shorten(piece, watch.last.t, watch.steps - begun, t_end)
             wanted = None if wanted is None else wanted[len(piece.t):]
@@ -144,4 +138,4 @@ def _joined(pieces: Sequence[Trajectory]) -> Trajectory:
     statistics = summed([p.statistics for p in pieces])
     statistics.restarts = len(pieces) - 1
     t, q, v, a, lam = (np.concatenate([getattr(p, name) for p in pieces]) for name in COLUMNS)
-    return Trajectory(t, q, v, a, lam, statistics, pieces[-1].status, pieces[-1].message)
+    return Trajectory(t, q, v, a, lam, statistics, pieces[-1].status, pieces[-1].message, pieces[-1].end)

@@ -10,9 +10,10 @@ from ..interrupts import signals
 from ..results.diagnosis import ChartError
 from ..results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ..results.statistics import Statistics
-from ..results.status import Status
+from ..results.status import Cause, Status
 from ..results.steps import Step, StepWatch
 from ..results.trajectory import Trajectory
+from ..results.turning import Moment, TurnWatch
 from ..system.assembly import AssemblyError
 from ..typing import FullState, Matrix, Motion, TimeProgress, Until, Vector
 from .callbacks import GuardedCallbacks, SolverCallbacks, SolverFailure
@@ -42,6 +43,14 @@ class Stepper(Protocol):
     def at(self, t: float) -> tuple[Vector, Vector | None]:
         """`(y, yd)` at a time within the last step."""
         ...
+
+
+class Turned(SolverFailure):
+    """The solution has turned onto another branch of the motion at a singular position after the time `since`."""
+
+    def __init__(self, cause: Cause, since: float) -> None:
+        super().__init__(*cause)
+        self.since = since
 
 
 class Finished(Exception):
@@ -130,6 +139,8 @@ class BasicRun:
                 raise SolverFailure(Status.SOLVER_FAILED, "the solver has stopped before the end")
         except Finished as done:
             self.message = str(done)
+        except Turned as turn:
+            self._fail(turn)
         except SolverFailure as met:
             self._fail(self.callbacks.explain(met))
         except ChartError as error:
@@ -188,10 +199,12 @@ class Run(BasicRun):
     """
 
     callbacks: SolverCallbacks
+    since: float | None  # the end of the valid part of the output if the solution has turned, see `Turned`
 
     def __init__(self, callbacks: SolverCallbacks, t0: float, t_end: float, start: tuple[Vector, Vector], *, t_eval: Vector | None = None,
                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None, max_steps: int = 1_000_000) -> None:
-        self.problem, self._until = callbacks.problem, until
+        self.problem, self._until, self.since = callbacks.problem, until, None
+        self._turns, self._last = TurnWatch(self.problem.system), Moment(t0, *self.problem.motion(t0, start[0]))
         super().__init__(callbacks, t0, t_end, start, t_eval=t_eval, every=every, progress=progress, max_steps=max_steps)
 
     def _keep(self, t: float, y: Vector, yd: Vector | None) -> None:
@@ -204,6 +217,7 @@ class Run(BasicRun):
         return self.problem.undisturbed()
 
     def _stops(self, before: float, t: float, y: Vector, at: At) -> bool:
+        self._look_for_turns(t, y)
         if self._until is None:
             return False
         if not isinstance(self._until, StepWatch):
@@ -215,6 +229,22 @@ class Run(BasicRun):
                 return np.array([problem.interpolated(s, at(s)[0]) for s in times])
 
         return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
+
+    def _look_for_turns(self, t: float, y: Vector) -> None:
+        """End the run if it has turned onto another branch of the motion with this step."""
+        if self.problem.system.nc == 0:
+            return
+        before, self._last = self._last, Moment(t, *self.problem.motion(t, y))
+        with self.problem.undisturbed():
+            turn = self._turns.after(before, self._last)
+        if turn is not None:
+            raise Turned(*turn)
+
+    def _fail(self, failure: SolverFailure | ChartError) -> None:
+        if isinstance(failure, Turned):
+            self.since, self.t = failure.since, failure.since
+            self.rows = [row for row in self.rows if self.forward * (row.t - self.since) <= 0.0]
+        super()._fail(failure)
 
     def _motion(self, t: float, y: Vector) -> Motion:
         """Positions and velocities as they are put out."""
@@ -240,4 +270,4 @@ class Run(BasicRun):
         t = np.array([row.t for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         q, v, a, lam = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
-        return Trajectory(t, q, v, a, lam, self.callbacks.complete(statistics), self.status, self.message)
+        return Trajectory(t, q, v, a, lam, self.callbacks.complete(statistics), self.status, self.message, self.since)

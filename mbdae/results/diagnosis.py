@@ -90,6 +90,14 @@ def singular_ahead(system: System, start: State, t: float, q: Vector, v: Vector,
     return Cause(Status.SINGULAR, f"the constraints lose rank near t = {at:.6g}, in {rows}: a singular position")
 
 
+def rank_lost_at(system: System, t: float, q: Vector, ratio: float) -> str | None:
+    """Which constraints lose rank, `", in ..."`, if the smallest singular value at `q` is below `ratio` times that at the start."""
+    scales, before = _reference(system, system.start)
+    if not _smallest(system, scales, t, q) < ratio * before:
+        return None
+    return f", in {_dependent_rows(system, scales, t, q)}"
+
+
 def _reference(system: System, start: State) -> tuple[Vector, float]:
     """Scales of the rows of `Phi_q`, and its smallest singular value, at a regular state."""
     rows = _gradients(system, start.t, start.q)

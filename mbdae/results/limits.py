@@ -25,20 +25,20 @@ def check_limits(solution: Solution, t0: float) -> None:
     """
     if not solution.system.limits:
         return
-    for k, row in enumerate(zip(solution.t, solution.q, solution.v, solution.lam)):
+    for row in zip(solution.t, solution.q, solution.v, solution.lam):
         name = _violated(solution.system, *row)
         if name is not None:
-            _cut(solution, k + 1, t0)
+            cut(solution, float(row[0]), t0)
             if solution.success:
                 solution.status, solution.message = Status.OUT_OF_LIMITS, out_of_limits(name, row[0])
             return
 
 
-def _cut(solution: Solution, n: int, t0: float) -> None:
-    """Keep `n` states and what belongs to their times."""
-    end = float(solution.t[n - 1])
+def cut(solution: Solution, end: float, t0: float) -> None:
+    """Keep the states, events and dense output of a solution from `t0` up to the time `end`."""
+    keep = np.abs(solution.t - t0) <= abs(end - t0)
     for column in ("t", "q", "v", "a", "lam"):
-        setattr(solution, column, getattr(solution, column)[:n])
+        setattr(solution, column, getattr(solution, column)[keep])
     if solution.t_events is not None:
         solution.t_events = [t[np.abs(t - t0) <= abs(end - t0)] for t in solution.t_events]
     if isinstance(solution.sol, StepwiseOutput):

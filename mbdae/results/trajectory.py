@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from ..typing import ArrayLike, FullState, Matrix, Vector
+from ..typing import ArrayLike, FullState, Integers, Matrix, Vector
 from .statistics import Statistics
 from .status import Status
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Trajectory:
-    """States at `n` times, one row each: `t` (n,), `q` (n, nq), `v` and `a` (n, nv), `lam` (n, nc)."""
+    """States at `n` times, one row each: `t` (n,), `q` (n, nq), `v` and `a` (n, nv), `lam` (n, nc).
+
+    `end`: the time after which events and dense output are not valid, if that is before the end of the run.
+    """
 
     t: Vector
     q: Matrix
@@ -29,11 +32,18 @@ class Trajectory:
     statistics: Statistics
     status: Status
     message: str
+    end: float | None = None
 
     def thinned(self, every: int) -> Trajectory:
         """Every `every`-th state, and the last one."""
         n = len(self.t)
-        keep = np.unique(np.append(np.arange(0, n, every), n - 1)) if n else np.arange(0)
+        return self._rows(np.unique(np.append(np.arange(0, n, every), n - 1)) if n else np.arange(0))
+
+    def up_to(self, end: float, t0: float) -> Trajectory:
+        """The states of a run from `t0` up to the time `end`."""
+        return self._rows(np.flatnonzero(np.abs(self.t - t0) <= abs(end - t0)))
+
+    def _rows(self, keep: Integers) -> Trajectory:
         return replace(self, t=self.t[keep], q=self.q[keep], v=self.v[keep], a=self.a[keep], lam=self.lam[keep])
 
 

@@ -12,11 +12,12 @@ from ...results.statistics import Statistics
 from ...results.status import Cause, Status
 from ...results.steps import StepWatch, TimedState
 from ...results.trajectory import Trajectory
+from ...results.turning import Moment, TurnWatch
 from ...stopwatch import Stopwatch
 from ...typing import TimeProgress, Until, Vector
 from ..resolution import step_below_rounding
 from .loop import ARRIVED, ASKING, FAILED
-from .records import COUNTERS, new_output
+from .records import COUNTERS, State, new_output
 from .stepper import Stepper
 
 CHUNK_SECONDS = 0.2  # between two calls of `progress` and checks for signals
@@ -43,6 +44,10 @@ class Driver:
         self.columns = tuple(np.shape(x) for x in (0.0, s.q, s.v, s.a, s.lam))
         self.rows: list[tuple[Vector, ...]] = []  # columns of parts of the output
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
+        self.turns = TurnWatch(stepper.system)
+        self.end: float | None = None  # of the valid part of a run that has turned, see `mbdae.results.turning`
+        if not stepper.system.nc:
+            stepper.clock.usual = np.inf
 
     def to_end(self) -> Trajectory:
         """Integrate."""
@@ -84,6 +89,8 @@ class Driver:
             code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps))
             if self.progress is not None:
                 self.progress(stepper.t)
+            if self.end is not None:
+                return
             if stepper.t != t and self._ends(before):
                 self.message = TERMINAL_EVENT
                 return
@@ -111,7 +118,18 @@ class Driver:
             self.chunk = int(np.clip(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * done))
         if output.stored:
             self.rows.append(tuple(_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam)))
+        if self.stepper.clock.sudden:
+            self._look_for_turns(output.inside)
         return code
+
+    def _look_for_turns(self, start: State) -> None:
+        """After a step in which the velocities change suddenly: the run ends if it has turned onto another branch of the motion."""
+        clock, (t, q, v, *_) = self.stepper.clock, self.stepper.row()
+        clock.sudden, self.turns.rate = 0, clock.usual
+        turn = self.turns.examine(Moment(clock.before, start.q.copy(), start.v.copy()), Moment(t, q, v))
+        clock.usual = self.turns.rate
+        if turn is not None:
+            self.status, self.message, self.end = turn.cause.status, failed(turn.cause.reason, turn.since), turn.since
 
     def _ends(self, before: Any) -> bool:
         """Whether the run is to end after this step."""
@@ -153,7 +171,8 @@ class Driver:
         empty = tuple(np.zeros((0, *shape)) for shape in self.columns)
         t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
         statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=seconds)
-        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
+        made = Trajectory(t, q, v, a, lam, statistics, self.status, self.message, self.end)
+        return made if self.end is None else made.up_to(self.end, self.stepper.begins.t)
 
 
 def _stored(x: Vector, n: int) -> Vector:

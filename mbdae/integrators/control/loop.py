@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ...compilation.compiled import compiled, compiled_with, generic
 from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, STALLED
+from ...system.sudden import change_rate, is_sudden, usual_after
 from ...system.vectors import put
 from .step_size import step_factor
 
@@ -54,7 +55,8 @@ def _sample(times, t, h, run, output):
 
 @generic
 def time_loop(attempt, retry, accept, between, run, output, most, flag):
-    """Steps until the end, until `most` of them are done, the output is full, `flag` is set, a step fails or needs something."""
+    """Steps until the end, until `most` of them are done, the output is full, `flag` is set, velocities change suddenly, or a step fails
+    or needs something."""
     clock, done = run.clock, 0
     output.stored = 0
     while done < most and (output.times.shape[0] > 0 or output.stored < output.t.shape[0]):
@@ -79,6 +81,7 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
                 return FAILED
         else:
             done += 1
+            watch_velocities(t, h, run, output)
             status = accept(h, factor, run)
             advance(h, end, last, factor, error, run)
             if output.times.shape[0] == 0 and (last or clock.phase >= output.every):
@@ -89,9 +92,22 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
             if status == NEEDS_CHART:
                 clock.fault = status
                 return ASKING
-        if flag[0] != 0:
+        if flag[0] != 0 or clock.sudden != 0:
             return PAUSED
     return PAUSED
+
+
+@compiled
+def watch_velocities(t, h, run, output):
+    """Before a step from `t` is accepted: keep its start if the velocities change suddenly."""
+    clock = run.clock
+    rate = change_rate(run.start.v, run.end.v, h)
+    if is_sudden(rate, clock.usual):
+        clock.sudden, clock.before = 1, t
+        put(run.start.q, output.inside.q)
+        put(run.start.v, output.inside.v)
+    else:
+        clock.usual = usual_after(rate, clock.usual)
 
 
 class Plan(NamedTuple):

@@ -28,6 +28,9 @@ class Clock(Structure):
     phase: int  # steps since the last output
     next_output: int  # index of the next time of output
     fault: int  # why the last attempt was rejected
+    usual: float  # rate of change of the velocities, see `mbdae.system.sudden`; infinite where it does not matter
+    sudden: int  # 1 after a step in which they change suddenly
+    before: float  # the time at its start
 
 
 class Counts(Structure):
@@ -81,13 +84,13 @@ class Output(Structure):
     v: Vector
     a: Vector
     lam: Vector
-    inside: State  # scratch for a state between two steps
+    inside: State  # scratch for a state between two steps, and for the start of a step with a sudden change
 
 
 def new_clock(t: float, t_end: float) -> Clock:
     """A clock at `t`, with no bound on the step."""
     return Clock(t=float(t), t_end=float(t_end), h=0.0, fixed=0, largest=np.inf, origin=float(t), steps=0, rejected=0, past_error=0.0,
-                 past_step=0.0, phase=0, next_output=0, fault=0)
+                 past_step=0.0, phase=0, next_output=0, fault=0, usual=0.0, sudden=0, before=float(t))
 
 
 def new_state(kind: type[S], start: object, **other: int) -> S:

@@ -1,0 +1,155 @@
+"""Runs that turn onto another branch of the motion at a singular position.
+
+Where `Phi_q` loses rank branches of the motion cross. A constraint violation `e`, even of the size of the tolerance, separates them: at a
+distance of the order of `sqrt(e)` the solution of the perturbed equations turns from one branch into the other, and a solver that resolves
+this turn, or steps over it by chance, goes on along the wrong branch. Accelerations at consistent positions are smooth there and do not
+account for the change of the velocities, which tells such a turn from forces and constraints that really turn the motion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..system.assembly import AssemblyError, accelerations, on_constraints
+from ..system.redundancy import relative_pivots
+from ..system.sudden import change_rate, is_sudden, usual_after
+from .diagnosis import MAX_ROWS, rank_lost_at
+from .status import Cause, Status
+
+if TYPE_CHECKING:
+    from ..system.system import System
+    from ..typing import Vector
+
+ALONG = (1.0, 2.0 / 3.0, 1.0 / 3.0)  # places along a step at which pivots are computed
+NEAR = 0.7  # root of the smallest pivot, relative to the largest value seen, below which a singular position may be near
+VERY_NEAR = 0.1  # the same of a turn, for the smallest singular value in systems of at most `MAX_ROWS` equations
+EXPLAINED = 0.1  # share of a change that the accelerations may leave open
+TURN = 0.15  # change of the velocities that is not accounted for, relative to the velocities, in the norm of the kinetic energy
+SLACK = 0.3  # the same relative to the change that is accounted for
+
+
+class Moment(NamedTuple):
+    """Time, positions and velocities at the end of a step."""
+
+    t: float
+    q: Vector
+    v: Vector
+
+
+class Turn(NamedTuple):
+    """A turn onto another branch: its cause in words, and the time of the last state before it."""
+
+    cause: Cause
+    since: float
+
+
+class TurnWatch:
+    """Looks for turns among the steps of a run in which the velocities change suddenly.
+
+    Attributes
+    ----------
+    rate : float
+        The usual rate of change of the velocities, see `mbdae.system.sudden`; zero before the first step.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.rate = 0.0
+        self._pivot, self._end = 0.0, np.nan
+        self._forget()
+
+    def _forget(self) -> None:
+        self._since: float | None = None
+        self._unexplained, self._explained, self._speed = np.zeros(self.system.nv), 0.0, 0.0
+        self._nearest = (np.inf, 0.0, np.zeros(0))
+        self._a: Vector | None = None
+
+    def after(self, before: Moment, now: Moment) -> Turn | None:
+        """To be called after each step; the `Turn` that is complete with it, if any."""
+        rate = change_rate(before.v, now.v, now.t - before.t)
+        if is_sudden(rate, self.rate):
+            return self.examine(before, now)
+        self.rate = usual_after(rate, self.rate)
+        self._forget()
+        return None
+
+    def examine(self, before: Moment, now: Moment) -> Turn | None:
+        """The same after a step with a sudden change; steps without need not be told."""
+        if before.t != self._end:
+            self._forget()
+        self._end = now.t
+        if not self._is_near(before, now):
+            return self._taken_as_usual(before, now)
+        if self._since is None:
+            self._since, self._a = before.t, self._acceleration(before)
+        change = now.v - before.v
+        accounted = self._accounted(before, now)
+        if np.linalg.norm(change - accounted) <= EXPLAINED * np.linalg.norm(change):
+            return self._taken_as_usual(before, now)
+        self._unexplained = self._unexplained + change - accounted
+        self._explained += self._energy_norm(now, accounted)
+        self._speed = max(self._speed, self._energy_norm(now, now.v))
+        if self._energy_norm(now, self._unexplained) <= TURN * self._speed + SLACK * self._explained:
+            return None
+        lost = self._rank_lost()
+        return None if lost is None else Turn(lost, self._since)
+
+    def _taken_as_usual(self, before: Moment, now: Moment) -> None:
+        """The change in this step is that of a regular motion."""
+        self._forget()
+        self.rate = change_rate(before.v, now.v, now.t - before.t)
+
+    def _is_near(self, before: Moment, now: Moment) -> bool:
+        """Whether a singular position may be near; remembers the nearest place along the steps of the turn."""
+        if not all(np.isfinite(x).all() for x in (before.q, now.q, now.v)):
+            return False
+        if self._pivot == 0.0:
+            start = self.system.start
+            self._pivot = max(self._smallest(start.t, start.q), self._smallest(before.t, before.q))
+        d, at = self.system.difference(now.q, before.q), np.inf
+        for share in ALONG:
+            t, q = before.t + share * (now.t - before.t), self.system.retract(before.q, share * d)
+            smallest = self._smallest(t, q)
+            at = min(at, smallest)
+            if smallest < self._nearest[0]:
+                self._nearest = smallest, t, q
+        self._pivot = max(self._pivot, at)
+        return at < NEAR * self._pivot
+
+    def _smallest(self, t: float, q: Vector) -> float:
+        """Root of the smallest relative pivot, which tends to zero like the smallest singular value of `Phi_q`."""
+        pivots = relative_pivots(self.system, t, q)
+        return float(np.sqrt(np.min(pivots[pivots > 0.0], initial=np.inf)))
+
+    def _accounted(self, before: Moment, now: Moment) -> Vector:
+        """The change of the velocities by accelerations at consistent positions, by the trapezoidal rule."""
+        a0, self._a = self._a, self._acceleration(now)
+        assert a0 is not None
+        accounted: Vector = 0.5 * (now.t - before.t) * (a0 + self._a)
+        return accounted
+
+    def _acceleration(self, at: Moment) -> Vector:
+        """The acceleration at the consistent state next to a state; that of the state before if none is found."""
+        try:
+            return accelerations(self.system, at.t, *on_constraints(self.system, at.t, at.q, at.v))[0]
+        except (AssemblyError, FloatingPointError) as error:
+            if self.system.callbacks.has_raised(error):
+                raise
+            return np.zeros(self.system.nv) if self._a is None else self._a
+
+    def _energy_norm(self, at: Moment, v: Vector) -> float:
+        return float(np.sqrt(max(v @ self.system.mass_times(at.t, at.q, v), 0.0)))
+
+    def _rank_lost(self) -> Cause | None:
+        """The singular position at the state next to it."""
+        smallest, t, q = self._nearest
+        if self.system.nc <= MAX_ROWS:
+            place = rank_lost_at(self.system, t, q, VERY_NEAR)
+        else:
+            place = "" if smallest < VERY_NEAR * self._pivot else None
+        if place is None:
+            return None
+        return Cause(Status.SINGULAR, f"the constraints lose rank near t = {t:.6g}{place}: a singular position, where the velocities turn "
+                                      "onto another branch of the motion")
