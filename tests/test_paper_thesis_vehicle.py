@@ -16,7 +16,7 @@ WINDOW = 0.002  # s
 
 
 def test_published_tables_fit_the_text(script):
-    """Times grow with the length; the implicit ones also with accuracy; the Rosenbrock method is 276 times faster than the explicit code."""
+    """Times grow with the length, the implicit ones also with accuracy; DEABM takes 276 times as long as the Rosenbrock method."""
     common = script("common_vehicle")
     assert [number for number, _ in common.TABLES.values()] == list(range(24, 30))
     for name, (_, lines) in common.TABLES.items():
