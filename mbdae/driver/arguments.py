@@ -57,6 +57,11 @@ def _is_infinite(value: object) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value == np.inf)
 
 
+def is_limit(value: object) -> TypeGuard[float]:
+    """Whether it is a real number or positive infinity."""
+    return _is_infinite(value) or is_finite(value)
+
+
 def check_max_steps(owner: str, value: object) -> None:
     """A limit of the number of steps: an integer of at least 1."""
     if not (is_integer(value) and value >= 1):
@@ -65,7 +70,7 @@ def check_max_steps(owner: str, value: object) -> None:
 
 def check_max_step(owner: str, value: object) -> None:
     """A limit of the step size: positive; infinity is no limit."""
-    if not (_is_infinite(value) or (is_finite(value) and value > 0)):
+    if not (is_limit(value) and value > 0):
         raise ValueError(f"{owner}: max_step must be positive, a number or infinity, got {value!r}")
 
 

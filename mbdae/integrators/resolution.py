@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from ..system.assembly import State
-from ..typing import Vector
+from ..typing import Tolerance, Vector
 
 EPS = float(np.finfo(float).eps)
 POSITION_ROUNDING = 2e-15  # of the constraints, relative to the positions
@@ -36,8 +36,8 @@ def warn_of_rounding(label: str, h: float, state: State, t_end: float, amplifica
                   stacklevel=frames)
 
 
-def tolerances_below_rounding(q: Vector, v: Vector, rtol: float, atol: float) -> str:
-    """Why errors of `(q, v)` cannot be kept below `atol + rtol |x|`; empty if they can."""
+def tolerances_below_rounding(q: Vector, v: Vector, rtol: float, atol: Tolerance) -> str:
+    """Why errors of `(q, v)` cannot be kept below `atol + rtol |x|` (`atol` one number or one for each of them); empty if they can."""
     x = np.concatenate([np.abs(q), np.abs(v)])
     sizes = x / (atol + rtol * x)
     ratio = EPS * sizes.max() * np.sqrt(np.mean((sizes / sizes.max()) ** 2)) if sizes.any() else 0.0

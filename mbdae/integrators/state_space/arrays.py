@@ -74,6 +74,13 @@ class Memory(Structure):
     condition: float  # at the end of the step
 
 
+class ReuseRule(NamedTuple):
+    """Up to which contraction rate, and for how many further steps, the derivatives of a step are reused."""
+
+    rate: float
+    max_age: int
+
+
 class SdirkCoefficients(NamedTuple):
     """See `sdirk_tableau`."""
 
@@ -118,8 +125,11 @@ class ChartedRun(Run):
     filtered: int  # 1 if the error estimate is filtered
     rheonomic: int  # 1 if the equations depend explicitly on time
     evaluations: int  # number of evaluations for the derivatives
+    reuse: ReuseRule
+    max_condition_growth: float  # of the chart, above which another one is looked for
     rtol: float
-    atol: float
+    atol_q: Vector  # of positions
+    atol_v: Vector  # of velocities
     near: Near
     stages: Stages
     error: Pair

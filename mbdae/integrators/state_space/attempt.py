@@ -1,6 +1,6 @@
 """Steps of the state-space methods for the time loop: derivatives, formula, error estimate, projection, condition of the chart."""
 
-from ...charts.condition import MAX_GROWTH, condition
+from ...charts.condition import condition
 from ...charts.configuration import prepare
 from ...charts.derivative import State, by_time
 from ...charts.motion import second_rates
@@ -14,8 +14,6 @@ from .arrays import put_all
 from .formulas import ROSENBROCK, formula
 from .interpolation import between
 from .step import evaluate, size, weigh
-
-REUSE_RATE = 1e-3  # contraction rate up to which derivatives are reused in the next step
 
 
 @compiled
@@ -103,9 +101,9 @@ def accept(h, factor, run):
     memory = run.memory
     put_all(run.end, run.start)
     memory.eta = memory.next_eta
-    spent = run.kind == ROSENBROCK or memory.rate > REUSE_RATE
+    spent = run.kind == ROSENBROCK or memory.rate > run.reuse.rate or memory.jacobian_age >= run.reuse.max_age
     memory.jacobian_age = -1 if spent else memory.jacobian_age + 1
-    if memory.condition > MAX_GROWTH * memory.first_condition:
+    if memory.condition > run.max_condition_growth * memory.first_condition:
         memory.first_condition = memory.condition
         return NEEDS_CHART
     return GOOD

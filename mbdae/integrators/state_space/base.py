@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...charts.condition import MAX_GROWTH
 from ...charts.pointers import DERIVATIVES
-from ...driver.arguments import check_max_step, check_max_steps, check_step
+from ...driver.arguments import check_max_step, check_max_steps, check_step, is_finite, is_integer, is_limit
 from ...driver.method import Method
 from ...driver.support import FORMS, Settings, Support, supported
 from ...problems.base import Problem
@@ -18,7 +19,7 @@ from ...typing import TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
 from .sdirk_tableau import SDIRK_4_15, Sdirk
-from .stepper import ChartedStepper
+from .stepper import FOREVER, ChartedStepper
 
 _REFUSED = "it integrates in independent coordinates; 'partition' and 'tangent' are such forms"
 _SETTINGS = Settings(scaling="none", linear_solver="reduced matrix, dense")
@@ -36,6 +37,11 @@ class Charted(Method):
     fixed_step: float = 0.0
     filter: bool = False
     controller: StepSizeController = ELEMENTARY
+    newton_tol: float = 0.02
+    max_iter: int = 10
+    reuse_rate: float = 1e-3
+    max_jacobian_age: int | None = None
+    max_condition_growth: float = MAX_GROWTH
 
     keeps_charts = True
     one_step = True
@@ -55,6 +61,21 @@ class Charted(Method):
         if not isinstance(self.filter, (bool, np.bool_)):
             raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
         check_controller(name, self.controller, not self.fixed_step)
+        self._check_newton(name)
+        if not (is_limit(self.max_condition_growth) and self.max_condition_growth >= 1.0):
+            raise ValueError(f"{name}: max_condition_growth must be at least 1, a number or infinity, got {self.max_condition_growth!r}")
+
+    def _check_newton(self, name: str) -> None:
+        """The parameters of Newton's method and of the reuse of derivatives."""
+        if not (is_finite(self.newton_tol) and self.newton_tol > 0.0):
+            raise ValueError(f"{name}: newton_tol must be positive and finite, got {self.newton_tol!r}")
+        if not (is_integer(self.max_iter) and self.max_iter >= 1):
+            raise ValueError(f"{name}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
+        if not (is_finite(self.reuse_rate) and 0.0 <= self.reuse_rate < 1.0):
+            raise ValueError(f"{name}: reuse_rate must be in [0, 1), got {self.reuse_rate!r}")
+        age = self.max_jacobian_age
+        if age is not None and not (is_integer(age) and 0 <= age <= FOREVER):
+            raise ValueError(f"{name}: max_jacobian_age must be an integer, not negative, or None, got {age!r}")
 
     @property
     @abstractmethod
@@ -71,9 +92,10 @@ class Charted(Method):
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        if np.ndim(atol) or not atol > 0.0:
-            raise ValueError(f"{type(self).__name__}: atol must be one positive number: the independent coordinates change with the chart, "
-                             f"and their values pass through zero; got {atol!r}")
         assert isinstance(problem, StateSpace), problem.formulation
-        stepper = ChartedStepper(self, problem, state, t_end, rtol, float(atol))
+        s, bounds = problem.system, np.asarray(atol, dtype=float)
+        if bounds.shape not in ((), (s.nq + s.nv,)) or not (bounds > 0.0).all():
+            raise ValueError(f"{type(self).__name__}: atol must be one positive number, or {s.nq + s.nv} of them, for positions and "
+                             f"velocities: the independent coordinates change with the chart; got {atol!r}")
+        stepper = ChartedStepper(self, problem, state, t_end, rtol, bounds)
         return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until).to_end()

@@ -28,7 +28,23 @@ _PARAMETERS = """
     filter : bool
         Multiply the error estimate by `(I - gamma h J)^-1`, which damps its stiff components [Negrut, eq. (5.6)].
     controller : StepSizeController
-        By default the elementary one, as in the thesis; others are `PI`, `PI42`, `H211B` and `PREDICTIVE`.
+        By default the elementary one, as in the thesis; others are `PI`, `PI42`, `H211B` and `PREDICTIVE`. Its `safety`, `shrink` and
+        `grow` are the safety factor and the limits of growth [Negrut, section 4.2.1].
+    newton_tol : float
+        `kappa`: the iteration ends when the estimated error of the iterate is below `kappa` times the tolerance [Negrut, eq. (4.91)].
+        Between 0.01 and 0.1 in the thesis.
+    max_iter : int
+        Iterations of Newton's method for a stage, `k_max` [Negrut, section 4.5.2]; 7 to 10 in the thesis.
+    reuse_rate : float
+        Contraction rate of Newton's method, in [0, 1), up to which the derivatives of a step are reused in the next one.
+    max_jacobian_age : int or None
+        Steps in which derivatives are reused at most. 0: they are evaluated in every step, as in the thesis [Negrut, tables 11, 14, 15,
+        17]; `None`: no limit. After a rejected step they are kept in any case.
+    max_condition_growth : float
+        `alpha`: growth of the condition number of the parametrisation above which another one is looked for [Negrut, section 4.1.2]. At
+        least 1, may be infinite.
+
+    `atol` of `solve` is one number, or an array of one number for each position and each velocity, `Atol_i` of [Negrut, eq. (4.6)].
 """
 
 
@@ -103,3 +119,10 @@ class RosenbrockNystrom(Charted):
     filter: bool = True
 
     kind, error_order = ROSENBROCK, 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for field in ("newton_tol", "max_iter", "reuse_rate", "max_jacobian_age"):
+            if getattr(self, field) != getattr(type(self), field):
+                raise ValueError(f"RosenbrockNystrom: there is no Newton iteration, {field} must be left at its default, got "
+                                 f"{getattr(self, field)!r}")

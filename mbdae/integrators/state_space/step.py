@@ -26,12 +26,12 @@ def add_rows(c, rows, x, out):
 @compiled
 def weigh(end, run):
     """Weights `1/(atol + rtol max(|x0|, |x1|))` of the error norm, for the start and another state [Negrut, eq. (4.6)]."""
-    rtol, atol, wq, wv = run.rtol, run.atol, run.near.weights_q, run.near.weights_v
+    rtol, atol_q, atol_v, wq, wv = run.rtol, run.atol_q, run.atol_v, run.near.weights_q, run.near.weights_v
     q0, v0, q, v = run.start.q, run.start.v, end.q, end.v
     for k in range(wq.shape[0]):
-        wq[k] = 1.0 / (atol + rtol * max(abs(q0[k]), abs(q[k])))
+        wq[k] = 1.0 / (atol_q[k] + rtol * max(abs(q0[k]), abs(q[k])))
     for k in range(wv.shape[0]):
-        wv[k] = 1.0 / (atol + rtol * max(abs(v0[k]), abs(v[k])))
+        wv[k] = 1.0 / (atol_v[k] + rtol * max(abs(v0[k]), abs(v[k])))
 
 
 @compiled

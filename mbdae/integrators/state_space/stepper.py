@@ -16,7 +16,7 @@ from ...results.steps import Step, split_state
 from ...system.assembly import State
 from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NO_POSITION
 from ...system.system import System
-from ...typing import Matrix, Vector
+from ...typing import Matrix, Tolerance, Vector
 from ..control.newton import NewtonRule
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
@@ -28,6 +28,7 @@ from .arrays import (
     Memory,
     Near,
     Pair,
+    ReuseRule,
     RosenbrockCoefficients,
     SdirkCoefficients,
     Stages,
@@ -41,9 +42,8 @@ from .step import size, weigh
 if TYPE_CHECKING:
     from .base import Charted
 
-NEWTON_TOL = 0.02  # kappa, the tolerance of Newton's method relative to that of the step [Negrut, eq. (4.91)]
-MAX_NEWTON_ITER = 10
 MAX_STEP_RATIO = 5.0  # of two consecutive steps
+FOREVER = 2**62  # steps
 
 Snapshot: TypeAlias = tuple[float, ChartedState]  # t and the state at the start of a step
 
@@ -55,7 +55,7 @@ class ChartedStepper(Stepper):
     restarts: int
     run: ChartedRun
 
-    def __init__(self, method: "Charted", problem: StateSpace, state: State, t_end: float, rtol: float, atol: float) -> None:
+    def __init__(self, method: "Charted", problem: StateSpace, state: State, t_end: float, rtol: float, atol: Tolerance) -> None:
         super().__init__(problem.system, state, t_end)
         self.method, self.chart = method, problem.chart
         self.max_steps, self.restarts = method.max_steps, 0
@@ -67,10 +67,14 @@ class ChartedStepper(Stepper):
         stages = Stages(**{name: np.zeros((len(tableau.b), n)) for name in Stages.__annotations__})
         memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, factors_stale=1, first_condition=np.inf, condition=0.0)
         rule = FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, MAX_STEP_RATIO)
+        newton = NewtonRule(float(method.newton_tol), int(method.max_iter))
+        reuse = ReuseRule(float(method.reuse_rate), FOREVER if method.max_jacobian_age is None else int(method.max_jacobian_age))
+        bounds = np.full(s.nq + s.nv, atol, dtype=float)
         self.run = ChartedRun(
-            **self.common(rule=rule, newton=NewtonRule(NEWTON_TOL, MAX_NEWTON_ITER), start=start, end=end), inside=inside, memory=memory,
+            **self.common(rule=rule, newton=newton, start=start, end=end), inside=inside, memory=memory, reuse=reuse,
+            max_condition_growth=float(method.max_condition_growth), atol_q=bounds[:s.nq].copy(), atol_v=bounds[s.nq:].copy(),
             kind=method.kind, filtered=int(method.filter), rheonomic=int(s.rheonomic),
-            evaluations=2 * n + 1 if method.jacobian == "difference" else 0, rtol=float(rtol), atol=float(atol), near=_near(s, n),
+            evaluations=2 * n + 1 if method.jacobian == "difference" else 0, rtol=float(rtol), near=_near(s, n),
             stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)),
             sdirk=SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)), dense=_dense(tableau, method.kind),
             rosenbrock=_ROSENBROCK, factors=self.chart.factors, place=PLACE, evaluate=EVALUATE,
@@ -83,7 +87,8 @@ class ChartedStepper(Stepper):
         """See `Stepper`."""
         run = self.run
         self._centre()
-        if not self.fixed and (reason := tolerances_below_rounding(run.start.q, run.start.v, run.rtol, run.atol)):
+        atol = np.concatenate([run.atol_q, run.atol_v])
+        if not self.fixed and (reason := tolerances_below_rounding(run.start.q, run.start.v, run.rtol, atol)):
             raise ChartError(Status.STEP_TOO_SMALL, reason)
         self.clock.h = self.method.fixed_step or self.method.first_step or self._first_step()
 
