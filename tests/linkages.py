@@ -101,6 +101,15 @@ def bennett():
     return closed_chain("bennett", axes)
 
 
+def bennett_with_independent_joints():
+    """The same motion by two revolute joints, a cylindrical and a ball joint: 17 independent equations except in singular positions."""
+    m = bennett()
+    third, last = m.joints[2:]
+    joints = [*m.joints[:2], mbdae.Cylindrical(third.name, third.i, third.j, s_i=third.s_i, s_j=third.s_j, a_i=third.a_i, a_j=third.a_j),
+              mbdae.Spherical(last.name, last.i, last.j, s_i=last.s_i, s_j=last.s_j)]
+    return mbdae.Mechanism("bennett with independent joints", m.bodies, joints, gravity=GRAVITY)
+
+
 def goldberg():
     """Five axes of two of Bennett's linkages with a link and an axis in common, which is then taken away: 25 equations of rank 23."""
     beta = np.arcsin(B / A * np.sin(ALPHA))

@@ -153,9 +153,9 @@ ENTRY = Entry(
     build=build,
     parameters={"windows": 2, "coordinates": "planar"},
     variants=({"windows": 40}, {"coordinates": "spatial"}),
-    hardness="The singular positions, and the tighter the tolerance the harder: DOP853 takes the wrong branch there at rtol = 1e-6 and "
-             "stops at 1e-10. IDA in the GGL form passes with rtol = atol from 1e-5 to 1e-7, but not with rtol = 1e-7, atol = 1e-9; ODASSL "
-             "passes at 1e-8 too. HalfImplicit passes with steps up to 0.02 s for all N tried up to 100.",
+    hardness="The singular positions, and the tighter the tolerance the harder: DOP853 turns onto another branch, where the run ends, "
+             "from rtol = 1e-4 to 1e-8, and stops at 1e-10. IDA in the GGL form passes with rtol = atol from 1e-5 to 1e-7, but not with "
+             "rtol = 1e-7, atol = 1e-9; ODASSL passes at 1e-8 too. HalfImplicit passes with steps up to 0.02 s for all N tried up to 100.",
     t_end=10.0,
     step=1e-3,
     observe=_observe,

@@ -38,6 +38,14 @@ class Moment(NamedTuple):
     v: Vector
 
 
+class Place(NamedTuple):
+    """A place along a step, with the root of its smallest pivot."""
+
+    pivot: float
+    t: float
+    q: Vector
+
+
 class Turn(NamedTuple):
     """A turn onto another branch: its cause in words, and the time of the last state before it."""
 
@@ -63,7 +71,7 @@ class TurnWatch:
     def _forget(self) -> None:
         self._since: float | None = None
         self._unexplained, self._explained, self._speed = np.zeros(self.system.nv), 0.0, 0.0
-        self._nearest = (np.inf, 0.0, np.zeros(0))
+        self._nearest = Place(np.inf, 0.0, np.zeros(0))
         self._a: Vector | None = None
 
     def after(self, before: Moment, now: Moment) -> Turn | None:
@@ -81,13 +89,15 @@ class TurnWatch:
             self._forget()
         self._end = now.t
         if not self._is_near(before, now):
-            return self._taken_as_usual(before, now)
+            self._take_as_usual(before, now)
+            return None
         if self._since is None:
             self._since, self._a = before.t, self._acceleration(before)
         change = now.v - before.v
         accounted = self._accounted(before, now)
         if np.linalg.norm(change - accounted) <= EXPLAINED * np.linalg.norm(change):
-            return self._taken_as_usual(before, now)
+            self._take_as_usual(before, now)
+            return None
         self._unexplained = self._unexplained + change - accounted
         self._explained += self._energy_norm(now, accounted)
         self._speed = max(self._speed, self._energy_norm(now, now.v))
@@ -96,8 +106,8 @@ class TurnWatch:
         lost = self._rank_lost()
         return None if lost is None else Turn(lost, self._since)
 
-    def _taken_as_usual(self, before: Moment, now: Moment) -> None:
-        """The change in this step is that of a regular motion."""
+    def _take_as_usual(self, before: Moment, now: Moment) -> None:
+        """From now on a change as in this step, which is regular, is usual."""
         self._forget()
         self.rate = change_rate(before.v, now.v, now.t - before.t)
 
@@ -108,13 +118,14 @@ class TurnWatch:
         if self._pivot == 0.0:
             start = self.system.start
             self._pivot = max(self._smallest(start.t, start.q), self._smallest(before.t, before.q))
-        d, at = self.system.difference(now.q, before.q), np.inf
+        d: Vector = self.system.difference(now.q, before.q)
+        at = np.inf
         for share in ALONG:
             t, q = before.t + share * (now.t - before.t), self.system.retract(before.q, share * d)
             smallest = self._smallest(t, q)
             at = min(at, smallest)
             if smallest < self._nearest[0]:
-                self._nearest = smallest, t, q
+                self._nearest = Place(smallest, t, q)
         self._pivot = max(self._pivot, at)
         return at < NEAR * self._pivot
 
@@ -140,16 +151,16 @@ class TurnWatch:
             return np.zeros(self.system.nv) if self._a is None else self._a
 
     def _energy_norm(self, at: Moment, v: Vector) -> float:
-        return float(np.sqrt(max(v @ self.system.mass_times(at.t, at.q, v), 0.0)))
+        return float(np.sqrt(np.maximum(v @ self.system.mass_times(at.t, at.q, v), 0.0)))
 
     def _rank_lost(self) -> Cause | None:
         """The singular position at the state next to it."""
-        smallest, t, q = self._nearest
+        pivot, t, q = self._nearest
         if self.system.nc <= MAX_ROWS:
-            place = rank_lost_at(self.system, t, q, VERY_NEAR)
+            rows = rank_lost_at(self.system, t, q, VERY_NEAR)
         else:
-            place = "" if smallest < VERY_NEAR * self._pivot else None
-        if place is None:
+            rows = "" if pivot < VERY_NEAR * self._pivot else None
+        if rows is None:
             return None
-        return Cause(Status.SINGULAR, f"the constraints lose rank near t = {t:.6g}{place}: a singular position, where the velocities turn "
+        return Cause(Status.SINGULAR, f"the constraints lose rank near t = {t:.6g}{rows}: a singular position, where the velocities turn "
                                       "onto another branch of the motion")

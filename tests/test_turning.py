@@ -1,0 +1,158 @@
+"""Where branches of the motion cross, a run goes on along its own branch or ends with `SINGULAR`; it does not turn with `SUCCESS`."""
+
+import re
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae.adapters.scipy import SolveIvp
+from mbdae.adapters.sundae import Ida
+from mbdae.registry import find
+from mbdae.results.turning import Moment, TurnWatch
+from mbdae.system.sudden import change_rate, is_sudden, usual_after
+
+from .linkages import bennett, bennett_with_independent_joints
+
+GROUND = "ground"
+T_END, CROSSING = 1.2, 0.69953
+MESSAGE = (r"the constraints lose rank near t = 0\.(69|7)\d+, in joint .*: a singular position, where the velocities turn onto another "
+           r"branch of the motion \(last step ended at t = 0\.[67]\d+\); the solution up to there is kept")
+STEPS = (1e-2, 5e-3, 3.7e-3, 2e-3, 1e-3, 5.9e-4)
+WANDERING = ("SolveIvp:DOP853:ode", "SolveIvp:RK23:ode", "SolveIvp:Radau:ode", "Cvode:Adams:ode", "Cvode:BDF:ode", "Ida:index2")
+
+
+@pytest.fixture(scope="module")
+def system():
+    return mbdae.System(bennett_with_independent_joints())
+
+
+@pytest.fixture(scope="module")
+def motion():
+    """The motion by four revolute joints, whose constraints keep their rank."""
+    return mbdae.solve(bennett(), Ida(), (0.0, T_END), formulation="ggl", rtol=1e-9, atol=1e-9, dense_output=True).sol
+
+
+def run(system, name, tol=1e-6, t_end=T_END, **options):
+    spec = find(name)
+    if spec.control == "h":
+        return mbdae.solve(system, spec.make(h=tol), (0.0, t_end), **options)
+    return mbdae.solve(system, spec.make(), (0.0, t_end), formulation=spec.formulation, rtol=tol, atol=tol, **options)
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8])
+@pytest.mark.parametrize("name", WANDERING)
+def test_solvers_that_turn_end_there_and_keep_what_is_right(system, motion, name, tol):
+    r = run(system, name, tol)
+    assert r.status == mbdae.Status.SINGULAR, r.message
+    assert re.fullmatch(MESSAGE, r.message), r.message
+    assert CROSSING - 0.04 < r.t[-1] < CROSSING + 0.01
+    for t, q in zip(r.t, r.q):
+        np.testing.assert_allclose(q, motion(t)[0], rtol=0, atol=max(2e-2, 3e2 * tol))
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("name", ["Bdf:ggl", "Ida:ggl", "SolveIvp:DOP853:partition", "NullSpaceHHT", "RosenbrockNystrom"])
+def test_methods_that_pass_are_right(system, motion, name, tol):
+    r = run(system, name, tol, t_eval=[T_END])
+    if r.success:
+        np.testing.assert_allclose(r.q[-1], motion(T_END)[0], rtol=0, atol=max(3e-2, 1e2 * tol))
+    else:
+        assert r.status in (mbdae.Status.SINGULAR, mbdae.Status.NEWTON_FAILED, mbdae.Status.STEP_TOO_SMALL)
+
+
+@pytest.mark.parametrize("name", ["HalfImplicit", "Newmark", "GeneralizedAlpha:stabilised", "NullSpaceNewmark", "ProjectedGauss:2"])
+def test_fixed_steps_pass_or_end(system, motion, name):
+    for h in STEPS:
+        r = run(system, name, h, t_eval=[T_END])
+        if r.success:
+            np.testing.assert_allclose(r.q[-1], motion(T_END)[0], rtol=0, atol=0.3, err_msg=f"{name} h = {h}")
+
+
+def test_the_half_implicit_step_across_ends_before_it(system):
+    r = run(system, "HalfImplicit", 1e-3, every=7)
+    assert r.status == mbdae.Status.SINGULAR
+    assert r.t[-1] < CROSSING
+    assert "turn onto another branch" in r.message
+
+
+def test_events_and_dense_output_end_there_too(system):
+    def passes(t, q, v):
+        return (t - 0.3) * (t - 0.9)
+
+    plain = run(system, "SolveIvp:DOP853:ode")
+    r = run(system, "SolveIvp:DOP853:ode", dense_output=True, events=passes)
+    np.testing.assert_array_equal(r.t, plain.t)
+    np.testing.assert_array_equal(r.q, plain.q)
+    np.testing.assert_allclose(r.t_events[0], [0.3], rtol=1e-9)
+    r.sol(r.t[-1])
+    with pytest.raises(ValueError, match="dense output"):
+        r.sol(r.t[-1] + 0.01)
+
+
+def test_output_at_given_times_ends_there_too(system):
+    r = run(system, "SolveIvp:DOP853:ode", t_eval=np.linspace(0.0, T_END, 25))
+    assert r.status == mbdae.Status.SINGULAR
+    np.testing.assert_allclose(r.t, np.arange(14) * 0.05, atol=1e-15)
+
+
+def test_backward_runs_end_there_too(system, motion):
+    q, v = motion(T_END)[:2]
+    r = mbdae.solve(system, SolveIvp("DOP853"), (T_END, 0.0), formulation="ode", q0=q, v0=v, rtol=1e-6, atol=1e-6)
+    assert r.status == mbdae.Status.SINGULAR, r.message
+    assert CROSSING - 0.01 < r.t[-1] < CROSSING + 0.04
+
+
+def crank_and_rod(difference):
+    """A slider-crank whose rod is longer than its crank by a `difference`; with none the slider may stop in the bearing of the crank."""
+    crank, rod, angle, rate = 0.5, 0.5 + difference, 0.9, 3.0
+    lean, x = np.arcsin(crank * np.sin(angle) / rod), crank * np.cos(angle)
+    y, length = crank * np.sin(angle), rod * np.cos(lean)
+    turn = crank * np.cos(angle) * rate / (rod * np.cos(lean))
+    speed = -crank * np.sin(angle) * rate - rod * np.sin(lean) * turn
+    middle = 0.5 * (speed - crank * np.sin(angle) * rate)
+    bodies = [
+        mbdae.PlanarBody("crank", 1.0, 0.02, (0.5 * x, 0.5 * y), angle, velocity=(-0.5 * y * rate, 0.5 * x * rate), omega=rate),
+        mbdae.PlanarBody("rod", 1.0, 0.02, (x + 0.5 * length, 0.5 * y), -lean, velocity=(middle, 0.5 * x * rate), omega=-turn),
+        mbdae.PlanarBody("slider", 1.0, 0.02, (x + length, 0.0), 0.0, velocity=(speed, 0.0), omega=0.0),
+    ]
+    joints = [mbdae.PlanarRevolute("bearing", GROUND, "crank", (0, 0), (-0.5 * crank, 0)),
+              mbdae.PlanarRevolute("pin", "crank", "rod", (0.5 * crank, 0), (-0.5 * rod, 0)),
+              mbdae.PlanarRevolute("piston", "rod", "slider", (0.5 * rod, 0), (0, 0)),
+              mbdae.PlanarTranslational("guide", GROUND, "slider")]
+    return mbdae.System(mbdae.Mechanism("slider-crank", bodies, joints, gravity=(0, -9.81, 0)))
+
+
+@pytest.mark.parametrize("difference", [1e-2, 1e-3, 1e-4])
+def test_sharp_turns_of_the_mechanism_itself_are_right(difference):
+    """With rods of different lengths branches do not cross: near the dead point the slider is thrown from one side to the other."""
+    s = crank_and_rod(difference)
+    ends = [run(s, name, 1e-9, 0.6, t_eval=[0.6]) for name in ("SolveIvp:DOP853:ode", "Ida:index2", "Bdf:ggl")]
+    assert all(r.success for r in ends), [r.message for r in ends]
+    for r in ends[1:]:
+        np.testing.assert_allclose(r.q, ends[0].q, rtol=0, atol=2e-4)
+
+
+def test_systems_without_constraints_are_not_watched():
+    ball = mbdae.Mechanism("ball", [mbdae.RigidBody("ball", 1.0, (1, 1, 1), (0, 0, 0))], gravity=(0, 0, -9.81))
+    assert mbdae.solve(ball, SolveIvp("DOP853"), (0.0, 1.0)).success
+
+
+def test_a_change_is_sudden_beside_the_steps_before():
+    v0, v1 = np.array([1.0, 0.0]), np.array([1.5, -1.0])
+    assert change_rate(v0, v1, -0.1) == 10.0
+    assert not is_sudden(10.0, 0.0)  # nothing is known before the first step
+    assert usual_after(10.0, 0.0) == 10.0
+    assert is_sudden(31.0, 10.0) and not is_sudden(29.0, 10.0)
+    assert usual_after(29.0, 10.0) == pytest.approx(10.03)
+    assert usual_after(0.0, 10.0) == pytest.approx(9.8)
+    assert not is_sudden(1e300, np.inf) and usual_after(5.0, np.inf) == np.inf
+
+
+def test_changes_that_accelerations_account_for_are_no_turn(system, motion):
+    watch = TurnWatch(system)
+    q, v = motion(0.3)[:2]
+    later = motion(0.301)
+    watch.rate = 1e-3
+    assert watch.examine(Moment(0.3, q, v), Moment(0.301, *later[:2])) is None
+    assert watch.rate == pytest.approx(np.abs(later[1] - v).max() / 1e-3)
