@@ -258,7 +258,8 @@ def test_runs_store_what_was_asked_for(problem, start):
     ({"until": lambda t, q, v: t > 0.45}, Status.SUCCESS, "a terminal event has been passed")])
 def test_how_runs_end(problem, start, options, status, words):
     run = run_of(problem, start, **options)
-    run.problem = type("P", (), {"motion": staticmethod(lambda t, y: (y, y)), "stored": staticmethod(lambda *row: row)})
+    run.problem = type("P", (), {"motion": staticmethod(lambda t, y: (y, y)), "stored": staticmethod(lambda *row: row),
+                                 "system": type("S", (), {"nc": 0})})
     run.carry_out(lambda: run.pull(Stepper()))
     assert run.status == status
     assert words in run.message

@@ -48,9 +48,9 @@ class Stepper(Protocol):
 class Turned(SolverFailure):
     """The solution has turned onto another branch of the motion at a singular position after the time `since`."""
 
-    def __init__(self, cause: Cause, since: float) -> None:
+    def __init__(self, cause: Cause, since: float, steps: int) -> None:
         super().__init__(*cause)
-        self.since = since
+        self.since, self.steps = since, steps
 
 
 class Finished(Exception):
@@ -243,6 +243,7 @@ class Run(BasicRun):
     def _fail(self, failure: SolverFailure | ChartError) -> None:
         if isinstance(failure, Turned):
             self.since, self.t = failure.since, failure.since
+            self.steps -= failure.steps
             self.rows = [row for row in self.rows if self.forward * (row.t - self.since) <= 0.0]
         super()._fail(failure)
 

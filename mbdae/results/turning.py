@@ -27,7 +27,7 @@ NEAR = 0.7  # root of the smallest pivot, relative to the largest value seen, be
 VERY_NEAR = 0.1  # the same of a turn, for the smallest singular value in systems of at most `MAX_ROWS` equations
 EXPLAINED = 0.1  # share of a change that the accelerations may leave open
 TURN = 0.15  # change of the velocities that is not accounted for, relative to the velocities, in the norm of the kinetic energy
-SLACK = 0.3  # the same relative to the change that is accounted for
+SLACK = 0.3  # the same relative to the change that is accounted for, beyond the uncertainty of that
 
 
 class Moment(NamedTuple):
@@ -47,10 +47,11 @@ class Place(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A turn onto another branch: its cause in words, and the time of the last state before it."""
+    """A turn onto another branch: its cause in words, the time of the last state before it, and the number of steps since."""
 
     cause: Cause
     since: float
+    steps: int
 
 
 class TurnWatch:
@@ -70,7 +71,8 @@ class TurnWatch:
 
     def _forget(self) -> None:
         self._since: float | None = None
-        self._unexplained, self._explained, self._speed = np.zeros(self.system.nv), 0.0, 0.0
+        self._unexplained, self._allowed, self._speed = np.zeros(self.system.nv), 0.0, 0.0
+        self._steps = 0
         self._nearest = Place(np.inf, 0.0, np.zeros(0))
         self._a: Vector | None = None
 
@@ -94,17 +96,18 @@ class TurnWatch:
         if self._since is None:
             self._since, self._a = before.t, self._acceleration(before)
         change = now.v - before.v
-        accounted = self._accounted(before, now)
+        accounted, doubt = self._accounted(before, now)
         if np.linalg.norm(change - accounted) <= EXPLAINED * np.linalg.norm(change):
             self._take_as_usual(before, now)
             return None
         self._unexplained = self._unexplained + change - accounted
-        self._explained += self._energy_norm(now, accounted)
+        self._allowed += SLACK * self._energy_norm(now, accounted) + self._energy_norm(now, doubt)
+        self._steps += 1
         self._speed = max(self._speed, self._energy_norm(now, now.v))
-        if self._energy_norm(now, self._unexplained) <= TURN * self._speed + SLACK * self._explained:
+        if self._energy_norm(now, self._unexplained) <= TURN * self._speed + self._allowed:
             return None
         lost = self._rank_lost()
-        return None if lost is None else Turn(lost, self._since)
+        return None if lost is None else Turn(lost, self._since, self._steps)
 
     def _take_as_usual(self, before: Moment, now: Moment) -> None:
         """From now on a change as in this step, which is regular, is usual."""
@@ -134,12 +137,12 @@ class TurnWatch:
         pivots = relative_pivots(self.system, t, q)
         return float(np.sqrt(np.min(pivots[pivots > 0.0], initial=np.inf)))
 
-    def _accounted(self, before: Moment, now: Moment) -> Vector:
-        """The change of the velocities by accelerations at consistent positions, by the trapezoidal rule."""
+    def _accounted(self, before: Moment, now: Moment) -> tuple[Vector, Vector]:
+        """The change of the velocities by accelerations at consistent positions, by the trapezoidal rule, and its uncertainty."""
         a0, self._a = self._a, self._acceleration(now)
         assert a0 is not None
-        accounted: Vector = 0.5 * (now.t - before.t) * (a0 + self._a)
-        return accounted
+        half = 0.5 * (now.t - before.t)
+        return half * (a0 + self._a), half * (self._a - a0)
 
     def _acceleration(self, at: Moment) -> Vector:
         """The acceleration at the consistent state next to a state; that of the state before if none is found."""
@@ -162,5 +165,5 @@ class TurnWatch:
             rows = "" if pivot < VERY_NEAR * self._pivot else None
         if rows is None:
             return None
-        return Cause(Status.SINGULAR, f"the constraints lose rank near t = {t:.6g}{rows}: a singular position, where the velocities turn "
-                                      "onto another branch of the motion")
+        return Cause(Status.SINGULAR, f"the constraints lose rank near t = {t:.6g}{rows}: a singular position, where the velocities change "
+                                      "more than the accelerations account for")

@@ -130,6 +130,7 @@ class Driver:
         clock.usual = self.turns.rate
         if turn is not None:
             self.status, self.message, self.end = turn.cause.status, failed(turn.cause.reason, turn.since), turn.since
+            self.stepper.counts.steps -= turn.steps
 
     def _ends(self, before: Any) -> bool:
         """Whether the run is to end after this step."""
