@@ -9,7 +9,7 @@ import mbdae
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.registry import find
-from mbdae.results.turning import Moment, TurnWatch
+from mbdae.results.turning import Moment, TurnWatch, may_lose_rank
 from mbdae.system.sudden import change_rate, is_sudden, usual_after
 
 from .linkages import bennett, bennett_with_independent_joints
@@ -133,6 +133,13 @@ def test_sharp_turns_of_the_mechanism_itself_are_right(difference):
     assert all(r.success for r in ends), [r.message for r in ends]
     for r in ends[1:]:
         np.testing.assert_allclose(r.q, ends[0].q, rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize(("name", "looked_for"), [
+    ("chain", False), ("random-tree", False), ("four-particles", False), ("pendulum-chain", True), ("slider-crank-free", True),
+    ("andrews", True), ("wheelset", True), ("n-four-bar", True), ("car-axis", True)])
+def test_trees_of_joints_cannot_lose_rank(name, looked_for):
+    assert may_lose_rank(mbdae.library.system(name)) == looked_for
 
 
 def test_systems_without_constraints_are_not_watched():

@@ -232,11 +232,13 @@ class Run(BasicRun):
 
     def _look_for_turns(self, t: float, y: Vector) -> None:
         """End the run if it has turned onto another branch of the motion with this step."""
-        if self.problem.system.nc == 0:
+        if not self._turns.active:
             return
         before, self._last = self._last, Moment(t, *self.problem.motion(t, y))
+        if not self._turns.sudden(before, self._last):
+            return
         with self.problem.undisturbed():
-            turn = self._turns.after(before, self._last)
+            turn = self._turns.examine(before, self._last)
         if turn is not None:
             raise Turned(*turn)
 

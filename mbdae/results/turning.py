@@ -11,7 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
+from ..model import joints
+from ..model.bodies import GROUND
 from ..system.assembly import AssemblyError, accelerations, on_constraints
 from ..system.redundancy import relative_pivots
 from ..system.sudden import change_rate, is_sudden, usual_after
@@ -54,18 +58,31 @@ class Turn(NamedTuple):
     steps: int
 
 
+def may_lose_rank(system: System) -> bool:
+    """Whether `Phi_q` may lose rank: not where the joints between bodies form a tree, each of which has independent equations anywhere."""
+    mechanism = system.mechanism
+    if system.nc == 0 or mechanism is None or mechanism.drivers or not all(type(j).__module__ == joints.__name__ for j in mechanism.joints):
+        return system.nc > 0
+    number = {name: k for k, name in enumerate((GROUND, *(b.name for b in mechanism.bodies)))}
+    i, k = (np.array([number[getattr(j, end)] for j in mechanism.joints]) for end in "ij")
+    parts = connected_components(coo_array((np.ones(len(i)), (i, k)), shape=(len(number), len(number))), directed=False)[0]
+    return bool(len(i) != len(number) - parts)
+
+
 class TurnWatch:
     """Looks for turns among the steps of a run in which the velocities change suddenly.
 
     Attributes
     ----------
+    active : bool
+        Whether there is anything to look for.
     rate : float
         The usual rate of change of the velocities, see `mbdae.system.sudden`; zero before the first step.
     """
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.rate = 0.0
+        self.active, self.rate = may_lose_rank(system), 0.0
         self._pivot, self._end = 0.0, np.nan
         self._forget()
 
@@ -76,17 +93,16 @@ class TurnWatch:
         self._nearest = Place(np.inf, 0.0, np.zeros(0))
         self._a: Vector | None = None
 
-    def after(self, before: Moment, now: Moment) -> Turn | None:
-        """To be called after each step; the `Turn` that is complete with it, if any."""
+    def sudden(self, before: Moment, now: Moment) -> bool:
+        """Whether the velocities change suddenly in a step: then `examine` is to be called."""
         rate = change_rate(before.v, now.v, now.t - before.t)
         if is_sudden(rate, self.rate):
-            return self.examine(before, now)
+            return True
         self.rate = usual_after(rate, self.rate)
-        self._forget()
-        return None
+        return False
 
     def examine(self, before: Moment, now: Moment) -> Turn | None:
-        """The same after a step with a sudden change; steps without need not be told."""
+        """To be called after each step with a sudden change; the `Turn` that is complete with it, if any."""
         if before.t != self._end:
             self._forget()
         self._end = now.t

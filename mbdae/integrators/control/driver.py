@@ -46,7 +46,7 @@ class Driver:
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
         self.turns = TurnWatch(stepper.system)
         self.end: float | None = None  # of the valid part of a run that has turned, see `mbdae.results.turning`
-        if not stepper.system.nc:
+        if not self.turns.active:
             stepper.clock.usual = np.inf
 
     def to_end(self) -> Trajectory:

@@ -19,6 +19,8 @@ A family of methods supplies four compiled functions. `run` is its `Run`, see `r
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...compilation.compiled import compiled, compiled_with, generic
 from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, STALLED
 from ...system.sudden import change_rate, is_sudden, usual_after
@@ -101,6 +103,8 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
 def watch_velocities(t, h, run, output):
     """Before a step from `t` is accepted: keep its start if the velocities change suddenly."""
     clock = run.clock
+    if clock.usual == np.inf:
+        return
     rate = change_rate(run.start.v, run.end.v, h)
     if is_sudden(rate, clock.usual):
         clock.sudden, clock.before = 1, t
