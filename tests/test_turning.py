@@ -10,7 +10,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.registry import find
 from mbdae.results.turning import Moment, TurnWatch, may_lose_rank
-from mbdae.system.sudden import change_rate, is_sudden, usual_after
+from mbdae.system.sudden import IS_SUDDEN, change_rate, smallest_along, smallest_pivot, usual_after
 
 from .linkages import bennett, bennett_with_independent_joints
 
@@ -150,12 +150,26 @@ def test_systems_without_constraints_are_not_watched():
 def test_a_change_is_sudden_beside_the_steps_before():
     v0, v1 = np.array([1.0, 0.0]), np.array([1.5, -1.0])
     assert change_rate(v0, v1, -0.1) == 10.0
-    assert not is_sudden(10.0, 0.0)  # nothing is known before the first step
-    assert usual_after(10.0, 0.0) == 10.0
-    assert is_sudden(31.0, 10.0) and not is_sudden(29.0, 10.0)
-    assert usual_after(29.0, 10.0) == pytest.approx(10.03)
-    assert usual_after(0.0, 10.0) == pytest.approx(9.8)
-    assert not is_sudden(1e300, np.inf) and usual_after(5.0, np.inf) == np.inf
+    assert usual_after(v0, v1, 0.1, 0.0) == 10.0  # nothing is known before the first step
+    assert usual_after(v0, v1, 0.1, 3.3) == IS_SUDDEN
+    assert usual_after(v0, v1, 0.1, 3.4) == pytest.approx(1.003 * 3.4)
+    assert usual_after(v0, v0, 0.1, 10.0) == pytest.approx(9.8)
+    assert usual_after(v0, v1, 1e-300, np.inf) == np.inf
+
+
+def test_pivots_are_those_of_the_reduced_matrix(system):
+    """Without an envelope: the pivots of the Cholesky factorisation of the dense matrix in the order of the rows."""
+    s, q = system, system.start.q
+    G, order = s.phi_q(0.0, q).toarray(), s.row_order
+    S = (G @ np.linalg.solve(s.mass(0.0, q), G.T))[np.ix_(order, order)]
+    pivots = np.diag(np.linalg.cholesky(S)) ** 2 / np.diag(S)
+    assert smallest_pivot(0.0, q, s.pattern.ptr, order, s.model, s.workspace()) == pytest.approx(pivots.min(), rel=1e-8)
+    away = s.retract(q, 1e-3 * np.arange(s.nv))
+    ends = smallest_along(0.0, q, 1.0, away, s.pattern.ptr, order, s.model, s.workspace())
+    d = s.difference(away, q)
+    each = [smallest_pivot(x, s.retract(q, x * d), s.pattern.ptr, order, s.model, s.workspace()) for x in (1 / 3, 2 / 3, 1)]
+    assert ends[0] == pytest.approx(min(each), rel=1e-9)
+    assert ends[1] == (1 + int(np.argmin(each))) / 3
 
 
 def test_changes_that_accelerations_account_for_are_no_turn(system, motion):

@@ -204,7 +204,7 @@ class Run(BasicRun):
     def __init__(self, callbacks: SolverCallbacks, t0: float, t_end: float, start: tuple[Vector, Vector], *, t_eval: Vector | None = None,
                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None, max_steps: int = 1_000_000) -> None:
         self.problem, self._until, self.since = callbacks.problem, until, None
-        self._turns, self._last = TurnWatch(self.problem.system), Moment(t0, *self.problem.motion(t0, start[0]))
+        self._turns, self._last = TurnWatch(self.problem.system), self._moment(t0, start[0])
         super().__init__(callbacks, t0, t_end, start, t_eval=t_eval, every=every, progress=progress, max_steps=max_steps)
 
     def _keep(self, t: float, y: Vector, yd: Vector | None) -> None:
@@ -234,13 +234,18 @@ class Run(BasicRun):
         """End the run if it has turned onto another branch of the motion with this step."""
         if not self._turns.active:
             return
-        before, self._last = self._last, Moment(t, *self.problem.motion(t, y))
-        if not self._turns.sudden(before, self._last):
+        before, self._last = self._last, self._moment(t, y)
+        if not self._turns.sudden(before.v, self._last.v, t - before.t):
             return
         with self.problem.undisturbed():
             turn = self._turns.examine(before, self._last)
         if turn is not None:
             raise Turned(*turn)
+
+    def _moment(self, t: float, y: Vector) -> Moment:
+        """Time, positions and velocities; views of `y` where they are among the unknowns."""
+        blocks = self.problem.blocks
+        return Moment(t, y[blocks["q"]], y[blocks["v"]]) if "v" in blocks else Moment(t, *self.problem.motion(t, y))
 
     def _fail(self, failure: SolverFailure | ChartError) -> None:
         if isinstance(failure, Turned):

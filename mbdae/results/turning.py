@@ -17,16 +17,14 @@ from scipy.sparse.csgraph import connected_components
 from ..model import joints
 from ..model.bodies import GROUND
 from ..system.assembly import AssemblyError, accelerations, on_constraints
-from ..system.redundancy import relative_pivots
-from ..system.sudden import change_rate, is_sudden, usual_after
+from ..system.sudden import IS_SUDDEN, change_rate, smallest_along, smallest_pivot, usual_after
 from .diagnosis import MAX_ROWS, rank_lost_at
 from .status import Cause, Status
 
 if TYPE_CHECKING:
     from ..system.system import System
-    from ..typing import Vector
+    from ..typing import Integers, Vector
 
-ALONG = (1.0, 2.0 / 3.0, 1.0 / 3.0)  # places along a step at which pivots are computed
 NEAR = 0.7  # root of the smallest pivot, relative to the largest value seen, below which a singular position may be near
 VERY_NEAR = 0.1  # the same of a turn, for the smallest singular value in systems of at most `MAX_ROWS` equations
 EXPLAINED = 0.1  # share of a change that the accelerations may leave open
@@ -83,7 +81,7 @@ class TurnWatch:
     def __init__(self, system: System) -> None:
         self.system = system
         self.active, self.rate = may_lose_rank(system), 0.0
-        self._pivot, self._end = 0.0, np.nan
+        self._pivot, self._end, self._work = 0.0, np.nan, None
         self._forget()
 
     def _forget(self) -> None:
@@ -93,12 +91,12 @@ class TurnWatch:
         self._nearest = Place(np.inf, 0.0, np.zeros(0))
         self._a: Vector | None = None
 
-    def sudden(self, before: Moment, now: Moment) -> bool:
-        """Whether the velocities change suddenly in a step: then `examine` is to be called."""
-        rate = change_rate(before.v, now.v, now.t - before.t)
-        if is_sudden(rate, self.rate):
+    def sudden(self, v0: Vector, v: Vector, h: float) -> bool:
+        """Whether the velocities change suddenly in a step of the length `h`: then `examine` is to be called."""
+        usual: float = usual_after(v0, v, h, self.rate)
+        if usual == IS_SUDDEN:
             return True
-        self.rate = usual_after(rate, self.rate)
+        self.rate = usual
         return False
 
     def examine(self, before: Moment, now: Moment) -> Turn | None:
@@ -134,24 +132,22 @@ class TurnWatch:
         """Whether a singular position may be near; remembers the nearest place along the steps of the turn."""
         if not all(np.isfinite(x).all() for x in (before.q, now.q, now.v)):
             return False
-        if self._pivot == 0.0:
-            start = self.system.start
-            self._pivot = max(self._smallest(start.t, start.q), self._smallest(before.t, before.q))
-        d: Vector = self.system.difference(now.q, before.q)
-        at = np.inf
-        for share in ALONG:
-            t, q = before.t + share * (now.t - before.t), self.system.retract(before.q, share * d)
-            smallest = self._smallest(t, q)
-            at = min(at, smallest)
-            if smallest < self._nearest[0]:
-                self._nearest = Place(smallest, t, q)
-        self._pivot = max(self._pivot, at)
-        return at < NEAR * self._pivot
+        s = self.system
+        if self._work is None:
+            self._model, self._work = s.model.copy(), s.workspace()
+            arrays = self._arrays()
+            self._pivot = max(smallest_pivot(s.start.t, s.start.q, *arrays), smallest_pivot(before.t, before.q, *arrays)) ** 0.5
+        pivot, share = smallest_along(before.t, before.q, now.t, now.q, *self._arrays())
+        nearest = pivot ** 0.5
+        if nearest < self._nearest.pivot:
+            q = s.retract(before.q, share * s.difference(now.q, before.q))
+            self._nearest = Place(nearest, before.t + share * (now.t - before.t), q)
+        self._pivot = max(self._pivot, nearest)
+        return bool(nearest < NEAR * self._pivot)
 
-    def _smallest(self, t: float, q: Vector) -> float:
-        """Root of the smallest relative pivot, which tends to zero like the smallest singular value of `Phi_q`."""
-        pivots = relative_pivots(self.system, t, q)
-        return float(np.sqrt(np.min(pivots[pivots > 0.0], initial=np.inf)))
+    def _arrays(self) -> tuple[Integers, Integers, Vector, Vector]:
+        """Arguments of the compiled functions, with a model and a workspace of their own."""
+        return self.system.pattern.ptr, self.system.row_order, self._model, self._work
 
     def _accounted(self, before: Moment, now: Moment) -> tuple[Vector, Vector]:
         """The change of the velocities by accelerations at consistent positions, by the trapezoidal rule, and its uncertainty."""

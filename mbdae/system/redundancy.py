@@ -64,7 +64,7 @@ def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
     -------
     Redundancy
     """
-    pivots = relative_pivots(system, t, q)
+    pivots = _relative_pivots(system, t, q)
     if not (pivots < SMALL_PIVOT).any():
         return Redundancy()
     if system.nc > MAX_ROWS:
@@ -86,7 +86,7 @@ def _involved(G: Matrix, d: int) -> Flags:
     return involved
 
 
-def relative_pivots(system: System, t: float, q: Vector) -> Vector:
+def _relative_pivots(system: System, t: float, q: Vector) -> Vector:
     """The pivots of the KKT matrix relative to the diagonal entries, in the user's order of the equations; zero where there is none."""
     system.solve_kkt(t, q, np.zeros(system.nv), np.zeros(system.nc))
     head, work = system._header, system._work

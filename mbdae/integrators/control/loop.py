@@ -23,7 +23,7 @@ import numpy as np
 
 from ...compilation.compiled import compiled, compiled_with, generic
 from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, STALLED
-from ...system.sudden import change_rate, is_sudden, usual_after
+from ...system.sudden import IS_SUDDEN, usual_after
 from ...system.vectors import put
 from .step_size import step_factor
 
@@ -105,13 +105,13 @@ def watch_velocities(t, h, run, output):
     clock = run.clock
     if clock.usual == np.inf:
         return
-    rate = change_rate(run.start.v, run.end.v, h)
-    if is_sudden(rate, clock.usual):
+    usual = usual_after(run.start.v, run.end.v, h, clock.usual)
+    if usual == IS_SUDDEN:
         clock.sudden, clock.before = 1, t
         put(run.start.q, output.inside.q)
         put(run.start.v, output.inside.v)
     else:
-        clock.usual = usual_after(rate, clock.usual)
+        clock.usual = usual
 
 
 class Plan(NamedTuple):
