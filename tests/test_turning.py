@@ -151,8 +151,8 @@ def test_a_change_is_sudden_beside_the_steps_before():
     v0, v1 = np.array([1.0, 0.0]), np.array([1.5, -1.0])
     assert change_rate(v0, v1, -0.1) == 10.0
     assert usual_after(v0, v1, 0.1, 0.0) == 10.0  # nothing is known before the first step
-    assert usual_after(v0, v1, 0.1, 3.3) == IS_SUDDEN
-    assert usual_after(v0, v1, 0.1, 3.4) == pytest.approx(1.003 * 3.4)
+    assert usual_after(v0, v1, 0.1, 1.9) == IS_SUDDEN
+    assert usual_after(v0, v1, 0.1, 2.1) == pytest.approx(1.003 * 2.1)
     assert usual_after(v0, v0, 0.1, 10.0) == pytest.approx(9.8)
     assert usual_after(v0, v1, 1e-300, np.inf) == np.inf
 

@@ -8,11 +8,9 @@ account for the change of the velocities, which tells such a turn from forces an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..model import joints
 from ..model.bodies import GROUND
@@ -23,9 +21,9 @@ from .status import Cause, Status
 
 if TYPE_CHECKING:
     from ..system.system import System
-    from ..typing import Integers, Vector
+    from ..typing import Vector
 
-NEAR = 0.7  # root of the smallest pivot, relative to the largest value seen, below which a singular position may be near
+NEAR = 0.6  # root of the smallest pivot, relative to the largest value seen, below which a singular position may be near
 VERY_NEAR = 0.1  # the same of a turn, for the smallest singular value in systems of at most `MAX_ROWS` equations
 EXPLAINED = 0.1  # share of a change that the accelerations may leave open
 TURN = 0.15  # change of the velocities that is not accounted for, relative to the velocities, in the norm of the kinetic energy
@@ -61,10 +59,19 @@ def may_lose_rank(system: System) -> bool:
     mechanism = system.mechanism
     if system.nc == 0 or mechanism is None or mechanism.drivers or not all(type(j).__module__ == joints.__name__ for j in mechanism.joints):
         return system.nc > 0
-    number = {name: k for k, name in enumerate((GROUND, *(b.name for b in mechanism.bodies)))}
-    i, k = (np.array([number[getattr(j, end)] for j in mechanism.joints]) for end in "ij")
-    parts = connected_components(coo_array((np.ones(len(i)), (i, k)), shape=(len(number), len(number))), directed=False)[0]
-    return bool(len(i) != len(number) - parts)
+    part = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}  # each body leads to one of its part of the graph
+
+    def root(name: str) -> str:
+        while part[name] != name:
+            name = part[name]
+        return name
+
+    for joint in mechanism.joints:
+        i, j = root(joint.i), root(joint.j)
+        if i == j:
+            return True
+        part[i] = j
+    return False
 
 
 class TurnWatch:
@@ -145,7 +152,7 @@ class TurnWatch:
         self._pivot = max(self._pivot, nearest)
         return bool(nearest < NEAR * self._pivot)
 
-    def _arrays(self) -> tuple[Integers, Integers, Vector, Vector]:
+    def _arrays(self) -> tuple[Any, ...]:
         """Arguments of the compiled functions, with a model and a workspace of their own."""
         return self.system.pattern.ptr, self.system.row_order, self._model, self._work
 

@@ -8,7 +8,7 @@ from . import layout as lay
 from .evaluate import factor
 from .layout import header, part
 
-SUDDEN = 3.0  # a change of the velocities in time, relative to the largest one in recent steps
+SUDDEN = 5.0  # a change of the velocities in time, relative to the largest one in recent steps
 FADING, GROWING = 0.98, 1.003  # bounds of the factor by which what is remembered of these follows in a step
 IS_SUDDEN = -1.0
 PLACES = 3  # along a step at which pivots are computed, the last one at its end
