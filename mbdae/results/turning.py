@@ -143,8 +143,8 @@ class TurnWatch:
         if self._work is None:
             self._model, self._work = s.model.copy(), s.workspace()
             arrays = self._arrays()
-            self._pivot = max(smallest_pivot(s.start.t, s.start.q, *arrays), smallest_pivot(before.t, before.q, *arrays)) ** 0.5
-        pivot, share = smallest_along(before.t, before.q, now.t, now.q, *self._arrays())
+            self._pivot = max(smallest_pivot(s.start.t, s.start.q, *arrays), smallest_pivot(before.t, np.array(before.q), *arrays)) ** 0.5
+        pivot, share = smallest_along(before.t, np.array(before.q), now.t, np.array(now.q), *self._arrays())
         nearest = pivot ** 0.5
         if nearest < self._nearest.pivot:
             q = s.retract(before.q, share * s.difference(now.q, before.q))
