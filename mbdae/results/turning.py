@@ -166,7 +166,8 @@ class TurnWatch:
     def _acceleration(self, at: Moment) -> Vector:
         """The acceleration at the consistent state next to a state; that of the state before if none is found."""
         try:
-            return accelerations(self.system, at.t, *on_constraints(self.system, at.t, at.q, at.v))[0]
+            a, _, _ = accelerations(self.system, at.t, *on_constraints(self.system, at.t, at.q, at.v))
+            return a
         except (AssemblyError, FloatingPointError) as error:
             if self.system.callbacks.has_raised(error):
                 raise
