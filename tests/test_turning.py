@@ -78,6 +78,16 @@ def test_the_half_implicit_step_across_ends_before_it(system):
     assert f"last step ended at t = {1e-3 * r.statistics.steps:.3f}" in r.message
 
 
+@pytest.mark.parametrize("method", [mbdae.Projected(SolveIvp("DOP853"), "V"), mbdae.Projected(SolveIvp("RK45"), ""),
+                                    mbdae.Projected(SolveIvp("Radau"), "V"), mbdae.Projected(mbdae.HalfImplicit(h=1e-3), "PV")])
+def test_restarted_methods_end_there_too(system, motion, method):
+    r = mbdae.solve(system, method, (0.0, T_END), rtol=1e-6, atol=1e-6)
+    assert r.status == mbdae.Status.SINGULAR and re.fullmatch(MESSAGE, r.message), r.message
+    assert r.statistics.steps == len(r.t) - 1
+    for t, q in zip(r.t, r.q):
+        np.testing.assert_allclose(q, motion(t)[0], rtol=0, atol=2e-2)
+
+
 def test_events_and_dense_output_end_there_too(system):
     def passes(t, q, v):
         return (t - 0.3) * (t - 0.9)

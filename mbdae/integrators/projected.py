@@ -15,6 +15,7 @@ from ..results.statistics import Statistics, summed
 from ..results.status import Cause, Status
 from ..results.steps import Step, StepWatch, TimedState, split_state
 from ..results.trajectory import Trajectory
+from ..results.turning import Moment, TurnWatch
 from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, State, accelerations
 from ..system.codes import GOOD
@@ -215,6 +216,8 @@ class _Run:
         self.rows: list[TimedState] = []
         self.counted: list[Statistics] = []
         self.status, self.message = Status.SUCCESS, REACHED_END
+        self.turns = TurnWatch(self.system)
+        self.end: float | None = None  # of the valid part of a run that has turned
         self.times = None if output.t_eval is None else np.asarray(output.t_eval, dtype=float)  # of the output that is still to come
         self._keep_start()
 
@@ -234,6 +237,7 @@ class _Run:
                 self._adaptive() if self.fixed is None else self._fixed(self.fixed)
                 if self.progress is not None:
                     self.progress(self.state.t)
+                self._look_for_turns(before.state)
                 if self.until is not None and self._ends(before):
                     self.message = TERMINAL_EVENT
                     break
@@ -249,6 +253,18 @@ class _Run:
         self.status, self.message = status, message
         if self.times is None and self.rows[-1][0] != self.last[0]:
             self.rows.append(self.last)  # the last state is always kept
+
+    def _look_for_turns(self, before: State) -> None:
+        """End the run if it has turned onto another branch of the motion with the step from `before`, see `mbdae.results.turning`."""
+        s, turns = self.state, self.turns
+        if not (turns.active and turns.sudden(before.v, s.v, s.t - before.t)):
+            return
+        turn = turns.examine(Moment(before.t, before.q, before.v), Moment(s.t, s.q, s.v))
+        if turn is not None:
+            self.end, self.steps = turn.since, self.steps - turn.steps
+            self.rows = [row for row in self.rows if self.forward * (row[0] - turn.since) <= 0.0]
+            self.last = self.rows[-1] if self.rows else self.last
+            raise _Ended(turn.cause.status, failed(turn.cause.reason, turn.since))
 
     # one step ------------------------------------------------------------------------------------------------------------
 
@@ -377,7 +393,7 @@ class _Run:
         statistics = self.projection.counted(statistics)
         shapes = ((), *(np.shape(x) for x in (self.state.q, self.state.v, self.state.v, self.state.lam)))
         t, q, v, a, lam = (np.array([row[k] for row in self.rows]).reshape(len(self.rows), *shape) for k, shape in enumerate(shapes))
-        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message)
+        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message, self.end)
 
 
 def _row(trajectory: Trajectory, k: int) -> FullState:
