@@ -18,10 +18,9 @@ from ..results.trajectory import Trajectory
 from ..results.turning import Moment, TurnWatch
 from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, State, accelerations
-from ..system.codes import GOOD
-from ..system.system import System
 from ..typing import FullState, Matrix, TimeProgress, Tolerance, Until, Vector
-from .projections.project import INITIAL, NOTHING, Projector, check, project
+from .projections.project import Projector, check
+from .projections.states import ProjectedSteps, Projection
 
 STRETCH = 1.25  # factor of the step size after a step that was not cut
 MIN_RATIO = 0.99  # of the step taken to the step proposed, below which it has been cut
@@ -123,10 +122,10 @@ class Projected(Method):
                   t_eval: Vector | None = None, every: int = 1, progress: TimeProgress | None = None,
                   until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        projection = _Projection(self, problem.system, state)
+        projection = Projection(Projector("Projected", problem.system, self.project, self.norm, self.energy), problem.system, state)
         if self.one_step:
             return _Run(self, problem, state, t_end, (rtol, atol), projection, _Output(t_eval, every, progress, until)).to_end()
-        watch = _ProjectedSteps(until, projection) if isinstance(until, StepWatch) else until
+        watch = ProjectedSteps(until, projection) if isinstance(until, StepWatch) else until
         return projection.of_all(self.method.integrate(problem, state, t_end, rtol=rtol, atol=atol, t_eval=t_eval, every=every,
                                                        progress=progress, until=watch))
 
@@ -140,74 +139,11 @@ class _Output(NamedTuple):
     until: Until | None
 
 
-class _ProjectedSteps(StepWatch):
-    """The steps of a method with projected states."""
-
-    def __init__(self, until: StepWatch, projection: "_Projection") -> None:
-        self._until, self._projection = until, projection
-
-    def after(self, step: Step) -> bool:
-        """See `StepWatch`."""
-        def complete(t: float, values: Vector) -> FullState:
-            return self._projection.of(t, step.complete(t, values))[0]
-
-        return self._until.after(replace(step, motion=lambda: complete(step.t, step.end)[:2], complete=complete))
-
-
-class _Projection:
-    """The projections of one run; the initial energy is that of the state given."""
-
-    def __init__(self, outer: Projected, system: System, state: State) -> None:
-        self.system, self.projector = system, Projector("Projected", system, outer.project, outer.norm, outer.energy)
-        self.target = self.projector.value(state.t, state.q, state.v)
-
-    def of(self, t: float, state: FullState, target: float | None = None) -> tuple[FullState, float]:
-        """The projected state and its energy; `target` is the energy to be conserved, by default that of `keep`."""
-        p, (q, v, a, lam) = self.projector, (np.array(x, dtype=float) for x in state)
-        if not any(p.levels):
-            return (q, v, a, lam), self.target
-        target = self.target if target is None else target
-        code, reached = project(float(t), q, v, a, lam, target, p.projection, p.model, p.work)
-        self.system.callbacks.check()
-        if code != GOOD:
-            raise ChartError(*p.explain(code, t, q))
-        return (q, v, a, lam), reached
-
-    def keep(self, reached: float) -> None:
-        """Conserve the energy of this state from here on, if that of the previous state is to be conserved."""
-        if self.projector.keeps not in (INITIAL, NOTHING):
-            self.target = reached
-
-    def of_all(self, trajectory: Trajectory) -> Trajectory:
-        """The trajectory with projected states, up to the first one that cannot be projected."""
-        T = trajectory
-        rows: list[FullState] = []
-        try:
-            for t, *state in zip(T.t, T.q, T.v, T.a, T.lam):
-                q, v, a, lam = state
-                found, reached = self.of(t, (q, v, a, lam))
-                self.keep(reached)
-                rows.append(found)
-        except ChartError as failure:
-            n = len(rows)
-            last = T.t[n - 1] if n else T.t[0]
-            T = replace(T, t=T.t[:n], status=failure.status, message=failed(failure.reason, last))
-        sizes = self.system.nq, self.system.nv, self.system.nv, self.system.nc
-        q, v, a, lam = (np.array([row[k] for row in rows]).reshape(len(rows), n) for k, n in enumerate(sizes))
-        return replace(T, statistics=self.counted(T.statistics), q=q, v=v, a=a, lam=lam)
-
-    def counted(self, statistics: Statistics) -> Statistics:
-        """With the factorisations and solves of the projections, if the method counts its own."""
-        s, p = statistics, self.projector
-        return replace(s, factorisations=None if s.factorisations is None else s.factorisations + p.factorisations,
-                       solves=None if s.solves is None else s.solves + p.solves)
-
-
 class _Run:
     """One integration by a method that is restarted from the projected states."""
 
     def __init__(self, outer: Projected, problem: Problem, state: State, t_end: float, tolerances: tuple[float, Tolerance],
-                 projection: _Projection, output: _Output) -> None:
+                 projection: Projection, output: _Output) -> None:
         self.inner, self.problem, self.system, self.state, self.t_end = outer.method, problem, problem.system, state, t_end
         self.tolerances, self.every, self.progress, self.until = tolerances, output.every, output.progress, output.until
         self.projection, self.max_steps, self.fixed = projection, outer.max_steps, outer.step_size
