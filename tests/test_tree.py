@@ -33,20 +33,22 @@ def states(cartesian, t=0.0, count=3, seed=1):
         yield completed(cartesian, t, q, velocities(cartesian, t, q, start.v + rng.normal(size=cartesian.nv)))
 
 
-def agrees(mechanism, t=0.0, cut=(), rounding=1e-11):
+def agrees(mechanism, t=0.0, cut=(), prescribed=(), rounding=1e-11):
     """Both systems of a mechanism at random states."""
-    system = System(mechanism, coordinates="joint", cut=cut)
+    system = System(mechanism, coordinates="joint", cut=cut, prescribed=prescribed)
     cartesian = system.cartesian
     rows = [cartesian.labels.index(label) for label in system.labels]
     for state in states(cartesian, t):
-        q, v = system.from_cartesian(state.q, state.v)
+        q, v = system.from_cartesian(state.q, state.v, t)
         own = completed(system, t, q, v)
-        back = system.to_cartesian(own.q, own.v, own.a)
+        back = system.to_cartesian(own.q, own.v, own.a, t)
         assert np.abs(cartesian.difference(back.q, state.q)).max() <= 1e-11 * (1.0 + np.abs(state.q).max())
         assert np.abs(back.v - state.v).max() <= 1e-11 * (1.0 + np.abs(state.v).max())
         assert np.abs(back.a - state.a).max() <= rounding * (1.0 + np.abs(state.a).max())
         if not len(cartesian.dependent):
             assert np.abs(own.lam - state.lam[rows]).max(initial=0.0) <= 1e-11 * (1.0 + np.abs(state.lam).max())
+        kinetic = cartesian.kinetic_energy(t, state.q, state.v)
+        assert system.kinetic_energy(t, q, v) == pytest.approx(kinetic, rel=1e-11, abs=1e-11)
         assert system.energy(t, q, v) == pytest.approx(cartesian.energy(t, state.q, state.v), rel=1e-11, abs=1e-11)
     return system
 

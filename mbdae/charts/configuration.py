@@ -26,7 +26,7 @@ def prepare(t: float, q: Array, n: int, store: Array, model: Tables, work: Array
     """Factorise at `q`, where `n` is the number of independent coordinates; returns `GOOD` or the code of a failure."""
     basis, room = bases(n, model, store), scratch(n, model, store)
     # mass matrix, constraint Jacobian, reduced matrix and its factors
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
     head = header(model)

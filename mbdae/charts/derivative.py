@@ -101,7 +101,7 @@ def linearise(state: State, factors: Factors, displaced: Array, step: Step, out:
         good = good and np.isfinite(largest(out.zdd_z[k]))
     # by velocities, at the same positions
     x = moved(q, q, 0.0 * step)
-    kernels.place(x, model, displaced)
+    kernels.place(t, x, model, displaced)
     kernels.phi_q(t, x, model, displaced, part(model, displaced, lay.W_G))
     kernels.mass(t, x, model, displaced)
     for k in range(n):
@@ -129,7 +129,7 @@ def _base(state: State, P: Array, model: Tables, displaced: Array) -> Base:
     """The `Base` at a state."""
     t, zero = state.t, 0.0 * displaced[0]
     x, y, a, lam = state.q + zero, state.v + zero, state.a + zero, state.lam + zero
-    kernels.place(x, model, displaced)
+    kernels.place(t, x, model, displaced)
     kernels.phi_q(t, x, model, displaced, part(model, displaced, lay.W_G))
     kernels.mass(t, x, model, displaced)
     # residuals on the three levels
@@ -185,7 +185,7 @@ def _by_position(state: State, direction: Vector, common: Common, factors: Facto
     # the displaced positions
     s = step * ((1.0 + largest(q)) / (1e-300 + largest(rate)))
     x = moved(q, rate, s)
-    kernels.place(x, model, displaced)
+    kernels.place(t, x, model, displaced)
     kernels.phi_q(t, x, model, displaced, part(model, displaced, lay.W_G))
     kernels.mass(t, x, model, displaced)
     # velocities at z' = const.

@@ -81,7 +81,7 @@ def _quasi_newton(t: float, z: Array, share: float, residual: Vector, q: Array, 
     room, P, before, refreshed = scratch(n, model, store), chart(n, model, store), np.inf, False
     for _ in range(MAX_ITER):
         # residual and correction
-        kernels.place(q, model, work)
+        kernels.place(t, q, model, work)
         kernels.phi(t, q, model, work, room.residual)
         for k in range(residual.shape[0]):
             room.residual[k] = -room.residual[k] if share == 0.0 else share * residual[k] - room.residual[k]
@@ -168,7 +168,7 @@ def _continuation(t: float, z: Array, q: Array, store: Array, model: Tables, wor
     # the guess: its residual, and its distance from z
     put(room.guess, q)
     put(room.guess, room.reached)
-    kernels.place(room.guess, model, work)
+    kernels.place(t, room.guess, model, work)
     kernels.phi(t, room.guess, model, work, room.residual)
     for k in range(n):
         room.distance[k] = z[k] - dot(P[k], room.guess)

@@ -49,7 +49,7 @@ def _step(t, h, following, run):
     q1, v1, a, lam = end.q, end.v, end.a, end.lam
     d, G, r, c, da, dlam, lam0 = s.d, s.G, s.r, s.c, s.da, s.dlam, s.lam0
     model, work, counts = run.model, run.work, run.counts
-    kernels.place(start.q, model, work)
+    kernels.place(t, start.q, model, work)
     kernels.phi_q(t, start.q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, start.q, model, work)
     _factor(run)
@@ -61,7 +61,7 @@ def _step(t, h, following, run):
     size, rate = np.inf, 0.0
     _move(h, start, run.end, d, model)
     for k in range(run.newton.max_iter):
-        kernels.place(q1, model, work)
+        kernels.place(t + h, q1, model, work)
         kernels.place_velocity(v1, model, work)
         kernels.phi_q(t + h, q1, model, work, G)
         kernels.mass(t + h, q1, model, work)

@@ -105,7 +105,7 @@ def _begin(t, state, run):
     """The iteration matrix, and `run.scratch.b = M^-1 (Q - G^T lam)` with the guess of the multipliers."""
     q, v, d, model, work = state.q, state.v, run.scratch.d, run.model, run.work
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)
@@ -123,7 +123,7 @@ def _violation(t, h, state, run):
     for i in range(d.shape[0]):
         d[i] = h * (v[i] + h * a[i])
     kernels.retract(state.q, d, run.model, q1)
-    kernels.place(q1, run.model, run.work)
+    kernels.place(t + h, q1, run.model, run.work)
     kernels.phi(t + h, q1, run.model, run.work, r)
     return largest(r)
 
@@ -184,7 +184,7 @@ def _prepare(t, state, following, run):
 def _follow(t, state, rate, forces, following, run):
     """Evaluate `run.scratch.b` with the present multipliers; whether the iteration matrix contains `dQ/dlam`."""
     q, v, lam, b, d, model, work = state.q, state.v, state.lam, run.scratch.b, run.scratch.d, run.model, run.work
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     coupled_forces(t, q, v, lam, model, work, d)
     for k in range(d.shape[0]):

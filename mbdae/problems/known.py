@@ -71,7 +71,7 @@ def _evaluate(t: float, q: Array, model: Tables, work: Array, evaluation: Arrays
     """Values of the `Pieces` at a state; the last arguments are the fields of `Map`, `Products` and `Pieces`."""
     map_, products, pieces = Map(*evaluation), Products(*indices), Pieces(*values_of)
     # M and Phi_q
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     values = part(model, work, lay.W_G)
     kernels.phi_q(t, q, model, work, values)
     pieces.G[:] = values

@@ -44,7 +44,7 @@ def sizes(model: Tables) -> tuple[int, int, int]:
 def begin(t: float, q: Array, v: Array, model: Tables, work: Array) -> Array:
     """Place the state and evaluate `Phi_q` and `M`; returns the values of `Phi_q`."""
     G = part(model, work, lay.W_G)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)

@@ -42,7 +42,8 @@ _NONE = np.zeros(0, np.int64)
 
 
 def _positions(step: Any) -> Integers:
-    return np.arange(step["q"], step["q"] + (4 if step["kind"] == BALL else 1))
+    n = 0 if step["motion"] >= 0 else 4 if step["kind"] == BALL else 1
+    return np.arange(step["q"], step["q"] + n)
 
 
 def tree_structure(system: Any) -> Structure:

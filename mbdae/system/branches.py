@@ -93,7 +93,7 @@ def off_branch(system: System, t: float, q: Vector) -> list[OffBranch]:
     """Drivers of angles that are nearer to `f + pi` than to `f` [rad]."""
     if system.cartesian is not None:
         tree: Any = system
-        return off_branch(system.cartesian, t, tree.to_cartesian(q).q)
+        return off_branch(system.cartesian, t, tree.to_cartesian(q, t=t).q)
     if system.mechanism is None or not any(isinstance(d, AngleDriver) for d in system.mechanism.drivers):
         return []
     found = [(x.angle, _value(x.primitive, t), _angle(system, q, x.primitive)) for x in driven(system.mechanism) if x.angle]

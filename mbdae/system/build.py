@@ -70,17 +70,20 @@ class Elements(NamedTuple):
     tables: dict[str, Any]
     pieces: Records
     pattern: Pattern
+    prescribed: list[int]  # numbers of the motions of drivers that are no constraints
 
 
-def element_tables(mechanism: Mechanism, callbacks: Callbacks) -> Elements:
-    """The elements of a mechanism; user functions are registered with `callbacks`."""
+def element_tables(mechanism: Mechanism, callbacks: Callbacks, prescribed: Iterable[Any] = ()) -> Elements:
+    """The elements of a mechanism, and drivers that are no constraints; user functions are registered with `callbacks`."""
     bodies = _body_table(mechanism.bodies)
     index = {b.name: k for k, b in enumerate(mechanism.bodies)} | {GROUND: len(mechanism.bodies)}
     motions = _Motions(callbacks)
     elements, pieces, pattern = _constraints(mechanism, bodies, index, motions)
     numbers = _Numbers(mechanism, index, motions, callbacks)
     tables, records = _element_tables(elements, _forces(mechanism, numbers))
-    return Elements(bodies, tables | {"motion": motions.table(), "members": numbers.table(), "extra_records": records}, pieces, pattern)
+    of_joints = [motions.add(d.f, words.motion(d)) for d in prescribed]
+    more = {"motion": motions.table(), "members": numbers.table(), "extra_records": records}
+    return Elements(bodies, tables | more, pieces, pattern, of_joints)
 
 
 def sizes(bodies: Records) -> tuple[int, int]:

@@ -29,14 +29,15 @@ MAX_TIME = 1e-3  # bound on the time of the displacement [s]
 def drift_term(t, q, v, model, work, out):
     """`out = (I - N N^T) N' N'^T Phi`, after `kkt.factor`.
 
-    The state must have been placed, and is placed again. `Phi_q'` is a central difference along `v` at fixed `t`: the gradients of built-in
-    constraints do not depend on time where these are satisfied.
+    The state must have been placed, and is placed again. `Phi_q'` is a central difference along the motion. The functions of time of the
+    constraints themselves are left at `t`: the gradients of built-in ones do not depend on them where these are satisfied.
     """
     speed, size = _largest(v), _largest(q)
-    if not speed > 0.0:
+    if not speed > 0.0 and header(model)[lay.KIND] != lay.TREE:  # joints may move as prescribed
         sparse.fill(out, 0.0)
         return
-    dt = min(DISPLACEMENT * min(max(size, MIN_SIZE), MAX_SIZE) / speed, MAX_TIME)
+    dt = DISPLACEMENT * min(max(size, MIN_SIZE), MAX_SIZE) / max(speed, 1e-300)
+    dt = min(dt, MAX_TIME)
     rate = _gradient_rate(t, q, v, dt, model, work)
     e, zero, x, w = np.empty_like(out), np.zeros_like(out), np.empty_like(v), np.zeros_like(v)
     # x = G^+ e
@@ -69,11 +70,11 @@ def _gradient_rate(t, q, v, dt, model, work):
     for sign, out in ((1.0, forward), (-1.0, backward)):
         for k in range(q.shape[0]):
             at[k] = q[k] + sign * dt * qdot[k]
-        kernels.place(at, model, work)
+        kernels.place(t + sign * dt, at, model, work)
         kernels.phi_q(t, at, model, work, out)
     for k in range(forward.shape[0]):
         forward[k] = (forward[k] - backward[k]) / (2.0 * dt)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     return forward
 

@@ -19,7 +19,7 @@ def prepare(model, work):
 def _at_position(evaluation, size, t, q, model, work):
     """An evaluation that needs the positions only; `size` is the place of its length in the header."""
     out = np.zeros(header(model)[size], work.dtype)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     evaluation(t, q, model, work, out)
     return out
 
@@ -42,7 +42,7 @@ def nu(t, q, model, work):
 @compiled
 def gamma(t, q, v, model, work):
     out = np.zeros(header(model)[lay.NC], work.dtype)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.gamma(t, q, v, model, work, out)
     return out
@@ -51,7 +51,7 @@ def gamma(t, q, v, model, work):
 @compiled
 def force(t, q, v, lam, model, work):
     out = np.zeros(header(model)[lay.NV], work.dtype)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.force(t, q, v, lam, model, work, out)
     return out
@@ -60,7 +60,7 @@ def force(t, q, v, lam, model, work):
 @compiled
 def mass(t, q, model, work):
     """The mass matrix, dense."""
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.mass(t, q, model, work)
     M, blocks = kernels.mass_values(model, work), table(model, lay.BLOCK, lay.BLOCK_T)
     n = header(model)[lay.NV]
@@ -79,7 +79,7 @@ def mass(t, q, model, work):
 @compiled
 def mass_times(t, q, x, model, work):
     out = np.zeros(header(model)[lay.NV], work.dtype)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.mass(t, q, model, work)
     sparse.mass_times(kernels.mass_values(model, work), x, model, out)
     return out
@@ -106,7 +106,7 @@ def difference(q, q0, model, out):
 @compiled
 def factor(t, q, model, work):
     """Factorise the KKT matrix at `q`; the number of equations without a pivot."""
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
     return kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
@@ -140,7 +140,7 @@ def minimise(t, q, lam, model, work):
     rest = np.zeros(t.shape[0])
     unit_mass(model, work)
     for k in range(t.shape[0]):
-        kernels.place(q[k], model, work)
+        kernels.place(t[k], q[k], model, work)
         kernels.phi_q(t[k], q[k], model, work, part(model, work, lay.W_G))
         kkt.factor(model, work, False)
         null_space.refine(model, work)
@@ -154,7 +154,7 @@ def minimise(t, q, lam, model, work):
 def drift_term(t, q, v, model, work):
     """The term of `drift` for the acceleration equations of redundant constraints, after `factor`."""
     out = np.zeros(header(model)[lay.NC], work.dtype)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     drift.drift_term(t, q, v, model, work, out)
     return out
@@ -175,7 +175,7 @@ def accelerations(t, q, v, lam, model, work):
 @compiled
 def energy(t, q, v, model, work):
     """Kinetic energy and the potentials of gravity and forces, multibody systems only."""
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     x = kernels.cartesian(q, model, work)
     total = frames.kinetic_energy(model, work) + frames.gravity_energy(model, work) + multibody.energy(x, model, work)

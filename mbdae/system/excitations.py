@@ -1,8 +1,14 @@
 """The excitations `u(t)`: the functions of time through which the derivatives of the equations depend on time explicitly."""
 
+import math
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
+from ..model.base import Driver
 from ..model.mechanism import Mechanism
+from ..model.motions import Constant
 from ..typing import Excitation, Vector
 from .extra import kind_of
 
@@ -16,10 +22,14 @@ class Excitations:
     Parameters
     ----------
     mechanism : Mechanism
+        With its constraints.
+    prescribed : iterable of Driver
+        Drivers that are no constraints but move joints of a tree: these motions enter by `cos f`, `sin f`, `f` and its derivatives.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        found = [*((kind_of(p).excitation, p) for p in mechanism.primitives), *((kind_of(f).excitation, f) for f in mechanism.forces)]
+    def __init__(self, mechanism: Mechanism, prescribed: Iterable[Driver] = ()) -> None:
+        found = [*((kind_of(p).excitation, p) for p in mechanism.primitives), *((kind_of(f).excitation, f) for f in mechanism.forces),
+                 *((_of_joint, d) for d in prescribed)]
         # each once, though several elements may share it
         self.functions = list(dict.fromkeys(u for excitation, x in found if excitation is not None for u in excitation(x)))
 
@@ -28,6 +38,15 @@ class Excitations:
 
     def __call__(self, t: float) -> Vector:
         return np.array([x for u in self.functions for x in np.asarray(u(t))])
+
+
+def _of_joint(driver: Any) -> list[Excitation]:
+    """The excitation of a rheonomic joint."""
+    def u(t: float) -> tuple[float, ...]:
+        x, rate, curvature = driver.f(t)
+        return math.cos(x), math.sin(x), x, rate, curvature
+
+    return [] if isinstance(driver.f, Constant) else [u]
 
 
 def checked_excitation(u: Excitation | None) -> Excitation | None:

@@ -10,17 +10,17 @@ from . import layout as lay
 from .layout import count, header, part
 from .out_of_line import out_of_line
 from .tree import call
-from .tree.layout import gradients, positions, wrenches
+from .tree.layout import gradients, positions, prescribed, wrenches
 from .vectors import fill, put
 
 
-@out_of_line(lay.PLACE, "xmw")
-def place(q, model, work):
-    """Make `q` the current position."""
+@out_of_line(lay.PLACE, "txmw")
+def place(t, q, model, work):
+    """Make `q` the current position. The time matters where joints of a tree move as prescribed."""
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place(q, model, work)
     elif header(model)[lay.KIND] == lay.TREE:
-        call.evaluate(call.PLACE, q, model, work)
+        call.evaluate(call.PLACE, t, q, model, work)
 
 
 @out_of_line(lay.PLACE_VELOCITY, "xmw")
@@ -29,7 +29,7 @@ def place_velocity(v, model, work):
     if header(model)[lay.KIND] == lay.MULTIBODY:
         frames.place_velocity(v, model, work)
     elif header(model)[lay.KIND] == lay.TREE:
-        call.evaluate(call.PLACE_VELOCITY, v, model, work)
+        call.evaluate(call.PLACE_VELOCITY, 0.0, v, model, work)
 
 
 @out_of_line(lay.EVALUATE_PHI, "txmwx")
@@ -51,7 +51,7 @@ def phi_q(t, q, model, work, G):
         _cartesian_phi_q(t, q, model, work, G)
     elif header(model)[lay.KIND] == lay.TREE:
         _cartesian_phi_q(t, q, model, work, gradients(model, work))
-        call.evaluate(call.PHI_Q, G, model, work)
+        call.evaluate(call.PHI_Q, t, G, model, work)
     else:
         user.evaluate(lay.PHI_Q, t, q, q, q, model, G)
 
@@ -63,6 +63,9 @@ def nu(t, q, model, work, out):
         multibody.nu(t, model, work, out)
         if count(model, lay.EXTRA_CONSTRAINT):
             extra.constraints(lay.NU, t, cartesian(q, model, work), model, work, out)
+        if header(model)[lay.KIND] == lay.TREE and prescribed(model):
+            _cartesian_phi_q(t, q, model, work, gradients(model, work))
+            call.evaluate(call.NU, t, out, model, work)
     else:
         user.evaluate(lay.NU, t, q, q, q, model, out)
 
@@ -76,7 +79,7 @@ def gamma(t, q, v, model, work, out):
             extra.constraints(lay.GAMMA, t, cartesian(q, model, work), model, work, out)
         if header(model)[lay.KIND] == lay.TREE:
             _cartesian_phi_q(t, q, model, work, gradients(model, work))
-            call.evaluate(call.GAMMA, out, model, work)
+            call.evaluate(call.GAMMA, t, out, model, work)
     else:
         user.evaluate(lay.GAMMA, t, q, v, q, model, out)
 
@@ -88,7 +91,7 @@ def force(t, q, v, lam, model, work, out):
         _cartesian_force(t, q, lam, model, work, out)
     elif header(model)[lay.KIND] == lay.TREE:
         _cartesian_force(t, positions(model, work), lam, model, work, wrenches(model, work))
-        call.evaluate(call.FORCE, out, model, work)
+        call.evaluate(call.FORCE, t, out, model, work)
     else:
         user.evaluate(lay.FORCE, t, q, v, lam, model, out)
 
@@ -121,7 +124,7 @@ def mass(t, q, model, work):
     if header(model)[lay.KIND] == lay.USER:
         user.evaluate(lay.MASS, t, q, q, q, model, mass_values(model, work))
     elif header(model)[lay.KIND] == lay.TREE:
-        call.evaluate(call.MASS, mass_values(model, work), model, work)
+        call.evaluate(call.MASS, t, mass_values(model, work), model, work)
 
 
 @compiled

@@ -61,6 +61,8 @@ class System(Evaluations):
         Cartesian coordinates of all bodies, or those of the joints of a spanning tree: the latter is a `TreeSystem`.
     cut : sequence of str
         Joints that the tree leaves out, see `TreeSystem`.
+    prescribed : sequence of str
+        Drivers that move a joint without an unknown, see `TreeSystem`.
 
     Raises
     ------
@@ -88,18 +90,20 @@ class System(Evaluations):
     limits: Mapping[str, Limit] = MappingProxyType({})
 
     def __new__(cls, mechanism: Mechanism | None = None, numbering: str | Sequence[str] = "best", coordinates: str = "cartesian",
-                cut: Iterable[str] = ()) -> System:
+                cut: Iterable[str] = (), prescribed: Iterable[str] = ()) -> System:
         if cls is System and coordinates == "joint":
             from .tree.system import TreeSystem
             return object.__new__(TreeSystem)
         return object.__new__(cls)
 
     def __init__(self, mechanism: Mechanism, numbering: str | Sequence[str] = "best", coordinates: str = "cartesian",
-                 cut: Iterable[str] = ()) -> None:
+                 cut: Iterable[str] = (), prescribed: Iterable[str] = ()) -> None:
         if coordinates != "cartesian":
             raise ValueError(f"System: coordinates must be 'cartesian' or 'joint', got {coordinates!r}")
         if tuple(cut):
             raise ValueError("System: joints are cut in joint coordinates; add coordinates='joint'")
+        if tuple(prescribed):
+            raise ValueError("System: joints are prescribed in joint coordinates; add coordinates='joint'")
         if not isinstance(mechanism, Mechanism):
             raise ValueError(f"System: a Mechanism is needed, got {type(mechanism).__name__}")
         self.mechanism = mechanism

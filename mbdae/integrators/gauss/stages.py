@@ -27,7 +27,7 @@ def evaluate(t, q, v, w, lam, model, work, r, p):
     On return `work` contains `Phi_q` and, for systems of user functions, `M`; its factors are not changed.
     """
     G = part(model, work, lay.W_G)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)

@@ -38,7 +38,7 @@ def gradient(t: float, q: Array, v: Array, p: Projection, model: Tables, work: A
     """
     user, by_position, by_velocity = p.energy, p.directions.by_position, p.directions.by_velocity
     if user.address == 0:
-        kernels.place(q, model, work)
+        kernels.place(t, q, model, work)
         kernels.place_velocity(p.room.x, model, work)
         kernels.force(t, q, p.room.x, p.room.x, model, work, by_position)
         for k in range(v.shape[0]):

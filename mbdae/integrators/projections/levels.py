@@ -103,7 +103,7 @@ def identity_metric(system: System) -> Vector:
 def prepare(t: float, q: Array, identity: bool, metric: Vector, model: Tables, work: Array) -> int:
     """Factorise at `q`, with the mass matrix in `work` and with the metric; `GOOD` or the code of a failure."""
     G, head = part(model, work, lay.W_G), header(model)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)
     lost = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
@@ -143,7 +143,7 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
         if status != GOOD:
             return status
         # residual, convergence or stagnation at rounding
-        kernels.place(q, model, work)
+        kernels.place(t, q, model, work)
         kernels.phi(t, q, model, work, room.residual)
         size = largest(room.residual)
         if not np.isfinite(size):
@@ -170,7 +170,7 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
 @compiled
 def velocities(t: float, q: Array, v: Array, metric: Vector, p: Projection, model: Tables, work: Array) -> None:
     """Project `v` onto `Phi_q v = nu` at `q`, in the given metric."""
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     sparse.fill(p.room.x, 0.0)
     best = np.inf

@@ -211,9 +211,9 @@ def _drift(t, h, run):
     model, work, b, before = run.model, run.work, run.scratch.nearness.y, run.scratch.defect
     sparse.fill(b, 0.0)
     if run.kind == VELOCITY:
-        kernels.place(run.start.q, model, work)
+        kernels.place(t, run.start.q, model, work)
         kernels.phi(t, run.start.q, model, work, before)
-        kernels.place(run.end.q, model, work)
+        kernels.place(t + h, run.end.q, model, work)
         kernels.phi(t + h, run.end.q, model, work, b)
         for k in range(b.shape[0]):
             b[k] -= before[k]

@@ -32,7 +32,7 @@ def restore(kind, t, state, scratch, model, work):
     A failure is found by the step that follows.
     """
     q, v, a, w = state.q, state.v, state.a, state.w
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
     kernels.mass(t, q, model, work)
     kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)

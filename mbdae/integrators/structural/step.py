@@ -181,7 +181,7 @@ def _place(t, h, first, run):
             return status
     else:
         kernels.retract(start.q, ideal, model, q)
-        kernels.place(q, model, work)
+        kernels.place(t, q, model, work)
     # factors
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)
@@ -203,7 +203,7 @@ def _place(t, h, first, run):
 def anchor(t, q, scratch, model, work):
     """`Phi_q` and the factors of `Phi_q Phi_q^T` at the positions `q` of the start of a step."""
     G = part(model, work, lay.W_G)
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, G)
     kkt.factor_rows(G, model, scratch.nearness.envelope, scratch.nearness.inverse)
 
@@ -223,7 +223,7 @@ def _nearest_position(t, first, q0, q, scratch, model, work):
     before = np.inf
     for _ in range(MAX_PROJECTION_ITER):
         kernels.retract(q0, d, model, q)
-        kernels.place(q, model, work)
+        kernels.place(t, q, model, work)
         kernels.phi(t, q, model, work, defect)
         violation = largest(defect)
         if at_rounding(violation, q0, q, G) or not violation < 2.0 * before:

@@ -42,14 +42,14 @@ class _Joints(NamedTuple):
 
 
 def build(constrained: Mechanism, tree: SpanningTree, callbacks: Callbacks, numbering: str | tuple[str, ...]) -> Tables:
-    """Tables of a mechanism; `constrained` is the mechanism with the joints that are cut alone."""
+    """Tables of a mechanism; `constrained` is the mechanism with its constraints alone: cut joints and drivers."""
     order = joint_numbers(numbering, [c.name for c in constrained.constraints])
-    found = cartesian.element_tables(constrained, callbacks)
+    found = cartesian.element_tables(constrained, callbacks, tree.prescribed)
     index = {b.name: k for k, b in enumerate(constrained.bodies)}
-    joints = _joints(tree, index)
+    joints = _joints(tree, index, {d.name: n for d, n in zip(tree.prescribed, found.prescribed)})
     rows = _rows(joints.joints, found.pieces, len(found.pattern.ptr) - 1)
     sizes = {"nq": int(cartesian.sizes(found.bodies)[0]), "nv": int(cartesian.sizes(found.bodies)[1]), "nnz": len(found.pattern.col),
-             "steps": len(joints.steps)}
+             "steps": len(joints.steps), "prescribed": len(tree.prescribed)}
     in_order = [sizes[name] for name in SIZES]
     header = {lay.KIND: lay.TREE, lay.NB: len(found.bodies), lay.NQ: joints.nq, lay.NV: joints.nv, lay.NNZ: len(rows.col),
               lay.CONSTANT_MASS: 0, lay.DIAGONAL_MASS: 0, lay.IDENTITY_MAP: int(not len(joints.quaternions)),
@@ -62,7 +62,7 @@ def build(constrained: Mechanism, tree: SpanningTree, callbacks: Callbacks, numb
     return cartesian.assemble(constrained, found._replace(pieces=rows.pieces, pattern=pattern), header, tables, blocks, order)
 
 
-def _joints(tree: SpanningTree, index: dict[str, int]) -> _Joints:
+def _joints(tree: SpanningTree, index: dict[str, int], motions: dict[str, int]) -> _Joints:
     place = {b.body: n for n, b in enumerate(tree.branches)}
     joints = np.zeros(len(tree.branches), JOINT_T)
     steps: list[Any] = []
@@ -75,12 +75,14 @@ def _joints(tree: SpanningTree, index: dict[str, int]) -> _Joints:
         record["step"], record["steps"], record["v"], record["n"] = len(steps), len(way.steps), v, way.rates
         record["s_i"], record["s_j"], record["C"], record["angle"] = way.s_i, way.s_j, np.ravel(way.C), way.angle
         for step in way.steps:
-            steps.append((step.kind, q, v, step.axis))
+            moved = step.prescribed
+            driven = (motions[moved.driver.name], step.axis, moved.sign, moved.offset) if moved else (-1, step.axis, 0.0, 0.0)
+            steps.append((step.kind, q, v, *driven))
             if step.kind == BALL:
                 quaternions.append((q, v))
-            elif step.kind == TURN:
+            elif step.kind == TURN and not moved:
                 angles.append(v)
-            q, v = q + (4 if step.kind == BALL else 1), v + step.rates
+            q, v = q + step.positions, v + step.rates
     return _Joints(joints, np.array(steps, STEP_T), np.array(quaternions, lay.QUATERNION_T), np.array(angles, np.int64), q, v)
 
 

@@ -15,14 +15,14 @@ from .. import layout as lay
 from ..callbacks import call_rare
 from ..layout import part
 
-PLACE, PLACE_VELOCITY, PHI_Q, GAMMA, FORCE, MASS, MASS_TIMES, FACTOR, HALF_SOLVE, HALF_SOLVE_TRANSPOSED, SCALE_ROWS = range(11)
+PLACE, PLACE_VELOCITY, PHI_Q, NU, GAMMA, FORCE, MASS, MASS_TIMES, FACTOR, HALF_SOLVE, HALF_SOLVE_TRANSPOSED, SCALE_ROWS = range(12)
 ADDRESS = 1  # its place in the mass matrix and in its factors; `TreeSystem` writes it to each new workspace
 
 
 if TYPE_CHECKING or config.DISABLE_JIT:
 
-    def evaluate(what: int, x: Any, model: Any, work: Any) -> None:
-        _kernels().evaluate(what, x, model, work)
+    def evaluate(what: int, t: float, x: Any, model: Any, work: Any) -> None:
+        _kernels().evaluate(what, t, x, model, work)
 
     def apply(what: int, A: Any, x: Any, out: Any, model: Any) -> None:
         _kernels().apply(what, A, x, out, model)
@@ -44,11 +44,11 @@ else:
         return types.int64(x), codegen
 
     @compiled
-    def evaluate(what, x, model, work):
-        """An evaluation of the placed state: `x` is the state to place, or where the result goes."""
+    def evaluate(what, t, x, model, work):
+        """An evaluation of the placed state: `x` is the state to place at the time `t`, or where the result goes."""
         place = part(model, work, lay.W_RARE)
         at = records(place, lay.RARE_TREE * place.itemsize, 1, np.int64)[0]
-        call_rare(at, 0.0, what, _address(x), 0, 0, x.itemsize, 0, _address(model), _address(work))
+        call_rare(at, t, what, _address(x), 0, 0, x.itemsize, 0, _address(model), _address(work))
 
     @compiled
     def apply(what, A, x, out, model):

@@ -198,7 +198,7 @@ def _whole_blocks(system: TreeSystem) -> int:
 @compiled
 def _composite(t: float, q: Vector, ptr: Integers, model: np.ndarray, work: Vector, H: Vector) -> None:
     """The entries of the composite inertia matrix."""
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.mass(t, q, model, work)
     M, tree, nb, nv = kernels.mass_values(model, work), joints(model), header(model)[NB], header(model)[NV]
     bodies, B = inertias(M, nb), inertia_axes(M, nb, nv)

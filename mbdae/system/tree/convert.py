@@ -38,7 +38,8 @@ def _of_branch(branch: Branch, bodies: Bodies, frames: dict[str, Frame]) -> Vect
         turns = [own.angle - (before.angle if branch.before != GROUND else 0.0) - way.angle]
     slides = _slides(way.steps, turns, d)
     values, rotated = iter(slides), iter(turns)
-    return np.concatenate([np.atleast_1d(next(values) if s.kind == SLIDE else next(rotated)) for s in way.steps] or [np.zeros(0)])
+    found = [(s, np.atleast_1d(next(values) if s.kind == SLIDE else next(rotated))) for s in way.steps]
+    return np.concatenate([np.zeros(0), *(x for s, x in found if s.positions)])
 
 
 def _turns(steps: list[Step], R: Matrix) -> list[Any]:

@@ -6,7 +6,8 @@ from ..frames import rotate, unrotate
 from ..layout import BODY_T, PLANAR, RIGID, frames, table
 from ..vec3 import vec
 from .inertia import add_wrench
-from .layout import BIAS, END_T, PLACE_T, ROW_T, WRENCH, axes, gradients, joints, kinematics, wrenches
+from .kinematics import place_rates
+from .layout import BIAS, END_T, PLACE_T, RATE, ROW_T, WRENCH, axes, gradients, joints, kinematics, wrenches
 
 
 @compiled
@@ -62,8 +63,21 @@ def _add_wrench_before(kin, to):
 
 
 @compiled
+def nu(model, work, out):
+    """`nu` of the joint coordinates: that of the Cartesian ones, less `Phi_q` times the velocities that prescribed motions cause."""
+    place_rates(model, work)
+    _subtract(RATE, model, work, out)
+
+
+@compiled
 def gamma(model, work, out):
     """`gamma` of the joint coordinates: that of the Cartesian ones, less `Phi_q` times the accelerations that velocities cause."""
+    _subtract(BIAS, model, work, out)
+
+
+@compiled
+def _subtract(which, model, work, out):
+    """`out -= Phi_q x` of the Cartesian coordinates, with the motions `x` of the bodies from `which` on."""
     tree, bodies, X, G = joints(model), table(model, lay.BODY, BODY_T), frames(model, work), gradients(model, work)
     kin, rows, ends = kinematics(model, work), table(model, lay.TREE_ROW, ROW_T), table(model, lay.TREE_END, END_T)
     for r in range(rows.shape[0]):
@@ -71,11 +85,11 @@ def gamma(model, work, out):
             n, at = ends[i]["joint"], ends[i]["at"]
             b = tree[n]["body"]
             kind = bodies[b]["kind"]
-            out[r] -= G[at] * kin[n, BIAS] + G[at + 1] * kin[n, BIAS + 1]
-            out[r] -= G[at + 2] * (kin[n, BIAS + 5] if kind == PLANAR else kin[n, BIAS + 2])
+            out[r] -= G[at] * kin[n, which] + G[at + 1] * kin[n, which + 1]
+            out[r] -= G[at + 2] * (kin[n, which + 5] if kind == PLANAR else kin[n, which + 2])
             if kind == RIGID:
-                alpha = unrotate(X, b, vec(kin[n, BIAS + 3:]))
-                out[r] -= G[at + 3] * alpha[0] + G[at + 4] * alpha[1] + G[at + 5] * alpha[2]
+                turn = unrotate(X, b, vec(kin[n, which + 3:]))
+                out[r] -= G[at + 3] * turn[0] + G[at + 4] * turn[1] + G[at + 5] * turn[2]
 
 
 @compiled

@@ -14,15 +14,15 @@ from .layout import BIAS, axes, joints, kinematics, positions, wrenches
 
 
 @compiled
-def to_cartesian(q, v, a, model, work):
+def to_cartesian(t, q, v, a, model, work):
     """Positions, velocities and accelerations of the bodies; `a` are those of the joint coordinates."""
-    kernels.place(q, model, work)
+    kernels.place(t, q, model, work)
     kernels.place_velocity(v, model, work)
     tree, bodies, X = joints(model), table(model, lay.BODY, BODY_T), frames(model, work)
     kin, B = kinematics(model, work), axes(model, work)
     n = wrenches(model, work).shape[0]
     rates, accelerations = np.zeros(n, work.dtype), np.zeros(n, work.dtype)
-    motion = np.zeros((tree.shape[0], 6), work.dtype)  # accelerations without those that velocities cause
+    motion = np.zeros((tree.shape[0], 6), work.dtype)  # accelerations without those of `BIAS`
     for k in range(tree.shape[0]):
         joint, up = tree[k], tree[k]["above"]
         b, at = joint["body"], bodies[joint["body"]]["v"]
@@ -43,12 +43,12 @@ def to_cartesian(q, v, a, model, work):
 
 
 @compiled
-def rows_to_cartesian(q, v, a, model, work):
+def rows_to_cartesian(t, q, v, a, model, work):
     """The same for the rows of a trajectory."""
     sizes = positions(model, work).shape[0], wrenches(model, work).shape[0]
     out = np.empty((q.shape[0], sizes[0])), np.empty((q.shape[0], sizes[1])), np.empty((q.shape[0], sizes[1]))
     for k in range(q.shape[0]):
-        found = to_cartesian(q[k], v[k], a[k], model, work)
+        found = to_cartesian(t[k], q[k], v[k], a[k], model, work)
         for n in range(3):
             put(found[n], out[n][k])
     return out
@@ -68,11 +68,11 @@ def _put(x, a, alpha, kind, at, rates, accelerations):
 
 
 @compiled
-def rates(q, v, model, work):
-    """Velocities of the joint coordinates nearest to those of the bodies, `min |V w - v|_M`: exact where these satisfy the joints."""
-    kernels.place(q, model, work)
-    kernels.place_velocity(np.zeros(header(model)[lay.NV]), model, work)
-    kernels.mass(0.0, q, model, work)
+def rates(t, q, v, model, work):
+    """Velocities of the joint coordinates that cause those of the bodies, `min |V w - v|_M`: exact where these satisfy the joints."""
+    kernels.place(t, q, model, work)
+    kinematics(model, work)[:, BIAS:BIAS + 6] = 0.0
+    kernels.mass(t, q, model, work)
     M, L = kernels.mass_values(model, work), work[header(model)[lay.W_MINV]:header(model)[lay.W_G]]
     sparse.factor_mass(M, model, L)
     # V^T M_c v as the force of the joint coordinates
@@ -85,6 +85,6 @@ def rates(q, v, model, work):
             for k in range(3):
                 P[at + 3 + k] = J[3 * k] * v[at + 3] + J[3 * k + 1] * v[at + 4] + J[3 * k + 2] * v[at + 5]
     out = np.zeros(header(model)[lay.NV])
-    call.evaluate(call.FORCE, out, model, work)
+    call.evaluate(call.FORCE, 0.0, out, model, work)
     sparse.mass_solve(L, out, model, out)
     return out

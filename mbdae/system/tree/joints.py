@@ -23,16 +23,31 @@ _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
+class Prescribed:
+    """The length or angle `sign f(t) + offset` of a step, with the motion `f` of a driver."""
+
+    driver: Any
+    sign: float
+    offset: float
+
+
+@dataclass(frozen=True)
 class Step:
     """One step of a joint; the axis in the frame in which it begins."""
 
     kind: int
     axis: tuple[float, ...] = (0.0, 0.0, 0.0)
+    prescribed: Prescribed | None = None
+
+    @property
+    def positions(self) -> int:
+        """The number of its position coordinates."""
+        return 0 if self.prescribed else 4 if self.kind == BALL else 1
 
     @property
     def rates(self) -> int:
         """The number of its velocities."""
-        return 3 if self.kind == BALL else 1
+        return 0 if self.prescribed else 3 if self.kind == BALL else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +59,11 @@ class Steps:
     s_j: tuple[float, ...]
     C: Matrix
     angle: float = 0.0  # of `C`, for planar bodies
+
+    @property
+    def positions(self) -> int:
+        """The number of position coordinates."""
+        return sum(step.positions for step in self.steps)
 
     @property
     def rates(self) -> int:

@@ -17,6 +17,7 @@ from .call import (
     HALF_SOLVE_TRANSPOSED,
     MASS,
     MASS_TIMES,
+    NU,
     PHI_Q,
     PLACE,
     PLACE_VELOCITY,
@@ -27,14 +28,16 @@ COMPLEX = 16  # bytes of a number
 
 
 @compiled
-def evaluate(what, x, model, work):
+def evaluate(what, t, x, model, work):
     """See `call.evaluate`."""
     if what == PLACE:
-        kinematics.place(x, model, work)
+        kinematics.place(t, x, model, work)
     elif what == PLACE_VELOCITY:
         kinematics.place_velocity(x, model, work)
     elif what == PHI_Q:
         equations.phi_q(model, work, x)
+    elif what == NU:
+        equations.nu(model, work, x)
     elif what == GAMMA:
         equations.gamma(model, work, x)
     elif what == FORCE:
@@ -71,7 +74,7 @@ def _unit(what, A, x, out):
 
 
 @compiled
-def real(_t, what, x, y, z, item, _b, model, work):
+def real(t, what, x, y, z, item, _b, model, work):
     """Both from addresses; products with complex vectors, whose numbers take 16 bytes, by their real and imaginary parts."""
     table = model_at(model)
     if what > MASS and item == COMPLEX:
@@ -82,24 +85,25 @@ def real(_t, what, x, y, z, item, _b, model, work):
         for k in range(out.shape[0]):
             out[k] = complex(parts[0][k], parts[1][k])
     else:
-        _called(what, x, y, z, table, work, np.float64)
+        _called(t, what, x, y, z, table, work, np.float64)
     return 0
 
 
 @compiled
-def of_complex(_t, what, x, y, z, _item, _b, model, work):
+def of_complex(t, what, x, y, z, _item, _b, model, work):
     """Both from addresses of complex numbers."""
-    _called(what, x, y, z, model_at(model), work, np.complex128)
+    _called(t, what, x, y, z, model_at(model), work, np.complex128)
     return 0
 
 
 @compiled
-def _called(what, x, y, z, model, work, dtype):
+def _called(t, what, x, y, z, model, work, dtype):
     if what <= MASS:
         head = header(model)
         nv, nnz, mass = head[lay.NV], head[lay.NNZ], head[lay.W_MINV] - head[lay.W_MASS]
-        n = head[lay.NQ] if what == PLACE else nnz if what == PHI_Q else head[lay.NC] if what == GAMMA else mass if what == MASS else nv
-        evaluate(what, carray(pointer(x), (n,), dtype), model, carray(pointer(work), (head[lay.WORK_SIZE],), dtype))
+        rows = what in (NU, GAMMA)
+        n = head[lay.NQ] if what == PLACE else nnz if what == PHI_Q else head[lay.NC] if rows else mass if what == MASS else nv
+        evaluate(what, t, carray(pointer(x), (n,), dtype), model, carray(pointer(work), (head[lay.WORK_SIZE],), dtype))
     else:
         A, given, out = _operands(what, x, y, z, model, dtype, dtype)
         apply(what, A, given, out, model)

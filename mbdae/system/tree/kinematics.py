@@ -5,43 +5,67 @@ body `j` at its centre of mass, with `rho = r_j - r_i` and the direction `b_k` o
 
     (rdot_j, omega_j) = (rdot_i + omega_i x rho, omega_i) + sum_k b_k v_k
 
-in global components. Reference points at the centres of mass keep all numbers of the size of a body, wherever the mechanism moves.
+in global components. A rheonomic joint has steps without an unknown, of a prescribed length or angle `u(t)`; their `b_k u'` are added.
+Reference points at the centres of mass keep all numbers of the size of a body, wherever the mechanism moves.
 """
 
 import numpy as np
 
 from ...compilation.compiled import compiled
+from ..elements.common import first, second, value
 from ..frames import omega, point, rotate, unrotate
-from ..layout import BODY, BODY_T, NB, PLANAR, RIGID, frames, header, table
+from ..layout import BODY, BODY_T, MOTION, MOTION_T, NB, PLANAR, RIGID, frames, header, table
 from ..vec3 import add, cross, scale, sub, vec
-from .layout import BALL, BIAS, SLIDE, TURN, axes, joints, kinematics, points, positions, steps
+from .layout import (
+    ACCELERATION,
+    BALL,
+    BIAS,
+    RATE,
+    SLIDE,
+    SPEED,
+    STEP_AXIS,
+    axes,
+    joints,
+    kinematics,
+    points,
+    positions,
+    steps,
+)
 
 
 @compiled
-def place(q, model, work):
+def place(t, q, model, work):
     """Frames of all bodies and the directions of the velocities; the Cartesian coordinates, too."""
-    tree, moves, bodies = joints(model), steps(model), table(model, BODY, BODY_T)
+    tree, moves, bodies, motions = joints(model), steps(model), table(model, BODY, BODY_T), table(model, MOTION, MOTION_T)
     X, kin, starts, B, out = frames(model, work), kinematics(model, work), points(model, work), axes(model, work), positions(model, work)
     _place_ground(X, header(model)[NB])
+    zero = X[header(model)[NB], 0]
     for n in range(tree.shape[0]):
         joint = tree[n]
         b, p = joint["body"], joint["parent"]
         # steps from the point of the body before: x runs, R turns
-        x, R, angle = point(X, p, joint["s_i"]), _rotation(X, p), joint["angle"] + 0.0 * q[0]
+        x, R, angle = point(X, p, joint["s_i"]), _rotation(X, p), joint["angle"] + zero
         if bodies[b]["kind"] == PLANAR and joint["above"] >= 0:
             angle += out[bodies[p]["q"] + 2]
         for k in range(joint["step"], joint["step"] + joint["steps"]):
             step = moves[k]
             starts[k, 0], starts[k, 1], starts[k, 2] = x
             at, v, axis = step["q"], step["v"], vec(step["axis"])
-            if step["kind"] == SLIDE:
+            if step["kind"] != BALL:
                 a = _apply(R, axis)
-                x = add(x, scale(q[at], a))
-                _put(B[v], a, (0.0, 0.0, 0.0))
-            elif step["kind"] == TURN:
-                _put(B[v], x, _apply(R, axis))
-                R = _product(R, _about(axis, q[at]))
-                angle += q[at]
+                if step["motion"] < 0:
+                    u = q[at]
+                    if step["kind"] == SLIDE:
+                        _put(B[v], a, (0.0, 0.0, 0.0))
+                    else:
+                        _put(B[v], x, a)
+                else:
+                    u = zero + _prescribe(t, step, a, motions, starts[k])
+                if step["kind"] == SLIDE:
+                    x = add(x, scale(u, a))
+                else:
+                    R = _product(R, _about(axis, u))
+                    angle += u
             else:
                 R = _product(R, _of_quaternion(q[at], q[at + 1], q[at + 2], q[at + 3]))
                 for m in range(3):
@@ -60,6 +84,15 @@ def place(q, model, work):
 
 
 @compiled
+def _prescribe(t, step, a, motions, start):
+    """The prescribed length or angle of a step about or along `a`; the axis and the two derivatives beside the point where it begins."""
+    at, sign = step["motion"], step["sign"]
+    start[STEP_AXIS], start[STEP_AXIS + 1], start[STEP_AXIS + 2] = a
+    start[SPEED], start[ACCELERATION] = sign * first(motions, at, t), sign * second(motions, at, t)
+    return step["offset"] + sign * value(motions, at, t)
+
+
+@compiled
 def _place_ground(X, nb):
     for k in range(18):
         X[nb, k] = 0.0
@@ -70,7 +103,7 @@ def _place_ground(X, nb):
 def _complete(B, joint, moves, r):
     """Directions of turns: `a x (r - x)` of the centre of mass `r`, `a` of the rotation; so far they were `x` and `a`."""
     for k in range(joint["step"], joint["step"] + joint["steps"]):
-        if moves[k]["kind"] != SLIDE:
+        if moves[k]["kind"] != SLIDE and moves[k]["motion"] < 0:
             v = moves[k]["v"]
             for m in range(v, v + (3 if moves[k]["kind"] == BALL else 1)):
                 a = vec(B[m, 3:])
@@ -112,22 +145,53 @@ def place_velocity(v, model, work):
         # steps
         end = add(vec(X[b]), rotate(X, b, joint["s_j"]))
         for k in range(joint["step"], last):
-            at = moves[k]["v"]
+            at, start = moves[k]["v"], starts[k]
             if moves[k]["kind"] == SLIDE:
-                a = scale(v[at], vec(B[at]))
                 far = end if k + 1 == last else vec(starts[k + 1])
-                u, du = _carry(sub(far, vec(starts[k])), w, dw, u, du)
+                u, du = _carry(sub(far, vec(start)), w, dw, u, du)
+                if moves[k]["motion"] < 0:
+                    a = scale(v[at], vec(B[at]))
+                else:
+                    a = scale(start[SPEED], vec(start[STEP_AXIS:]))
+                    du = add(du, scale(start[ACCELERATION], vec(start[STEP_AXIS:])))
                 u, du = add(u, a), add(du, scale(2.0, cross(w, a)))
             else:
-                a = scale(v[at], vec(B[at, 3:]))
-                if moves[k]["kind"] == BALL:
-                    a = add(a, add(scale(v[at + 1], vec(B[at + 1, 3:])), scale(v[at + 2], vec(B[at + 2, 3:]))))
+                if moves[k]["motion"] < 0:
+                    a = scale(v[at], vec(B[at, 3:]))
+                    if moves[k]["kind"] == BALL:
+                        a = add(a, add(scale(v[at + 1], vec(B[at + 1, 3:])), scale(v[at + 2], vec(B[at + 2, 3:]))))
+                else:
+                    a = scale(start[SPEED], vec(start[STEP_AXIS:]))
+                    dw = add(dw, scale(start[ACCELERATION], vec(start[STEP_AXIS:])))
                 dw, w = add(dw, cross(w, a)), add(w, a)
         # the centre of mass
         u, du = _carry(sub(vec(X[b]), end), w, dw, u, du)
         for m in range(3):
             X[b, 12 + m], kin[n, BIAS + m], kin[n, BIAS + 3 + m] = u[m], du[m], dw[m]
         X[b, 15], X[b, 16], X[b, 17] = unrotate(X, b, w)
+
+
+@compiled
+def place_rates(model, work):
+    """The velocities of all bodies that prescribed motions cause while those of the joint coordinates are zero, as RATE."""
+    tree, moves, X, kin, starts = joints(model), steps(model), frames(model, work), kinematics(model, work), points(model, work)
+    zero = (0.0 * X[0, 0], 0.0 * X[0, 0], 0.0 * X[0, 0])
+    for n in range(tree.shape[0]):
+        joint = tree[n]
+        b, up = joint["body"], joint["above"]
+        u, w = zero, zero
+        if up >= 0:
+            w = vec(kin[up, RATE + 3:])
+            u = add(vec(kin[up, RATE:]), cross(w, vec(kin[n])))
+        for k in range(joint["step"], joint["step"] + joint["steps"]):
+            if moves[k]["motion"] >= 0:
+                a = scale(starts[k, SPEED], vec(starts[k, STEP_AXIS:]))
+                if moves[k]["kind"] == SLIDE:
+                    u = add(u, a)
+                else:
+                    u, w = add(u, cross(a, sub(vec(X[b]), vec(starts[k])))), add(w, a)
+        for m in range(3):
+            kin[n, RATE + m], kin[n, RATE + 3 + m] = u[m], w[m]
 
 
 @compiled

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ...model.base import Driver, Primitive
 from ...model.bodies import GROUND, RigidBody
 from ...model.forces import Friction
 from ...model.mechanism import Mechanism
 from ...spelling import guess
 from .joints import Steps, free, steps_of
+from .rheonomic import named_drivers
+from .rheonomic import prescribed as with_prescribed
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +34,29 @@ class SpanningTree:
     branches: tuple[Branch, ...]
     cut: tuple[str, ...]
 
+    @property
+    def prescribed(self) -> tuple[Driver, ...]:
+        """The drivers that move joints without an unknown."""
+        return tuple(s.prescribed.driver for b in self.branches for s in b.steps.steps if s.prescribed)
 
-def spanning_tree(mechanism: Mechanism, cut: Iterable[str] = ()) -> SpanningTree:
+
+def spanning_tree(mechanism: Mechanism, cut: Iterable[str] = (), prescribed: Iterable[str] = ()) -> SpanningTree:
     """The tree of most constraint equations, near its root where there is a choice; bodies without a joint in it are free.
 
-    Joints with friction are cut: their multipliers are needed.
+    Joints with friction are cut: their multipliers are needed. A joint that is prescribed counts as one equation more.
 
     Parameters
     ----------
     mechanism : Mechanism
     cut : iterable of str
         Names of joints that are cut in any case.
+    prescribed : iterable of str
+        Names of drivers that move a joint of the tree without an unknown.
 
     Raises
     ------
     ValueError
-        If there is no such joint.
+        If there is no such joint or driver, or if a driver prescribes no coordinate of the tree.
     """
     wanted = tuple(cut)
     names = [j.name for j in mechanism.joints]
@@ -54,13 +64,21 @@ def spanning_tree(mechanism: Mechanism, cut: Iterable[str] = ()) -> SpanningTree
         if name not in names:
             known = ", ".join(names) or "none"
             raise ValueError(f"{mechanism.name}: there is no joint {name!r} to cut{guess(name, names)}; there are {known}")
-    found = _grow(mechanism, {*wanted, *(f.joint for f in mechanism.forces if isinstance(f, Friction))})
+    drivers = named_drivers(mechanism, prescribed)
+    found = _grow(mechanism, {*wanted, *(f.joint for f in mechanism.forces if isinstance(f, Friction))}, drivers)
+    for driver in drivers:
+        branch = next((b for b in found.values() if {b.body, b.before} == {driver.i, driver.j}), None)
+        if branch is None:
+            raise ValueError(f"{mechanism.name}: driver {driver.name!r} cannot move a joint without an unknown: no joint of the tree is "
+                             f"between {driver.i!r} and {driver.j!r}; cut another joint of the loop, or leave it a constraint")
+        found[branch.body] = replace(branch, steps=with_prescribed(branch, driver))
     kept = {b.joint for b in found.values()}
     return SpanningTree(tuple(_ordered(mechanism, found)), tuple(name for name in names if name not in kept))
 
 
-def _grow(mechanism: Mechanism, cut: set[str]) -> dict[str, Branch]:
+def _grow(mechanism: Mechanism, cut: set[str], drivers: Iterable[Driver | Primitive]) -> dict[str, Branch]:
     """Prim's algorithm from the ground, joints of most equations first; a new root where nothing is connected."""
+    driven = {frozenset((d.i, d.j)) for d in drivers}
     bodies, at = mechanism.bodies_by_name(), _joints_by_body(mechanism, cut)
     found: dict[str, Branch] = {}
     depth = {GROUND: 0}
@@ -72,7 +90,7 @@ def _grow(mechanism: Mechanism, cut: set[str]) -> dict[str, Branch]:
             steps = steps_of(joint, body, bodies) if other not in depth else None
             if steps is not None:
                 size = 6 if isinstance(bodies[other], RigidBody) else 3
-                heapq.heappush(heap, (steps.rates - size, depth[body], number, steps, body))
+                heapq.heappush(heap, (steps.rates - size - (frozenset((body, other)) in driven), depth[body], number, steps, body))
 
     joints = mechanism.joints
     reach(GROUND)

@@ -13,12 +13,13 @@ from ...model.bodies import GROUND, PlanarBody
 from ...model.geometry import Geometry, Picture
 from ...model.mechanism import Mechanism
 from ...spelling import guess
-from ...typing import ArrayLike, Vector
+from ...typing import ArrayLike, Excitation, Vector
 from .. import layout as lay
 from .. import rare
 from ..branches import closed
 from ..callbacks import Callbacks
 from ..coordinates import Coordinates, Guess
+from ..excitations import Excitations
 from ..system import System
 from . import call, kernels
 from . import evaluate as ev
@@ -53,11 +54,20 @@ class TreeSystem(System):
     cut : sequence of str
         Names of joints that are to be cut. By default the tree takes those of most constraint equations, near its root where there is a
         choice. Joints with friction are cut in any case: their reactions are needed.
+    prescribed : sequence of str
+        Names of drivers that make their joint rheonomic: its length or angle is a function `u(t)`, neither an unknown nor a constraint, and
+        there is no multiplier. Possible are an `AngleDriver` or `PlanarAngleDriver` between the bodies of a joint that turns about that
+        axis alone, and a `CoordinateDriver` along a joint that slides on the ground. By default all drivers are constraints.
+
+    Raises
+    ------
+    ValueError
+        If there is no such joint or driver, or if a driver prescribes no coordinate of the tree.
 
     Attributes
     ----------
     tree : SpanningTree
-        `branches` in the order of the coordinates, and the names of the joints that are `cut`.
+        `branches` in the order of the coordinates, the names of the joints that are `cut`, and the drivers that are `prescribed`.
     cartesian : System
         The same mechanism in Cartesian coordinates.
     """
@@ -65,29 +75,36 @@ class TreeSystem(System):
     cartesian: System
 
     def __init__(self, mechanism: Mechanism, numbering: str | Sequence[str] = "best", coordinates: str = "joint",
-                 cut: Iterable[str] = ()) -> None:
+                 cut: Iterable[str] = (), prescribed: Iterable[str] = ()) -> None:
         if not isinstance(mechanism, Mechanism):
             raise ValueError(f"TreeSystem: a Mechanism is needed, got {type(mechanism).__name__}")
         if coordinates != "joint":
             raise ValueError(f"TreeSystem: its coordinates are 'joint', got {coordinates!r}; use System")
         self._cut = tuple(cut)
-        self.tree: SpanningTree = spanning_tree(mechanism, self._cut)
+        self.tree: SpanningTree = spanning_tree(mechanism, self._cut, prescribed)
         self.cartesian = System(mechanism)
         self.mechanism = mechanism
-        self.constrained = replace(mechanism, joints=tuple(j for j in mechanism.joints if j.name in self.tree.cut))
+        self.constrained = replace(mechanism, joints=tuple(j for j in mechanism.joints if j.name in self.tree.cut),
+                                   drivers=tuple(d for d in mechanism.drivers if d.name not in self._prescribed))
         self.name, self.labels, self.callbacks = mechanism.name, self.constrained.labels, Callbacks()
         self.numbering = numbering if isinstance(numbering, str) or not np.iterable(numbering) else tuple(numbering)
         self._adopt(build(self.constrained, self.tree, self.callbacks, self.numbering))
+        if self.tree.prescribed and not self.nv:
+            raise ValueError(f"{self.name}: its drivers prescribe all coordinates, no equation of motion is left; leave one a constraint")
 
     def __repr__(self) -> str:
         return f"<TreeSystem {self.name!r}: nq={self.nq}, nv={self.nv}, nc={self.nc}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TreeSystem, (self.mechanism, self.numbering, "joint", self._cut)
+        return TreeSystem, (self.mechanism, self.numbering, "joint", self._cut, self._prescribed)
+
+    @property
+    def _prescribed(self) -> tuple[str, ...]:
+        return tuple(d.name for d in self.tree.prescribed)
 
     def remade(self, mechanism: Mechanism) -> TreeSystem:
         """The same coordinates for a mechanism with other functions."""
-        return TreeSystem(mechanism, "natural", cut=self.tree.cut)
+        return TreeSystem(mechanism, "natural", cut=self.tree.cut, prescribed=self._prescribed)
 
     def _scratch(self, dtype: Any = float) -> Any:
         work = super()._scratch(dtype)
@@ -99,14 +116,18 @@ class TreeSystem(System):
 
     # coordinates -----------------------------------------------------------------------------------------------------
 
-    def to_cartesian(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> CartesianState:
-        """Positions, velocities and accelerations of the bodies in the coordinates of `cartesian`; what is left out is zero.
+    def to_cartesian(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
+                     t: ArrayLike | None = None) -> CartesianState:
+        """Positions, velocities and accelerations of the bodies in the coordinates of `cartesian`.
 
         Parameters
         ----------
         q : array_like, shape (nq,) or (m, nq)
             One state, or the rows of a trajectory.
         v, a : array_like, shape (nv,) or (m, nv), optional
+            Zero by default.
+        t : float or array_like, shape (m,), optional
+            The time, or those of the rows; needed where joints move as prescribed.
         """
         given = np.asarray(q, dtype=float)
         rest = np.zeros((*given.shape[:-1], self.nv))
@@ -116,11 +137,19 @@ class TreeSystem(System):
             if y.shape != (len(rows[0]), n):
                 raise ValueError(f"{what} must have shape ({n},), or that of as many rows as q, got {y.shape}")
         given_q, given_v, given_a = (np.ascontiguousarray(y) for y in rows)
-        found = ev.rows_to_cartesian(given_q, given_v, given_a, self._model, self._work)
+        found = ev.rows_to_cartesian(self._times(t, len(given_q)), given_q, given_v, given_a, self._model, self._work)
+        self.callbacks.check()
         return CartesianState(*(y if given.ndim == 2 else y[0] for y in found))
 
-    def from_cartesian(self, q: ArrayLike, v: ArrayLike | None = None) -> Guess:
-        """Joint coordinates and their velocities (zero by default) of a state in the coordinates of `cartesian`.
+    def from_cartesian(self, q: ArrayLike, v: ArrayLike | None = None, t: float | None = None) -> Guess:
+        """Joint coordinates and their velocities of a state in the coordinates of `cartesian`.
+
+        Parameters
+        ----------
+        q, v : array_like
+            `v` is zero by default.
+        t : float, optional
+            The time, needed where joints move as prescribed.
 
         Raises
         ------
@@ -128,12 +157,32 @@ class TreeSystem(System):
             If the state violates the joints of the tree.
         """
         c = self.cartesian
+        at = float(self._times(t, 1)[0])
         q_c, v_c = c._q(q), np.zeros(c.nv) if v is None else c._v(v)
         found = coordinates(self.tree, c.mechanism.bodies_by_name(), self._frames(q_c))  # type: ignore[union-attr]
-        rates = ev.rates(found, v_c, self._model, self._work)
-        rates += ev.rates(found, v_c - self.to_cartesian(found, rates).v, self._model, self._work)  # iterative refinement
-        self._check(found, rates, q_c, v_c)
+        rates = np.zeros(self.nv)
+        for _ in range(2):  # the second time iterative refinement
+            rates += ev.rates(at, found, v_c - self.to_cartesian(found, rates, t=at).v, self._model, self._work)
+        self._check(at, found, rates, q_c, v_c)
         return Guess(found, rates)
+
+    def kinetic_energy(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
+        """`1/2 v . M v` of the bodies: that of the joint coordinates, with what prescribed motions add to the velocities."""
+        if not self.tree.prescribed:
+            return super().kinetic_energy(t, q, v)
+        bodies = self.to_cartesian(q, v, t=t)
+        return self.cartesian.kinetic_energy(t, bodies.q, bodies.v)
+
+    def _times(self, t: ArrayLike | None, rows: int) -> Vector:
+        """The times of some states; zero where they do not matter."""
+        if t is None:
+            if self.tree.prescribed:
+                raise ValueError(f"{self.name}: t is needed, since {self.tree.prescribed[0].name!r} moves a joint as a function of time")
+            return np.zeros(rows)
+        times = np.asarray(t, dtype=float)
+        if times.shape not in ((), (rows,)):
+            raise ValueError(f"t must be a number, or have as many entries as q has rows, {rows}, got shape {times.shape}")
+        return np.array(np.broadcast_to(times, (rows,)))
 
     def _frames(self, q: Vector) -> dict[str, Frame]:
         frames = {GROUND: Frame(np.zeros(3), np.eye(3))}
@@ -144,9 +193,9 @@ class TreeSystem(System):
             frames[body.name] = Frame(r, A, float(q[at][2]) if isinstance(body, PlanarBody) else 0.0)
         return frames
 
-    def _check(self, q: Vector, v: Vector, q_c: Vector, v_c: Vector) -> None:
+    def _check(self, t: float, q: Vector, v: Vector, q_c: Vector, v_c: Vector) -> None:
         """Whether joint coordinates give back a state."""
-        c, back = self.cartesian, self.to_cartesian(q, v)
+        c, back = self.cartesian, self.to_cartesian(q, v, t=t)
         assert c.mechanism is not None
         for what, off, size in (("positions", c.difference(back.q, q_c), q_c), ("velocities", back.v - v_c, v_c)):
             limit = STATE_TOL * (1.0 + np.abs(size).max(initial=0.0))
@@ -159,7 +208,7 @@ class TreeSystem(System):
     def initial_guess(self) -> Guess:
         """Joint coordinates of the consistent state in Cartesian coordinates."""
         start = self.cartesian.start
-        return self.from_cartesian(start.q, start.v)
+        return self.from_cartesian(start.q, start.v, start.t)
 
     def velocity_guess(self) -> Vector:
         """Velocities of the consistent state in Cartesian coordinates."""
@@ -167,7 +216,7 @@ class TreeSystem(System):
 
     def closed(self, t: float, guess: Vector) -> Vector:
         """Positions on all constraints near a guess: the nearest ones in Cartesian coordinates."""
-        return self.from_cartesian(closed(self.cartesian, t, self.to_cartesian(guess).q)).q
+        return self.from_cartesian(closed(self.cartesian, t, self.to_cartesian(guess, t=t).q), t=t).q
 
     def coordinates(self, body: str) -> Coordinates:
         """Where the coordinates of the joint that carries a body stand: a slice of `q` and a slice of `v`."""
@@ -176,17 +225,22 @@ class TreeSystem(System):
             raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {', '.join(names)}")
         v = q = 0
         for branch in self.tree.branches:
-            balls = branch.steps.rates - len(branch.steps.steps)  # two more velocities than steps for each
-            n = branch.steps.rates
+            end_q, end_v = q + branch.steps.positions, v + branch.steps.rates
             if branch.body == body:
                 break
-            v, q = v + n, q + n + balls // 2
-        return Coordinates(slice(q, q + n + balls // 2), slice(v, v + n))
+            q, v = end_q, end_v
+        return Coordinates(slice(q, end_q), slice(v, end_v))
 
     @property
     def turning_bodies(self) -> tuple[str, ...]:
         """The names of the bodies behind joints with quaternions."""
-        return tuple(b.body for b in self.tree.branches if b.steps.rates > len(b.steps.steps))
+        return tuple(b.body for b in self.tree.branches if b.steps.positions > b.steps.rates)
+
+    @cached_property
+    def excitation(self) -> Excitation | None:
+        """`u(t)`, see `System.excitation`: a prescribed motion moves all bodies behind its joint."""
+        assert self.constrained is not None
+        return Excitations(self.constrained, self.tree.prescribed) or None
 
     # ------------------------------------------------------------------------------------------------------------------
 
@@ -212,4 +266,4 @@ class _TreeGeometry(Geometry):
 
     def at(self, t: float, q: Vector) -> Picture:
         """The picture at the joint coordinates `q`."""
-        return super().at(t, self._system.to_cartesian(q).q)
+        return super().at(t, self._system.to_cartesian(q, t=t).q)
