@@ -3,6 +3,7 @@
 Bodies of a linkage lie between successive axes of revolute joints; the first and the last axis belong to the ground.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -26,6 +27,15 @@ def door(hinges="balls"):
     else:
         hung = [mbdae.Revolute("hinge", "frame", "leaf", s_i=(0.2, 0, 0), s_j=(-0.3, 0, 0), a_i=(0, 0, 1), a_j=(0, 0, 1))]
     return mbdae.Mechanism("door", [frame, leaf], [mbdae.Spherical("ball", GROUND, "frame"), *hung], gravity=(0, 0, -9.81))
+
+
+def driven_door(hinges="balls"):
+    """The same leaf on a frame that a driver swings about the x axis: the redundant equation becomes another one within a quarter turn."""
+    free = door(hinges)
+    bodies = [replace(b, velocity=None, omega=None) for b in free.bodies]
+    spin = mbdae.AngleDriver("spin", GROUND, "frame", f=mbdae.Harmonic(2.0, 3.0), a_i=(1, 0, 0), b_i=(0, 1, 0), b_j=(0, 1, 0))
+    axle = mbdae.Revolute("axle", GROUND, "frame", a_i=(1, 0, 0), a_j=(1, 0, 0))
+    return mbdae.Mechanism("driven door", bodies, [axle, *free.joints[1:]], [spin], gravity=(0, 0, -9.81))
 
 
 def closed_chain(name, axes, rate=2.0):

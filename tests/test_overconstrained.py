@@ -14,6 +14,7 @@ from mbdae.system import evaluate as ev
 from mbdae.system import layout as lay
 
 from .linkages import LINKAGES, door, reference
+from .linkages import driven_door as driven_door_mechanism
 
 T_END = {"door": 1.2, "bennett": 1.0, "sarrus": 0.4, "goldberg": 0.6, "myard": 0.6}
 STEP = {"HalfImplicit": 1e-4, "FullyImplicit": 1e-4}
@@ -64,6 +65,44 @@ FAST = [("Ida", "index1"), ("Ida", "ggl"), ("Ida", "gear"), ("Bdf", "index2"), (
 @pytest.mark.parametrize("name", ["door", "bennett"])
 def test_linkages_that_turn(name, method, form):
     check(name, method, form)
+
+
+@cache
+def driven_door(prescribed=None):
+    """In Cartesian coordinates, or in joint coordinates with these drivers prescribed."""
+    joint = {} if prescribed is None else {"coordinates": "joint", "prescribed": prescribed}
+    return mbdae.System(driven_door_mechanism(), **joint)
+
+
+@cache
+def leaf_on_a_revolute_joint():
+    """The last positions of the same motion without a redundant equation."""
+    found = mbdae.solve(mbdae.System(driven_door_mechanism("joint")), mbdae.RosenbrockNystrom(), (0.0, 1.5), rtol=1e-10, atol=1e-10)
+    assert found.success, found.message
+    return found.q[-1]
+
+
+@pytest.mark.parametrize(("method", "form"), [*FAST, ("Ida", "index2"), ("Bdf", "index1")])
+@pytest.mark.parametrize("prescribed", [None, (), ("spin",)])
+def test_equations_that_drivers_make_redundant_change_on_the_way(prescribed, method, form):
+    """At fixed time nothing turns the frame: neighbours of the start show one redundant equation only."""
+    s = driven_door(prescribed)
+    found = solved(s, method, form, 1.5)
+    assert found.success, found.message
+    assert len(s.dependent) == 1
+    q, bodies = (found.q[-1], s) if prescribed is None else (s.to_cartesian(found.q[-1], t=1.5).q, s.cartesian)
+    error = np.abs(bodies.difference(q, leaf_on_a_revolute_joint())).max()
+    limit = 2e-2 if method == "HalfImplicit" else 2e-4 if find(method).control == "h" else 100 * RTOL * (1.0 + np.abs(q).max())
+    assert error < limit, error
+
+
+def test_rows_that_vanish_but_for_rounding_are_redundant():
+    """In joint coordinates a row of the second hinge is a sum that cancels, in every position of the leaf."""
+    for prescribed in ((), ("spin",)):
+        s = driven_door(prescribed)
+        assert s.cartesian.labels[next(iter(s.cartesian.dependent))].startswith("hinge")
+        assert [s.labels[k] for k in s.dependent] == ["hinge 2.z"]
+        assert len(s.redundancy.candidates) > 1
 
 
 @pytest.mark.parametrize(("method", "form"), [*FAST, ("HHT", None), ("GeneralizedAlpha", None)])

@@ -246,6 +246,9 @@ def test_the_time_is_needed():
         system.to_cartesian(np.array([start.q, start.q]), t=[0.0, 1.0, 2.0])
     with pytest.raises(ValueError, match="violate the joint"):
         system.from_cartesian(system.cartesian.start.q, t=0.3)
+    rest = system.from_cartesian(system.cartesian.start.q, t=0.0)  # the bodies are not at rest
+    assert np.abs(rest.q - start.q).max() <= 1e-12
+    assert not rest.v.any()
     later = mbdae.assemble(system, 0.3)
     both = system.to_cartesian(np.array([start.q, later.q]), t=[0.0, 0.3])
     for row, state in zip(both.q, (start, later)):

@@ -8,13 +8,15 @@ rows of `Phi_q`, at the start and at neighbouring states.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..typing import Flags, Integers, Matrix, Vector
 from . import layout as lay
 from .assembly import AssemblyError, positions, velocities
+from .branches import moves
+from .continuation import follow
 
 if TYPE_CHECKING:
     from .system import System
@@ -25,6 +27,9 @@ SMALL_PIVOT = 1e-7  # pivots of the KKT matrix below this fraction of their diag
 DEPENDENT = 1e-7  # remainder of a row after orthogonalisation, relative to the row
 MAX_ROWS = 1500  # that are orthogonalised; beyond, the pivots decide
 NONZERO = 1e-7  # entries of a null vector of unit length
+MOVED = 0.3  # rad or m, of a coordinate by the drivers
+FIRST_TIME, LAST_TIME = 7e-4, 10.0  # of the times at which this is looked at, each interval twice the one before [s]
+ROUNDING = 1e-13  # length of a row in joint coordinates, relative to the longest, below which it is zero
 
 
 def _none() -> Integers:
@@ -48,7 +53,7 @@ class Redundancy:
 
 
 def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
-    """The redundant constraint equations: `nc` less the largest rank of `Phi_q` at `q` and at neighbouring consistent positions.
+    """The redundant constraint equations: `nc` less the largest rank of `Phi_q` at `q` and at other consistent positions.
 
     Of dependent equations the first ones, in the user's order, are kept. The rank is smaller only at a singular position; equations
     that are dependent just there are not redundant.
@@ -65,17 +70,61 @@ def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
     Redundancy
     """
     pivots = _relative_pivots(system, t, q)
+    if system.cartesian is not None:
+        pivots[_vanish(system.phi_q(t, q).toarray())] = 0.0
     if not (pivots < SMALL_PIVOT).any():
         return Redundancy()
     if system.nc > MAX_ROWS:
         return Redundancy(np.flatnonzero(pivots == 0.0), np.arange(system.nc))
-    rng = np.random.default_rng(0)
-    states = [q, *(_neighbour(system, t, q, rng) for _ in range(NEIGHBOURS))]
-    gradients = [system.phi_q(t, x).toarray() for x in states if x is not None]
+    states = _states(system, t, q)
+    gradients = [system.phi_q(at, x).toarray() for at, x in states]
+    if system.cartesian is not None:
+        gradients = [_without_rounding(G) for G in gradients]
     found = [_dependent(G) for G in gradients]
     rows = min(found, key=len)
     involved = [_involved(G, len(rows)) for G, other in zip(gradients, found) if len(other) == len(rows)]
     return Redundancy(rows, np.flatnonzero(np.any(involved, axis=0)))
+
+
+def _states(system: System, t: float, q: Vector) -> list[tuple[float, Vector]]:
+    """Times and consistent positions: the given ones, neighbours of these, and others to which drivers have led the mechanism."""
+    rng = np.random.default_rng(0)
+    found = [(t, q), *((t, _neighbour(system, t, q, rng)) for _ in range(NEIGHBOURS))]
+    if moves(system):
+        later, moved = _later(system, t, q)
+        found += [(later, moved), (later, _neighbour(system, later, moved, rng))]
+    return [(at, x) for at, x in found if x is not None]
+
+
+def _later(system: System, t: float, q: Vector) -> tuple[float, Vector]:
+    """The first of some times at which drivers have moved a coordinate by `MOVED`, or the last one that can be reached."""
+    at, x, dt = t, q, FIRST_TIME
+    try:
+        while dt <= LAST_TIME and _displacement(system, t, q, at, x) < MOVED:
+            x = follow(system, at, x, at + dt)
+            at, dt = at + dt, 2.0 * dt
+    except Exception:  # a dead point, or a motion that is not defined so late
+        system.callbacks.forget()
+    return at, x
+
+
+def _displacement(system: System, t0: float, q0: Vector, t: float, q: Vector) -> float:
+    """The largest displacement of a body's coordinate between two states."""
+    if system.cartesian is not None:
+        tree: Any = system
+        return _displacement(system.cartesian, t0, tree.to_cartesian(q0, t=t0).q, t, tree.to_cartesian(q, t=t).q)
+    return float(np.abs(system.difference(q, q0)).max(initial=0.0))
+
+
+def _without_rounding(G: Matrix) -> Matrix:
+    return np.where(_vanish(G)[:, None], 0.0, G)
+
+
+def _vanish(G: Matrix) -> Flags:
+    """Which rows are zero but for rounding: in joint coordinates entries are sums of larger terms that may cancel."""
+    lengths = np.linalg.norm(G, axis=1)
+    small: Flags = lengths <= ROUNDING * lengths.max(initial=0.0)
+    return small
 
 
 def _involved(G: Matrix, d: int) -> Flags:

@@ -146,8 +146,9 @@ class TreeSystem(System):
 
         Parameters
         ----------
-        q, v : array_like
-            `v` is zero by default.
+        q : array_like, shape (cartesian.nq,)
+        v : array_like, shape (cartesian.nv,), optional
+            By default the velocities of the joint coordinates are zero.
         t : float, optional
             The time, needed where joints move as prescribed.
 
@@ -158,10 +159,10 @@ class TreeSystem(System):
         """
         c = self.cartesian
         at = float(self._times(t, 1)[0])
-        q_c, v_c = c._q(q), np.zeros(c.nv) if v is None else c._v(v)
+        q_c, v_c = c._q(q), None if v is None else c._v(v)
         found = coordinates(self.tree, c.mechanism.bodies_by_name(), self._frames(q_c))  # type: ignore[union-attr]
         rates = np.zeros(self.nv)
-        for _ in range(2):  # the second time iterative refinement
+        for _ in range(0 if v_c is None else 2):  # the second time iterative refinement
             rates += ev.rates(at, found, v_c - self.to_cartesian(found, rates, t=at).v, self._model, self._work)
         self._check(at, found, rates, q_c, v_c)
         return Guess(found, rates)
@@ -193,11 +194,14 @@ class TreeSystem(System):
             frames[body.name] = Frame(r, A, float(q[at][2]) if isinstance(body, PlanarBody) else 0.0)
         return frames
 
-    def _check(self, t: float, q: Vector, v: Vector, q_c: Vector, v_c: Vector) -> None:
+    def _check(self, t: float, q: Vector, v: Vector, q_c: Vector, v_c: Vector | None) -> None:
         """Whether joint coordinates give back a state."""
         c, back = self.cartesian, self.to_cartesian(q, v, t=t)
         assert c.mechanism is not None
-        for what, off, size in (("positions", c.difference(back.q, q_c), q_c), ("velocities", back.v - v_c, v_c)):
+        levels = [("positions", c.difference(back.q, q_c), q_c)]
+        if v_c is not None:
+            levels.append(("velocities", back.v - v_c, v_c))
+        for what, off, size in levels:
             limit = STATE_TOL * (1.0 + np.abs(size).max(initial=0.0))
             if not np.abs(off).max(initial=0.0) <= limit:
                 worst = max(c.mechanism.bodies, key=lambda b: np.nan_to_num(np.abs(off[c.coordinates(b.name).v]).max(), nan=np.inf))
