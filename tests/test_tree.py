@@ -1,6 +1,7 @@
 """Joint coordinates: the same motion as in Cartesian coordinates, and what holds for joint coordinates alone."""
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -248,6 +249,20 @@ def test_states_that_violate_a_joint_of_the_tree_are_refused():
     v[system.cartesian.coordinates("upper").v.start + 1] += 1.0
     with pytest.raises(ValueError, match=r"the velocities of '(upper|lower)' violate the joint"):
         system.from_cartesian(state.q, v)
+
+
+def test_axes_that_assembly_turns_over_are_named_with_the_remedy():
+    """A rough guess of the crank, which the constraints of the loop turn to the far one of the two directions of its axis."""
+    m = library.mechanism("slider-crank-free")
+    rough = tuple(replace(b, orientation=(11 / 18, 3 / 18, -5 / 18, -13 / 18)) if b.name == "crank" else b for b in m.bodies)
+    system = System(replace(m, bodies=rough), coordinates="joint")
+    found = system.cartesian.start  # assembled all the same
+    with pytest.raises(ValueError, match=r"axes of the joint 'A' point the other way than in the initial guess.*; if assembly has turned "
+                                         r"them over, give 'crank' an orientation in its guess that is nearer"):
+        _ = system.start
+    crank = system.cartesian.coordinates("crank").q
+    remedied = tuple(replace(b, orientation=tuple(found.q[crank][3:])) if b.name == "crank" else b for b in rough)
+    agrees(replace(m, bodies=remedied))
 
 
 def test_trajectories_in_cartesian_coordinates():

@@ -6,7 +6,7 @@ joint leaves open follow the initial orientations, as assembly does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...model.bodies import Body, Particle, PlanarBody, RigidBody
 from ...typing import Matrix, Vector
 from .layout import BALL, SLIDE, TURN
 
+OPPOSITE = -1.0 + 1e-6  # cosine of an angle below which axes count as antiparallel
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
@@ -78,6 +79,7 @@ class _Ends:
         self.joint, self.bodies, self.forward = joint, bodies, joint.i == first
         self.i, self.j = (joint.i, joint.j) if self.forward else (joint.j, joint.i)
         self.s_i, self.s_j = self.of("s")
+        self.aligned: list[tuple[Any, Any]] = []  # axes of both bodies whose signs have been taken from the guess
 
     def of(self, field: str) -> tuple[Any, Any]:
         """A field of both ends, as `a_i` and `a_j`."""
@@ -87,7 +89,9 @@ class _Ends:
     def parallel(self, a_i: Any, a_j: Any) -> Vector:
         """`a_j`, or its opposite if that is nearer to `a_i` at the start."""
         u, w = jo._frame(self.bodies[self.i]) @ np.asarray(a_i), jo._frame(self.bodies[self.j]) @ np.asarray(a_j)
-        return np.asarray(a_j) if u @ w >= 0.0 else -np.asarray(a_j)
+        nearer = np.asarray(a_j) if u @ w >= 0.0 else -np.asarray(a_j)
+        self.aligned.append((np.asarray(a_i), nearer))
+        return nearer
 
     def steps(self, C: Matrix, *steps: Step, angle: float = 0.0) -> Steps:
         """The steps between the points of the joint."""
@@ -109,6 +113,13 @@ def steps_of(joint: Any, first: str, bodies: Bodies) -> Steps | None:
     if not isinstance(behind, expected) or isinstance(before, Particle):
         return None
     return make(ends)
+
+
+def reversed_axes(joint: Any, first: str, bodies: Bodies, turned: Mapping[str, Matrix]) -> bool:
+    """Whether an axis of a joint of the tree points the other way than in the guess of the bodies; `turned` are their rotation matrices."""
+    ends = _Ends(joint, first, bodies)
+    _KINDS[type(joint)](ends)
+    return any((turned[ends.i] @ u) @ (turned[ends.j] @ w) < OPPOSITE for u, w in ends.aligned)
 
 
 def free(body: Body) -> Steps:

@@ -25,6 +25,7 @@ from . import call, kernels
 from . import evaluate as ev
 from .build import build
 from .convert import Frame, coordinates
+from .joints import reversed_axes
 from .spanning import SpanningTree, spanning_tree
 
 STATE_TOL = 1e-6  # violation of the joints of the tree by a state in Cartesian coordinates, relative to its size
@@ -204,10 +205,22 @@ class TreeSystem(System):
         for what, off, size in levels:
             limit = STATE_TOL * (1.0 + np.abs(size).max(initial=0.0))
             if not np.abs(off).max(initial=0.0) <= limit:
+                self._check_axes(q_c)
                 worst = max(c.mechanism.bodies, key=lambda b: np.nan_to_num(np.abs(off[c.coordinates(b.name).v]).max(), nan=np.inf))
                 joint = next(b.joint for b in self.tree.branches if b.body == worst.name)
                 raise ValueError(f"{self.name}: the {what} of {worst.name!r} violate the joint {joint!r} of the tree by "
                                  f"{np.abs(off[c.coordinates(worst.name).v]).max():.3g}")
+
+    def _check_axes(self, q_c: Vector) -> None:
+        """Refuse positions in which the axes of a joint have the other one of the two signs that its constraints admit."""
+        assert self.mechanism is not None
+        bodies, turned = self.mechanism.bodies_by_name(), {name: f.A for name, f in self._frames(q_c).items()}
+        joints = {j.name: j for j in self.mechanism.joints}
+        for b in self.tree.branches:
+            if b.joint is not None and reversed_axes(joints[b.joint], b.before, bodies, turned):
+                raise ValueError(f"{self.name}: at these positions axes of the joint {b.joint!r} point the other way than in the initial "
+                                 "guess, which decides their signs in the tree; if assembly has turned them over, give "
+                                 f"{b.body!r} an orientation in its guess that is nearer to the assembled one")
 
     def initial_guess(self) -> Guess:
         """Joint coordinates of the consistent state in Cartesian coordinates."""
