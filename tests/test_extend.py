@@ -156,7 +156,7 @@ def test_pictures_and_labels(parabola):
 
 
 def test_files_refuse_what_they_do_not_know(parabola, tmp_path):
-    with pytest.raises(mbdae.DescriptionError, match="OnParabola 'path' has the type OnParabola, which is not one of mbdae"):
+    with pytest.raises(mbdae.DescriptionError, match="OnParabola 'path' has the type OnParabola, which files do not know"):
         mbdae.save(slider(parabola), tmp_path / "m.yaml")
     assert not list(tmp_path.iterdir())
 

@@ -38,7 +38,7 @@ UNWRITABLE = {
     "component": (lambda m: replace(m, forces=[*m.forces, mbdae.PointForce("f", "rod", (0, np.sin, 0))]),
                   "forces[3].force[1]: PointForce 'f' has"),
     "own joint": (lambda m: replace(m, joints=[*m.joints, OwnRod("r", G, "rod")]),
-                  "joints[2]: OwnRod 'r' has the type OwnRod, which is not one of mbdae"),
+                  "joints[2]: OwnRod 'r' has the type OwnRod, which files do not know"),
     "own motion": (lambda m: replace(m, drivers=[mbdae.PlanarAngleDriver("d", G, "disc", OwnMotion((1,)))]),
                    "drivers[0].f: .*type OwnMotion"),
     "surrogate": (lambda m: replace(m, bodies=[*m.bodies, mbdae.Particle("\ud800", 1)]), "bodies[4].name: .*half a surrogate pair"),

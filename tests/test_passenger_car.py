@@ -12,6 +12,7 @@ from mbdae.adapters.sundae import Ida
 from mbdae.library import iltis
 from mbdae.library import passenger_car as car
 from mbdae.library.guided_rod import GuidedRod
+from mbdae.model.geometry import Geometry
 
 from .helpers import rigid
 
@@ -54,6 +55,37 @@ def test_a_rod_that_is_not_moved_is_a_rod():
     for name in ("q", "v", "a", "lam"):
         a, b = (getattr(s, name)[-1] for s in found)
         np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-7 * np.abs(b).max())
+
+
+def test_pictures_show_the_rod_from_its_guided_end():
+    """And a circle at both of its ends."""
+    bodies = [mbdae.RigidBody("rack", 1.0, (1.0, 1.0, 1.0)), mbdae.RigidBody("hub", 1.0, (1.0, 1.0, 1.0), (0.0, 0.0, 1.0))]
+    rod = GuidedRod("tie", "rack", "hub", axis=(0.0, 1.0, 0.0), length=1.0, f=mbdae.Polynomial((0.0, 0.1)), s_i=(0.2, 0.0, 0.0),
+                    s_j=(0.2, 0.0, 0.0))
+    geometry = Geometry(mbdae.Mechanism("m", bodies, [rod]))
+    q = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    for t in (0.0, 2.0):
+        picture = geometry.at(t, q)
+        ends = np.array([[0.2, 0.1 * t, 0.0], [0.2, 0.0, 1.0]])
+        assert picture.rods[0] == pytest.approx(ends) and picture.joints == pytest.approx(ends) and len(picture.ground) == 0
+    assert [len(line) for line in picture.bodies] == [3, 3]  # through the middle of the guide
+
+
+def test_all_tie_rods_of_the_car_are_drawn():
+    picture = system().geometry.at(0.0, system().start.q)
+    guided = [j for j in system().mechanism.joints if isinstance(j, GuidedRod)]
+    rods = [j for j in system().mechanism.joints if isinstance(j, mbdae.Rod)]
+    assert len(guided) == 2 and len(picture.rods) == len(rods) + len(guided)
+    for rod, ends in zip(guided, picture.rods[-2:]):
+        assert np.linalg.norm(ends[1] - ends[0]) == pytest.approx(rod.length, rel=1e-10)
+
+
+def test_files_do_not_hold_guided_rods(tmp_path):
+    """As all elements with kernels of their own: the format has the types of the package's model only."""
+    rods = [GuidedRod("tie", "ground", "a", axis=(0.0, 1.0, 0.0), length=1.0, f=0.0)]
+    m = mbdae.Mechanism("m", [mbdae.RigidBody("a", 1.0, (1.0, 1.0, 1.0), (1.0, 0.0, 0.0))], rods)
+    with pytest.raises(mbdae.DescriptionError, match=r"joints\[0\]: GuidedRod 'tie' has the type GuidedRod.*add it after loading"):
+        mbdae.save(m, tmp_path / "m.yaml")
 
 
 def test_the_rack_moves_as_told():

@@ -83,7 +83,8 @@ def _typed(element: Any, known: Mapping[str, type], place: str, owner: str) -> d
     if name in undescribable():
         raise _function(owner, f"{place}.{undescribable()[name]}")
     if known.get(name) is not cls:
-        raise DescriptionError(f"{owner} has the type {name}, which is not one of mbdae; known types are {', '.join(known)}", place)
+        raise DescriptionError(f"{owner} has the type {name}, which files do not know: save without it and add it after "
+                               f"loading; known types are {', '.join(known)}", place)
     out = {"type": name}
     for field in fields_of(cls).values():
         value = getattr(element, field.name)

@@ -38,6 +38,11 @@ class GuidedRod(Primitive):
         self.set("axis", checks.unit(self.axis, owner, "axis"))
         self.set("length", checks.positive(self.length, owner, "length"))
 
+    def rod_ends(self, t: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """From the guided point `p`."""
+        shift = self.f(t)[0]
+        return tuple(s + shift * a for s, a in zip(self.s_i, self.axis)), self.s_j
+
 
 @lru_cache(64)
 def _input(f: Motion) -> Excitation:

@@ -150,6 +150,10 @@ class Primitive(Constraint):
         """The same constraint as primitives of one equation each, of which some can be left out; itself where there are none."""
         return (self,)
 
+    def rod_ends(self, t: float) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+        """Points of the bodies i and j between which pictures show a rod at a time; `None` if there is none."""
+        return None
+
     def check_bodies(self, bodies: Bodies) -> None:
         """Whether the constraint can act between its bodies."""
         for field, end in self.directions:

@@ -9,7 +9,7 @@ import numpy as np
 from ..typing import Matrix, Vector
 from . import rotations
 from .base import Primitive
-from .bodies import GROUND, Particle, PlanarBody, RigidBody
+from .bodies import Particle, PlanarBody, RigidBody
 from .drivers import DistanceDriver
 from .forces import TSDA
 from .joints import Rod
@@ -17,6 +17,7 @@ from .mechanism import Mechanism
 from .primitives import CD, DP2, Coincident, D
 
 Frame: TypeAlias = tuple[Vector, Matrix]  # centre of mass and rotation matrix
+End: TypeAlias = tuple[int | None, tuple[float, ...]]  # number of a body, `None` for the ground, and a point of it
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,14 @@ class Geometry:
         self._index = {name: k for k, name in enumerate(self.names)}
         self._first = np.cumsum([0] + [7 if isinstance(b, RigidBody) else 3 for b in mechanism.bodies])
         self._rods, self._springs = self._links()
+        self._guided = [p for p in mechanism.primitives if p.rod_ends(0.0) is not None]
         self._particles = tuple(k for k, b in enumerate(mechanism.bodies) if isinstance(b, Particle))
         g = np.abs(mechanism.gravity)
         self._up = "xyz"[int(g.argmax())] if g.any() else "z"
         joined: list[Any] = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)]
         joined += [*self._rods, *self._springs]
         slid = [p for p in mechanism.primitives if isinstance(p, DP2)]
-        ends = [(self._index.get(name), point) for e in joined + slid for name, point in ((e.i, e.s_i), (e.j, e.s_j))
-                if name != GROUND or e in joined]
+        ends = [end for e in joined + slid for end in self._sides(e) if end[0] is not None or e in joined]
         self._ends = list(dict.fromkeys(ends))
         self._outlines = [self._outline(k) for k in range(len(self.names))]
 
@@ -107,24 +108,29 @@ class Geometry:
 
     def _outline(self, body: int) -> list[tuple[float, ...]]:
         """Points of a body to which lines are drawn; a body with a single point is extended to its mirror image."""
-        points = [s for k, s in self._ends if k == body]
+        ends = [*self._ends, *(end for e in self._guided for end in self._sides(e, 0.0))]
+        points = [s for k, s in ends if k == body]
         if len(points) == 1:
             points += [tuple(-x for x in points[0])]
         return [s for s in points if any(s)]
 
     def at(self, t: float, q: Vector) -> Picture:
-        """The picture at the positions `q`; time does not matter."""
-        del t
+        """The picture at the positions `q`; only the ends of guided rods depend on time."""
         frames = [self.frame(k, q) for k in range(len(self.names))]
         centres = np.array([r for r, _ in frames])
         lines = [_star(r, [r + A @ np.array(s) for s in points]) for (r, A), points in zip(frames, self._outlines)]
-        joints = [_point(frames, k, s) for k, s in self._ends if k is not None and k not in self._particles]
-        ground = [np.array(s) for k, s in self._ends if k is None]
-        rods, springs = ([self._ends_of(e, frames) for e in group] for group in (self._rods, self._springs))
+        guided = [self._sides(e, t) for e in self._guided]
+        ends = [*self._ends, *(end for sides in guided for end in sides)]
+        joints = [_point(frames, k, s) for k, s in ends if k is not None and k not in self._particles]
+        ground = [np.array(s) for k, s in ends if k is None]
+        rods, springs = ([[_point(frames, *end) for end in self._sides(e)] for e in group] for group in (self._rods, self._springs))
+        rods += [[_point(frames, *end) for end in sides] for sides in guided]
         return Picture(centres, lines, joints, ground, rods, springs, self._up, self._particles)
 
-    def _ends_of(self, element: D | TSDA, frames: list[Frame]) -> Matrix:
-        return np.array([_point(frames, self._index.get(n), s) for n, s in ((element.i, element.s_i), (element.j, element.s_j))])
+    def _sides(self, element: Any, t: float | None = None) -> list[End]:
+        """The ends of an element; those of a guided rod at a time."""
+        points = (element.s_i, element.s_j) if t is None else element.rod_ends(t)
+        return [(self._index.get(name), s) for name, s in zip((element.i, element.j), points)]
 
     def frame(self, k: int, q: Vector) -> Frame:
         """Centre of mass and rotation matrix of a body."""
