@@ -55,6 +55,7 @@ def configure(solver: Any, problem: Problem | None = None, rtol: float = 1e-6, a
         raise ValueError("configure: the problem of the solver was not made by mbdae, so problem must be given")
     check_options("configure", name, jacobian, max_order, first_step, max_step)
     require(name, facts.support, source)
+    _check_matrix(name, source)
     _check_events(name, facts, native)
     rtol, atol = tightened(facts.support, source, rtol, atol)
     _set_tolerances(solver, rtol, source.tolerances(rtol, atol))
@@ -68,6 +69,14 @@ def configure(solver: Any, problem: Problem | None = None, rtol: float = 1e-6, a
         native.callbacks.use(jacobian)
         _prepare(solver, native, name, facts)
     return solver
+
+
+def _check_matrix(name: str, source: Problem) -> None:
+    """Whether the matrix of `yd` is constant, as Assimulo tells GLIMDA; otherwise its steps shrink to nothing."""
+    if name == "GLIMDA" and not source.system.constant_mass and getattr(source, "form", "") != "explicit":
+        raise ValueError(f"GLIMDA cannot take the form {source.formulation!r} of {source.system.name!r}: Assimulo declares the matrix of "
+                         "yd as constant to it, but the mass matrix depends on the positions; use 'ggl', in scripts "
+                         "GGL(system, form='explicit')")
 
 
 def _check_events(name: str, facts: Facts, native: Any) -> None:

@@ -242,6 +242,9 @@ def test_glimda_with_a_mass_matrix_that_is_not_constant():
                     for m, tight in ((Assimulo("GLIMDA"), {}), (SolveIvp(), {"rtol": 1e-10, "atol": 1e-12})))
     assert found.success
     np.testing.assert_allclose(found.q, exact.q, atol=1e-5)
+    for form in ("index2", "index3"):
+        with pytest.raises(ValueError, match=f"GLIMDA cannot take the form '{form}' of 'spiral': .* depends on the positions; use 'ggl'"):
+            mbdae.solve(spiral, Assimulo("GLIMDA"), (0.0, 0.6), formulation=form)
 
 
 @pytest.mark.parametrize("verbosity", [30, 49])

@@ -55,7 +55,7 @@ What users of Assimulo meet, tried with plain problems of the package (`python -
 | `statistics[...]` | 0 for what is not counted; Radau5DAE, RodasODE, ODASSL, GLIMDA count less than there was | as 3.0 | counted by the callbacks |
 | `maxsteps` | ignored by IDA, CVode, LSODAR, ODASSL; 2^31 fails in others | as 3.0 | counted by the listener; 2^31 - 1 |
 | state events | ignored by ODASSL, GLIMDA; without direction from LSODAR; without end from Radau5DAE at negative times | as 3.0 | refused; direction from the flow; refused |
-| GLIMDA: matrix before `yd` | taken for constant | as 3.0 | form `ggl` is divided by the mass matrix; others refused |
+| GLIMDA: matrix before `yd` | taken for constant | as 3.0 | form `ggl` is divided by a mass matrix that is not constant, `index2` and `index3` are refused then |
 | GLIMDA: flags | `KeyError` for some | as 3.0 | named |
 | sparse direct solver | none | CVode, Radau5ODE | - |
 | DASP3ODE | one fast unknown works, more are refused | wrong with one, too: flag 3 or success at t = 8e17 | takes nothing |

@@ -1,0 +1,80 @@
+"""Foreign solvers in joint coordinates: every form that they claim, on a tree without constraints and on closed loops."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import System, library
+from mbdae.adapters.scipy import SolveIvp
+from mbdae.driver.support import FORMS, Settings
+from mbdae.studies.matrix import solvers
+
+from .helpers import need
+
+T_END = 0.3
+RTOL, ALLOWED = 1e-6, 100.0  # tolerances
+FOREIGN = {s.name: s for s in solvers(installed=False) if s.family.availability() is not None}
+REFUSED = [("Assimulo:GLIMDA", "index2"), ("Assimulo:GLIMDA", "index3")]  # where the mass matrix is not constant
+
+
+def method(name):
+    spec = FOREIGN[name]
+    return spec.family.made(spec.family.chosen(spec.variant))
+
+
+CELLS = [(name, form) for name in FOREIGN for form in FORMS
+         if isinstance(method(name).support[form], Settings) and (name, form) not in REFUSED]
+
+
+def compact(name, **parameters):
+    """Without the thin bars of the library, whose mass matrix in joint coordinates has a condition number of 1e5."""
+    m = library.mechanism(name, **parameters)
+    return replace(m, bodies=tuple(replace(b, inertia=(5.0, 10.0, 13.0)) for b in m.bodies))
+
+
+MECHANISMS = {"tree with quaternions": lambda: compact("chain", links=2),
+              "loop": lambda: library.mechanism("slider-crank-free"),
+              "loop with quaternions": lambda: compact("ring", links=5)}
+
+
+@cache
+def systems(name):
+    """In joint coordinates, and the states of the bodies at the end by DOP853 in Cartesian ones."""
+    system = System(MECHANISMS[name](), coordinates="joint")
+    exact = mbdae.solve(system.cartesian, SolveIvp("DOP853"), (0.0, T_END), rtol=1e-11, atol=1e-12, t_eval=[T_END])
+    assert exact.success, exact.message
+    return system, exact
+
+
+def test_the_mechanisms_are_those_that_are_meant():
+    tree, loop, both = (systems(name)[0] for name in MECHANISMS)
+    assert (tree.nc, tree.nq - tree.nv) == (0, 2)  # a quaternion for each joint
+    assert loop.nc > 0 and loop.nq == loop.nv
+    assert both.nc > 0 and both.nq > both.nv
+    assert not any(s.constant_mass for s in (tree, loop, both))
+
+
+def test_all_solvers_are_here():
+    assert {name.partition(":")[0] for name in FOREIGN} == {"Ida", "Cvode", "SolveIvp", "Odes", "Assimulo", "SolveDae", "Radau13"}
+    assert {form for _, form in CELLS} == set(FORMS)
+
+
+@pytest.mark.parametrize(("name", "form"), CELLS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_solvers_reach_the_state_of_the_bodies(mechanism, name, form):
+    system, exact = systems(mechanism)
+    found = mbdae.solve(system, need(method(name)), (0.0, T_END), formulation=form, rtol=RTOL, atol=RTOL / 100, t_eval=[T_END])
+    assert found.success, found.message
+    bodies = system.to_cartesian(found.q[-1], found.v[-1])
+    for difference, expected in ((system.cartesian.difference(bodies.q, exact.q[-1]), exact.q[-1]), (bodies.v - exact.v[-1], exact.v[-1])):
+        assert np.abs(difference).max() < ALLOWED * RTOL * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("name", "form"), REFUSED)
+def test_forms_that_need_a_constant_mass_matrix_are_refused(name, form):
+    system, _ = systems("loop")
+    with pytest.raises(ValueError, match=f"cannot take the form '{form}' of 'slider-crank-free'.*the mass matrix depends on the positions"):
+        mbdae.solve(system, need(method(name)), (0.0, T_END), formulation=form)
