@@ -11,7 +11,7 @@ import mbdae
 from mbdae import library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.studies.confirm import confirm
+from mbdae.studies.confirm import EXPLICIT, compare, confirm
 
 VARIANTS = [(name, given) for name in library.names() for given in ({}, *library.entry(name).variants)]
 
@@ -188,6 +188,22 @@ def test_two_routes_confirm_the_first_reference(name):
     for c in confirm(entry, {}, t_max=min(r.t for r in wanted)):
         assert not c.message
         assert c.found is None or c.found > min(c.digits, 7) - 0.5, c
+
+
+def test_absolute_tolerances_are_relative_to_the_size_of_the_coordinates(monkeypatch):
+    """By default the largest one at the start; coordinates of the rail carriage count from its way of 150 m and start at zero."""
+    seen = []
+
+    def run(*given, atol, **more):
+        seen.append(atol)
+        raise FloatingPointError("far enough")
+
+    monkeypatch.setattr("mbdae.studies.confirm.solve", run)
+    assert library.entry("rail-carriage").size == pytest.approx(150.0)
+    for entry in (library.entry("rail-carriage"), library.entry("truck")):
+        assert all(c.message == "far enough" for c in compare(entry, {}, EXPLICIT))
+    start = library.system("truck").start
+    assert seen == [pytest.approx(EXPLICIT.atol * size) for size in (150.0, np.abs(start.q).max())]
 
 
 @pytest.mark.slow

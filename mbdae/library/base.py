@@ -135,6 +135,9 @@ class Entry:
         Whether the forces are too stiff for methods with fixed steps.
     film : float
         Seconds of motion per second of an animation.
+    size : float, optional
+        Size of the coordinates, to which absolute tolerances are relative; by default the largest coordinate at the start. It is needed
+        where coordinates count from a motion that is known, so that rounding errors are those of larger numbers.
     comparison : Comparison, optional
         By default `NON_STIFF` or `STIFF`.
     """
@@ -154,6 +157,7 @@ class Entry:
     variants: tuple[Parameters, ...] = ()
     stiff: bool = False
     film: float = 1.0
+    size: float | None = None
     comparison: Comparison | None = None
 
     @property

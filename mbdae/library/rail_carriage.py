@@ -29,6 +29,7 @@ from .base import Entry, Observables, table
 from .rail_contact import HALF, R0, TIP
 
 WHEELS = tuple(f"{axle}{side}" for axle in "1234" for side in "LR")
+T_END = 15.0
 _VIEW = 14.0  # of the track before and behind the middle of the car body [m]
 
 
@@ -154,8 +155,9 @@ ENTRY = Entry(
     hardness="Springs of 31 MN/m between axle boxes and bogies, and creep forces that damp with hundreds of 1/s: DOP853 takes 540 to "
              "630 steps per second at tolerances from 1e-6 to 1e-10, IDA 50 at 1e-4 and 570 at 1e-9. In the arcs the leading wheels run "
              "on their flanges, where the place of the contact moves by 30 mm while the wheelset moves by 2 mm.",
-    t_end=15.0,
+    t_end=T_END,
     step=1e-4,
+    size=e.SPEED * T_END,  # the way, from which coordinates along the track count
     observe=_observe,
     references=_REFERENCES,
     view="3d",

@@ -29,7 +29,7 @@ MAX_STEPS = 20_000  # of an explicit method between two projections: at a singul
 
 @dataclass(frozen=True)
 class Route:
-    """A method, a form, and tolerances; `atol` is relative to the largest coordinate."""
+    """A method, a form, and tolerances; `atol` is relative to the size of the coordinates."""
 
     title: str
     method: SolveIvp | SolveDae | Ida
@@ -116,17 +116,18 @@ def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | N
     t_max = MAX_TIME_SPANS * entry.t_end if t_max is None else t_max
     times = sorted({r.t for r in wanted if r.t <= t_max * (1.0 + 1e-12)})
     system = library.system(entry.name, **parameters)
-    states, message = _states(system, times, route, entry.t_end / SEGMENTS, progress)
+    states, message = _states(entry, system, times, route, progress)
     tables: dict[tuple[str, str, tuple[str, ...]], list[Reference]] = {}
     for r in wanted:
         tables.setdefault((r.label, r.kind, tuple(r.values)), []).append(r)
     return [_compared(entry, parameters, system, rows, states, times, route.title, message) for rows in tables.values()]
 
 
-def _states(system: System, times: list[float], route: Route, longest: float,
+def _states(entry: Entry, system: System, times: list[float], route: Route,
             progress: TimeProgress | None) -> tuple[dict[float, State], str]:
     """States at the times reached, and the message if the method fails."""
-    size = float(np.clip(np.abs(system.start.q).max(), 1e-2, 1e8))
+    size = entry.size or float(np.clip(np.abs(system.start.q).max(), 1e-2, 1e8))
+    longest = entry.t_end / SEGMENTS
     options: dict[str, Any] = {"formulation": route.formulation, "rtol": route.rtol, "atol": route.atol * size}
     found, state = {0.0: system.start}, system.start
     legs = [] if route.project else [[t for t in times if t > 0.0]]
