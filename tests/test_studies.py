@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -263,6 +264,32 @@ def test_what_flies_far_away_is_shown_from_its_middle():
     assert seen.at(t[-1], far[-1]).centres == pytest.approx(np.array([[-0.5, 0, 0], [0.5, 0, 0]])) and prefix(seen) == "\u0394"
     assert seen.at(t[-1], far[-1]).rods[0][:, 0] == pytest.approx([-0.5, 0.5])
     assert followed(flying.geometry, t[:3], far[:3]) is flying.geometry and prefix(flying.geometry) == ""
+
+
+def test_animations_follow_sooner_than_pictures_of_several_positions():
+    """Each of their frames shows one position, which is not to be small."""
+    bodies = [mbdae.Particle(n, 1.0, (x, 0.0, 0.0), (4.0, 0.0, 0.0)) for n, x in (("a", 0.0), ("b", 1.0))]
+    gliding = mbdae.System(mbdae.Mechanism("flight", bodies, [mbdae.Rod("rod", "a", "b", length=1.0)]))
+    solution = mbdae.solve(gliding, mbdae.HalfImplicit(0.1), (0.0, 1.0))
+    for t_end, travel in ((0.5, 2.0), (1.0, 0.0)):
+        shown = film._Animation(solution, np.linspace(0.0, t_end, 5), "xy", 1.0, None)
+        assert np.ptp(shown.paths[:, 0, 0]) == pytest.approx(travel, abs=1e-9)
+        assert shown.figure.axes[0].get_xlabel().startswith("x" if travel else "\u0394x")
+    assert followed(gliding.geometry, solution.t, solution.q) is gliding.geometry
+
+
+@pytest.mark.parametrize("size", [(5.0, 0.1, 0.1), (0.1, 0.1, 5.0), (1.0, 1.0, 1.0)])
+def test_figures_in_space_contain_their_box_labels_and_title_without_wide_margins(size):
+    corners = [mbdae.Particle(f"{corner}", 1.0, corner) for corner in product(*zip((0.0, 0.0, 0.0), size))]
+    still = mbdae.System(mbdae.Mechanism("box", corners, gravity=(0.0, 0.0, 0.0)))
+    solution = mbdae.solve(still, mbdae.HalfImplicit(0.1), (0.0, 0.2))
+    figure = studies.plot_positions(solution, "3d", title="A long title of a box,  " * 4)
+    figure.draw_without_rendering()
+    axes, high = figure.axes[0], figure.bbox.height
+    boxes = [axes.title.get_window_extent(), *(a.get_tightbbox() for a in (axes.xaxis, axes.yaxis, axes.zaxis))]
+    assert all(box.y0 >= 0.0 and box.y1 <= high for box in boxes)
+    assert min(box.y0 for box in boxes) < 0.2 * figure.dpi and high - boxes[0].y1 < 0.2 * figure.dpi
+    assert boxes[0].y0 > max(box.y1 for box in boxes[1:]) - 0.1 * figure.dpi  # the title stands above
 
 
 def test_what_is_joined_to_the_ground_is_shown_where_it_is(motion):

@@ -68,7 +68,9 @@ def _wheels() -> Vector:
     return np.concatenate([sides[0], [[0.0, HALF, 0.0], [0.0, -HALF, 0.0]], sides[1]])
 
 
-SHAPES = (_box(24.0, 2.7, -1.0, 2.0), _box(2.0 * e.BASE + 1.0, 2.0 * e.SPAN, -0.1, 0.1), _wheels())
+# of car body, bogie and wheelset: outlines, drawn with the thin lines of rods, and beams with the thick ones of bodies
+OUTLINES = (_box(24.0, 2.7, -1.0, 2.0), _box(2.0 * e.BASE + 1.0, 2.0 * e.SPAN, -0.1, 0.1), _wheels())
+BEAMS = (np.zeros((2, 3)), np.array([[e.BASE, 0.0, 0.0], [-e.BASE, 0.0, 0.0]]), np.array([[0.0, HALF, 0.0], [0.0, -HALF, 0.0]]))
 
 
 def _picture(t: float, q: Vector) -> Picture:
@@ -82,17 +84,18 @@ def _picture(t: float, q: Vector) -> Picture:
         turn = rail_track.track(s)[2] - heading
         return np.array([forward - y * math.sin(turn), left + y * math.cos(turn), z])
 
-    centres, lines = [], []
+    centres, outlines, beams = [], [], []
     for b, row in enumerate(rows):
         kind = e.KINDS[b]
         centre = beside(row[e.S_PLACE], row[e.S_PLACE + 1], row[e.S_PLACE + 2] + e.HEIGHTS[kind])
         turn = row[e.S_HEADING] - heading
         axes = np.array([[math.cos(turn), -math.sin(turn), 0.0], [math.sin(turn), math.cos(turn), 0.0], [0.0, 0.0, 1.0]])
         centres.append(centre)
-        lines.append(centre + SHAPES[kind] @ (axes @ row[:9].reshape(3, 3)).T)
+        A = axes @ row[:9].reshape(3, 3)
+        outlines.append(centre + OUTLINES[kind] @ A.T)
+        beams.append(centre + BEAMS[kind] @ A.T)
     rails = [[beside(here + x, y, 0.0) for x in np.linspace(-_VIEW, _VIEW, 57)] for y in (HALF, -HALF)]
-    body, lines[e.CAR] = lines[e.CAR], np.tile(centres[e.CAR], (2, 1))  # its box is drawn with thin lines
-    return Picture(centres, lines, rods=[*rails, body])
+    return Picture(centres, beams, rods=[*rails, *outlines])
 
 
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:

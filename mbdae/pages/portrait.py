@@ -134,8 +134,9 @@ def save_small(figure: Figure, path: str | Path) -> None:
     from PIL import Image
 
     buffer = BytesIO()
+    in_space = any(axes.name == "3d" for axes in figure.axes)  # square, whatever they show: such figures have no margins already
     with style():
-        figure.savefig(buffer, format="png", dpi=RESOLUTION, bbox_inches="tight", pad_inches=0.06)
+        figure.savefig(buffer, format="png", dpi=RESOLUTION, bbox_inches=None if in_space else "tight", pad_inches=0.06)
     buffer.seek(0)
     with Image.open(buffer) as image:
         small = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)

@@ -13,9 +13,9 @@ import numpy as np
 from ..results.solution import Solution
 from ..results.trajectory import DenseOutput
 from ..typing import Vector
-from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, scene, size_of_figure
+from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, put_title, scene, size_of_figure, top
 from .figures import GREY, new_figure, style
-from .viewpoint import followed, prefix
+from .viewpoint import MAX_TRAVEL_ANIMATED, followed, prefix
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
@@ -126,7 +126,7 @@ class _Animation:
         geometry = geometry_of(solution.system)
         dense = DenseOutput(solution.system, solution) if solution.sol is None else solution.sol
         self.q = dense(np.clip(times, min(times[0], times[-1]), max(times[0], times[-1])))[0]
-        geometry = followed(geometry, times, self.q)
+        geometry = followed(geometry, times, self.q, MAX_TRAVEL_ANIMATED)
         self.paths = np.array([geometry.at(t, q).centres for t, q in zip(times, self.q)])
         self.kept = max(1, round(abs(trail / (times[1] - times[0]))))
         limits, size = scene(geometry, times, self.q, view)
@@ -137,11 +137,11 @@ class _Animation:
             faint: dict[str, Any] = {"linewidth": 1.0, "alpha": 0.45, "zorder": 0}
             self.traces = [axes.plot(*shape, color=body_colour(k), **faint)[0] for k in range(self.paths.shape[1])]
             self.drawing = Drawing(solution.system, axes, view, size, geometry=geometry)
-            axes.set_title(solution.system.name if title is None else title, color="#222222", loc="left")
-            where: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "bottom", "color": GREY,
+            put_title(axes, solution.system.name if title is None else title, view, loc="left")
+            where: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top" if view == "3d" else "bottom", "color": GREY,
                                      "family": "DejaVu Sans Mono"}
             self.digits = _clock(times)
-            self.clock = axes.text2D(1.0, 1.01, "", **where) if view == "3d" else axes.text(1.0, 1.015, "", **where)
+            self.clock = axes.text2D(1.0, top(axes), "", **where) if view == "3d" else axes.text(1.0, 1.015, "", **where)
 
     def show(self, k: int) -> None:
         """The k-th frame."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 DARK = "#333333"
 TEETH = 8  # of the zigzag of a spring
 ELEVATION, AZIMUTH = 22.0, -58.0  # of the viewer in space [degrees]
+ABOVE, BELOW, TITLE = 0.5, 0.06, 0.1  # margins of figures in space, and from their top to that of the title [inches]
 CHARACTER_WIDTH = 0.078  # of a title [inches]
 
 
@@ -168,10 +171,43 @@ def prepared_axes(figure: Figure, limits: Matrix, view: str, up: str = "z", befo
         axes.locator_params(nbins=4)
         for pane in (axes.xaxis, axes.yaxis, axes.zaxis):
             pane.set_pane_color("#F7F7F7")
+        _cut_margins(figure, axes, limits)
         return axes
     axes = figure.add_subplot()
     axes.set(xlim=limits[0], ylim=limits[1], aspect="equal", **label)
     return axes
+
+
+def _cut_margins(figure: Figure, axes: Any, limits: Matrix) -> None:
+    """Reduce the height of a figure in space to that of its box and labels: Matplotlib's axes are square, whatever the box."""
+    from mpl_toolkits.mplot3d import proj3d
+
+    figure.draw_without_rendering()  # places the labels
+    corners = np.array(list(product(*limits))).T
+    x, y, _ = proj3d.proj_transform(*corners, axes.get_proj())
+    labels = [axis.get_tightbbox() for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
+    dots = [*axes.transData.transform(np.column_stack([x, y]))[:, 1], *(end for box in labels for end in (box.y0, box.y1))]
+    low, high = min(dots) / figure.dpi, max(dots) / figure.dpi
+    width, old = figure.get_size_inches()
+    new = 0.02 * math.ceil((high - low + ABOVE + BELOW) / 0.02)  # an even number of dots in animations
+    left, bottom, w, h = axes.get_position(original=True).bounds
+    figure.set_size_inches(width, new)
+    axes.set_position((left, (bottom * old - low + BELOW) / new, w, h * old / new))
+
+
+def top(axes: Any) -> float:
+    """Height of a title above a box in space, in coordinates of the axes."""
+    _, bottom, _, h = axes.get_position(original=True).bounds
+    return float((1.0 - TITLE / axes.figure.get_figheight() - bottom) / h)
+
+
+def put_title(axes: Any, text: str, view: str, **where: Any) -> None:
+    """Write a title; in space at the top of the figure."""
+    if view == "3d":
+        where |= {"y": top(axes), "pad": 0.0, "va": "top"}
+    written = axes.set_title(text, color="#222222", **where)
+    if view == "3d":
+        written.set_y(top(axes))  # Matplotlib has multiplied it by 0.92
 
 
 def size_of_figure(limits: Matrix, view: str, longest: float = 5.6) -> tuple[float, float]:
@@ -220,7 +256,7 @@ def plot_positions(solution: Solution, view: str = "xy", instants: int | Sequenc
         for alpha, k in zip(np.linspace(0.18, 1.0, len(at)), at):
             Drawing(solution.system, axes, view, size, alpha, geometry).show(solution.t[k], solution.q[k])
         if title:
-            axes.set_title(_broken(title, figure.get_figwidth()), color="#222222")
+            put_title(axes, _broken(title, figure.get_figwidth()), view)
     return figure
 
 

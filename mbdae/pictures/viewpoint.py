@@ -17,7 +17,9 @@ class Shape(Protocol):
         """The picture at the positions `q`."""
 
 
-MAX_TRAVEL = 12.0  # of the centre in sizes of the mechanism, beyond which the mechanism is drawn relative to it
+# Travel of the centre in sizes of the mechanism, beyond which the mechanism is drawn relative to it: in pictures of several positions,
+# which show the travel, and in animations, whose frames show one position that should not be small.
+MAX_TRAVEL, MAX_TRAVEL_ANIMATED = 12.0, 3.0
 SAMPLES = 24  # times at which the travel is measured
 
 _PARTS = ("centres", "joints", "ground")
@@ -76,15 +78,15 @@ def prefix(geometry: Shape) -> str:
     return getattr(geometry, "prefix", "")
 
 
-def followed(geometry: Shape, times: Vector, positions: Matrix) -> Shape:
-    """The geometry itself, or relative to its centre if that travels too far."""
+def followed(geometry: Shape, times: Vector, positions: Matrix, most: float = MAX_TRAVEL) -> Shape:
+    """The geometry itself, or relative to its centre if that travels farther than `most` sizes of the mechanism."""
     some = np.unique(np.linspace(0, len(times) - 1, SAMPLES).round().astype(int))
     pictures = [geometry.at(times[k], positions[k]) for k in some]
     if any(len(p.ground) for p in pictures) or not len(pictures[0].centres):
         return geometry
     middles = np.array([p.centres.mean(axis=0) for p in pictures])
     size = max(float(np.ptp(p.points, axis=0).max()) for p in pictures)
-    return Followed(geometry) if np.ptp(middles, axis=0).max() > MAX_TRAVEL * size > 0.0 else geometry
+    return Followed(geometry) if np.ptp(middles, axis=0).max() > most * size > 0.0 else geometry
 
 
 def _mapped(picture: Picture, function: Callable[[Any, str, int | None], Any]) -> Picture:
