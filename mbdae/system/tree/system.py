@@ -163,8 +163,9 @@ class TreeSystem(System):
         q_c, v_c = c._q(q), None if v is None else c._v(v)
         found = coordinates(self.tree, c.mechanism.bodies_by_name(), self._frames(q_c))  # type: ignore[union-attr]
         rates = np.zeros(self.nv)
-        for _ in range(0 if v_c is None else 2):  # the second time iterative refinement
-            rates += ev.rates(at, found, v_c - self.to_cartesian(found, rates, t=at).v, self._model, self._work)
+        if v_c is not None:
+            for _ in range(2):  # the second time iterative refinement
+                rates += ev.rates(at, found, v_c - self.to_cartesian(found, rates, t=at).v, self._model, self._work)
         self._check(at, found, rates, q_c, v_c)
         return Guess(found, rates)
 
