@@ -83,10 +83,10 @@ def new_derivatives(system: System, n: int) -> MotionDerivatives:
 
 
 @compiled
-def linearise(state: State, factors: Factors, displaced: Array, step: Step, out: MotionDerivatives) -> bool:
+def linearise(state: State, factors: Factors, displaced: Array, step: Step, first: int, last: int, out: MotionDerivatives) -> bool:
     """The `MotionDerivatives` at the state to which the factors belong, into `out`; whether all of them are finite.
 
-    `displaced` is scratch of the system, complex if `step` is.
+    Those by the independent coordinates from `first` to before `last`. `displaced` is scratch of the system, complex if `step` is.
     """
     t, q, v, n, model = state.t, state.q, state.v, factors.n, factors.model
     N, P = bases(n, model, factors.store).N, chart(n, model, factors.store)
@@ -96,7 +96,7 @@ def linearise(state: State, factors: Factors, displaced: Array, step: Step, out:
     good = _couple(state, step, coupling, factors, displaced)
     common = Common(P, base, coupling, displaced)
     # by coordinates
-    for k in range(n):
+    for k in range(first, last):
         _by_position(state, N[k], common, factors, step, k, out)
         good = good and np.isfinite(largest(out.zdd_z[k]))
     # by velocities, at the same positions
@@ -104,7 +104,7 @@ def linearise(state: State, factors: Factors, displaced: Array, step: Step, out:
     kernels.place(t, x, model, displaced)
     kernels.phi_q(t, x, model, displaced, part(model, displaced, lay.W_G))
     kernels.mass(t, x, model, displaced)
-    for k in range(n):
+    for k in range(first, last):
         s = step * ((1.0 + largest(v)) / (1e-300 + largest(N[k])))
         _accelerations(state, x, N[k], common, factors, s, out.a_zd[k], out.lam_zd[k])
         _second_rates(state, x, N[k], out.a_zd[k], common, model, s, out.zdd_zd[k])
@@ -252,7 +252,8 @@ def _second_rates(state: State, x: Array, dv: Vector, da: Vector, common: Common
 
 
 @compiled
-def by_complex_step(state: State, zd: Array, factors: Factors, displaced: Factors, step: Step, out: MotionDerivatives) -> bool:
+def by_complex_step(state: State, zd: Array, factors: Factors, displaced: Factors, step: Step, first: int, last: int,
+                    out: MotionDerivatives) -> bool:
     """The same derivatives by the complex step through velocities, factorisation and accelerations: no formula is differentiated.
 
     `displaced` are complex `Factors`.
@@ -260,7 +261,7 @@ def by_complex_step(state: State, zd: Array, factors: Factors, displaced: Factor
     t, q, lam, n, model = state.t, state.q, state.lam, factors.n, factors.model
     N, rate, good = bases(n, model, factors.store).N, np.empty_like(q), True
     for which in range(2):
-        for k in range(n):
+        for k in range(first, last):
             # displace z, or z'
             kernels.qdot(t, q, N[k], model, rate)
             x, u = moved(q, rate, step * (1 - which)), moved(zd, zd, 0.0 * step)
@@ -309,19 +310,19 @@ def by_time(evaluate: Callable[..., int], span: float, z: Array, zd: Array, zdd:
 # the same signature for the three ways to the derivatives, see `pointers`
 
 @compiled
-def exact(zd: Array, state: State, factors: Factors, displaced: Displaced, out: MotionDerivatives) -> bool:
+def exact(zd: Array, state: State, factors: Factors, displaced: Displaced, first: int, last: int, out: MotionDerivatives) -> bool:
     """`linearise` to rounding."""
-    return linearise(state, factors, displaced.work, 1j * COMPLEX_STEP, out)
+    return linearise(state, factors, displaced.work, 1j * COMPLEX_STEP, first, last, out)
 
 
 @compiled
-def differences(zd: Array, state: State, factors: Factors, displaced: Displaced, out: MotionDerivatives) -> bool:
+def differences(zd: Array, state: State, factors: Factors, displaced: Displaced, first: int, last: int, out: MotionDerivatives) -> bool:
     """`linearise` by forward differences."""
-    return linearise(state, factors, displaced.real, INCREMENT, out)
+    return linearise(state, factors, displaced.real, INCREMENT, first, last, out)
 
 
 @compiled
-def throughout(zd: Array, state: State, factors: Factors, displaced: Displaced, out: MotionDerivatives) -> bool:
+def throughout(zd: Array, state: State, factors: Factors, displaced: Displaced, first: int, last: int, out: MotionDerivatives) -> bool:
     """`by_complex_step`."""
     elsewhere = Factors(factors.n, displaced.store, factors.model, displaced.work)
-    return by_complex_step(state, zd, factors, elsewhere, 1j * COMPLEX_STEP, out)
+    return by_complex_step(state, zd, factors, elsewhere, 1j * COMPLEX_STEP, first, last, out)

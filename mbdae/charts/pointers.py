@@ -10,7 +10,7 @@ _I, _F, _X, _M = types.int64, types.float64, types.float64[::1], types.uint8[::1
 _FACTORS, _STATE = types.NamedTuple((_I, _X, _M, _X), Factors), types.NamedTuple((_F, _X, _X, _X, _X), derivative.State)
 _DISPLACED = types.NamedTuple((types.complex128[::1], types.complex128[::1], _X), Displaced)
 _OUT = types.NamedUniTuple(types.float64[:, ::1], 7, derivative.MotionDerivatives)
-_DERIVATIVES = types.boolean(_X, _STATE, _FACTORS, _DISPLACED, _OUT)
+_DERIVATIVES = types.boolean(_X, _STATE, _FACTORS, _DISPLACED, _I, _I, _OUT)
 
 PLACE = by_address(motion.place, _I(_F, _X, _X, _X, _X, _FACTORS))
 EVALUATE = by_address(motion.evaluate, _I(_F, _X, _X, _X, _X, _X, _X, _X, _FACTORS))

@@ -33,6 +33,12 @@ def compiled(function: F) -> F:
     return compiled_from(function, None if config.DISABLE_JIT else stamp(function.__code__.co_filename))
 
 
+def unlocked(function: F) -> F:
+    """The same for a function that runs in several threads at a time: calls from Python release the interpreter's lock."""
+    result: F = function if config.DISABLE_JIT else Function.of(function, stamp(function.__code__.co_filename), nogil=True)
+    return result
+
+
 def compiled_with(function: Callable[..., Any], owner: Any, **names: Any) -> Any:
     """The same for a function that stands for many, which differ in what these names mean in it.
 

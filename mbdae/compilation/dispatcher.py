@@ -22,10 +22,10 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
     made_of: MadeOf = None
 
     @classmethod
-    def of(cls, function: Callable[..., Any], made_of: MadeOf) -> "Function":
-        """The compiled function of a Python function."""
+    def of(cls, function: Callable[..., Any], made_of: MadeOf, nogil: bool = False) -> "Function":
+        """The compiled function of a Python function; with `nogil` it runs without the interpreter's lock."""
         made = cls(function, targetoptions={"nopython": True, "boundscheck": None, "error_model": "numpy", "fastmath": FAST,
-                                            "no_cfunc_wrapper": True})
+                                            "no_cfunc_wrapper": True, "nogil": nogil})
         made.made_of = made_of
         _keep(made, made_of, "python")
         return made

@@ -241,7 +241,8 @@ class _Reduced:
             self.centred = True
         a, zdd, (z, zd) = np.empty(s.nv), np.empty(chart.n), chart.coordinates(t, q, v)
         chart.check(evaluate(t, z, zd, q, v, a, lam, zdd, chart.factors), t, q)
-        derivative.linearise(derivative.State(t, q, v, a, lam), chart.factors, self._complex_work, COMPLEX_STEP * 1j, self.derivatives)
+        state = derivative.State(t, q, v, a, lam)
+        derivative.linearise(state, chart.factors, self._complex_work, COMPLEX_STEP * 1j, 0, chart.n, self.derivatives)
         s.callbacks.check()
         return self
 

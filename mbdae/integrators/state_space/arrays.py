@@ -68,7 +68,8 @@ class Memory(Structure):
     eta: float  # ratio of error and correction in Newton's method
     next_eta: float  # its value if the step is accepted
     rate: float  # contraction rate in the last step
-    jacobian_age: int  # steps since the derivatives were evaluated, -1 if new ones are requested
+    jacobian_age: int  # steps since the derivatives were evaluated, negative if new ones are requested
+    shared: int  # 1 if several threads evaluate the derivatives
     factors_stale: int  # 1 if the factors of the chart belong to another state than the start of the step
     first_condition: float  # condition of the chart where it was chosen
     condition: float  # at the end of the step

@@ -6,7 +6,7 @@ from ...charts.derivative import State, by_time
 from ...charts.motion import second_rates
 from ...charts.store import bases
 from ...compilation.compiled import compiled
-from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_CHART, SINGULAR_MATRIX
+from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, SINGULAR_MATRIX
 from ...system.motion import refine
 from ...system.vectors import put_rows
 from ..control.loop import loops
@@ -14,6 +14,8 @@ from .arrays import put_all
 from .formulas import ROSENBROCK, formula
 from .interpolation import between
 from .step import evaluate, size, weigh
+
+ALONE = -2  # age of derivatives that a step is to evaluate itself: those of the threads were not finite
 
 
 @compiled
@@ -23,7 +25,6 @@ def attempt(t, h, end, run):
     weigh(run.start, run)
     _restore_factors(t, run)
     if memory.jacobian_age < 0:
-        run.counts.residuals_jacobian += run.evaluations
         status = _derive(t, h, run)
         if status != GOOD:
             return status, 0.0
@@ -62,7 +63,7 @@ def _restore_factors(t, run):
 
 @compiled
 def _derive(t, h, run):
-    """Evaluate the derivatives at the start of a step; `GOOD` or the code of a failure."""
+    """Evaluate the derivatives at the start of a step, or request them from several threads; `GOOD` or the code of a failure."""
     start, near, memory, factors = run.start, run.near, run.memory, run.factors
     state = State(t, start.q, start.v, start.a, start.lam)
     if run.rheonomic and run.kind == ROSENBROCK:
@@ -73,8 +74,11 @@ def _derive(t, h, run):
             return status
     _restore_factors(t, run)
     put_rows(bases(factors.n, factors.model, factors.store).N, near.N)
+    if memory.shared and memory.jacobian_age != ALONE:
+        return NEEDS_MATRIX
+    run.counts.residuals_jacobian += run.evaluations
     run.counts.jacobians += 1
-    if not run.derive(start.zd, state, factors, run.displaced, near.derivatives):
+    if not run.derive(start.zd, state, factors, run.displaced, 0, factors.n, near.derivatives):
         return BAD_DERIVATIVES
     memory.jacobian_age = 0
     return GOOD

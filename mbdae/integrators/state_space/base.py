@@ -42,6 +42,7 @@ class Charted(Method):
     reuse_rate: float = 1e-3
     max_jacobian_age: int | None = None
     max_condition_growth: float = MAX_GROWTH
+    threads: int = 1
 
     keeps_charts = True
     one_step = True
@@ -64,6 +65,9 @@ class Charted(Method):
         self._check_newton(name)
         if not (is_limit(self.max_condition_growth) and self.max_condition_growth >= 1.0):
             raise ValueError(f"{name}: max_condition_growth must be at least 1, a number or infinity, got {self.max_condition_growth!r}")
+
+        if not (is_integer(self.threads) and self.threads >= 1):
+            raise ValueError(f"{name}: threads must be at least 1 and an integer, got {self.threads!r}")
 
     def _check_newton(self, name: str) -> None:
         """The parameters of Newton's method and of the reuse of derivatives."""

@@ -43,6 +43,9 @@ _PARAMETERS = """
     max_condition_growth : float
         `alpha`: growth of the condition number of the parametrisation above which another one is looked for [Negrut, section 4.1.2]. At
         least 1, may be infinite.
+    threads : int
+        Threads that share the columns of the derivatives [Negrut, appendix A]. They pay where an evaluation of the derivatives takes much
+        longer than 0.1 ms; results are the same to rounding.
 
     `atol` of `solve` is one number, or an array of one number for each position and each velocity, `Atol_i` of [Negrut, eq. (4.6)].
 """

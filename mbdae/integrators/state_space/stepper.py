@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ...charts.columns import Team
+from ...charts.derivative import State as Point
 from ...charts.derivative import new_derivatives
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
@@ -14,7 +16,7 @@ from ...results.diagnosis import ChartError, explain
 from ...results.status import Cause, Status
 from ...results.steps import Step, split_state
 from ...system.assembly import State
-from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NO_POSITION
+from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NEEDS_MATRIX, NO_POSITION
 from ...system.system import System
 from ...typing import Matrix, Tolerance, Vector
 from ..control.newton import NewtonRule
@@ -33,7 +35,7 @@ from .arrays import (
     SdirkCoefficients,
     Stages,
 )
-from .attempt import LOOPS
+from .attempt import ALONE, LOOPS
 from .formulas import SDIRK_DESCRIPTOR
 from .rosenbrock_tableau import ROSENBROCK_NYSTROM_4
 from .sdirk_tableau import Sdirk
@@ -65,7 +67,7 @@ class ChartedStepper(Stepper):
         start, end, inside = (new_state(ChartedState, state, z=n, zd=n, zdd=n) for _ in range(3))
         tableau = method.tableau
         stages = Stages(**{name: np.zeros((len(tableau.b), n)) for name in Stages.__annotations__})
-        memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, factors_stale=1, first_condition=np.inf, condition=0.0)
+        memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, shared=0, factors_stale=1, first_condition=np.inf, condition=0.0)
         rule = FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, MAX_STEP_RATIO)
         newton = NewtonRule(float(method.newton_tol), int(method.max_iter))
         reuse = ReuseRule(float(method.reuse_rate), FOREVER if method.max_jacobian_age is None else int(method.max_jacobian_age))
@@ -80,6 +82,8 @@ class ChartedStepper(Stepper):
             rosenbrock=_ROSENBROCK, factors=self.chart.factors, place=PLACE, evaluate=EVALUATE,
             derive=DERIVATIVES[method.jacobian], displaced=new_displaced(s, self.chart.P))
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
+        self.team = Team(s, self.chart.factors, self.chart.P, method.threads, self.run.derive) if method.threads > 1 else None
+        memory.shared = int(self.team is not None)
 
     # the first step ------------------------------------------------------------------------------------------------------
 
@@ -119,13 +123,27 @@ class ChartedStepper(Stepper):
         if code != GOOD:
             raise ChartError(*explain(self.system, code, self.work, self.t, s.q))
         self.run.displaced.store[:self.chart.P.size] = self.chart.P.ravel()
+        if self.team is not None:
+            self.team.recentre(self.chart.P)
         memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
 
     def assist(self, fault: int) -> None:
-        """Switch the chart, which has become ill-conditioned, if another one has a smaller condition number."""
-        if self.chart.outdone(self.t, self.run.start.q, self.run.memory.first_condition):
+        """Derivatives in threads; or another chart for one that is ill-conditioned, if its condition number is smaller."""
+        if fault == NEEDS_MATRIX:
+            self._derive()
+        elif self.chart.outdone(self.t, self.run.start.q, self.run.memory.first_condition):
             self.restarts += 1
             self._centre()
+
+    def _derive(self) -> None:
+        """The derivatives at the start of a step, in threads."""
+        run, s = self.run, self.run.start
+        assert self.team is not None
+        good = self.team.evaluate(s.zd, Point(self.t, s.q, s.v, s.a, s.lam), self.chart.factors, run.near.derivatives)
+        self.system.callbacks.check()
+        run.counts.residuals_jacobian += run.evaluations
+        run.counts.jacobians += 1
+        run.memory.jacobian_age = 0 if good else ALONE
 
     def cure(self, fault: int) -> bool:
         """Retry once in a new chart: after the end of a chart, and after a failure with fixed step size."""

@@ -168,7 +168,7 @@ def refresh(t, state, condition_limit, run):
     for k in range(n):
         zd[k] = dot(matrix.PT[k], state.v)
     factors = Factors(n, store, model, work)
-    if not run.derive(zd, At(t, q, state.v, state.a, state.lam), factors, chart.displaced, derivatives):
+    if not run.derive(zd, At(t, q, state.v, state.a, state.lam), factors, chart.displaced, 0, factors.n, derivatives):
         return NOT_FINITE
     put_rows(derivatives.zdd_z.T, matrix.J1)
     put_rows(derivatives.zdd_zd.T, matrix.J2)
