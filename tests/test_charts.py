@@ -1,5 +1,7 @@
 """Charts of the constraint manifold: the motion in independent coordinates, the bases of a chart, its choice and its wear."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -183,6 +185,33 @@ def test_angles_of_planar_bodies_are_preferred():
     assert all(k % 3 == 2 for k in chosen(library.system("andrews")))
 
 
+@every_case
+def test_unscaled_pivots_are_the_largest_entries(name):
+    """In the columns that become dependent each pivot is as large as the largest entry of what the ones before it have left."""
+    s, x = case(name)
+    J, rank = choice.position_jacobian(s, x.t, x.q), s.nq - s.freedom
+    dependent = np.flatnonzero(~choice.partition(s, x.t, x.q, "unscaled").any(axis=0))
+    assert len(dependent) == rank
+    scale = np.abs(J).max(initial=0.0)
+    for _ in range(rank):
+        i, k = np.unravel_index(np.argmax(np.abs(J[:, dependent])), (len(J), len(dependent)))
+        j = dependent[k]
+        assert abs(J[i, j]) > (1.0 - 1e-9) * np.abs(J).max()
+        J, dependent = J - np.outer(J[:, j], J[i]) / J[i, j], np.delete(dependent, k)
+    assert np.abs(J).max(initial=0.0) < 1e-9 * scale
+
+
+def test_unscaled_pivots_take_what_is_left():
+    """Of the stiff double pendulum Cartesian coordinates too, and a chart keeps its rule when it is compared with others."""
+    s = library.system("stiff-double-pendulum")
+    assert chosen(s) == [2, 5]
+    chart = Chart(s, "partition", "unscaled")
+    chart.centre(0.0, s.start.q)
+    assert list(np.argmax(chart.P, axis=1)) != [2, 5]
+    np.testing.assert_array_equal(chart.P, chart.choose(0.0, s.start.q))
+    assert not chart.outdone(0.0, s.start.q, chart.first)
+
+
 def test_angles_that_are_held_are_not_chosen():
     slider = mbdae.Mechanism("slider", [mbdae.PlanarBody("b", 1.0, 1.0)], [mbdae.PlanarTranslational("guide", GROUND, "b")])
     assert chosen(mbdae.System(slider)) == [0]
@@ -288,6 +317,11 @@ def test_a_chart_is_renewed_in_the_same_arrays():
 def test_charts_refuse_what_they_cannot_do():
     with pytest.raises(ValueError, match="parametrisation must be one of partition, tangent, got 'angles'"):
         Chart(planar_pendulum(), "angles")
+    for value in ("full", "", None, 1, ["angles"]):
+        with pytest.raises(ValueError, match=r"pivots must be one of angles, unscaled, got " + re.escape(repr(value))):
+            Chart(planar_pendulum(), "partition", value)
+    with pytest.raises(ValueError, match="pivots='unscaled' selects coordinates and has no meaning for 'tangent'; use the parametrisation"):
+        Chart(planar_pendulum(), "tangent", "unscaled")
     with pytest.raises(ValueError, match=r"slider-crank has no degree of freedom: its motion is prescribed.* use an index form"):
         Chart(library.system("slider-crank"), "partition")
 

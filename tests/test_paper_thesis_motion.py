@@ -1,7 +1,6 @@
 """Tables 20 to 23, figures 12 and 13 and the comparison with explicit methods: the scripts in small, and the figures they must reach."""
 
 import csv
-import importlib
 from pathlib import Path
 
 import numpy as np
@@ -60,13 +59,12 @@ def test_tables_20_to_23(script, capsys):
         assert all(4 * a["steps"] <= 6 * b["steps"] for a, b in zip(by["angles", "SDIRK", quantity], theirs))
 
 
-def test_the_preference_of_angles_comes_back(script):
-    choice, common = importlib.import_module("mbdae.charts.choice"), script("common_motion")
-    kept = choice.ANGLE_SCALE
-    with pytest.raises(RuntimeError), common.coordinates("pivots") as form:
-        assert form == "partition" and choice.ANGLE_SCALE == 1.0
-        raise RuntimeError
-    assert kept == choice.ANGLE_SCALE
+def test_the_coordinates_of_the_script(script):
+    """The thesis' pivots are not the angles of the two bodies, and planes are those tangent to the constraints."""
+    problem = script("common_motion").problem
+    assert [problem(name).pivots for name in ("angles", "pivots")] == ["angles", "unscaled"]
+    assert (problem("angles").chart.P != problem("pivots").chart.P).any()
+    assert problem("tangent").formulation == "tangent"
 
 
 def test_explicit_methods_are_bound_by_stability(script):

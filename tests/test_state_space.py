@@ -212,6 +212,19 @@ def test_unpacking_without_the_time_says_what_to_ask():
         p.unpack(p.y0, p.yd0)
 
 
+@pytest.mark.parametrize("method", [mbdae.SdirkFirstOrder(), mbdae.RosenbrockNystrom(), SolveIvp("Radau")], ids=lambda m: m.label)
+def test_the_motion_does_not_depend_on_the_pivots(method):
+    """In-house and external solvers take the chart of the problem and keep its rule when they switch it."""
+    s = library.system("stiff-double-pendulum")
+    problems = {pivots: StateSpace(s, pivots=pivots) for pivots in ("angles", "unscaled")}
+    runs = {k: mbdae.solve(p, method, (0.0, 0.5), rtol=1e-7, atol=1e-7, t_eval=[0.5]) for k, p in problems.items()}
+    assert all(r.success for r in runs.values())
+    np.testing.assert_allclose(runs["unscaled"].q, runs["angles"].q, atol=1e-5)
+    chart = problems["unscaled"].chart
+    assert (problems["unscaled"].pivots, chart.pivots) == ("unscaled", "unscaled")
+    assert [2, 5] == list(np.argmax(problems["angles"].chart.P, axis=1)) != list(np.argmax(chart.P, axis=1))
+
+
 def test_packing_chooses_the_chart_anew():
     s = library.system("double-spherical-pendulum")
     p, x = StateSpace(s), case("particles")[1]
@@ -228,6 +241,10 @@ def test_bad_calls_are_refused():
     s = library.system("andrews")
     with pytest.raises(ValueError, match="parametrisation must be one of partition, tangent, got 'polar'"):
         StateSpace(s, "polar")
+    with pytest.raises(ValueError, match="pivots must be one of angles, unscaled, got 'largest'"):
+        StateSpace(s, pivots="largest")
+    with pytest.raises(ValueError, match="pivots='unscaled' selects coordinates and has no meaning for 'tangent'"):
+        StateSpace(s, "tangent", "unscaled")
     with pytest.raises(ValueError, match="StateSpace: a System is needed, got Mechanism"):
         StateSpace(library.mechanism("andrews"))
     for name in ("slider-crank", "four-link"):

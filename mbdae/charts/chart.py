@@ -1,6 +1,7 @@
 """A local parametrisation of the constraint manifold, and the test when another one serves better."""
 
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ class Chart:
     system : System
     parametrisation : {"partition", "tangent"}
         `P` selects coordinates, or is an orthonormal basis of the plane tangent to the constraints.
+    pivots : {"angles", "unscaled"}
+        Which coordinates `P` selects, see `choice.partition`; of no meaning for `"tangent"`, where it must be left at its default.
 
     Attributes
     ----------
@@ -43,17 +46,16 @@ class Chart:
     Raises
     ------
     ValueError
-        If the parametrisation is unknown, or the system has no degree of freedom.
+        If the parametrisation or the rule for pivots is unknown, or the system has no degree of freedom.
     """
 
-    def __init__(self, system: System, parametrisation: str) -> None:
-        if parametrisation not in choice.PARAMETRISATIONS:
-            raise ValueError(f"parametrisation must be one of {', '.join(choice.PARAMETRISATIONS)}, got {parametrisation!r}")
-        self.system, self.parametrisation, self.n = system, parametrisation, system.freedom
+    def __init__(self, system: System, parametrisation: str, pivots: str = "angles") -> None:
+        _check(parametrisation, pivots)
+        self.system, self.parametrisation, self.pivots, self.n = system, parametrisation, pivots, system.freedom
         if self.n == 0:
             raise ValueError(f"{system.name} has no degree of freedom: its motion is prescribed, so there are no equations in independent "
                              "coordinates; use an index form")
-        self._choose = getattr(choice, parametrisation)
+        self._choose = partial(choice.partition, pivots=pivots) if parametrisation == "partition" else choice.tangent
         self.P, self.work, self.first = np.zeros((self.n, system.nq)), system.workspace(), np.inf
         self.model = system.model
         self.store = new_store(system, self.P)
@@ -89,7 +91,7 @@ class Chart:
         """Whether a better chart exists at `q`, where this one has the given condition; if not, this condition is the new reference."""
         P = self._choose(self.system, t, q)
         if not np.array_equal(P, self.P):
-            other = Chart(self.system, self.parametrisation)
+            other = Chart(self.system, self.parametrisation, self.pivots)
             other._adopt(P)
             with suppress(ChartError):  # a chart that cannot be evaluated is not better
                 if other._prepared(t, q) < MAX_CONDITION_RATIO * condition_here:
@@ -135,3 +137,12 @@ class Chart:
             self.system.callbacks.raise_pending()
             status, reason = explain(self.system, code, self.work, t, q)
             raise ChartError(status, f"{self.system.name} at t = {t:.9g}: {reason}")
+
+
+def _check(parametrisation: object, pivots: object) -> None:
+    """Raise a `ValueError` for a parametrisation or a rule for pivots that there is not."""
+    for name, value, known in (("parametrisation", parametrisation, choice.PARAMETRISATIONS), ("pivots", pivots, choice.PIVOTS)):
+        if not isinstance(value, str) or value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    if parametrisation == "tangent" and pivots != "angles":
+        raise ValueError(f"pivots={pivots!r} selects coordinates and has no meaning for 'tangent'; use the parametrisation 'partition'")

@@ -9,23 +9,31 @@ from ..system.system import System
 from ..typing import Flags
 
 PARAMETRISATIONS = ("partition", "tangent")
+PIVOTS = ("angles", "unscaled")
 ANGLE_SCALE = 0.1  # weight of a planar angle [m] in the choice of pivots
 
 Vector = NDArray[np.float64]
 
 
-def partition(system: System, t: float, q: Vector) -> Vector:
+def partition(system: System, t: float, q: Vector, pivots: str = "angles") -> Vector:
     """Coordinate partitioning: LU factorisation of the constraint Jacobian with full pivoting.
 
-    The columns without a pivot belong to the independent coordinates [Negrut, section 3.1; Wehage]. Columns are scaled first, as they
-    have different units, see `_column_scales`.
+    The columns without a pivot belong to the independent coordinates [Negrut, section 3.1; Wehage].
+
+    Parameters
+    ----------
+    pivots : {"angles", "unscaled"}
+        `"angles"`: columns are scaled first, as they have different units, see `_column_scales`; angles of planar bodies are preferred.
+        `"unscaled"`: the matrix as it is, the choice of the thesis.
 
     Returns
     -------
     ndarray, shape (n, nq)
         `P`, rows of the identity.
     """
-    J = position_jacobian(system, t, q) * _column_scales(system)
+    J = position_jacobian(system, t, q)
+    if pivots == "angles":
+        J *= _column_scales(system)
     independent = np.sort(_pivot_columns(J, system.nq - system.freedom))
     return np.eye(system.nq)[independent]
 

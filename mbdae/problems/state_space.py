@@ -148,6 +148,10 @@ class StateSpace(Explicit):
     parametrisation : {"partition", "tangent"}
         Coordinate partitioning, where `P` selects some of the coordinates `q` [Negrut, section 3.1], or the plane tangent to the
         constraints, where its rows are an orthonormal basis [Negrut, appendix B].
+    pivots : {"angles", "unscaled"}
+        Which coordinates are independent, by the pivots of an LU factorisation of the constraint Jacobian. `"angles"`: those of planar
+        angles if possible, by a factor on their columns. `"unscaled"`: the columns without a pivot in the matrix as it is, the choice of
+        the thesis, which depends on the units. For `"partition"` only.
 
     Attributes
     ----------
@@ -158,7 +162,7 @@ class StateSpace(Explicit):
     Raises
     ------
     ValueError
-        If the system has no degree of freedom.
+        If the system has no degree of freedom, or a parameter is unknown.
     """
 
     formulation = "partition"
@@ -170,11 +174,11 @@ class StateSpace(Explicit):
 
     kernel = staticmethod(_rhs)  # `kernel(t, y, out, *arguments)`
 
-    def __init__(self, system: System, parametrisation: str = "partition") -> None:
+    def __init__(self, system: System, parametrisation: str = "partition", pivots: str = "angles") -> None:
         super().__init__(system)
         if parametrisation == "tangent":
             self.formulation, self.title = TangentStateSpace.formulation, TangentStateSpace.title
-        self.chart = Chart(system, parametrisation)
+        self.chart = Chart(system, parametrisation, pivots)
         nq, nv, nc, n = system.nq, system.nv, system.nc, system.freedom
         lengths = nq, n, nq, n, nc, nv, nv, nc, n, 1
         self._memory_data = np.zeros(sum(lengths))
@@ -190,6 +194,11 @@ class StateSpace(Explicit):
     def parametrisation(self) -> str:
         """`"partition"` or `"tangent"`."""
         return self.chart.parametrisation
+
+    @property
+    def pivots(self) -> str:
+        """`"angles"` or `"unscaled"`."""
+        return self.chart.pivots
 
     @property
     def dof(self) -> int:

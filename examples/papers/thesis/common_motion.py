@@ -4,7 +4,6 @@ The thesis: D. Negrut, "On the implicit integration of differential-algebraic eq
 (1998), section 5.1. Its code ForSDIRK is `SdirkFirstOrder(filter=True)` here, ForRosen is `RosenbrockNystrom(filter=False)`.
 """
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,7 +12,6 @@ from scipy.interpolate import CubicHermiteSpline
 
 import mbdae
 from mbdae import library
-from mbdae.charts import choice
 
 OUTPUT = "results/papers/thesis"  # default of --output
 T_END = 2.0
@@ -75,7 +73,7 @@ def reference(t_end=T_END, rtol=1e-11):
                      s.statistics.steps)
 
 
-def run(method, tolerance, t_end=T_END, form="partition", **options):
+def run(method, tolerance, t_end=T_END, coordinates="angles", **options):
     """The motion at `rtol = atol = tolerance`.
 
     Raises
@@ -83,24 +81,21 @@ def run(method, tolerance, t_end=T_END, form="partition", **options):
     RuntimeError
         If the run fails.
     """
-    s = mbdae.solve(system(), method, (0.0, t_end), formulation=form, rtol=tolerance, atol=tolerance, **options)
+    s = mbdae.solve(problem(coordinates), method, (0.0, t_end), rtol=tolerance, atol=tolerance, **options)
     if not s.success:
         raise RuntimeError(f"{method.label}, tolerance {tolerance:g}: {s.message}")
     return s
 
 
-@contextmanager
-def coordinates(name):
-    """Independent coordinates inside: `"angles"`, those that mbdae prefers, `"pivots"`, those that full pivoting leaves, or `"tangent"`.
+@cache
+def problem(coordinates):
+    """The equations in `"angles"`, the coordinates that mbdae prefers, in `"pivots"`, those that full pivoting leaves, or in `"tangent"`.
 
-    Yields the form. The thesis takes what pivoting leaves: Cartesian coordinates as well as angles, whatever the pose suggests.
+    The thesis takes what pivoting leaves: Cartesian coordinates as well as angles, whatever the pose suggests.
     """
-    kept = choice.ANGLE_SCALE
-    choice.ANGLE_SCALE = 1.0 if name == "pivots" else kept
-    try:
-        yield "tangent" if name == "tangent" else "partition"
-    finally:
-        choice.ANGLE_SCALE = kept
+    if coordinates == "tangent":
+        return mbdae.StateSpace(system(), "tangent")
+    return mbdae.StateSpace(system(), pivots={"angles": "angles", "pivots": "unscaled"}[coordinates])
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,8 @@ def study(tolerances=common.TOLERANCES, coordinates=COORDINATES, t_end=common.T_
     """`ErrorLine` by `(coordinates, method, k)` and quantity."""
     known, table = common.reference(t_end), {}
     for chosen in coordinates:
-        with common.coordinates(chosen) as form:
-            table |= {(chosen, name, k): common.error_lines(common.run(method, 10.0**k, t_end, form), known)
-                      for name, method in common.METHODS.items() for k in tolerances}
+        table |= {(chosen, name, k): common.error_lines(common.run(method, 10.0**k, t_end, chosen), known)
+                  for name, method in common.METHODS.items() for k in tolerances}
     return table
 
 
