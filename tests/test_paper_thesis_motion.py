@@ -67,6 +67,22 @@ def test_the_coordinates_of_the_script(script):
     assert problem("tangent").formulation == "tangent"
 
 
+def test_the_filter_hides_errors_of_stiff_components(script):
+    """On smooth motions with stiff forces; elsewhere it changes little. A failed or doubtful reference does not count."""
+    study = script("filter")
+    assert {"andrews", "hmmwv, stiff", "follower"} < set(study.mechanisms()) and "slider-crank" not in study.mechanisms()
+    table = {x.mechanism: x for x in study.study(("truck", "follower", "double-pendulum"), tolerances=(-4,), share=0.2)
+             if x.pivots == "angles"}
+    assert all(x.counts for x in table.values())
+    assert table["follower"].filtered > 2.0 * table["follower"].plain and table["follower"].steps_filtered < table["follower"].steps_plain
+    assert 0.5 < table["double-pendulum"].filtered / table["double-pendulum"].plain < 2.0
+    (all_of_them,) = study.summaries(list(table.values()))
+    assert (all_of_them.mechanisms, all_of_them.doubled) == (3, sum(x.filtered > 2.0 * x.plain for x in table.values()))
+    line = table["truck"]
+    assert not study.replace(line, plain=np.nan).counts and not study.replace(line, doubt=1.0 + line.filtered + line.plain).counts
+    assert study.choices(study.system("truck")) != study.choices(study.system("double-pendulum")) == ("angles",)
+
+
 def test_explicit_methods_are_bound_by_stability(script):
     """DOP853 takes the same steps whatever the tolerance; ours are hundreds of times fewer."""
     study = script("explicit_implicit")
@@ -81,15 +97,17 @@ def test_explicit_methods_are_bound_by_stability(script):
 
 def test_thesis_in_small(script, tmp_path, capsys):
     """All scripts of the motions, over a short time; those of others in the folder have tests of their own."""
-    every, mine = script("all"), {"tables20_23", "figures12_13", "explicit_implicit"}
+    every, mine = script("all"), {"tables20_23", "figures12_13", "explicit_implicit", "filter"}
     assert mine <= set(every.SCRIPTS)
     every.SCRIPTS = tuple(n for n in every.SCRIPTS if n in mine)
     settings = {"tables20_23": {"t_end": 0.4, "tolerances": (-2, -3)}, "figures12_13": {"t_end": 0.4},
-                "explicit_implicit": {"t_end": 0.4, "limit": 0.002, "repeats": 1, "tolerances": (-3,)}}
+                "explicit_implicit": {"t_end": 0.4, "limit": 0.002, "repeats": 1, "tolerances": (-3,)},
+                "filter": {"names": ("stiff-double-pendulum", "andrews"), "tolerances": (-3, -4), "share": 0.2}}
     every.main(tmp_path, settings)
     told = capsys.readouterr().out
     assert "coordinates: pivots; rate of body 1" in told and "published, vehicle" in told
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["explicit_implicit.csv", "figure12.png", "figure13.png", "tables20_23.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["explicit_implicit.csv", "figure12.png", "figure13.png", "filter.csv",
+                                                               "tables20_23.csv"]
     with open(tmp_path / "tables20_23.csv", encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == 3 * 3 * 2 * 2
     for name in ("figure12.png", "figure13.png"):
