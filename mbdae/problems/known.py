@@ -134,11 +134,11 @@ class Known:
         map_v.sort_indices()
         stab = s.stab_c.tocsc()
         stab.sort_indices()
-        gradient = _positions_of_gradient(system)
+        gradient = positions_of_gradient(system)
         self._map = Map(*sweep_of(map_v, column_groups(map_v).groups), np.zeros(system.nv), np.zeros(system.nq))
         self._products = _triples(map_v, gradient, stab)
         self._work = system.workspace()
-        mass = _positions_of_mass(system)
+        mass = positions_of_mass(system)
         sizes = {"I": 1, "M": len(mass.rows), "G": system.nnz, "T": map_v.nnz, "TG": stab.nnz, "NN": len(system.redundancy.candidates) ** 2}
         self._at = dict(zip(sizes, np.cumsum([0, *sizes.values()])))
         self._values = np.zeros(sum(sizes.values()))  # of all pieces
@@ -230,7 +230,7 @@ def _positions(csc: csc_array) -> Entries:
     return Entries(csc.indices.astype(np.int64), columns.astype(np.int64), np.arange(csc.nnz))
 
 
-def _positions_of_gradient(system: System) -> Entries:
+def positions_of_gradient(system: System) -> Entries:
     """The entries of `Phi_q` that are not structurally zero."""
     p = system.pattern
     rows = np.repeat(np.arange(system.nc), np.diff(p.ptr))
@@ -238,7 +238,7 @@ def _positions_of_gradient(system: System) -> Entries:
     return Entries(rows[k], p.col[k], k)
 
 
-def _positions_of_mass(system: System) -> Entries:
+def positions_of_mass(system: System) -> Entries:
     """The entries of the mass matrix, block by block."""
     none = np.zeros(0, dtype=np.int64)
     rows, columns, at = [none], [none], [none]

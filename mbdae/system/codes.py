@@ -5,6 +5,6 @@ GOOD, NOT_FINITE, RANK_LOST, CHART_LOST, NO_POSITION, NO_FRICTION = range(6)
 # Newton's method and the error test
 DIVERGED, SINGULAR_MATRIX, ERROR_TEST, BAD_DERIVATIVES, STALLED = range(30, 35)
 # what a step needs from outside the compiled code before it can be repeated
-NEEDS_CHART, NEEDS_MATRIX = range(40, 42)
+NEEDS_CHART, NEEDS_MATRIX, NEEDS_DERIVATIVES = range(40, 43)
 # projections of the energy
 NO_ENERGY, NOT_CONSERVED, NO_VALUE = range(50, 53)

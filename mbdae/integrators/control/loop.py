@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compilation.compiled import compiled, compiled_with, generic
-from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, STALLED
+from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_DERIVATIVES, NEEDS_MATRIX, STALLED
 from ...system.sudden import IS_SUDDEN, usual_after
 from ...system.vectors import put
 from .step_size import step_factor
@@ -73,7 +73,7 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
         # output at given times belongs to the step: where it fails, a shorter one will tell what is there
         if status == GOOD and output.times.shape[0] > 0:
             status = _store_times(between, t, h, end, run, output)
-        if status in (NEEDS_CHART, NEEDS_MATRIX):
+        if status in (NEEDS_CHART, NEEDS_MATRIX, NEEDS_DERIVATIVES):
             clock.fault = status
             return ASKING
         factor = step_factor(run.rule, error, h, 0.0 if clock.rejected else clock.past_error, clock.past_step)

@@ -17,6 +17,7 @@ from ...system.layout import header, part
 from ...system.motion import accelerations, refine
 from ...system.vectors import dot
 from ..control.newton import ITERATE, newton_test
+from .descriptor import CORRECT
 from .step import add_rows, size
 
 
@@ -31,6 +32,8 @@ def stage(descriptor, t, gh, eta, trial, base, based, x, run):
     dx, p, pd, before, rate = np.empty(n), np.empty(n), np.empty(n), 0.0, 0.0
     z1, zd1 = trial.z, trial.zd
     eta = max(eta, 1e-16) ** 0.8
+    if descriptor and run.sparse != 0:
+        _extrapolate(gh, bhh, trial, base, based, x, run)
     for iteration in range(run.newton.max_iter):
         # positions and velocities of the stage
         for k in range(n):
@@ -40,7 +43,9 @@ def stage(descriptor, t, gh, eta, trial, base, based, x, run):
         if status != GOOD:
             return status, eta, rate
         # correction
-        if descriptor:
+        if descriptor and run.sparse != 0:
+            status = run.descriptor(CORRECT, t, gh, bhh, trial, x, dx, run.factors, run.augmented)
+        elif descriptor:
             status = _descriptor_correction(t, gh, bhh, trial, x, run, dx)
         else:
             status = _independent_correction(t, trial, x, run, dx)
@@ -51,12 +56,42 @@ def stage(descriptor, t, gh, eta, trial, base, based, x, run):
         for k in range(n):
             x[k] += dx[k]
             p[k], pd[k] = bhh * dx[k], gh * dx[k]
-        moved = size(p, pd, run)
+        moved = size_of_accelerations(gh, bhh, run) if descriptor and run.sparse != 0 else size(p, pd, run)
         status, rate, eta = newton_test(run.newton, iteration, moved, before, eta, False)
         if status != ITERATE:
             return status, eta, rate
         before = moved
     return DIVERGED, eta, rate
+
+
+@compiled
+def _extrapolate(gh, bhh, trial, base, based, x, run):
+    """Initial guess of `(a, lam)` where they are unknowns: by the derivatives, from the `(z, z')` of the stage before to those of this one.
+
+    It fits that of `x`, so that the first corrections show how the iteration contracts.
+    """
+    near, n = run.near, x.shape[0]
+    d, dd = np.empty(n), np.empty(n)
+    for k in range(n):
+        d[k], dd[k] = base[k] + bhh * x[k] - trial.z[k], based[k] + gh * x[k] - trial.zd[k]
+    add_rows(1.0, near.A1, d, trial.a)
+    add_rows(1.0, near.A2, dd, trial.a)
+    add_rows(1.0, near.L1, d, trial.lam)
+    add_rows(1.0, near.L2, dd, trial.lam)
+
+
+@compiled
+def size_of_accelerations(gh, bhh, run):
+    """The norm of [Negrut, eq. (4.7)] of the changes in positions and velocities by the last correction of all accelerations."""
+    da, wq, wv, total = run.augmented.b, run.near.weights_q, run.near.weights_v, 0.0
+    move, change = np.empty(wv.shape[0]), np.empty(wq.shape[0])
+    for k in range(wv.shape[0]):
+        move[k] = bhh * da[k]
+        total += (gh * da[k] * wv[k]) ** 2
+    kernels.qdot(0.0, run.start.q, move, run.model, change)
+    for k in range(wq.shape[0]):
+        total += (change[k] * wq[k]) ** 2
+    return np.sqrt(total / (wq.shape[0] + wv.shape[0]))
 
 
 @compiled

@@ -1,7 +1,7 @@
 """The state of a state-space method, and the arrays of an integration."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...charts.derivative import MotionDerivatives
 from ...charts.store import Displaced, Factors
@@ -142,6 +142,9 @@ class ChartedRun(Run):
     evaluate: Callable[..., int]
     derive: Callable[..., bool]
     displaced: Displaced
+    sparse: int  # 1 if the descriptor form has its own matrix
+    descriptor: Callable[..., int]  # see `descriptor`
+    augmented: Any  # an `Augmented`
 
 
 @compiled

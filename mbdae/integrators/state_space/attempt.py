@@ -6,11 +6,12 @@ from ...charts.derivative import State, by_time
 from ...charts.motion import second_rates
 from ...charts.store import bases
 from ...compilation.compiled import compiled
-from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_MATRIX, SINGULAR_MATRIX
+from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_DERIVATIVES, SINGULAR_MATRIX
 from ...system.motion import refine
 from ...system.vectors import put_rows
 from ..control.loop import loops
 from .arrays import put_all
+from .descriptor import KEEP
 from .formulas import ROSENBROCK, formula
 from .interpolation import between
 from .step import evaluate, size, weigh
@@ -75,12 +76,14 @@ def _derive(t, h, run):
     _restore_factors(t, run)
     put_rows(bases(factors.n, factors.model, factors.store).N, near.N)
     if memory.shared and memory.jacobian_age != ALONE:
-        return NEEDS_MATRIX
+        return NEEDS_DERIVATIVES
     run.counts.residuals_jacobian += run.evaluations
     run.counts.jacobians += 1
     if not run.derive(start.zd, state, factors, run.displaced, 0, factors.n, near.derivatives):
         return BAD_DERIVATIVES
     memory.jacobian_age = 0
+    if run.sparse != 0:
+        return run.descriptor(KEEP, t, h, h, start, start.z, start.z, factors, run.augmented)
     return GOOD
 
 

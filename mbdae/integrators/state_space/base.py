@@ -82,6 +82,11 @@ class Charted(Method):
             raise ValueError(f"{name}: max_jacobian_age must be an integer, not negative, or None, got {age!r}")
 
     @property
+    def sparse(self) -> bool:
+        """Whether the descriptor form has a sparse matrix of its own."""
+        return False
+
+    @property
     @abstractmethod
     def error_order(self) -> int:
         """Order of the embedded formula."""
@@ -90,6 +95,7 @@ class Charted(Method):
     def label(self) -> str:
         """Name for tables and legends."""
         name = type(self).__name__ + (f"(fixed_step={self.fixed_step:g})" if self.fixed_step else "")
+        name += "(matrix='sparse')" if self.sparse else ""
         name += "" if self.filter == type(self).filter else ", filtered" if self.filter else ", not filtered"
         return name if self.jacobian == "exact" else f"{name}, {self.jacobian} Jacobian"
 
@@ -97,6 +103,9 @@ class Charted(Method):
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         assert isinstance(problem, StateSpace), problem.formulation
+        if self.sparse and problem.system.has_friction:
+            raise ValueError(f"{type(self).__name__}: the sparse matrix has no derivatives by the multipliers, on which the friction of "
+                             f"{problem.system.name} depends; use matrix='reduced'")
         s, bounds = problem.system, np.asarray(atol, dtype=float)
         if bounds.shape not in ((), (s.nq + s.nv,)) or not (bounds > 0.0).all():
             raise ValueError(f"{type(self).__name__}: atol must be one positive number, or {s.nq + s.nv} of them, for positions and "

@@ -8,6 +8,7 @@ from ...system.dense import solve
 from ...system.vectors import put
 from . import increments
 from .accelerations import stage
+from .descriptor import FORM
 from .increments import correct
 from .step import add_rows, evaluate, forecast, form
 
@@ -21,6 +22,12 @@ def formula(t, h, eta, filtered, trial, error, run):
     run.counts.factorisations += 1
     if not form(gamma * h, (gamma * h) ** 2, run.near):
         return SINGULAR_MATRIX, eta, 0.0
+    if run.sparse != 0:
+        run.counts.factorisations += 1
+        start = run.start
+        status = run.descriptor(FORM, t, gamma * h, (gamma * h) ** 2, start, start.z, start.z, run.factors, run.augmented)
+        if status != GOOD:
+            return status, eta, 0.0
     if kind <= TRAPEZOIDAL_DESCRIPTOR:
         status, eta, rate = _trapezoidal(t, h, eta, trial, error, run)
     elif kind == SDIRK_DESCRIPTOR:
@@ -66,6 +73,8 @@ def _trapezoidal(t, h, eta, trial, error, run):
 @compiled
 def _begin_at(start, trial):
     """Initial guess of a stage: the state at the start of the step."""
+    put(start.z, trial.z)
+    put(start.zd, trial.zd)
     put(start.q, trial.q)
     put(start.a, trial.a)
     put(start.lam, trial.lam)

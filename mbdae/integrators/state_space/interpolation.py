@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...compilation.compiled import compiled
-from ...system.codes import GOOD
+from ...system.codes import GOOD, NEEDS_MATRIX
 from ...system.motion import refine
 from ...system.vectors import put
 from ..control.hermite import cubic
@@ -35,6 +35,8 @@ def complete(t, theta, h, state, run):
     kind, found = run.kind, False
     if kind != SDIRK_DESCRIPTOR and kind != SDIRK_FIRST_ORDER:
         status, _, _ = formula(t, theta * h, 1.0, False, state, run.error, run)
+        if status == NEEDS_MATRIX:
+            return status
         put(run.start.q, state.q)
         put(run.start.lam, state.lam)
         found = status == GOOD and np.isfinite(np.sum(state.z) + np.sum(state.zd))

@@ -11,6 +11,9 @@ from .base import Charted
 from .formulas import ROSENBROCK, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, TRAPEZOIDAL_DESCRIPTOR, TRAPEZOIDAL_STATE_SPACE
 from .sdirk_tableau import SDIRK_4_15, SDIRK_4_16, Sdirk
 
+_END = """
+    `atol` of `solve` is one number, or an array of one number for each position and each velocity, `Atol_i` of [Negrut, eq. (4.6)].
+"""
 _PARAMETERS = """
     Parameters
     ----------
@@ -46,9 +49,7 @@ _PARAMETERS = """
     threads : int
         Threads that share the columns of the derivatives [Negrut, appendix A]. They pay where an evaluation of the derivatives takes much
         longer than 0.1 ms; results are the same to rounding.
-
-    `atol` of `solve` is one number, or an array of one number for each position and each velocity, `Atol_i` of [Negrut, eq. (4.6)].
-"""
+""" + _END
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,39 @@ class TrapezoidalStateSpace(Charted):
     kind, error_order = TRAPEZOIDAL_STATE_SPACE, 1
 
 
+_MATRIX = """
+    matrix : {"reduced", "sparse"}
+        `"reduced"`: the factors of the equations of motion at each iterate, and a correction of the size of the degrees of freedom
+        (Sherman, Morrison, Woodbury). `"sparse"`: the matrix of all accelerations and multipliers at the start of the step, factorised as a
+        sparse one, as in the thesis [Negrut, section 3.3]; not for joint friction.
+"""
+MATRICES = ("reduced", "sparse")
+
+
 @dataclass(frozen=True)
-class TrapezoidalDescriptor(Charted):
+class Descriptor(Charted):
+    __doc__ = f"""Base of the methods on the descriptor form.
+    {_PARAMETERS.replace(_END, _MATRIX + _END)}"""
+
+    matrix: str = "reduced"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.matrix, str) or self.matrix not in MATRICES:
+            raise ValueError(f"{type(self).__name__}: matrix must be one of {', '.join(MATRICES)}, got {self.matrix!r}")
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the matrix is the sparse one."""
+        return self.matrix == "sparse"
+
+
+@dataclass(frozen=True)
+class TrapezoidalDescriptor(Descriptor):
     __doc__ = f"""Trapezoidal rule, the descriptor form: as `TrapezoidalStateSpace`, with all accelerations and the multipliers as unknowns.
 
     The equations are those of motion and the constraints on the acceleration level [Negrut, sections 3.3, 4.3].
-    {_PARAMETERS}"""
+    {_PARAMETERS.replace(_END, _MATRIX + _END)}"""
 
     kind, error_order = TRAPEZOIDAL_DESCRIPTOR, 1
 
@@ -91,11 +119,11 @@ class SdirkMethod(Charted):
 
 
 @dataclass(frozen=True)
-class SdirkDescriptor(SdirkMethod):
+class SdirkDescriptor(Descriptor, SdirkMethod):
     __doc__ = f"""SDIRK4/16, the descriptor form: five stages, order 4, L-stable, with all accelerations and the multipliers as unknowns.
 
     The embedded formula has order 3 [Negrut, sections 3.3.2, 4.2, table 13].
-    {_PARAMETERS}"""
+    {_PARAMETERS.replace(_END, _MATRIX + _END)}"""
 
     tableau, kind = SDIRK_4_16, SDIRK_DESCRIPTOR
 

@@ -11,12 +11,13 @@ from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
 from ...charts.store import new_displaced
 from ...compilation.structure import with_fields
+from ...problems.pattern import structure
 from ...problems.state_space import StateSpace
 from ...results.diagnosis import ChartError, explain
 from ...results.status import Cause, Status
 from ...results.steps import Step, split_state
 from ...system.assembly import State
-from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NEEDS_MATRIX, NO_POSITION
+from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NEEDS_DERIVATIVES, NEEDS_MATRIX, NO_POSITION
 from ...system.system import System
 from ...typing import Matrix, Tolerance, Vector
 from ..control.newton import NewtonRule
@@ -36,6 +37,8 @@ from .arrays import (
     Stages,
 )
 from .attempt import ALONE, LOOPS
+from .augmented import arrange, enlarge, new_augmented
+from .descriptor import ABSENT, DESCRIPTOR
 from .formulas import SDIRK_DESCRIPTOR
 from .rosenbrock_tableau import ROSENBROCK_NYSTROM_4
 from .sdirk_tableau import Sdirk
@@ -71,16 +74,18 @@ class ChartedStepper(Stepper):
         rule = FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, MAX_STEP_RATIO)
         newton = NewtonRule(float(method.newton_tol), int(method.max_iter))
         reuse = ReuseRule(float(method.reuse_rate), FOREVER if method.max_jacobian_age is None else int(method.max_jacobian_age))
-        bounds = np.full(s.nq + s.nv, atol, dtype=float)
+        bounds, near = np.full(s.nq + s.nv, atol, dtype=float), _near(s, n)
         self.run = ChartedRun(
             **self.common(rule=rule, newton=newton, start=start, end=end), inside=inside, memory=memory, reuse=reuse,
             max_condition_growth=float(method.max_condition_growth), atol_q=bounds[:s.nq].copy(), atol_v=bounds[s.nq:].copy(),
             kind=method.kind, filtered=int(method.filter), rheonomic=int(s.rheonomic),
-            evaluations=2 * n + 1 if method.jacobian == "difference" else 0, rtol=float(rtol), near=_near(s, n),
+            evaluations=2 * n + 1 if method.jacobian == "difference" else 0, rtol=float(rtol), near=near,
             stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)),
             sdirk=SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)), dense=_dense(tableau, method.kind),
             rosenbrock=_ROSENBROCK, factors=self.chart.factors, place=PLACE, evaluate=EVALUATE,
-            derive=DERIVATIVES[method.jacobian], displaced=new_displaced(s, self.chart.P))
+            derive=DERIVATIVES[method.jacobian], displaced=new_displaced(s, self.chart.P), sparse=int(method.sparse),
+            descriptor=DESCRIPTOR if method.sparse else ABSENT, augmented=new_augmented(s, n, near.derivatives, method.sparse))
+        self.map_pattern = structure(s).map_v.astype(bool) if method.sparse else None
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
         self.team = Team(s, self.chart.factors, self.chart.P, method.threads, self.run.derive) if method.threads > 1 else None
         memory.shared = int(self.team is not None)
@@ -126,11 +131,15 @@ class ChartedStepper(Stepper):
         if self.team is not None:
             self.team.recentre(self.chart.P)
         memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
+        if self.method.sparse:
+            arrange(self.run.augmented, self.chart.P, self.map_pattern)
 
     def assist(self, fault: int) -> None:
-        """Derivatives in threads; or another chart for one that is ill-conditioned, if its condition number is smaller."""
-        if fault == NEEDS_MATRIX:
+        """Derivatives in threads; room for factors; or a better chart for one that is ill-conditioned, if there is one."""
+        if fault == NEEDS_DERIVATIVES:
             self._derive()
+        elif fault == NEEDS_MATRIX:
+            enlarge(self.run.augmented)
         elif self.chart.outdone(self.t, self.run.start.q, self.run.memory.first_condition):
             self.restarts += 1
             self._centre()
@@ -177,6 +186,9 @@ class ChartedStepper(Stepper):
     def _within(self, times: Vector, t0: float, start: ChartedState) -> Matrix:
         """States at times within the last step, by rows."""
         columns, code = self.sampled(with_fields(self.run, start=start), times, t0)
+        if code == NEEDS_MATRIX:
+            self.assist(code)
+            return self._within(times, t0, start)
         if code != GOOD:
             raise ChartError(*self.explain(code))
         return columns
