@@ -1,13 +1,14 @@
 """The descriptor form with its own matrix of size `nv + nc`, sparse and factorised in every step [Negrut, sections 3.3, 4.2.2].
 
-With `x = z''` of a stage, `z = z~ + beta h^2 x` and `z' = z'~ + gamma h x` the equations [Negrut, eq. (3.76)] for `(a, lam)` have the matrix
+With `x = z''` of a stage, `z = z~ + beta h^2 x` and `z' = z'~ + gamma h x` the equations for `(a, lam)` [Negrut, eq. (3.76)] have the
+matrix
 
     [M Phi_q^T; Phi_q 0] + (beta h^2 D1 + gamma h D2) (I - E)^-1 [P T, 0],   E = beta h^2 E1 + gamma h E2
 
-(the equation that follows [Negrut, eq. (3.83)]). `D1`, `D2` are the derivatives of the equations by `z` and `z'`, through the dependent positions and
-velocities; `E1`, `E2` those of `z'' = P (T a + T' v)`, with `a` held constant, zero where `T = I`. All belong to the state at which the
-derivatives are evaluated. They follow from the derivatives of `(a, lam)`, `D = -[M Phi_q^T; Phi_q 0] (a, lam)_z`, so every source of
-derivatives serves.
+(the equation that follows [Negrut, eq. (3.83)]). `D1`, `D2` are the derivatives of the equations by `z` and `z'`, through the dependent
+positions and velocities; `E1`, `E2` those of `z'' = P (T a + T' v)`, with `a` held constant, zero where `T = I`. All belong to the state
+at which the derivatives are evaluated. They follow from the derivatives of `(a, lam)`, `D = -[M Phi_q^T; Phi_q 0] (a, lam)_z`, so every
+source of derivatives serves.
 
 Where constraints are redundant, `-N N^T` in the place of the zero block makes the matrix regular; `N` spans the null space of `Phi_q^T`.
 """
