@@ -92,6 +92,7 @@ class SdirkCoefficients(NamedTuple):
     error: Vector
     error_A: Vector
     d_error: Vector
+    begin: Vector
 
 
 class DenseCoefficients(NamedTuple):
@@ -134,6 +135,7 @@ class ChartedRun(Run):
     near: Near
     stages: Stages
     error: Pair
+    defect: Pair  # of SDIRK methods, a second error estimate
     sdirk: SdirkCoefficients
     dense: DenseCoefficients
     rosenbrock: RosenbrockCoefficients

@@ -12,7 +12,7 @@ from ...system.vectors import put_rows
 from ..control.loop import loops
 from .arrays import put_all
 from .descriptor import KEEP
-from .formulas import ROSENBROCK, formula
+from .formulas import ROSENBROCK, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, formula
 from .interpolation import between
 from .step import evaluate, size, weigh
 
@@ -35,6 +35,8 @@ def attempt(t, h, end, run):
     if status == GOOD and not clock.fixed:
         weigh(new, run)
         error = size(run.error.z, run.error.zd, run)
+        if run.kind in (SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER):
+            error = max(error, size(run.defect.z, run.defect.zd, run))
     # consistent end
     if status == GOOD and error <= 1.0:
         status = _finish(end, run)

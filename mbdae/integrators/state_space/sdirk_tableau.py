@@ -61,6 +61,8 @@ class Sdirk:
     d, d_error, dense_z : ndarrays like b, error, dense
         The same for increments: `y1 = y0 + sum_i d[i] z_i`, the estimate `sum_i d_error[i] z_i`, and within the step
         `y0 + sum_ij dense_z[i, j] theta^(j + 1) z_i`.
+    begin : ndarray (s,)
+        Derivative of the dense output at the start, `y'(t0) = sum_i begin[i] k_i`.
     start : ndarray (s, s)
         Strictly lower triangular: the initial guess `z_i = sum_j start[i, j] z_j` from the previous stages. Row `i` satisfies as many of
         the conditions for `c`, `A c`, `A A c`, `A c^2` as it has coefficients, in this sequence. The guess has order 0 in stage 1, 1 in
@@ -89,6 +91,7 @@ class Sdirk:
     d: Vector
     d_error: Vector
     dense_z: Matrix
+    begin: Vector
     start: Matrix
 
     def stability(self, z: ArrayLike) -> ComplexVector:
@@ -129,7 +132,7 @@ def sdirk(name: str, A: Sequence[Sequence[Coefficient]], b_hat: Sequence[Coeffic
     inverse, error, dense = _solve(a, _identity(len(a))), b - embedded, _dense(b, conditions)
     exact = {"A": a, "c": c, "b": b, "b_hat": embedded, "dense": dense, "error": error, "AA": a @ a, "bA": b @ a, "error_A": error @ a,
              "dense_position": a.T @ dense, "d": b @ inverse, "d_error": error @ inverse, "dense_z": inverse.T @ dense,
-             "start": _start(a, c)}
+             "begin": dense[:, 0], "start": _start(a, c)}
     arrays = {key: np.array(x, dtype=float, order="C") for key, x in exact.items()}
     return Sdirk(name, order, error_order, float(a[0, 0]), **arrays)
 

@@ -80,7 +80,7 @@ class ChartedStepper(Stepper):
             max_condition_growth=float(method.max_condition_growth), atol_q=bounds[:s.nq].copy(), atol_v=bounds[s.nq:].copy(),
             kind=method.kind, filtered=int(method.filter), rheonomic=int(s.rheonomic),
             evaluations=2 * n + 1 if method.jacobian == "difference" else 0, rtol=float(rtol), near=near,
-            stages=stages, error=Pair(z=np.zeros(n), zd=np.zeros(n)),
+            stages=stages, **{name: Pair(z=np.zeros(n), zd=np.zeros(n)) for name in ("error", "defect")},
             sdirk=SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)), dense=_dense(tableau, method.kind),
             rosenbrock=_ROSENBROCK, factors=self.chart.factors, place=PLACE, evaluate=EVALUATE,
             derive=DERIVATIVES[method.jacobian], displaced=new_displaced(s, self.chart.P), sparse=int(method.sparse),
