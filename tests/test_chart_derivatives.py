@@ -37,7 +37,7 @@ def at_point(name, parametrisation):
 def linearised(chart, point, step=COMPLEX_STEP * 1j):
     t, _, _, q, v, a, lam = point
     other, out = chart.system.workspace(complex if np.iscomplexobj(step) else float), empty(chart)
-    assert linearise(State(t, q, v, a, lam), chart.factors, other, step, out)
+    assert linearise(State(t, q, v, a, lam), chart.factors, other, step, 0, chart.n, out)
     return out._asdict()
 
 
@@ -45,7 +45,7 @@ def by_steps(chart, point):
     t, _, zd, q, v, a, lam = point
     s, out = chart.system, empty(chart)
     displaced = Factors(chart.n, new_store(s, chart.P, complex), s.model, s.workspace(complex))
-    assert by_complex_step(State(t, q, v, a, lam), zd, chart.factors, displaced, COMPLEX_STEP * 1j, out)
+    assert by_complex_step(State(t, q, v, a, lam), zd, chart.factors, displaced, COMPLEX_STEP * 1j, 0, chart.n, out)
     return out._asdict()
 
 
@@ -114,7 +114,7 @@ def test_derivatives_that_are_not_finite_are_told():
     chart, (t, _, _, q, v, a, lam) = at_point("double pendulum", "partition")
     out, other = empty(chart), chart.system.workspace(complex)
     a[0] = np.nan
-    assert not linearise(State(t, q, v, a, lam), chart.factors, other, COMPLEX_STEP * 1j, out)
+    assert not linearise(State(t, q, v, a, lam), chart.factors, other, COMPLEX_STEP * 1j, 0, chart.n, out)
 
 
 # --- closed forms --------------------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def _linearise(t: float, model: Tables, work: Array, store: Array, memory: Array
     n = out.zdd_z.shape[0]
     m = _memory(n, model, memory)
     state, factors = derivative.State(t, m.q, m.v, m.a, m.lam), Factors(n, store, model, work)
-    derivative.linearise(state, factors, displaced, COMPLEX_STEP * 1j, out)
+    derivative.linearise(state, factors, displaced, COMPLEX_STEP * 1j, 0, n, out)
 
 
 @compiled

@@ -93,6 +93,7 @@ class SdirkCoefficients(NamedTuple):
     error_A: Vector
     d_error: Vector
     begin: Vector
+    begin_z: Vector
 
 
 class DenseCoefficients(NamedTuple):

@@ -48,21 +48,20 @@ def formula(t, h, eta, filtered, trial, error, run):
 
 @compiled
 def _defect(h, run):
-    """`gamma h (I - gamma h J)^-1 (w'(t0) - u'(0))` with the dense output `u` of the stages, into `run.defect`.
+    """`gamma h (I - gamma h J)^-1 (w0' - u')` for `w = (z, z')`, with the derivative `u'` at the start from the stages, into `run.defect`.
 
     No stage is between the start of the step and `c_1 h`: a jump of the forces there is seen by none of them, but by the second derivative
-    at the start, which is known. Of smooth motions the defect has the order of the error estimate; the filter removes what a stiff
-    component in the rounding and truncation errors of the start contributes.
+    at the start, which is known. For smooth motions this has the order of the error estimate. The inverse matrix removes what a stiff
+    component in the errors of the start contributes.
     """
-    start, stages, defect, gamma, weights = run.start, run.stages, run.defect, diagonal(run), run.sdirk.begin
-    # h z'' of the stages: accelerations are the unknowns of the descriptor form
-    slopes, unit = (stages.X, h) if run.kind == SDIRK_DESCRIPTOR else (stages.Kd, 1.0)
+    start, X, Xd, defect, gamma = run.start, run.stages.X, run.stages.Xd, run.defect, diagonal(run)
+    by_slope, by_increment, descriptor = run.sdirk.begin, run.sdirk.begin_z, run.kind == SDIRK_DESCRIPTOR
     for k in range(start.z.shape[0]):
-        change, second = 0.0, 0.0  # of z' and h z'' by the polynomial at the start, less z'
-        for i in range(weights.shape[0]):
-            change += weights[i] * stages.Xd[i, k]
-            second += weights[i] * slopes[i, k] * unit
-        defect.z[k], defect.zd[k] = -gamma * h * change, gamma * (h * start.zdd[k] - second)
+        first, second = 0.0, 0.0  # h (z0' - u') and h u'' from the stages
+        for i in range(by_slope.shape[0]):
+            first -= h * by_slope[i] * Xd[i, k]
+            second += h * by_slope[i] * X[i, k] if descriptor else by_increment[i] * Xd[i, k]
+        defect.z[k], defect.zd[k] = gamma * first, gamma * (h * start.zdd[k] - second)
     correct(gamma * h, defect.z, defect.zd, run.near, defect.z, defect.zd)
     run.counts.solves += 1
 

@@ -61,8 +61,10 @@ class Sdirk:
     d, d_error, dense_z : ndarrays like b, error, dense
         The same for increments: `y1 = y0 + sum_i d[i] z_i`, the estimate `sum_i d_error[i] z_i`, and within the step
         `y0 + sum_ij dense_z[i, j] theta^(j + 1) z_i`.
-    begin : ndarray (s,)
-        Derivative of the dense output at the start, `y'(t0) = sum_i begin[i] k_i`.
+    begin, begin_z : ndarray (s,)
+        The derivative at the start from the stages, `h y0' = h sum_i begin[i] k_i = sum_i begin_z[i] z_i`. It satisfies the conditions for
+        `1`, `c`, `c^2` and `A c`, or as many of them as are independent: with four the error is of order 3 in `h`. The rest is chosen for
+        the least norm of `begin_z`, so that errors of Newton's method matter least.
     start : ndarray (s, s)
         Strictly lower triangular: the initial guess `z_i = sum_j start[i, j] z_j` from the previous stages. Row `i` satisfies as many of
         the conditions for `c`, `A c`, `A A c`, `A c^2` as it has coefficients, in this sequence. The guess has order 0 in stage 1, 1 in
@@ -92,6 +94,7 @@ class Sdirk:
     d_error: Vector
     dense_z: Matrix
     begin: Vector
+    begin_z: Vector
     start: Matrix
 
     def stability(self, z: ArrayLike) -> ComplexVector:
@@ -132,8 +135,10 @@ def sdirk(name: str, A: Sequence[Sequence[Coefficient]], b_hat: Sequence[Coeffic
     inverse, error, dense = _solve(a, _identity(len(a))), b - embedded, _dense(b, conditions)
     exact = {"A": a, "c": c, "b": b, "b_hat": embedded, "dense": dense, "error": error, "AA": a @ a, "bA": b @ a, "error_A": error @ a,
              "dense_position": a.T @ dense, "d": b @ inverse, "d_error": error @ inverse, "dense_z": inverse.T @ dense,
-             "begin": dense[:, 0], "start": _start(a, c)}
+             "start": _start(a, c)}
     arrays = {key: np.array(x, dtype=float, order="C") for key, x in exact.items()}
+    arrays["begin_z"] = _begin(arrays["A"], arrays["c"])
+    arrays["begin"] = arrays["begin_z"] @ arrays["A"]
     return Sdirk(name, order, error_order, float(a[0, 0]), **arrays)
 
 
@@ -198,6 +203,18 @@ def _dense(b: Rational, conditions: list[Condition]) -> Rational:
             rows.append(phi)
             right.append([0] * (order - 1) + [end])
     return _solve(np.array(rows), _fractions(right, DENSE_DEGREE))
+
+
+def _begin(A: Matrix, c: Vector) -> Vector:
+    """Weights `u` of the increments with `w = u A` for `sum w = 1`, `w . c = w . c^2 = w . A c = 0`, of least norm."""
+    rows: list[Vector] = []
+    for phi in (c**0, c, c**2, A @ c):
+        if len(rows) < len(c) and np.linalg.matrix_rank(np.array([*rows, phi])) > len(rows):
+            rows.append(phi)
+    right = np.zeros(len(rows))
+    right[0] = 1.0
+    weights: Vector = np.linalg.lstsq(np.array(rows) @ A.T, right, rcond=None)[0]
+    return weights
 
 
 def _start(A: Rational, c: Rational) -> Rational:
