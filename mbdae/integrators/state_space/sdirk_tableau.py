@@ -213,8 +213,8 @@ def _begin(A: Matrix, c: Vector) -> Vector:
             rows.append(phi)
     right = np.zeros(len(rows))
     right[0] = 1.0
-    weights: Vector = np.linalg.lstsq(np.array(rows) @ A.T, right, rcond=None)[0]
-    return weights
+    weights, _, _, _ = np.linalg.lstsq(np.array(rows) @ A.T, right, rcond=None)
+    return np.asarray(weights, dtype=float)
 
 
 def _start(A: Rational, c: Rational) -> Rational:
