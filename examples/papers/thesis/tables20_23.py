@@ -6,7 +6,7 @@ out:
 
 - SDIRK in angles: errors of 0.1 to 0.4 of what is expected, with a few dozen steps. In the coordinates that full pivoting leaves, as the
   thesis has them, and in tangent planes there are three to seven times as many steps, and the optimism of the step control of tables 20
-  and 22, which grows as tolerances get tighter: at 1e-5 errors are 34 and 54 times what is expected, in the thesis 17 times. The filter is
+  and 22, which grows as tolerances get tighter: at 1e-5 errors are 49 and 51 times what is expected, in the thesis 17 times. The filter is
   behind most of it, see docs/state-space.md.
 - The Rosenbrock method keeps errors within two to five times what is expected, but for the rate at 1e-5 with unscaled pivots, eleven times
   and with the filter thirteen. Those of tables 21 and 23 are smaller by a digit: the step control of the thesis was more careful. It blames

@@ -106,7 +106,8 @@ class SdirkMethod(Charted):
     __doc__ = f"""Base of SDIRK methods on the first-order form, with positions and velocities as unknowns.
 
     A subclass defines the class attribute `tableau`, made by `mbdae.extend.sdirk`. The base supplies step-size control by the embedded
-    formula, charts, dense output, events and statistics.
+    formula, charts, dense output, events and statistics. A second error estimate compares the derivative at the start of the step with the
+    one that follows from the stages, so that jumps of the forces before the first stage are seen.
     {_PARAMETERS}"""
 
     tableau: ClassVar[Sdirk]
