@@ -135,7 +135,10 @@ def _verify(t: float, z: Array, q: Array, store: Array, model: Tables, work: Arr
 
 @compiled
 def _satisfied(t: float, z: Array, q: Array, store: Array, model: Tables, work: Array) -> bool:
-    """Whether `P q = z` and `Phi = 0` hold at the configuration of the factors, up to rounding of the terms `Phi_q q` of each."""
+    """Whether `P q = z` and `Phi = 0` hold at the configuration of the factors, up to rounding of the terms `Phi_q q` of each.
+
+    Where all derivatives of an equation vanish, as of redundant ones in joint coordinates, those of the others tell the size.
+    """
     n = z.shape[0]
     P, room = chart(n, model, store), scratch(n, model, store)
     G, segments, scale = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T), 1.0 + largest(q)
@@ -147,8 +150,10 @@ def _satisfied(t: float, z: Array, q: Array, store: Array, model: Tables, work: 
         for k in range(s["n"]):
             room.product[s["row"]] += abs(G[s["at"] + k])
     # comparisons that are false for NaN
+    longest = largest(room.product)
     for k in range(room.residual.shape[0]):
-        if not abs(room.residual[k]) <= RESIDUAL_TOL * scale * room.product[k]:
+        size = room.product[k] if room.product[k] != 0.0 else longest
+        if not abs(room.residual[k]) <= RESIDUAL_TOL * scale * size:
             return False
     for k in range(n):
         if not abs(z[k] - dot(P[k], q)) <= RESIDUAL_TOL * scale:

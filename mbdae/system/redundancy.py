@@ -29,7 +29,6 @@ MAX_ROWS = 1500  # that are orthogonalised; beyond, the pivots decide
 NONZERO = 1e-7  # entries of a null vector of unit length
 MOVED = 0.3  # rad or m, of a coordinate by the drivers
 FIRST_TIME, LAST_TIME = 7e-4, 10.0  # of the times at which this is looked at, each interval twice the one before [s]
-ROUNDING = 1e-13  # length of a row in joint coordinates, relative to the longest, below which it is zero
 
 
 def _none() -> Integers:
@@ -70,16 +69,12 @@ def find_redundancy(system: System, t: float, q: Vector) -> Redundancy:
     Redundancy
     """
     pivots = _relative_pivots(system, t, q)
-    if system.cartesian is not None:
-        pivots[_vanish(system.phi_q(t, q).toarray())] = 0.0
     if not (pivots < SMALL_PIVOT).any():
         return Redundancy()
     if system.nc > MAX_ROWS:
         return Redundancy(np.flatnonzero(pivots == 0.0), np.arange(system.nc))
     states = _states(system, t, q)
     gradients = [system.phi_q(at, x).toarray() for at, x in states]
-    if system.cartesian is not None:
-        gradients = [_without_rounding(G) for G in gradients]
     found = [_dependent(G) for G in gradients]
     rows = min(found, key=len)
     involved = [_involved(G, len(rows)) for G, other in zip(gradients, found) if len(other) == len(rows)]
@@ -114,17 +109,6 @@ def _displacement(system: System, t0: float, q0: Vector, t: float, q: Vector) ->
         tree: Any = system
         return _displacement(system.cartesian, t0, tree.to_cartesian(q0, t=t0).q, t, tree.to_cartesian(q, t=t).q)
     return float(np.abs(system.difference(q, q0)).max(initial=0.0))
-
-
-def _without_rounding(G: Matrix) -> Matrix:
-    return np.where(_vanish(G)[:, None], 0.0, G)
-
-
-def _vanish(G: Matrix) -> Flags:
-    """Which rows are zero but for rounding: in joint coordinates entries are sums of larger terms that may cancel."""
-    lengths = np.linalg.norm(G, axis=1)
-    small: Flags = lengths <= ROUNDING * lengths.max(initial=0.0)
-    return small
 
 
 def _involved(G: Matrix, d: int) -> Flags:

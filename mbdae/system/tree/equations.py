@@ -9,10 +9,16 @@ from .inertia import add_wrench
 from .kinematics import place_rates
 from .layout import BIAS, END_T, PLACE_T, RATE, ROW_T, WRENCH, axes, gradients, joints, kinematics, wrenches
 
+ROUNDING = 1e-15  # of an entry of Phi_q, relative to the largest wrench of the row, the length of its path and the number of its joints
+
 
 @compiled
 def phi_q(model, work, out):
-    """Values of `Phi_q`: a row, as a wrench on the bodies at its ends, is carried to the root [Negrut, section 3.4.3]."""
+    """Values of `Phi_q`: a row, as a wrench on the bodies at its ends, is carried to the root [Negrut, section 3.4.3].
+
+    The wrenches of both ends cancel where a joint moves them together. What rounding leaves is set to zero: a row of rounding errors would
+    count as an independent one.
+    """
     tree, bodies, X, G = joints(model), table(model, lay.BODY, BODY_T), frames(model, work), gradients(model, work)
     kin, B = kinematics(model, work), axes(model, work)
     rows, ends, path = table(model, lay.TREE_ROW, ROW_T), table(model, lay.TREE_END, END_T), table(model, lay.TREE_PLACE, PLACE_T)
@@ -25,13 +31,25 @@ def phi_q(model, work, out):
         for i in range(row["end"], row["end"] + row["ends"]):
             n = ends[i]["joint"]
             _add_force(G, ends[i]["at"], bodies[tree[n]["body"]]["kind"], X, tree[n]["body"], kin[n])
+        size, reach = 0.0, 1.0
         for i in range(first, last):
             n, at = path[i]["joint"], path[i]["at"]
             joint = tree[n]
+            size, reach = max(size, _largest(kin[n], WRENCH, 6)), reach + _largest(kin[n], 0, 3)
             for k in range(joint["n"]):
-                out[at + k] = _work(B[joint["v"] + k], kin[n])
+                x = _work(B[joint["v"] + k], kin[n])
+                out[at + k] = x - x.real if abs(x.real) <= ROUNDING * row["places"] * size * reach else x
             if joint["above"] >= 0:
                 _add_wrench_before(kin[n], kin[joint["above"]])
+
+
+@compiled
+def _largest(x, start, n):
+    """The largest real part of some entries."""
+    out = 0.0
+    for k in range(start, start + n):
+        out = max(out, abs(x[k].real))
+    return out
 
 
 @compiled
