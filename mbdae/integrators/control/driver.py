@@ -17,7 +17,7 @@ from ...stopwatch import Stopwatch
 from ...typing import TimeProgress, Until, Vector
 from ..resolution import step_below_rounding
 from .loop import ARRIVED, ASKING, FAILED
-from .records import COUNTERS, State, new_output
+from .records import COUNTERS, Output, State, new_output
 from .stepper import Stepper
 
 CHUNK_SECONDS = 0.2  # between two calls of `progress` and checks for signals
@@ -43,6 +43,7 @@ class Driver:
         self.times = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
         self.columns = tuple(np.shape(x) for x in (0.0, s.q, s.v, s.a, s.lam))
         self.rows: list[tuple[Vector, ...]] = []  # columns of parts of the output
+        self.spare: Output | None = None  # storage for the next part of the output
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
         self.turns = TurnWatch(stepper.system)
         self.end: float | None = None  # of the valid part of a run that has turned, see `mbdae.results.turning`
@@ -109,15 +110,19 @@ class Driver:
     def _march(self, most: int) -> int:
         """Take at most `most` steps and store their output; the code of the cause for which they end."""
         room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
-        output = new_output(self.stepper.begins, room, self.times, self.every)
+        output = self.spare
+        if output is None or len(output.t) < room:
+            output = new_output(self.stepper.begins, room, self.times, self.every)
         before, begin = self.stepper.counts.steps, time.perf_counter()
         code = self.stepper.loops.march(self.stepper.run, output, most, signals.flag)
         self.stepper.system.callbacks.check()
         done = self.stepper.counts.steps - before  # fewer after a signal
         if done > 0:
             self.chunk = int(np.clip(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * done))
+        self.spare = output if code == ASKING else None  # a stepper may ask at every step
         if output.stored:
-            self.rows.append(tuple(_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam)))
+            rows = (_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam))
+            self.rows.append(tuple(x.copy() if code == ASKING else x for x in rows))
         if self.stepper.clock.sudden:
             self._look_for_turns(output.inside)
         return code

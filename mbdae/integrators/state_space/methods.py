@@ -47,8 +47,8 @@ _PARAMETERS = """
         `alpha`: growth of the condition number of the parametrisation above which another one is looked for [Negrut, section 4.1.2]. At
         least 1, may be infinite.
     threads : int
-        Threads that share the columns of the derivatives [Negrut, appendix A]. They pay where an evaluation of the derivatives takes much
-        longer than 0.1 ms; results are the same to rounding.
+        Threads that share the columns of the derivatives [Negrut, appendix A]. They pay where an evaluation of the derivatives takes
+        longer than half a millisecond, from some twenty degrees of freedom on; results are the same to rounding.
 """ + _END
 
 
