@@ -1,7 +1,7 @@
 """C functions around a user's compiled ones, with derivatives for the complex step.
 
 Where a function takes complex arguments and its complex step agrees with differences, derivatives are exact; otherwise they are
-central differences. Each function is wrapped once, however many elements and systems use it. On an exception the wrapper stores
+central differences, and beside a jump one-sided ones that do not reach across it. Each function is wrapped once, however many elements and systems use it. On an exception the wrapper stores
 the arguments and returns NaN; `replay` then repeats the call in Python, which raises the exception unchanged.
 """
 
@@ -23,6 +23,7 @@ Function: TypeAlias = Callable[..., Any]  # of a user, compiled
 
 STEP = 1e-30
 INCREMENT = 6e-6  # of central differences
+JUMP = 1e-3  # second difference of three values, relative to their sizes, at a jump
 KEPT = 512  # functions
 _d, _i = types.float64, types.int64
 
@@ -104,14 +105,30 @@ def _exact_slope(function: Function) -> Function:
     return made
 
 
+def quotient(before: float, here: float, after: float, h: float) -> float:
+    """The derivative from values at `x - h`, `x`, `x + h`: central, or beside a jump from the side without it.
+
+    The quotient across a jump is of the size of the jump over `h`, and with it the iteration matrix: Newton's method then hardly corrects
+    the prediction, converges by its own measure, and solvers that keep the matrix go on with a wrong motion.
+    """
+    left, right = (here - before) / h, (after - here) / h
+    if abs(after - 2.0 * here + before) <= JUMP * (abs(after) + 2.0 * abs(here) + abs(before)):
+        return 0.5 * (left + right)
+    return left if abs(left) < abs(right) else right
+
+
+difference = compiled(quotient)
+
+
 def _difference_of_law(function: Function) -> Function:
     @njit
     def slope(x, xd, t, which):
+        here = function(x, xd, t)
         if which == 1:
             h = INCREMENT * (1.0 + abs(x))
-            return (function(x + h, xd, t) - function(x - h, xd, t)) / (2 * h)
+            return difference(function(x - h, xd, t), here, function(x + h, xd, t), h)
         h = INCREMENT * (1.0 + abs(xd))
-        return (function(x, xd + h, t) - function(x, xd - h, t)) / (2 * h)
+        return difference(function(x, xd - h, t), here, function(x, xd + h, t), h)
 
     made: Function = slope
     return made
@@ -149,9 +166,18 @@ def wrench(function: Function, t: float, x: Numbers) -> Numbers:
     h = INCREMENT * (1.0 + np.abs(x.real).max()) / (size or 1.0)
     value = _real_wrench(function, t, x.real) + 0j
     if size > 0.0:
-        ends = [_real_wrench(function, t, x.real + s * h * x.imag) for s in (1, -1)]
-        value += 1j * (ends[0] - ends[1]) / (2 * h)
+        before, after = (_real_wrench(function, t, x.real + s * h * x.imag) for s in (-1, 1))
+        value += 1j * _differences(before, value.real, after, h)
     return value
+
+
+def _differences(before: Matrix, here: Matrix, after: Matrix, h: float) -> Matrix:
+    """`quotient`, entry by entry."""
+    left, right = (here - before) / h, (after - here) / h
+    smooth = np.abs(after - 2.0 * here + before) <= JUMP * (np.abs(after) + 2.0 * np.abs(here) + np.abs(before))
+    one_sided = np.where(np.abs(left) < np.abs(right), left, right)
+    found: Matrix = np.where(smooth, 0.5 * (left + right), one_sided)
+    return found
 
 
 def _real_wrench(function: Function, t: float, x: Numbers) -> Numbers:
@@ -237,7 +263,7 @@ def _difference_of_force(real: Function) -> Function:
     @njit
     def run(t, z, out):
         k = z.shape[0]
-        x, d, f, g = np.empty((k, FRAME)), np.empty((k, FRAME)), np.empty((k, 6)), np.empty((k, 6))
+        x, d, f, g, e = np.empty((k, FRAME)), np.empty((k, FRAME)), np.empty((k, 6)), np.empty((k, 6)), np.empty((k, 6))
         step = size = 0.0
         for b in range(k):
             for c in range(FRAME):
@@ -249,11 +275,11 @@ def _difference_of_force(real: Function) -> Function:
                 out[b, c] = f[b, c]
         if step > 0.0:
             h = INCREMENT * (1.0 + size) / step
-            real(t, x + h * d, f)
-            real(t, x - h * d, g)
+            real(t, x + h * d, g)
+            real(t, x - h * d, e)
             for b in range(k):
                 for c in range(6):
-                    out[b, c] += complex(0.0, (f[b, c] - g[b, c]) / (2 * h))
+                    out[b, c] += complex(0.0, difference(e[b, c], f[b, c], g[b, c], h))
 
     made: Function = run
     return made

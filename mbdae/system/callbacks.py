@@ -215,8 +215,9 @@ class Callbacks:
             if which == 0:
                 return self._number(label, t, function, x, xd, t)
             h = c_functions.INCREMENT * (1.0 + abs((x, xd)[which - 1]))
-            near, far = ((x + s * h * (which == 1), xd + s * h * (which == 2), t) for s in (1, -1))
-            return (self._number(label, t, function, *near) - self._number(label, t, function, *far)) / (2 * h)
+            places = ((x + s * h * (which == 1), xd + s * h * (which == 2), t) for s in (-1, 0, 1))
+            before, here, after = (self._number(label, t, function, *place) for place in places)
+            return c_functions.quotient(before, here, after, h)
 
         return self._export(_LAW(guarded))
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 GUESS_TOL = 1e-3  # residual of the driven constraints at the guess, relative to the size of the coordinates
 MIN_STEPS = 16  # of the continuation from t = 0
 QUATERNION_TOL = 1e-2  # drift of the length of a quaternion
+# of a given state, relative to the sizes of coordinates, velocities and forces: states of methods with large steps and of forms with drift pass
+POSITION_VIOLATION, VELOCITY_VIOLATION, FORCE_RESIDUAL = 1e-3, 5e-2, 1e-1
 
 
 def start_at(system: System, t: float = 0.0, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
@@ -48,12 +50,13 @@ def _in_joint_coordinates(system: Any, t: float, given: Vector | None) -> State:
 
 
 def check_state(system: System, state: State) -> None:
-    """Check a user's state: quaternions have length one, driven angles are on the branch of their drivers.
+    """Check a user's state: quaternions have length one, driven angles are on the branch of their drivers, and the equations are satisfied
+    on all three levels as far as methods with large steps or drift satisfy them.
 
     Raises
     ------
     ValueError
-        Names the body or the driver.
+        Names the body, the driver or the constraint.
     """
     for name, at in zip(system.turning_bodies, system.quaternions["q"]):
         norm = float(np.linalg.norm(state.q[at:at + 4]))
@@ -62,6 +65,36 @@ def check_state(system: System, state: State) -> None:
     wrong = off_branch(system, state.t, state.q)
     if wrong:
         raise ValueError(f"state.q: {opposite(system, state.t, wrong)}; let mbdae.assemble make the state")
+    _check_constraints(system, state)
+    _check_motion(system, state)
+
+
+def _check_constraints(system: System, state: State) -> None:
+    """Refuse positions and velocities that are far from the constraints: a violation relative to the length of its row of `Phi_q`."""
+    if system.nc == 0:
+        return
+    G = system.phi_q(state.t, state.q)
+    length = np.sqrt(np.asarray(G.multiply(G).sum(axis=1)).ravel()) + np.finfo(float).tiny
+    levels = ((state.q, system.phi(state.t, state.q), POSITION_VIOLATION, "state.q: the constraint"),
+              (state.v, G @ state.v - system.nu(state.t, state.q), VELOCITY_VIOLATION, "state.v: the time derivative of the constraint"))
+    for x, violation, tol, what in levels:
+        excess = np.abs(violation) / length
+        k = int(np.argmax(excess))
+        if excess[k] > tol * (1.0 + np.abs(x).max()):
+            raise ValueError(f"{what} {system.labels[k]!r} is violated by {violation[k]:.3g}; {_MADE}")
+
+
+def _check_motion(system: System, state: State) -> None:
+    """Refuse accelerations and multipliers that are far from the equations of motion."""
+    force, reaction = system.force(state.t, state.q, state.v, state.lam), system.phi_q(state.t, state.q).T @ state.lam
+    inertia = system.mass_times(state.t, state.q, state.a)
+    size = max(np.abs(x).max(initial=0.0) for x in (force, reaction, inertia))
+    residual = np.abs(inertia + reaction - force).max(initial=0.0)
+    if residual > FORCE_RESIDUAL * size:
+        raise ValueError(f"state.a, state.lam: the residual of the equations of motion is {residual:.3g}; {_MADE}")
+
+
+_MADE = "mbdae.assemble(system, t, state.q, state.v) makes the state consistent"
 
 
 def _own_positions(system: System, t: float) -> tuple[Vector, bool]:

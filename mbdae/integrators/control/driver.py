@@ -162,7 +162,7 @@ class Driver:
             span = np.copysign(clock.h, clock.t_end - t)
             behind = (jam_ahead(system, t, q, v, a, span) or near_singular(system, stepper.begins, t, q)
                       or singular_ahead(system, stepper.begins, t, q, v, span))
-        elif status == Status.SINGULAR and "rank" not in reason:
+        elif status == Status.NOT_FINITE or (status == Status.SINGULAR and "rank" not in reason):
             behind = near_singular(system, stepper.begins, t, q)
         return Cause(behind.status, f"{behind.reason} ({reason})") if behind else Cause(status, reason)
 

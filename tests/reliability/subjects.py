@@ -1,0 +1,52 @@
+"""The methods under test: each in its best form, with its usual step or tolerance."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import mbdae
+from mbdae.registry import find
+
+from ..benchmarks import interrupts
+
+H, RTOL, ATOL = 1e-3, 1e-6, 1e-8
+FIRST_ORDER = ("HalfImplicit", "FullyImplicit", "Projected:HalfImplicit")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A method by its name."""
+
+    name: str
+
+    @property
+    def method(self) -> mbdae.Method:
+        """The method object."""
+        return _method(self.name)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether its step size is fixed."""
+        return self.method.step_size is not None
+
+    def bound(self, rough: bool = False) -> float:
+        """Relative error that counts as one: the tolerance, or for steps of a millisecond one that a hundred times is still small."""
+        return (1e-4 if rough or self.name in FIRST_ORDER else 2e-5) if self.fixed else RTOL
+
+    def solve(self, target, t_span, **options) -> mbdae.Solution:
+        """`mbdae.solve` by this method."""
+        return mbdae.solve(target, self.method, t_span, **{"rtol": RTOL, "atol": ATOL} | options)
+
+
+@cache
+def _method(name: str) -> mbdae.Method:
+    return interrupts.method(name)
+
+
+def subjects(installed: bool = True) -> list[Subject]:
+    """All methods, by default those whose packages are installed."""
+    return [Subject(name) for name in interrupts.names() if not installed or _installed(name)]
+
+
+def _installed(name: str) -> bool:
+    available = find(name.removeprefix("Projected:")).family.availability()
+    return available is None or available.installed
