@@ -1,8 +1,9 @@
 """C functions around a user's compiled ones, with derivatives for the complex step.
 
 Where a function takes complex arguments and its complex step agrees with differences, derivatives are exact; otherwise they are
-central differences, and beside a jump one-sided ones that do not reach across it. Each function is wrapped once, however many elements and systems use it. On an exception the wrapper stores
-the arguments and returns NaN; `replay` then repeats the call in Python, which raises the exception unchanged.
+central differences, and beside a jump one-sided ones that do not reach across it. Each function is wrapped once, however many elements
+and systems use it. On an exception the wrapper stores the arguments and returns NaN; `replay` then repeats the call in Python, which
+raises the exception unchanged.
 """
 
 from collections.abc import Callable, Iterable

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 GUESS_TOL = 1e-3  # residual of the driven constraints at the guess, relative to the size of the coordinates
 MIN_STEPS = 16  # of the continuation from t = 0
 QUATERNION_TOL = 1e-2  # drift of the length of a quaternion
-# of a given state, relative to the sizes of coordinates, velocities and forces: states of methods with large steps and of forms with drift pass
+# of a given state, relative to the sizes of coordinates, velocities, forces: states of methods with large steps or drift pass
 POSITION_VIOLATION, VELOCITY_VIOLATION, FORCE_RESIDUAL = 1e-3, 5e-2, 1e-1
 
 

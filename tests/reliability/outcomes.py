@@ -61,7 +61,7 @@ class Promise:
     culprit : str
         Regular expression for the message of a run that ends.
     refusal : str or None
-        Regular expression for the message of a `ValueError`, or of a `RuntimeError` where it is the state of the process that forbids a run.
+        Regular expression for the message of a `ValueError`, or of a `RuntimeError` where the state of the process forbids a run.
     raised : type or None
         Exception of the user that must arrive unchanged.
     rough : bool
