@@ -37,7 +37,7 @@ def main() -> int:
 
     kept = _kept(arguments.cells)
     cells = matrix(methods, faults, report, kept)
-    bad = sum(not c.outcome.good for c in cells)
+    bad = sum(c.outcome.defect for c in cells)
     print(f"{len(cells)} cells, {bad} defects, longest {max(c.outcome.seconds for c in cells):.2f} s")
     if arguments.output:
         arguments.output.write_text(page(cells, faults), encoding="utf-8")

@@ -59,7 +59,7 @@ def singular_position(subject: Subject) -> Trial:
     right = models.whole(models.overconstrained, 0.8)
     ended = (Status.SINGULAR, Status.STEP_TOO_SMALL, Status.NEWTON_FAILED, Status.CHART_LOST)
     return Trial(lambda: subject.solve(models.crossing(), (0.0, 0.8)),
-                 Promise(right, ended, (0.6, 0.71), right, culprit="rank|singular|joint", rough=True))
+                 Promise(right, ended, (0.6, 0.71), right, culprit="rank|singular|joint", rough=True, checked=0.6))
 
 
 @fault(GROUP, "a body without mass", "refused, with the body")

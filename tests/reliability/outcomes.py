@@ -11,7 +11,7 @@ import mbdae
 from mbdae import Status
 
 PROMPT = 1.0  # s that a fault may cost, beyond the run without it
-MAX_ERROR = 100.0  # in multiples of the bound of the method
+MAX_ERROR, WRONG = 100.0, 1000.0  # in multiples of the bound of the method
 GOOD = ("right", "ended", "refused", "raised")
 
 
@@ -24,7 +24,7 @@ class Outcome:
     kind : str
         As promised: `"right"` (success, and the solution is right), `"ended"` (a status, the culprit and the time named, what was computed
         before kept), `"refused"` (a `ValueError` before the run that names the culprit), `"raised"` (the exception of the user, unchanged).
-        Defects: `"wrong"` (success with a wrong solution), `"unnamed"` (the message does not name the culprit), `"lost"` (the states before
+        Beyond that: `"inaccurate"` (success with an error between `MAX_ERROR` and `WRONG`). Defects: `"wrong"` (a larger one), `"unnamed"` (the message does not name the culprit), `"lost"` (the states before
         the fault are missing or wrong), `"late"`, `"other"` (any other exception).
     text : str
         The status, with the error where there is a solution.
@@ -43,6 +43,11 @@ class Outcome:
         """Whether it is as promised."""
         return self.kind in GOOD
 
+    @property
+    def defect(self) -> bool:
+        """Whether it must not happen."""
+        return self.kind not in (*GOOD, "inaccurate")
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -57,7 +62,7 @@ class Promise:
     window : (float, float)
         Between these times a run that ends must have its last state.
     before : callable or None
-        `before(t) -> (q, v)`: the right solution up to the fault, for the states that are kept.
+        `before(t) -> (q, v)`: the right solution up to the fault, for the states that are kept up to the time `checked`.
     culprit : str
         Regular expression for the message of a run that ends.
     refusal : str or None
@@ -78,6 +83,7 @@ class Promise:
     refusal: str | None = None
     raised: type[BaseException] | None = None
     rough: bool = False
+    checked: float = np.inf
     patient: bool = False
 
 
@@ -119,7 +125,7 @@ def _of_solution(s: mbdae.Solution, promise: Promise, bound: float) -> tuple[str
         if promise.solution is None:
             return "wrong", "SUCCESS", s.message
         error = _error(s, promise.solution, bound)
-        return ("right" if error <= MAX_ERROR else "wrong"), f"{error:.2g}", s.message
+        return ("right" if error <= MAX_ERROR else "inaccurate" if error <= WRONG else "wrong"), f"{error:.2g}", s.message
     name = s.status.name
     if s.status not in promise.statuses:
         return "unnamed", name, s.message
@@ -128,7 +134,8 @@ def _of_solution(s: mbdae.Solution, promise: Promise, bound: float) -> tuple[str
     if not len(s.t) or not promise.window[0] <= s.t[-1] <= promise.window[1]:
         return "lost", f"{name} at {s.t[-1] if len(s.t) else np.nan:.3g}", s.message
     whole = len(s.t) - 1  # the last state may be one whose accelerations do not exist
-    if not _finite(s, whole) or (promise.before is not None and _error(s, promise.before, bound, whole) > MAX_ERROR):
+    checked = min(whole, int(np.searchsorted(s.t, promise.checked)))
+    if not _finite(s, whole) or (promise.before is not None and _error(s, promise.before, bound, checked) > MAX_ERROR):
         return "lost", f"{name}, states wrong or not finite", s.message
     return "ended", name, s.message
 

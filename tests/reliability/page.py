@@ -14,7 +14,7 @@ Every fault below was met by every method, in its best form, with its defaults, 
 
 A number is a solution with `SUCCESS` that is right: its largest error in positions and velocities, at all steps, against a solution by
 DOP853 at 1e-12 of the same or an equivalent mechanism, relative to the size of the coordinates. It is given in units of `rtol`; for steps
-of 1 ms in units of 2e-5, and of 1e-4 for methods of first order and for forces that jump. At most 100 are allowed.
+of 1 ms in units of 2e-5, and of 1e-4 for methods of first order and for forces that jump. Numbers above 100 are printed in bold.
 
 A status in capitals is a run that ended at the fault within a second, with a message that names the culprit and the time, and with all
 states before the fault, which are compared, too. *refused* is a `ValueError` before the run that names the culprit. *raised* is the
@@ -47,8 +47,8 @@ def page(cells: Sequence[Cell], faults: Iterable[Fault]) -> str:
 
 def _summary(cells: Sequence[Cell], methods: int) -> str:
     kinds = [c.outcome.kind for c in cells]
-    counts = ", ".join(f"{kinds.count(k)} {k}" for k in ("right", "ended", "refused", "raised"))
-    bad = len(cells) - sum(c.outcome.good for c in cells)
+    counts = ", ".join(f"{kinds.count(k)} {k}" for k in ("right", "inaccurate", "ended", "refused", "raised"))
+    bad = sum(c.outcome.defect for c in cells)
     slowest = max(c.outcome.seconds for c in cells)
     runs = f"{methods} methods, {len(cells) // methods} faults, {len(cells)} runs"
     return f"{runs}: {counts}, {bad} defects; the longest took {slowest:.1f} s of CPU time."
@@ -58,7 +58,9 @@ def _mark(cell: Cell | None) -> str:
     if cell is None:
         return ""
     o = cell.outcome
-    if not o.good:
+    if o.kind == "inaccurate":
+        return f"**{o.text}**"
+    if o.defect:
         return f"**{o.kind}: {o.text}**"
     return {"raised": "raised", "refused": "refused"}.get(o.kind, o.text)
 
