@@ -24,8 +24,9 @@ class Outcome:
     kind : str
         As promised: `"right"` (success, and the solution is right), `"ended"` (a status, the culprit and the time named, what was computed
         before kept), `"refused"` (a `ValueError` before the run that names the culprit), `"raised"` (the exception of the user, unchanged).
-        Beyond that: `"inaccurate"` (success with an error between `MAX_ERROR` and `WRONG`). Defects: `"wrong"` (a larger one), `"unnamed"` (the message does not name the culprit), `"lost"` (the states before
-        the fault are missing or wrong), `"late"`, `"other"` (any other exception).
+        Beyond that: `"inaccurate"` (success with an error between `MAX_ERROR` and `WRONG`). Defects: `"wrong"` (a larger one), `"unnamed"`
+        (the message does not name the culprit), `"lost"` (the states before the fault are missing or wrong), `"late"`, `"other"` (any
+        other exception).
     text : str
         The status, with the error where there is a solution.
     detail : str
