@@ -1,6 +1,6 @@
 """The methods under test: each in its best form, with its usual step or tolerance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cache
 
 import mbdae
@@ -32,9 +32,12 @@ class Subject:
         """Relative error that counts as one: the tolerance, or for steps of a millisecond one that a hundred times is still small."""
         return (1e-4 if rough or self.name in FIRST_ORDER else 2e-5) if self.fixed else RTOL
 
-    def solve(self, target, t_span, **options) -> mbdae.Solution:
-        """`mbdae.solve` by this method."""
-        return mbdae.solve(target, self.method, t_span, **{"rtol": RTOL, "atol": ATOL} | options)
+    def solve(self, target, t_span, max_steps: int | None = None, **options) -> mbdae.Solution:
+        """`mbdae.solve` by this method; with another limit of its steps where it has one."""
+        method = self.method
+        if max_steps is not None and any(f.name == "max_steps" for f in fields(method)):
+            method = replace(method, max_steps=max_steps)
+        return mbdae.solve(target, method, t_span, **{"rtol": RTOL, "atol": ATOL} | options)
 
 
 @cache
