@@ -9,12 +9,17 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from ..typing import ArrayLike, FullState, Integers, Matrix, Vector
-from .statistics import Statistics
+from .statistics import Statistics, summed
 from .status import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..system.system import System
     from .solution import Solution
+
+
+COLUMNS = ("t", "q", "v", "a", "lam")
 
 
 @dataclass
@@ -43,8 +48,23 @@ class Trajectory:
         """The states of a run from `t0` up to the time `end`."""
         return self._rows(np.flatnonzero(np.abs(self.t - t0) <= abs(end - t0)))
 
+    def before(self, end: float, t0: float) -> Trajectory:
+        """The states of a run from `t0` before the time `end`."""
+        return self._rows(np.flatnonzero(np.abs(self.t - t0) < abs(end - t0)))
+
+    def followed_by(self, t: float, state: FullState) -> Trajectory:
+        """With one more state `(q, v, a, lam)`."""
+        columns = dict(zip(COLUMNS, (t, *state)))
+        return replace(self, **{name: np.concatenate([getattr(self, name), np.asarray(x)[None]]) for name, x in columns.items()})
+
     def _rows(self, keep: Integers) -> Trajectory:
         return replace(self, t=self.t[keep], q=self.q[keep], v=self.v[keep], a=self.a[keep], lam=self.lam[keep])
+
+
+def joined(parts: Sequence[Trajectory]) -> Trajectory:
+    """One trajectory, with the status of the last part; counters are summed up."""
+    columns = {name: np.concatenate([getattr(p, name) for p in parts]) for name in COLUMNS}
+    return replace(parts[-1], **columns, statistics=summed([p.statistics for p in parts]))
 
 
 class DenseOutput:
