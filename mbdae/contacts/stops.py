@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class JointStop(Gap):
     joint : str
         Name of a `Revolute`, `Translational`, `Cylindrical`, `PlanarRevolute` or `PlanarTranslational` joint.
     lower, upper : float, optional
-        At least one. A single limit of an angle in space stops the joint from both sides, as a peg does.
+        At least one; both for an angle in space, less than one turn apart.
     coordinate : {"angle", "displacement"}, optional
         Needed for a `Cylindrical` joint.
     b_i, b_j : sequence of 3 floats, optional
@@ -87,13 +87,6 @@ class JointStop(Gap):
         return _Limits(joint.i, joint.j, self, make(joint, self, mechanism.bodies_by_name())).on(system)
 
 
-class _Interval(NamedTuple):
-    """Limits, one of which may be infinite."""
-
-    lower: float
-    upper: float
-
-
 @dataclass(frozen=True)
 class _Limits(BodyGap):
     """The stop as a gap between the bodies of its joint."""
@@ -103,13 +96,13 @@ class _Limits(BodyGap):
 
     def measure(self, placed: Placed) -> Measured:
         """See `BodyGap`."""
-        lower, upper = _interval(self.stop)
+        lower, upper = _limits(self.stop)
         x, row = self.coordinate.measure(placed)
         return (x - lower, row) if x - lower <= upper - x else (upper - x, -row)
 
 
-def _interval(stop: JointStop) -> _Interval:
-    return _Interval(-np.inf if stop.lower is None else stop.lower, np.inf if stop.upper is None else stop.upper)
+def _limits(stop: JointStop) -> tuple[float, float]:
+    return -np.inf if stop.lower is None else stop.lower, np.inf if stop.upper is None else stop.upper
 
 
 class PlanarAngle:
@@ -134,16 +127,17 @@ class Angle:
             aligned = (joints._frame(bodies[joint.i]) @ np.asarray(joint.a_i)) @ (joints._frame(bodies[joint.j]) @ np.asarray(joint.a_j)) >= 0.0
             self._b_i = tuple(rotations.triad(joint.a_i)[0])
             self._b_j = tuple(rotations.triad(np.asarray(joint.a_j) * (1.0 if aligned else -1.0))[0])
-        lower, upper = _interval(stop)
-        self._middle = 0.5 * (max(lower, upper - 2.0 * np.pi) + min(upper, lower + 2.0 * np.pi))
-        self._lower, self._upper = lower, upper
+        if stop.lower is None or stop.upper is None or stop.upper - stop.lower >= 2.0 * np.pi:
+            raise ValueError(f"JointStop {stop.joint!r}: an angle in space needs both lower and upper, less than one turn apart")
+        self._middle = 0.5 * (stop.lower + stop.upper)
 
     def measure(self, placed: Placed) -> Measured:
         """The coordinate and its gradient."""
         i, j = self._joint.i, self._joint.j
         a, u, w = placed.direction(i, self._joint.a_i).x, placed.direction(i, self._b_i).x, placed.direction(j, self._b_j).x
         raw = np.arctan2(a @ np.cross(u, w), u @ w - (a @ u) * (a @ w))
-        return self._middle + np.remainder(raw - self._middle + np.pi, 2.0 * np.pi) - np.pi, a @ (placed.spin(j) - placed.spin(i))
+        x = self._middle + np.remainder(raw - self._middle + np.pi, 2.0 * np.pi) - np.pi
+        return float(x), a @ (placed.spin(j) - placed.spin(i))
 
 
 class Displacement:

@@ -75,6 +75,7 @@ class Segments:
         self._open: State | None = start  # a state that is not yet in the output, since a segment is to begin there
         self._last: float | None = None  # the end of the run, if it is not that of its last step
         self._cause: EndOfRun | None = None
+        self._message: str | None = None  # of a terminal event
 
     @property
     def zeros(self) -> list[Vector]:
@@ -163,8 +164,7 @@ class Segments:
             self._parts[-1] = self._parts[-1].followed_by(t, (before.q, before.v, before.a, before.lam))
         changing, ends = [k for k in found.ended if changes(self.events[k])], self._is_last(found.ended)
         state = self._settled(self._jump(before, changing), changing, ends) if changing else before
-        if ends:
-            self._parts[-1].message = ended_by_event(t)
+        self._message = ended_by_event(t) if ends else None
         return None if ends else state
 
     def _is_last(self, fired: Sequence[int]) -> bool:
@@ -245,6 +245,7 @@ class Segments:
         """The trajectory of all segments."""
         whole = joined(self._parts)
         whole.statistics.restarts = sum(p.statistics.restarts or 0 for p in self._parts) + len({jump.t for jump in self.jumps})
+        whole.message = self._message or whole.message
         if self._cause is not None:
             whole.status = self._cause.status
             whole.message = failed(self._cause.reason, self._last if self._last is not None else self._reached(whole))
