@@ -10,21 +10,28 @@ import numpy as np
 
 from ..model.forces import Friction
 from ..model.joints import PlanarRevolute, PlanarTranslational, Revolute
+from ..results.jumps import EndOfRun
+from ..results.status import Status
 from ..spelling import guess
-from ..system.assembly import State
+from ..system.assembly import State, accelerations
 from ..typing import Event, Vector
 from .placed import Placed
 
 if TYPE_CHECKING:
     from ..system.system import System
 
+SHIFT = 1e-6  # of the limit, by which a state is moved to its other side
+DIFFERENCE = 1e-5  # [s], of the difference quotient of the sliding velocity
+
 
 @dataclass(frozen=True)
 class SlidingLimit:
     """`s - side v_s`: the sliding velocity `s` of a joint with friction passes the transition velocity `v_s` of its law.
 
-    As an event for `mbdae.solve(..., events=[...])` it restarts the method there, and its times are those of the transitions between sliding
-    and sticking (`|s| < v_s`). Velocities of both sides need two events, `side=1` and `side=-1`.
+    As an event for `mbdae.solve(..., events=[...])` it restarts the method there, on the other side of the limit, and its times are those of
+    the transitions between sliding and sticking (`|s| < v_s`). Velocities of both signs need two events, `side=1` and `side=-1`. With
+    `smooth=False` there is no friction below `v_s`: where the joint would stick, it is driven back to the limit from both sides, and the run
+    ends with `Status.ZENO`; with `smooth=True` it creeps.
 
     Parameters
     ----------
@@ -56,14 +63,40 @@ class Sliding:
         if mechanism is None or friction is None:
             raise ValueError(f"SlidingLimit: there is no Friction {limit.friction!r}{guess(limit.friction, [f.name for f in forces])}")
         self.name = f"{limit.friction}{'+' if limit.side > 0 else '-'}"
-        self._system, self._shift = system, limit.side * friction.v_s
+        self._system, self._limit = system, limit.side * friction.v_s
         self._joint: Any = next(j for j in mechanism.joints if j.name == friction.joint)
 
     def __call__(self, t: float, q: Vector, v: Vector) -> float:
-        return self.velocity(t, q, v) - self._shift
+        return self.velocity(t, q, v) - self._limit
 
-    def on_event(self, t: float, state: State) -> None:
-        """The state is not changed, the method is restarted."""
+    def on_event(self, t: float, state: State) -> tuple[Vector, Vector]:
+        """The state on the other side of the limit.
+
+        Raises
+        ------
+        EndOfRun
+            If the accelerations of both sides lead back to the limit.
+        """
+        shift = self._shifted(t, state)
+        below, above = (self._acceleration(t, state.q, state.v + d) for d in (-shift, shift))
+        if below > 0.0 > above:
+            raise EndOfRun(Status.ZENO, f"the joint {self._joint.name!r} sticks: without friction below the limit v_s it is accelerated, with "
+                                        "friction above it is stopped (Zeno behaviour); smooth=True replaces this law by one that creeps")
+        return state.q, state.v + (shift if below > 0.0 else -shift)
+
+    def _shifted(self, t: float, state: State) -> Vector:
+        """The change of the velocities on the constraints that raises the sliding velocity by `SHIFT` of the limit."""
+        s, n = self._system, self._system.nv
+        rest = self.velocity(t, state.q, np.zeros(n))
+        row = np.array([self.velocity(t, state.q, e) - rest for e in np.eye(n)])
+        x = s.solve_kkt(t, state.q, row, np.zeros(s.nc)).x
+        return SHIFT * abs(self._limit) / float(row @ x) * x
+
+    def _acceleration(self, t: float, q: Vector, v: Vector) -> float:
+        """The derivative of the sliding velocity, by a central difference."""
+        s, h, (a, _, _) = self._system, DIFFERENCE, accelerations(self._system, t, q, v)
+        ahead, behind = (self.velocity(t + d, s.retract(q, d * v), v + d * a) for d in (h, -h))
+        return (ahead - behind) / (2.0 * h)
 
     def velocity(self, t: float, q: Vector, v: Vector) -> float:
         """The sliding velocity, or the rate of the angle, of body j against body i."""
