@@ -102,8 +102,16 @@ class _BodyDistance(Distance):
 
     def __init__(self, gap: BodyGap, system: System) -> None:
         self._gap, self._system, self._tree = gap, system, system.cartesian
+        self._last: tuple[float, bytes, Measurement] | None = None
 
     def measured(self, t: float, q: Vector) -> Measurement:
+        """See `Distance`; the measurement at the last positions is kept."""
+        key = t, q.tobytes()
+        if self._last is None or self._last[:2] != key:
+            self._last = (*key, self._measured(t, q))
+        return self._last[2]
+
+    def _measured(self, t: float, q: Vector) -> Measurement:
         if self._tree is None:
             return Measurement(*self._gap.measure(Placed(self._system, q)), 0.0)
         n, tree = self._system.nv, self._system
@@ -239,6 +247,10 @@ class _UserDistance(Distance):
         if np.size(value) != 1 or not np.isfinite(value):
             raise ValueError(f"UserGap: the function must give a finite number, got {value!r} at t = {t:.9g}")
         return float(value)
+
+    def rate(self, t: float, q: Vector, v: Vector) -> float:
+        """See `Distance`; by differences along the motion, without the whole gradient."""
+        return _quotient(lambda h: self.value(t + h, self._system.retract(q, h * v)), STEP / (1.0 + float(np.abs(v).max(initial=0.0))))
 
     def measured(self, t: float, q: Vector) -> Measurement:
         at, s = (lambda h: self.value(t + h, q)), self._system

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model import checks
+from ..results.events import Side
 from ..results.jumps import Change, EndOfRun, EventGroup
 from ..results.status import Cause, Status
 from ..system.assembly import State
@@ -140,7 +141,13 @@ class ContactGroup(EventGroup):
         self._system, self._members = system, dict(members)
         first = next(iter(members.values())).impact
         self._law = LAWS[first.law, first.in_sequence]
-        self._begun = False
+
+    def check(self, state: State) -> None:
+        """See `EventGroup`: no gap is negative."""
+        for contact in self._members.values():
+            gap = contact.distance.value(state.t, state.q)
+            if gap < -contact.impact.tolerance:
+                raise ValueError(f"Impact {contact.name!r}: its gap is {gap:.6g} at the start, it must not be negative")
 
     def act(self, state: State) -> Change:
         """See `EventGroup`."""
@@ -161,21 +168,18 @@ class ContactGroup(EventGroup):
         rates = {k: at.gradient @ state.v + at.drift for k, at in self._closed(state).items()}
         return tuple(k for k, rate in rates.items() if rate < -self._members[k].impact.rest_speed)
 
-    def begin(self, state: State) -> dict[int, int]:
+    def begin(self, state: State) -> dict[int, Side]:
         """See `EventGroup`."""
         sides = {}
         for k, contact in self._members.items():
             at = contact.distance.measured(state.t, state.q)
             contact.level = 0.0
-            if not self._begun and at.gap < -contact.impact.tolerance:
-                raise ValueError(f"Impact {contact.name!r}: its gap is {at.gap:.6g} at the start, it must not be negative")
             if at.gap > contact.impact.tolerance:
                 continue
             if at.gradient @ state.v + at.drift > contact.impact.rest_speed:
-                contact.level, sides[k] = min(at.gap, 0.0), 1
+                contact.level, sides[k] = min(at.gap, 0.0), Side(1)
             else:  # at rest without being pressed: it closes if it gives way
                 contact.level = at.gap - contact.impact.tolerance
-        self._begun = True
         return sides
 
     def ends(self, state: State) -> Cause | None:

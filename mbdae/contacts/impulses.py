@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LCP_TOL = 1e-10  # violation of the complementarity conditions, relative to the largest rate
 MAX_SEQUENCE = 10_000  # impacts one after another at the same time
-RANK_TOL = 1e-12  # eigenvalues of `A` relative to the largest one, that are zero
+RANK_TOL = 1e-12  # eigenvalues of `A`, relative to its size, that are zero
 
 
 class NoImpulse(Exception):
@@ -44,12 +44,15 @@ class Contacts(NamedTuple):
     L : ndarray, shape (nc, n)
     u : ndarray, shape (n,)
         Rates of the gaps before the impact.
+    size : float
+        Size of `A` without constraints: what is small against it is zero.
     """
 
     A: Matrix
     X: Matrix
     L: Matrix
     u: Vector
+    size: float
 
 
 def contacts(system: System, t: float, q: Vector, G: Matrix, u: Vector) -> Contacts:
@@ -57,19 +60,20 @@ def contacts(system: System, t: float, q: Vector, G: Matrix, u: Vector) -> Conta
     solved = [system.solve_kkt(t, q, row, np.zeros(system.nc)) for row in G]
     X, L = np.array([s.x for s in solved]).T, np.array([s.lam for s in solved]).T
     A = G @ X
-    return Contacts(0.5 * (A + A.T), X, L.reshape(system.nc, len(G)), u)
+    size = max(float((row @ row) ** 2 / (row @ system.mass_times(t, q, row))) for row in G)  # at most G M^-1 G^T
+    return Contacts(0.5 * (A + A.T), X, L.reshape(system.nc, len(G)), u, size)
 
 
 def newton(c: Contacts, e: Vector) -> Vector:
     """Newton's law: `u+ + e u- >= 0`, `p >= 0`, complementary; contacts that open or rest (`u- >= 0`) only have `u+ >= 0`."""
-    return complementary(c.A, c.u - e * np.maximum(-c.u, 0.0))
+    return complementary(c.A, c.u - e * np.maximum(-c.u, 0.0), c.size)
 
 
 def poisson(c: Contacts, e: Vector) -> Vector:
     """Poisson's law: compression to `u >= 0` by the impulses `p`, then expansion by at least `e p`, each complementary."""
-    compression = complementary(c.A, c.u)
+    compression = complementary(c.A, c.u, c.size)
     stored = e * compression
-    expansion = stored + complementary(c.A, c.u + c.A @ (compression + stored))
+    expansion = stored + complementary(c.A, c.u + c.A @ (compression + stored), c.size)
     return compression + expansion
 
 
@@ -80,7 +84,7 @@ def in_sequence(c: Contacts, e: Vector) -> Vector:
         k = int(np.argmin(u))
         if u[k] >= -limit:
             return p
-        if not c.A[k, k] > RANK_TOL * c.A.diagonal().max():
+        if not c.A[k, k] > RANK_TOL * c.size:
             raise NoImpulse(k)
         impulse = -(1.0 + e[k]) * u[k] / c.A[k, k]
         p[k] += impulse
@@ -88,11 +92,11 @@ def in_sequence(c: Contacts, e: Vector) -> Vector:
     raise NoImpulse(int(np.argmin(u)))
 
 
-def complementary(A: Matrix, b: Vector) -> Vector:
+def complementary(A: Matrix, b: Vector, size: float = 0.0) -> Vector:
     """The linear complementarity problem `w = A p + b >= 0`, `p >= 0`, `w . p = 0` for a symmetric positive semidefinite `A`.
 
     It is the minimum of `1/2 p . A p + b . p` for `p >= 0`: with `A = C^T C` and `b = C^T d` nonnegative least squares, `min |C p + d|`.
-    Where several impulses give the same velocities it is one of them.
+    Where several impulses give the same velocities it is one of them. Eigenvalues that are small against `size` are zero.
 
     Raises
     ------
@@ -100,12 +104,12 @@ def complementary(A: Matrix, b: Vector) -> Vector:
         If there is no solution.
     """
     values, vectors = np.linalg.eigh(A)
-    kept = values > RANK_TOL * values.max(initial=0.0)
+    kept = values > RANK_TOL * max(size, values.max(initial=0.0))
     root = np.sqrt(values[kept])
     C, d = root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ b) / root
     p = np.zeros(len(b)) if not kept.any() else _exact(A, b, nnls(C, -d)[0] > 0.0)
-    w, size = A @ p + b, np.abs(b).max(initial=0.0)
-    if w.min(initial=0.0) < -LCP_TOL * size:
+    w = A @ p + b
+    if w.min(initial=0.0) < -LCP_TOL * np.abs(b).max(initial=0.0):
         raise NoImpulse(int(np.argmin(w)))
     return p
 

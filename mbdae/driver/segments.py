@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..interrupts import signals
-from ..results.events import Found, Watch, changes, evaluated, name_of, terminal
+from ..results.events import Found, Side, Watch, changes, evaluated, name_of, terminal
 from ..results.jumps import EndOfRun, EventGroup, Jump
 from ..results.messages import REACHED_END, ended_by_event, failed, recurs, too_many_steps
 from ..results.minimum_norm import minimal_norm
@@ -34,7 +34,9 @@ from .restarts import REST
 Run: TypeAlias = Callable[[State, Vector | None, Watch], Trajectory]  # from a state, with times of the output, to the end of the time span
 
 DIFFERENCE = 1e-5  # [s], of the difference quotient that tells the sign of an event right after a change
-NO_RATE = 1e-9  # of such quotients, that are taken for zero
+NO_RATE = 1e-9  # such quotients that are taken for zero
+AT_ONCE = 1e-4  # [s], relative for times beyond 1 s: an event that recurs within this time has not been at rest
+ZERO = 1e-9  # [s], value of an event relative to its rate that is taken for zero after a change
 MAX_CHANGES = 1000  # in a row at the same time
 
 
@@ -69,13 +71,15 @@ class Segments:
         self.groups: tuple[EventGroup, ...] = tuple(dict.fromkeys(g for e in self.events if (g := getattr(e, "group", None)) is not None))
         self.times: list[list[float]] = [[] for _ in self.events]
         self.jumps: list[Jump] = []
-        self.sides: dict[int, int] = {}
+        self.sides: dict[int, Side] = {}
+        self._rates: dict[int, int] = {}  # signs of the rates of events before the last change
         self._parts: list[Trajectory] = []
         self._pieces: list[Piece] = []
         self._open: State | None = start  # a state that is not yet in the output, since a segment is to begin there
         self._last: float | None = None  # the end of the run, if it is not that of its last step
         self._cause: EndOfRun | None = None
         self._message: str | None = None  # of a terminal event
+        self._segments = 0
 
     @property
     def zeros(self) -> list[Vector]:
@@ -89,6 +93,8 @@ class Segments:
 
     def to_end(self, run: Run) -> Trajectory:
         """Integrate by `run`, segment by segment."""
+        for group in self.groups:
+            group.check(self.start)
         try:
             state: State | None = self._settled(self.start)
             while state is not None and not self._reaches_end(state):
@@ -113,9 +119,10 @@ class Segments:
         watch = _Counted(self, state)
         part = run(state, None if self.by_steps else self.wanted, watch)
         if watch.recurring is not None and part.status == Status.SUCCESS:
+            self._keep_rest(part, watch, state)
             raise EndOfRun(Status.ZENO, recurs(name_of(self.events[watch.recurring])))
         found = watch.found()
-        self._open, self._last = None, None
+        self._open, self._last, self._segments = None, None, self._segments + 1
         self._parts.append(part)
         self._pieces += watch.pieces
         for times, new in zip(self.times, found.times):
@@ -123,6 +130,13 @@ class Segments:
         if part.status == Status.SUCCESS and found.end is None and watch.full:
             raise EndOfRun(Status.TOO_MANY_STEPS, too_many_steps(int(self.max_steps)))
         return found if part.status == Status.SUCCESS and found.end is not None else None
+
+    def _keep_rest(self, part: Trajectory, watch: Watch, state: State) -> None:
+        """The part of a segment for which an event that recurs has been at rest, if that is not short."""
+        if watch.rest - state.t > AT_ONCE * max(1.0, abs(state.t)):
+            self._open, self._last = None, watch.rest
+            self._parts.append(part.up_to(watch.rest, state.t))
+            self._pieces += watch.pieces
 
     def _reaches_end(self, state: State) -> bool:
         """Whether what remains of the time span is too short for a start of a method; then a Taylor polynomial leads to its end."""
@@ -162,6 +176,7 @@ class Segments:
         before = self._before(t, found.state, found.ended)
         if self.by_steps:
             self._parts[-1] = self._parts[-1].followed_by(t, (before.q, before.v, before.a, before.lam))
+        self._rates = {k: self._sign_of_rate(k, before) for k in found.ended if getattr(self.events[k], "group", None) is None}
         changing, ends = [k for k in found.ended if changes(self.events[k])], self._is_last(found.ended)
         state = self._settled(self._jump(before, changing), changing, ends) if changing else before
         self._message = ended_by_event(t) if ends else None
@@ -196,7 +211,8 @@ class Segments:
         causes = [cause for group in self.groups if (cause := group.ends(state)) is not None]
         if causes and not last:
             raise EndOfRun(*causes[0])
-        self.sides = {k: self._side(k, state) for k in fired if getattr(self.events[k], "group", None) is None}
+        alone = [k for k in fired if getattr(self.events[k], "group", None) is None]
+        self.sides = {k: Side(self._sign_of_rate(k, state), self._rates.get(k, 0)) for k in alone if self._is_zero(k, state)}
         for group in self.groups:
             self.sides |= group.begin(state)
 
@@ -232,19 +248,27 @@ class Segments:
             names = ", ".join(repr(name_of(self.events[k])) for k in fired)
             raise EndOfRun(Status.PROJECTION_FAILED, f"{what} {names} cannot be made consistent: {error}") from error
 
-    def _side(self, k: int, state: State) -> int:
-        """The sign of an event right after a state at which it is zero, by a difference quotient; 0 if that is zero, too."""
+    def _sign_of_rate(self, k: int, state: State) -> int:
+        """The sign of the rate of an event."""
+        rate = self._rate(k, state)
+        return 0 if abs(rate) <= NO_RATE else int(np.sign(rate))
+
+    def _rate(self, k: int, state: State) -> float:
+        """The derivative of an event along the motion, by a central difference."""
         s, event, h = self.system, self.events[k], DIFFERENCE
         ahead, behind = (evaluated(event, state.t + d, s.retract(state.q, d * state.v), state.v + d * state.a) for d in (h, -h))
-        rate = (ahead - behind) / (2.0 * h)
-        return 0 if abs(rate) <= NO_RATE * (1.0 + abs(ahead)) else int(np.sign(rate))
+        return (ahead - behind) / (2.0 * h)
+
+    def _is_zero(self, k: int, state: State) -> bool:
+        """Whether the value of an event is still zero after the change; if not, its sign is that of its value."""
+        return abs(evaluated(self.events[k], state.t, state.q, state.v)) <= ZERO * (1.0 + abs(self._rate(k, state)))
 
     # the end -------------------------------------------------------------------------------------------------------------
 
     def _whole(self) -> Trajectory:
         """The trajectory of all segments."""
         whole = joined(self._parts)
-        whole.statistics.restarts = sum(p.statistics.restarts or 0 for p in self._parts) + len({jump.t for jump in self.jumps})
+        whole.statistics.restarts = sum(p.statistics.restarts or 0 for p in self._parts) + max(self._segments - 1, 0)
         whole.message = self._message or whole.message
         if self._cause is not None:
             whole.status = self._cause.status

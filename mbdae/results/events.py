@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NOT_TERMINAL = 0  # number of occurrences of an event that does not end the run
 SIMULTANEOUS = 1e-12  # [s], relative for times beyond 1 s: zeros of events that end a segment of the run together
+AT_REST = 1e-9  # value of an event that is zero with a zero rate after a change, up to which it remains so
 MAX_HALVINGS = 50  # of the first step after an event, in which its value leaves zero
 
 
@@ -125,6 +126,13 @@ class Found:
     ended: tuple[int, ...] = ()
 
 
+class Side(NamedTuple):
+    """Signs of the rate of an event that is zero at the start: right after it, 0 if the rate is zero there, and before the change."""
+
+    after: int
+    before: int = 0
+
+
 class Watch(StepWatch):
     """Detects events in the accepted steps of a run, stores the steps for dense output, and ends the run after an event that ends it.
 
@@ -139,8 +147,8 @@ class Watch(StepWatch):
     start : State
     keep : bool
         Store all steps, not only those with an event.
-    sides : dict of int to int
-        Events whose value is zero at the start, with the sign that it has right after it; 0: unknown, it is then that of the first step.
+    sides : dict of int to Side
+        Events whose value is zero at the start.
     counts : sequence of int
         Number of the zeros of each event before the start.
 
@@ -149,10 +157,13 @@ class Watch(StepWatch):
     pieces : list of Piece
         The steps, if they are stored.
     recurring : int or None
-        An event of `sides` whose value returns to zero so soon that no time is resolved in between; the run has ended with it.
+        An event of `sides` whose value returns to zero so soon that no time is resolved in between, or goes on in the direction that the
+        change should have ended; the run has ended with it.
+    rest : float
+        The end of the time for which its value has been zero.
     """
 
-    def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False, sides: Mapping[int, int] | None = None,
+    def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False, sides: Mapping[int, Side] | None = None,
                  counts: Sequence[int] | None = None) -> None:
         self._system, self._events, self._start, self._keep = system, tuple(events), start, keep
         self._sides = dict(sides or {})
@@ -165,6 +176,7 @@ class Watch(StepWatch):
         self._last = start.t, start.q, start.v, start.a, start.lam
         self.pieces: list[Piece] = []
         self.recurring: int | None = None
+        self.rest = start.t
 
     def after(self, step: Step) -> bool:
         """See `StepWatch`."""
@@ -183,7 +195,7 @@ class Watch(StepWatch):
                     self._crossings.append(Crossing(k, kept.piece, *values))
                     self._left[k] -= 1
                     ends |= self._changing[k]
-        self._sides = {}
+        self._sides = {k: side for k, side in self._sides.items() if side.after == 0 and self._values[k] == 0.0}
         return ends or self.recurring is not None or min(self._left) <= 0
 
     def __call__(self, t: float, q: Vector, v: Vector) -> bool:
@@ -225,19 +237,29 @@ class Watch(StepWatch):
         """The parts of a step in each of which an event has one zero or none."""
         step = kept.step
         start, end = Value(step.t0, values[0]), Value(step.t, values[1])
-        if self._sides.get(k, 0):
-            side = self._sides[k]
-            if end.value * side > 0.0 or not passed(self._events[k], side, end.value):
-                return []
-            left = self._left_zero(k, kept.piece, side)
-            if left is None:
-                self.recurring = k
-                return []
-            return [(left, end)]
+        if k in self._sides:
+            return self._first_interval(k, kept, end)
         if values[0] * values[1] <= 0.0 or not rates[0] * rates[1] < 0.0 or not values[0] * rates[0] < 0.0:
             return [(start, end)]
         turn = self._turning_point(k, kept.piece, rates)
         return list(pairwise((start, turn, end)))
+
+    def _first_interval(self, k: int, kept: _Kept, end: Value) -> list[tuple[Value, Value]]:
+        """The same for an event that is zero at the start of the step."""
+        after, before = self._sides[k]
+        if after == 0:
+            if abs(end.value) <= AT_REST:
+                self._values[k] = 0.0
+            elif before * end.value > 0.0:
+                self.recurring, self.rest = k, kept.step.t0
+            return []
+        if not passed(self._events[k], after, end.value):
+            return []
+        left = self._left_zero(k, kept.piece, after)
+        if left is None:
+            self.recurring = k
+            return []
+        return [(left, end)]
 
     def _left_zero(self, k: int, piece: Piece, side: int) -> Value | None:
         """A time after the start of a step at which the value has left zero to its side; `None` if none is resolved."""

@@ -12,6 +12,7 @@ from .status import Cause, Status
 
 if TYPE_CHECKING:
     from ..system.assembly import State
+    from .events import Side
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,15 @@ class EventGroup(ABC):
     """Events that change the state together, each of which has the group as its attribute `group`."""
 
     @abstractmethod
+    def check(self, state: State) -> None:
+        """Check the start of the run.
+
+        Raises
+        ------
+        ValueError
+        """
+
+    @abstractmethod
     def act(self, state: State) -> Change:
         """The change at a state, by all events of the group that are due there.
 
@@ -74,8 +84,8 @@ class EventGroup(ABC):
         """Events, by their number in `solve`, that must act at a state though their value has no zero there."""
 
     @abstractmethod
-    def begin(self, state: State) -> dict[int, int]:
-        """Prepare for the motion from a state; events whose value is zero there, with the sign that it has right after it."""
+    def begin(self, state: State) -> dict[int, Side]:
+        """Prepare for the motion from a state; events whose value is zero there."""
 
     @abstractmethod
     def ends(self, state: State) -> Cause | None:
