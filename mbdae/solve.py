@@ -121,9 +121,11 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
 def _run(method: Method, problem: Problem, t_end: float, start: State, times: Vector | None, watch: Watch | None,
          **options: Any) -> Trajectory:
     """One integration from a state to `t_end`, or to the event that ends it."""
-    in_charts = isinstance(problem, StateSpace) and not method.keeps_charts
-    integrate = partial(integrate_in_charts, method) if in_charts else method.integrate
-    return with_minimal_norm(problem.system, integrate(problem, start, t_end, t_eval=times, until=watch, **options))
+    if isinstance(problem, StateSpace) and not method.keeps_charts:
+        trajectory = integrate_in_charts(method, problem, start, t_end, t_eval=times, until=watch, **options)
+    else:
+        trajectory = method.integrate(problem, start, t_end, t_eval=times, until=watch, **options)
+    return with_minimal_norm(problem.system, trajectory)
 
 
 def _events(system: System, events: Event | Sequence[Event] | None, forward: bool) -> tuple[Event, ...]:

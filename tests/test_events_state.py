@@ -115,7 +115,8 @@ def test_a_change_gets_a_copy():
     assert s.success and np.isfinite(s.q).all()
 
 
-WRONG = {"a number": (lambda t, s: 1.0, "must give a State, a pair"), "the wrong length": (lambda t, s: (s.q, s.v[:2]), r"v of shape \(3,\)"),
+WRONG = {"a number": (lambda t, s: 1.0, "must give a State, a pair"),
+         "the wrong length": (lambda t, s: (s.q, s.v[:2]), r"v of shape \(3,\)"),
          "NaN": (lambda t, s: (s.q * np.nan, s.v), r"q of shape \(3,\) with finite numbers"),
          "another time": (lambda t, s: mbdae.State(t + 1.0, s.q, s.v, s.a, s.lam), "must give a state at t = 0.1")}
 

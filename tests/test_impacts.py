@@ -363,7 +363,7 @@ def test_fifty_impacts_of_a_double_pendulum():
 
 
 METHODS = {"Ida": ({}, 1e-10, 2e-6), "Cvode": ({}, 1e-10, 2e-6), "Assimulo:Radau5DAE": ({}, 1e-10, 2e-6), "Bdf": ({}, 1e-9, 2e-5),
-           "RosenbrockNystrom": ({}, 1e-9, 1e-6), "RosenbrockNystrom:tangent": ({}, 1e-11, 1e-9)}
+           "RosenbrockNystrom": ({}, 1e-11, 1e-9)}
 
 
 @pytest.mark.thorough

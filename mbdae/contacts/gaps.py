@@ -123,7 +123,7 @@ class _BodyDistance(Distance):
 
 @dataclass(frozen=True)
 class SpherePlane(BodyGap):
-    """`n . (P_i - P_j) - radius`: a sphere of body `i` about the point `s_i` above the plane of body `j` through `s_j` with the normal `n_j`.
+    """`n . (P_i - P_j) - radius`: a sphere of body `i` about `s_i` above the plane of body `j` through `s_j` with the normal `n_j`.
 
     With `radius=0`, the default, a point above a plane. In the plane: a circle above a line.
 
@@ -216,8 +216,8 @@ class UserGap(Gap):
     function : callable
         `function(t, q) -> float`.
     gradient : callable, optional
-        `gradient(t, q) -> (nv,)`, the derivative along the velocity coordinates; compared with difference quotients at the start. By default
-        these are used, with five points, accurate to about 1e-11.
+        `gradient(t, q) -> (nv,)`, the derivative along the velocity coordinates; compared with difference quotients at the start. By
+        default these are used, with five points, accurate to about 1e-11.
     """
 
     function: Callable[[float, Vector], float]

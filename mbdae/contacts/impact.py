@@ -35,7 +35,8 @@ class Impact:
 
     Newton's law: the gap opens with at least `e` times the rate at which it has closed. Poisson's law: the impulse of the expansion is at
     least `e` times that of the compression. For one contact both are the same, and the energy `(1 - e^2) u^2 / (2 G X)` is lost, where `X`
-    is the change of the velocities by the unit impulse. There is no friction in the contact, and joints with friction have none in the impact.
+    is the change of the velocities by the unit impulse. There is no friction in the contact, and joints with friction have none in the
+    impact.
 
     Parameters
     ----------
@@ -45,10 +46,11 @@ class Impact:
         The coefficient `e` in [0, 1].
     law : {"newton", "poisson"}
     in_sequence : bool
-        Several contacts that are closed at the same time: by default their impulses act together. True: one impact after another, the fastest
-        approach first, as if there was a small gap between the bodies (Newton's cradle); for two bodies both laws are then the same.
+        Several contacts that are closed at the same time: by default their impulses act together. True: one impact after another, the
+        fastest approach first, as if there was a small gap between the bodies (Newton's cradle); both laws are then the same.
     rest_speed : float
-        Rate of the gap [m/s or rad/s] below which a contact that closed has come to rest: if it is pressed, the run ends with `Status.ZENO`.
+        Rate of the gap [m/s or rad/s] below which a contact that closed has come to rest: if it is pressed, the run ends with
+        `Status.ZENO`.
     tolerance : float
         A gap below this [m or rad] is closed when another contact has an impact.
     terminal : bool or int

@@ -28,10 +28,10 @@ DIFFERENCE = 1e-5  # [s], of the difference quotient of the sliding velocity
 class SlidingLimit:
     """`s - side v_s`: the sliding velocity `s` of a joint with friction passes the transition velocity `v_s` of its law.
 
-    As an event for `mbdae.solve(..., events=[...])` it restarts the method there, on the other side of the limit, and its times are those of
-    the transitions between sliding and sticking (`|s| < v_s`). Velocities of both signs need two events, `side=1` and `side=-1`. With
-    `smooth=False` there is no friction below `v_s`: where the joint would stick, it is driven back to the limit from both sides, and the run
-    ends with `Status.ZENO`; with `smooth=True` it creeps.
+    As an event for `mbdae.solve(..., events=[...])` it restarts the method there, on the other side of the limit, and its times are those
+    of the transitions between sliding and sticking (`|s| < v_s`). Velocities of both signs need two events, `side=1` and `side=-1`. With
+    `smooth=False` there is no friction below `v_s`: where the joint would stick, it is driven back to the limit from both sides, and the
+    run ends with `Status.ZENO`; with `smooth=True` it creeps.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class Sliding:
         shift = self._shifted(t, state)
         below, above = (self._acceleration(t, state.q, state.v + d) for d in (-shift, shift))
         if below > 0.0 > above:
-            raise EndOfRun(Status.ZENO, f"the joint {self._joint.name!r} sticks: without friction below the limit v_s it is accelerated, with "
-                                        "friction above it is stopped (Zeno behaviour); smooth=True replaces this law by one that creeps")
+            raise EndOfRun(Status.ZENO, f"the joint {self._joint.name!r} sticks: without friction below the limit v_s it is accelerated, "
+                                        "with friction above it is stopped (Zeno behaviour); smooth=True replaces this law by one that creeps")
         return state.q, state.v + (shift if below > 0.0 else -shift)
 
     def _shifted(self, t: float, state: State) -> Vector:

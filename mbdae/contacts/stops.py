@@ -77,8 +77,8 @@ class JointStop(Gap):
             raise ValueError(f"JointStop: there is no joint {self.joint!r}{guess(self.joint, [j.name for j in mechanism.joints])}")
         possible = COORDINATES.get(type(joint), ())
         if not possible or self.coordinate not in (None, *possible):
-            raise ValueError(f"JointStop {self.joint!r}: a joint of the type {type(joint).__name__} has no {self.coordinate or 'coordinate'} "
-                             "that a stop may limit")
+            what = self.coordinate or "coordinate"
+            raise ValueError(f"JointStop {self.joint!r}: a joint of the type {type(joint).__name__} has no {what} that a stop may limit")
         if self.coordinate is None and len(possible) > 1:
             raise ValueError(f"JointStop {self.joint!r}: a {type(joint).__name__} joint has {' and '.join(possible)}, give the coordinate")
         angle = (self.coordinate or possible[0]) == ANGLE
@@ -121,12 +121,12 @@ class Angle:
 
     def __init__(self, joint: Any, stop: JointStop, bodies: Any) -> None:
         self._joint = joint
-        if stop.b_i is not None:
+        if stop.b_i is not None and stop.b_j is not None:
             self._b_i, self._b_j = stop.b_i, stop.b_j
         else:
-            aligned = (joints._frame(bodies[joint.i]) @ np.asarray(joint.a_i)) @ (joints._frame(bodies[joint.j]) @ np.asarray(joint.a_j)) >= 0.0
+            a_i, a_j = (joints._frame(bodies[b]) @ np.asarray(a) for b, a in ((joint.i, joint.a_i), (joint.j, joint.a_j)))
             self._b_i = tuple(rotations.triad(joint.a_i)[0])
-            self._b_j = tuple(rotations.triad(np.asarray(joint.a_j) * (1.0 if aligned else -1.0))[0])
+            self._b_j = tuple(rotations.triad(np.asarray(joint.a_j) * (1.0 if a_i @ a_j >= 0.0 else -1.0))[0])
         if stop.lower is None or stop.upper is None or stop.upper - stop.lower >= 2.0 * np.pi:
             raise ValueError(f"JointStop {stop.joint!r}: an angle in space needs both lower and upper, less than one turn apart")
         self._middle = 0.5 * (stop.lower + stop.upper)

@@ -316,6 +316,6 @@ def _motion(system: System, state: State, new: object, name: str) -> tuple[Vecto
 def _of_states(system: System, states: Sequence[State]) -> Trajectory:
     """A trajectory of some states, without any work."""
     counted = Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0)
-    rows = [np.array([getattr(s, name) for s in states]).reshape(len(states), *size)
-            for name, size in (("t", ()), ("q", (system.nq,)), ("v", (system.nv,)), ("a", (system.nv,)), ("lam", (system.nc,)))]
-    return Trajectory(*rows, counted, Status.SUCCESS, REACHED_END)
+    sizes = {"t": (), "q": (system.nq,), "v": (system.nv,), "a": (system.nv,), "lam": (system.nc,)}
+    t, q, v, a, lam = (np.array([getattr(s, name) for s in states]).reshape(len(states), *size) for name, size in sizes.items())
+    return Trajectory(t, q, v, a, lam, counted, Status.SUCCESS, REACHED_END)

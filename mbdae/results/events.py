@@ -210,11 +210,11 @@ class Watch(StepWatch):
         zeros: list[list[tuple[float, Piece]]] = [[] for _ in self._events]
         for crossing in self._crossings:
             zeros[crossing.event].append((self._zero(crossing), crossing.piece))
-        ends = [x for k, row in enumerate(zeros) for x in self._ending(k, row)]
+        ends = [end for k, row in enumerate(zeros) for end in self._ending(k, row)]
         times = [np.array([t for t, _ in row], dtype=float) for row in zeros]
         if not ends:
             return Found(times)
-        end, piece = min((x for _, *x in ends), key=lambda zero: abs(zero[0] - self._start.t))
+        _, end, piece = min(ends, key=lambda zero: abs(zero[1] - self._start.t))
         ended = tuple(k for k, t, _ in ends if abs(t - end) <= SIMULTANEOUS * max(1.0, abs(end)))
         times = [self._up_to(end, t, k in ended) for k, t in enumerate(times)]
         return Found(times, end, piece(end), ended)

@@ -54,8 +54,8 @@ class Trajectory:
 
     def followed_by(self, t: float, state: FullState) -> Trajectory:
         """With one more state `(q, v, a, lam)`."""
-        columns = dict(zip(COLUMNS, (t, *state)))
-        return replace(self, **{name: np.concatenate([getattr(self, name), np.asarray(x)[None]]) for name, x in columns.items()})
+        t_all, q, v, a, lam = (np.concatenate([getattr(self, name), np.asarray(x)[None]]) for name, x in zip(COLUMNS, (t, *state)))
+        return replace(self, t=t_all, q=q, v=v, a=a, lam=lam)
 
     def _rows(self, keep: Integers) -> Trajectory:
         return replace(self, t=self.t[keep], q=self.q[keep], v=self.v[keep], a=self.a[keep], lam=self.lam[keep])
@@ -63,8 +63,8 @@ class Trajectory:
 
 def joined(parts: Sequence[Trajectory]) -> Trajectory:
     """One trajectory, with the status of the last part; counters are summed up."""
-    columns = {name: np.concatenate([getattr(p, name) for p in parts]) for name in COLUMNS}
-    return replace(parts[-1], **columns, statistics=summed([p.statistics for p in parts]))
+    t, q, v, a, lam = (np.concatenate([getattr(p, name) for p in parts]) for name in COLUMNS)
+    return replace(parts[-1], t=t, q=q, v=v, a=a, lam=lam, statistics=summed([p.statistics for p in parts]))
 
 
 class DenseOutput:
