@@ -13,7 +13,7 @@ from ..model.joints import PlanarRevolute, PlanarTranslational, Revolute
 from ..results.jumps import EndOfRun
 from ..results.status import Status
 from ..spelling import guess
-from ..system.assembly import State, accelerations
+from ..system.assembly import AssemblyError, State, accelerations
 from ..typing import Event, Vector
 from .placed import Placed
 
@@ -80,8 +80,8 @@ class Sliding:
         shift = self._shifted(t, state)
         below, above = (self._acceleration(t, state.q, state.v + d) for d in (-shift, shift))
         if below > 0.0 > above:
-            raise EndOfRun(Status.ZENO, f"the joint {self._joint.name!r} sticks: without friction below the limit v_s it is accelerated, "
-                                        "with friction above it is stopped (Zeno behaviour); smooth=True replaces this law by one that creeps")
+            raise EndOfRun(Status.ZENO, f"the joint {self._joint.name!r} sticks: below the limit v_s, without friction, it is accelerated, "
+                                        "above it is stopped (Zeno behaviour); smooth=True replaces this law by one that creeps")
         return state.q, state.v + (shift if below > 0.0 else -shift)
 
     def _shifted(self, t: float, state: State) -> Vector:
@@ -94,7 +94,11 @@ class Sliding:
 
     def _acceleration(self, t: float, q: Vector, v: Vector) -> float:
         """The derivative of the sliding velocity, by a central difference."""
-        s, h, (a, _, _) = self._system, DIFFERENCE, accelerations(self._system, t, q, v)
+        s, h = self._system, DIFFERENCE
+        try:
+            a, _, _ = accelerations(s, t, q, v)
+        except AssemblyError as error:  # the joint jams
+            raise EndOfRun(Status.NEWTON_FAILED, str(error)) from error
         ahead, behind = (self.velocity(t + d, s.retract(q, d * v), v + d * a) for d in (h, -h))
         return (ahead - behind) / (2.0 * h)
 
