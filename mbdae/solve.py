@@ -66,6 +66,8 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
         `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy: `terminal` may be a number of occurrences. Events are
         evaluated at the ends of the steps, and their zeros are located on the interpolant of the method. A terminal event ends the run
         with the step that contains its zero, and the solution at the zero. Up to there the solution is the same with and without events.
+        An event with the attribute `on_event(t, state)`, which gives a `State`, `(q, v)` or `None`, changes the state: the method starts
+        anew from the projected state, see `Solution.jumps` and docs/events.md. An `Impact` or `SlidingLimit` is such an event.
     progress : callable, optional
         `progress(t)`, called now and then.
 

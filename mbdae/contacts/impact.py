@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -126,7 +126,7 @@ class Contact:
 
     def on_event(self, t: float, state: State) -> tuple[Vector, Vector]:
         """The state after the impact, of all contacts of the group."""
-        return self.group.act(state)[:2]
+        return self.group.act(state, [k for k, contact in self.group.members.items() if contact is self])[:2]
 
 
 class ContactGroup(EventGroup):
@@ -140,26 +140,26 @@ class ContactGroup(EventGroup):
     """
 
     def __init__(self, system: System, members: Mapping[int, Contact]) -> None:
-        self._system, self._members = system, dict(members)
+        self._system, self.members = system, dict(members)
         first = next(iter(members.values())).impact
         self._law = LAWS[first.law, first.in_sequence]
 
     def check(self, state: State) -> None:
         """See `EventGroup`: no gap is negative."""
-        for contact in self._members.values():
+        for contact in self.members.values():
             gap = contact.distance.value(state.t, state.q)
             if gap < -contact.impact.tolerance:
                 raise ValueError(f"Impact {contact.name!r}: its gap is {gap:.6g} at the start, it must not be negative")
 
-    def act(self, state: State) -> Change:
+    def act(self, state: State, fired: Collection[int]) -> Change:
         """See `EventGroup`."""
-        closed = self._closed(state)
+        closed = self._closed(state, fired)
         G = np.array([at.gradient for at in closed.values()]).reshape(len(closed), self._system.nv)
         u = G @ state.v + np.array([at.drift for at in closed.values()])
         c = contacts(self._system, state.t, state.q, G, u)
-        names = [self._members[k].name for k in closed]
+        names = [self.members[k].name for k in closed]
         try:
-            p = self._law(c, np.array([self._members[k].impact.restitution for k in closed]))
+            p = self._law(c, np.array([self.members[k].impact.restitution for k in closed]))
         except NoImpulse as error:
             raise EndOfRun(Status.SINGULAR, f"there are no impulses for the impact of {names[error.contact]!r}: the constraints, or other "
                                             "contacts, do not let it open") from error
@@ -168,12 +168,12 @@ class ContactGroup(EventGroup):
     def due(self, state: State) -> tuple[int, ...]:
         """See `EventGroup`: contacts that are closed and approach."""
         rates = {k: at.gradient @ state.v + at.drift for k, at in self._closed(state).items()}
-        return tuple(k for k, rate in rates.items() if rate < -self._members[k].impact.rest_speed)
+        return tuple(k for k, rate in rates.items() if rate < -self.members[k].impact.rest_speed)
 
     def begin(self, state: State) -> dict[int, Side]:
         """See `EventGroup`."""
         sides = {}
-        for k, contact in self._members.items():
+        for k, contact in self.members.items():
             at = contact.distance.measured(state.t, state.q)
             contact.level = 0.0
             if at.gap > contact.impact.tolerance:
@@ -187,16 +187,16 @@ class ContactGroup(EventGroup):
     def ends(self, state: State) -> Cause | None:
         """See `EventGroup`: a contact at rest is pressed."""
         for k, at in self._closed(state).items():
-            impact, rate = self._members[k].impact, float(at.gradient @ state.v + at.drift)
-            closing = -self._acceleration(self._members[k], state)
+            impact, rate = self.members[k].impact, float(at.gradient @ state.v + at.drift)
+            closing = -self._acceleration(self.members[k], state)
             if abs(rate) <= impact.rest_speed and closing > PRESSED * (1.0 + float(np.abs(at.gradient) @ np.abs(state.a))):
                 return Cause(Status.ZENO, _at_rest(impact, state.t, rate, closing))
         return None
 
-    def _closed(self, state: State) -> dict[int, Measurement]:
-        """The closed contacts."""
-        measured = {k: contact.distance.measured(state.t, state.q) for k, contact in self._members.items()}
-        return {k: at for k, at in measured.items() if at.gap <= self._members[k].impact.tolerance}
+    def _closed(self, state: State, fired: Collection[int] = ()) -> dict[int, Measurement]:
+        """The closed contacts, and those that have just closed: their gap is that of the interpolant, off the constraints."""
+        measured = {k: contact.distance.measured(state.t, state.q) for k, contact in self.members.items()}
+        return {k: at for k, at in measured.items() if k in fired or at.gap <= self.members[k].impact.tolerance}
 
     def _acceleration(self, contact: Contact, state: State) -> float:
         """The second derivative of the gap along the motion, by a central difference of its rate."""

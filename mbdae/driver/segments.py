@@ -221,7 +221,7 @@ class Segments:
         state, impulses, reactions = before, dict[str, float](), np.zeros(self.system.nc)
         for handler in dict.fromkeys(getattr(self.events[k], "group", None) or k for k in fired):
             if isinstance(handler, EventGroup):
-                change = handler.act(state)
+                change = handler.act(state, fired)
                 impulses, reactions = impulses | dict(change.impulses), reactions + change.reactions
                 state = self._consistent(state.t, change.q, change.v, "the state after the event", fired)
             else:

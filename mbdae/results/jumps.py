@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,8 +70,8 @@ class EventGroup(ABC):
         """
 
     @abstractmethod
-    def act(self, state: State) -> Change:
-        """The change at a state, by all events of the group that are due there.
+    def act(self, state: State, fired: Collection[int]) -> Change:
+        """The change at a state by the events that have a zero there, `fired`, and all others of the group that take part in it.
 
         Raises
         ------
