@@ -5,6 +5,10 @@ with any method, a `Solution`.
 """
 
 from .assemble import assemble
+from .contacts.gaps import SpherePlane, SphereSphere, UserGap
+from .contacts.impact import Impact
+from .contacts.sliding import SlidingLimit
+from .contacts.stops import JointStop
 from .driver.method import Method
 from .integrators.bdf import Bdf
 from .integrators.control.step_size import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
@@ -50,6 +54,7 @@ from .model.mechanism import Mechanism
 from .model.motions import Constant, Function, Harmonic, Polynomial
 from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident, Turn
 from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermined, StateSpace, UnderlyingODE
+from .results.jumps import Jump
 from .results.solution import Solution
 from .results.statistics import Statistics
 from .results.status import Status
@@ -97,10 +102,13 @@ __all__ = [
     "GeneralizedAlpha",
     "HalfImplicit",
     "Harmonic",
+    "Impact",
     "Index1",
     "Index2",
     "Index3",
     "JacobianStrategy",
+    "JointStop",
+    "Jump",
     "MassMatrix",
     "Mechanism",
     "Method",
@@ -128,7 +136,10 @@ __all__ = [
     "RosenbrockNystrom",
     "SdirkDescriptor",
     "SdirkFirstOrder",
+    "SlidingLimit",
     "Solution",
+    "SpherePlane",
+    "SphereSphere",
     "Spherical",
     "State",
     "StateSpace",
@@ -144,6 +155,7 @@ __all__ = [
     "UnderlyingODE",
     "Universal",
     "UserForce",
+    "UserGap",
     "assemble",
     "from_sympy",
     "load",

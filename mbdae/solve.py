@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,12 +11,14 @@ from .driver.arguments import check_rtol, is_integer, numbers, time_span
 from .driver.calls import check_order, warn_of_tolerance
 from .driver.method import Method
 from .driver.restarts import integrate_in_charts
+from .driver.segments import Segments
 from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
-from .results.events import Watch, as_events
+from .results.events import Watch, bound, changes, name_of
 from .results.limits import check_limits, cut
+from .results.messages import ended_by_event
 from .results.minimum_norm import minimal_norm, with_minimal_norm
 from .results.solution import Solution
 from .results.status import Status
@@ -63,6 +66,8 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
         `event(t, q, v) -> float`, with `terminal` and `direction` as in SciPy: `terminal` may be a number of occurrences. Events are
         evaluated at the ends of the steps, and their zeros are located on the interpolant of the method. A terminal event ends the run
         with the step that contains its zero, and the solution at the zero. Up to there the solution is the same with and without events.
+        An event with the attribute `on_event(t, state)`, which gives a `State`, `(q, v)` or `None`, changes the state: the method starts
+        anew from the projected state, see `Solution.jumps` and docs/events.md. An `Impact` or `SlidingLimit` is such an event.
     progress : callable, optional
         `progress(t)`, called now and then.
 
@@ -93,25 +98,52 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
     progress = None if progress is None else signals.called(progress)
-    functions = () if events is None else tuple(map(signals.called, as_events(events)))
+    functions = _events(system, events, t_end > t0)
     start = _start(system, t0, state, q0, v0)
-    watch = Watch(system, functions, start, dense_output) if dense_output or events is not None else None
+    run = partial(_run, method, problem, t_end, rtol=rtol, atol=tolerance, every=every, progress=progress)
+    segments = watch = None
+    if any(map(changes, functions)):
+        segments = Segments(system, functions, start, t_end, t_eval=times, keep=dense_output, max_steps=method.max_steps)
+    elif dense_output or events is not None:
+        watch = Watch(system, functions, start, dense_output)
     with _names_what_is_missing(method):
-        if isinstance(problem, StateSpace) and not method.keeps_charts:
-            trajectory = integrate_in_charts(method, problem, start, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
-                                             progress=progress, until=watch)
-        else:
-            trajectory = method.integrate(problem, start, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
-                                          progress=progress, until=watch)
+        trajectory = run(start, times, watch) if segments is None else segments.to_end(run)
     _name_what_is_not_finite(system, trajectory, t_end)
-    trajectory = with_minimal_norm(system, trajectory)
     solution = Solution(system, trajectory, method.label, problem.formulation)
     if watch is not None:
         _finish(solution, watch, start, t_eval is None, events is not None)
+    if segments is not None:
+        solution.t_events, solution.jumps, solution.sol = segments.zeros, segments.jumps, segments.dense_output()
     if trajectory.end is not None:
         cut(solution, trajectory.end, start.t)
     check_limits(solution, start.t)
     return solution
+
+
+def _run(method: Method, problem: Problem, t_end: float, start: State, times: Vector | None, watch: Watch | None,
+         **options: Any) -> Trajectory:
+    """One integration from a state to `t_end`, or to the event that ends it."""
+    if isinstance(problem, StateSpace) and not method.keeps_charts:
+        trajectory = integrate_in_charts(method, problem, start, t_end, t_eval=times, until=watch, **options)
+    else:
+        trajectory = method.integrate(problem, start, t_end, t_eval=times, until=watch, **options)
+    return with_minimal_norm(problem.system, trajectory)
+
+
+def _events(system: System, events: Event | Sequence[Event] | None, forward: bool) -> tuple[Event, ...]:
+    """The events as functions of the coordinates of a system.
+
+    Raises
+    ------
+    ValueError
+        If one changes the state of a run backward in time.
+    """
+    made = () if events is None else bound(system, events)
+    for event in made:
+        if changes(event) and not forward:
+            raise ValueError(f"the event {name_of(event)!r} changes the state, which is possible in runs forward in time only: "
+                             "backward the state before a change does not follow from the one after it")
+    return tuple(map(signals.called, made))
 
 
 def _name_what_is_not_finite(system: System, trajectory: Trajectory, t_end: float) -> None:
@@ -229,4 +261,4 @@ def _end_at(solution: Solution, end: float, state: FullState, t0: float, by_step
     for name, last in {"t": end, "q": q, "v": v, "a": a, "lam": minimal_norm(solution.system, end, q, lam)}.items():
         kept = getattr(solution, name)[keep]
         setattr(solution, name, np.concatenate([kept, np.asarray(last)[None]]) if by_steps else kept)
-    solution.message = f"a terminal event ended the run at t = {end:.9g}"
+    solution.message = ended_by_event(end)

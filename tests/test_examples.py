@@ -15,6 +15,7 @@ import mbdae
 from mbdae import library
 
 from .helpers import scripts_in
+from .impact_cases import minimal_impacts, violation
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PAPER = EXAMPLES / "papers" / "half_implicit"
@@ -158,11 +159,19 @@ def check_null_space(found):
         assert angle["multipliers"] < 0.02 if name == "trapezoidal" else angle["multipliers"] == np.inf
 
 
+def check_impacts(found):
+    runs, exact = found["runs"], minimal_impacts(found["E"], 20)
+    assert set(runs) >= {"RosenbrockNystrom", "Bdf", "Ida", "Cvode", "HalfImplicit"} and all(run.success for run in runs.values())
+    for name, run in runs.items():
+        assert len(run.jumps) == 20 and violation(found["system"], run.jumps) < 1e-12
+        np.testing.assert_allclose(run.t_events[0], exact, atol=0.8 if name == "HalfImplicit" else 1e-4)
+
+
 CHECKS = {"quickstart": check_quickstart, "jacobians": check_jacobians, "user_force": check_user_force,
           "own_equations": check_own_equations, "sundae_dropin": check_sundae_dropin, "scipy_dropin": check_scipy_dropin,
           "odes_dropin": check_odes_dropin, "solve_dae_dropin": check_solve_dae_dropin, "radau13_dropin": check_radau13_dropin,
           "assimulo_dropin": check_assimulo_dropin, "sympy_dropin": check_sympy_dropin, "state_space": check_state_space,
-          "projected_gauss": check_projected_gauss, "null_space": check_null_space}
+          "projected_gauss": check_projected_gauss, "null_space": check_null_space, "impacts": check_impacts}
 
 
 def test_every_example_is_checked():

@@ -18,9 +18,9 @@ from .helpers import T0, all_elements
 
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
-LAYERS = ("typing", "compilation", "interrupts", "stopwatch", "spelling", "model", "io", "system", "symbolic", "results", "jacobians",
-          "charts", "problems", "driver", "integrators", "adapters", "solve", "", "library", "registry", "pictures", "studies", "pages",
-          "cli")
+LAYERS = ("typing", "compilation", "interrupts", "stopwatch", "spelling", "model", "io", "system", "symbolic", "results", "contacts",
+          "jacobians", "charts", "problems", "driver", "integrators", "adapters", "solve", "", "library", "registry", "pictures", "studies",
+          "pages", "cli")
 
 
 def packages_on_disk():

@@ -7,10 +7,10 @@ import numpy as np
 from ..problems.state_space import StateSpace
 from ..results.diagnosis import ChartError, near_singular
 from ..results.messages import failed, too_many_steps
-from ..results.statistics import Statistics, summed
+from ..results.statistics import Statistics
 from ..results.status import Status
 from ..results.steps import Step, StepWatch
-from ..results.trajectory import Trajectory
+from ..results.trajectory import COLUMNS, Trajectory, joined
 from ..results.turning import Moment
 from ..system.assembly import State
 from ..system.system import System
@@ -18,7 +18,6 @@ from ..typing import TimeProgress, Tolerance, Until, Vector
 from .callbacks import SolverFailure
 from .method import Method
 
-COLUMNS = ("t", "q", "v", "a", "lam")
 REST = 1e-9  # share of the time span for which no solver is restarted: some refuse, and the present chart is valid up to there
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
@@ -135,7 +134,6 @@ def _failed(pieces: list[Trajectory], error: ChartError, t: float) -> Trajectory
 
 def _joined(pieces: Sequence[Trajectory]) -> Trajectory:
     """One trajectory."""
-    statistics = summed([p.statistics for p in pieces])
-    statistics.restarts = len(pieces) - 1
-    t, q, v, a, lam = (np.concatenate([getattr(p, name) for p in pieces]) for name in COLUMNS)
-    return Trajectory(t, q, v, a, lam, statistics, pieces[-1].status, pieces[-1].message, pieces[-1].end)
+    whole = joined(pieces)
+    whole.statistics.restarts = len(pieces) - 1
+    return whole

@@ -35,12 +35,13 @@ def check_limits(solution: Solution, t0: float) -> None:
 
 
 def cut(solution: Solution, end: float, t0: float) -> None:
-    """Keep the states, events and dense output of a solution from `t0` up to the time `end`."""
+    """Keep the states, events, jumps and dense output of a solution from `t0` up to the time `end`."""
     keep = np.abs(solution.t - t0) <= abs(end - t0)
     for column in ("t", "q", "v", "a", "lam"):
         setattr(solution, column, getattr(solution, column)[keep])
     if solution.t_events is not None:
         solution.t_events = [t[np.abs(t - t0) <= abs(end - t0)] for t in solution.t_events]
+    solution.jumps = [jump for jump in solution.jumps if np.abs(jump.t - t0) <= abs(end - t0)]
     if isinstance(solution.sol, StepwiseOutput):
         solution.sol = solution.sol.until(end)
 

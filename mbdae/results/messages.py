@@ -17,3 +17,13 @@ def out_of_limits(name: str, t: float) -> str:
 def too_many_steps(max_steps: int) -> str:
     """The reason of a run that has been ended by its limit."""
     return f"{max_steps} steps were not enough"
+
+
+def ended_by_event(t: float) -> str:
+    """A run that a terminal event has ended."""
+    return f"a terminal event ended the run at t = {t:.9g}"
+
+
+def recurs(name: str) -> str:
+    """The reason of a run in which an event that changes the state follows on itself without time in between."""
+    return f"the event {name!r} recurs at once: the times between its occurrences tend to zero (Zeno behaviour)"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..system.system import System
     from ..typing import ArrayLike, FullState, Matrix, Vector
+    from .jumps import Jump
     from .trajectory import Trajectory
 
 
@@ -39,6 +40,8 @@ class Solution:
         Dense output `sol(t) -> (q, v, a, lam)` if it was asked for.
     t_events : list of ndarray or None
         Times at which each event was found.
+    jumps : list of Jump
+        The changes of the state by events, in the order of time, each with the states before and after.
     """
 
     def __init__(self, system: System, trajectory: Trajectory, method: str, formulation: str) -> None:
@@ -48,6 +51,7 @@ class Solution:
         self.method, self.formulation = method, formulation
         self.sol: Callable[[ArrayLike], FullState] | None = None
         self.t_events: list[Vector] | None = None
+        self.jumps: list[Jump] = []
 
     @property
     def success(self) -> bool:

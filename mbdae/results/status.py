@@ -17,6 +17,7 @@ class Status(IntEnum):
     CHART_LOST = -7
     PROJECTION_FAILED = -8
     OUT_OF_LIMITS = -9
+    ZENO = -10
 
 
 class Cause(NamedTuple):

@@ -101,17 +101,26 @@ class StepwiseOutput:
         In order, at least one.
     end : float, optional
         End of the output, by default the end of the last piece.
+    cuts : sequence of State
+        The states before those times at which the state was changed: the piece before ends there, and the next one begins.
     """
 
-    def __init__(self, system: System, start: State, pieces: Sequence[Piece], end: float | None = None) -> None:
-        self._system, self._start, self._pieces = system, start, pieces
+    def __init__(self, system: System, start: State, pieces: Sequence[Piece], end: float | None = None, cuts: Sequence[State] = ()) -> None:
+        self._system, self._start, self._pieces, self._cuts = system, start, pieces, cuts
         self._end = pieces[-1].t if end is None else end
         self._sign = 1.0 if self._end >= start.t else -1.0
+        self._known = {s.t: s for s in (*reversed(cuts), start)}
         self._ends = self._sign * np.array([piece.t for piece in pieces])
+        self._end_at_cuts()
+
+    def _end_at_cuts(self) -> None:
+        """Pieces that reach beyond the start of the next one end there."""
+        begins = self._sign * np.array([piece.t0 for piece in self._pieces])
+        self._ends[:-1] = np.minimum(self._ends[:-1], begins[1:])
 
     def until(self, end: float) -> StepwiseOutput:
         """The same with an earlier end."""
-        return StepwiseOutput(self._system, self._start, self._pieces, end)
+        return StepwiseOutput(self._system, self._start, self._pieces, end, self._cuts)
 
     def __call__(self, t: ArrayLike) -> FullState:
         """`(q, v, a, lam)` at one time or at many (one row each)."""
@@ -127,8 +136,8 @@ class StepwiseOutput:
         return q, v, a, lam
 
     def _at(self, t: float) -> FullState:
-        s = self._start
-        if t == s.t:
+        s = self._known.get(t)
+        if s is not None:
             return s.q.copy(), s.v.copy(), s.a.copy(), s.lam.copy()
         k = min(int(np.searchsorted(self._ends, self._sign * t)), len(self._pieces) - 1)
         q, v, a, lam = (np.array(x) for x in self._pieces[k](t))

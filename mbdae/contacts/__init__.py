@@ -1,0 +1,1 @@
+"""Contacts: gap functions, impacts and stops as events, sliding velocities."""
