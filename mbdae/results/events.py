@@ -103,6 +103,10 @@ class Watch(StepWatch):
     start : State
     keep : bool
         Store all steps, not only those with an event.
+    seen : sequence of ndarray
+        For each event the times at which it was found before the run went on from a later state.
+    at : (float, ndarray, ndarray), optional
+        `t`, `q`, `v` of this state.
 
     Attributes
     ----------
@@ -110,10 +114,12 @@ class Watch(StepWatch):
         The steps, if they are stored.
     """
 
-    def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False) -> None:
+    def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False, seen: Sequence[Vector] = (),
+                 at: tuple[float, Vector, Vector] | None = None) -> None:
         self._system, self._events, self._start, self._keep = system, tuple(events), start, keep
-        self._before = self._values(start.t, start.q, start.v)
-        self._left = [terminal(event) or np.inf for event in self._events]
+        self._seen = [np.asarray(t, dtype=float) for t in seen] or [np.zeros(0) for _ in self._events]
+        self._before = self._values(*(at or (start.t, start.q, start.v)))
+        self._left = [(terminal(event) or np.inf) - len(t) for event, t in zip(self._events, self._seen)]
         self._crossings: list[Crossing] = []
         self._last = start.t, start.q, start.v, start.a, start.lam
         self.pieces: list[Piece] = []
@@ -145,8 +151,9 @@ class Watch(StepWatch):
         zeros: list[list[tuple[float, Piece]]] = [[] for _ in self._events]
         for crossing in self._crossings:
             zeros[crossing.event].append((self._zero(crossing), crossing.piece))
-        ends = [times[n - 1] for n, times in zip(map(terminal, self._events), zeros) if n != NOT_TERMINAL and len(times) >= n]
-        times = [np.array([t for t, _ in row], dtype=float) for row in zeros]
+        left = [terminal(event) - len(seen) for event, seen in zip(self._events, self._seen)]
+        ends = [row[n - 1] for n, event, row in zip(left, self._events, zeros) if terminal(event) != NOT_TERMINAL and len(row) >= n]
+        times = [np.concatenate([seen, np.array([t for t, _ in row], dtype=float)]) for seen, row in zip(self._seen, zeros)]
         if not ends:
             return Found(times)
         end, piece = min(ends, key=lambda zero: abs(zero[0] - self._start.t))

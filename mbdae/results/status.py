@@ -17,6 +17,7 @@ class Status(IntEnum):
     CHART_LOST = -7
     PROJECTION_FAILED = -8
     OUT_OF_LIMITS = -9
+    UNFINISHED = -10  # of a checkpoint: the run had not ended when it was written
 
 
 class Cause(NamedTuple):
