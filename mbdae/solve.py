@@ -119,24 +119,25 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
     interval = checked_interval(checkpoint, checkpoint_every)
     past = None if resume is None else continued(opened(resume, system), method, request, times, t_end)
     recording = Recording(method, problem, request, past, sink, None if checkpoint is None else Path(checkpoint), interval)
-    recording.watch = watch = _watch(system, functions, start, past, dense_output) if dense_output or events is not None else None
-    start, begins, times = _at(start, past, times)
-    with _names_what_is_missing(method):
-        if isinstance(problem, StateSpace) and not method.keeps_charts:
-            trajectory = integrate_in_charts(method, problem, begins, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
-                                             progress=progress, until=watch)
-        else:
-            trajectory = method.integrate(problem, begins, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
-                                          progress=progress, **recording.options(watch))
-    trajectory = recording.completed(trajectory)
-    _name_what_is_not_finite(system, trajectory, t_end)
-    solution = recording.solution(trajectory)
-    if watch is not None:
-        _finish(solution, watch, start, t_eval is None, events is not None, recording.stream)
-    if trajectory.end is not None:
-        cut(solution, trajectory.end, start.t)
-    check_limits(solution, start.t)
-    recording.close(solution)
+    with recording:
+        recording.watch = watch = _watch(system, functions, start, past, dense_output) if dense_output or events is not None else None
+        start, begins, times = _at(start, past, times)
+        with _names_what_is_missing(method):
+            if isinstance(problem, StateSpace) and not method.keeps_charts:
+                trajectory = integrate_in_charts(method, problem, begins, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
+                                                 progress=progress, until=watch)
+            else:
+                trajectory = method.integrate(problem, begins, t_end, rtol=rtol, atol=tolerance, t_eval=times, every=every,
+                                              progress=progress, **recording.options(watch))
+        trajectory = recording.completed(trajectory)
+        _name_what_is_not_finite(system, trajectory, t_end)
+        solution = recording.solution(trajectory)
+        if watch is not None:
+            _finish(solution, watch, start, t_eval is None, events is not None, recording.stream)
+        if trajectory.end is not None:
+            cut(solution, trajectory.end, start.t)
+        check_limits(solution, start.t)
+        recording.close(solution)
     return solution
 
 

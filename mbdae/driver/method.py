@@ -112,6 +112,11 @@ class Resumable(Method):
         """Why a run with these parameters cannot be continued; empty if it can."""
         return ""
 
+    @property
+    def records(self) -> bool:
+        """Whether a run passes its rows to `record` while it goes on."""
+        return True
+
     @abstractmethod
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,

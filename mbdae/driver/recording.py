@@ -53,29 +53,47 @@ class Recording:
         s, self.checkpoint = problem.system, checkpoint
         self.watch: Watch | None = None
         sizes, before = (s.nq, s.nv, s.nv, s.nc), 0 if past is None else past.rows
+        self.resumable = isinstance(method, Resumable) and not method.not_resumable
+        self._is_asked_for = not (past is None and output is None and checkpoint is None)
+        if not (output is None and checkpoint is None):
+            self._check("checkpoint" if output is None else "output")
         self.norm = MinimumNorm(s, before)
         self.stream = None if output is None else Stream(output.path, sizes, output.columns, before, self.norm)
         rows = Rows(sizes) if self.stream is None else self.stream
-        self.resumable = isinstance(method, Resumable) and not method.not_resumable
         self.record = Record(rows, None if past is None else past.memory, None if checkpoint is None else self._write, interval,
                              0 if self.stream is not None else before, past is not None)
-        self._is_asked_for = not (past is None and output is None and checkpoint is None)
-        if self._is_asked_for and not self.resumable and isinstance(problem, StateSpace) and past is None:
-            what = "output" if output is not None else "checkpoint"
-            raise ValueError(f"{what}: {method.label} is restarted in each chart of the form {problem.formulation!r}, and keeps its rows "
-                             "in memory until the end; use another form, such as 'ode', or an integrator of mbdae")
+
+    def _check(self, what: str) -> None:
+        """Refuse methods that keep their rows until the end."""
+        method, form = self.method, self.problem.formulation
+        if isinstance(self.problem, StateSpace) and not method.keeps_charts:
+            raise ValueError(f"{what}: {method.label} is restarted in each chart of the form {form!r}, and keeps its rows in memory until "
+                             "the end; use another form, such as 'ode', or an integrator of mbdae")
+        if isinstance(method, Resumable) and not method.records:
+            raise ValueError(f"{what}: {method.label} projects its rows at the end, and keeps them in memory until then; project a "
+                             "one-step method instead")
 
     def options(self, until: Until | None) -> dict[str, Any]:
         """Arguments of `integrate`."""
-        if isinstance(self.method, Resumable) and (self.resumable or self._is_asked_for):
-            return {"until": until, "record": self.record}
+        if isinstance(self.method, Resumable):
+            return {"until": until, "record": self.record} if self.method.records else {"until": until}
         return {"until": Recorded(self.record, until) if self._is_asked_for else until}
+
+    def __enter__(self) -> "Recording":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.stream is not None:
+            self.stream.close()
 
     # the end ---------------------------------------------------------------------------------------------------------------
 
     def completed(self, trajectory: Trajectory) -> Trajectory:
         """All rows, those of the earlier run too, with minimum-norm multipliers."""
         if self.stream is not None:
+            if not isinstance(trajectory.t, np.memmap):  # of a method that knows nothing of records
+                self.stream.append(Columns(*(getattr(trajectory, name) for name in COLUMNS)))
+                trajectory = replace(trajectory, **self.stream.columns()._asdict())
             return self.norm.valid(trajectory)
         past, x = self.past, trajectory
         if past is not None and past.memory is None and len(x.t) and x.t[0] == past.at.t:  # the state from which it went on
@@ -104,7 +122,7 @@ class Recording:
             self.stream.truncate(len(solution.t))
             for name, x in zip(COLUMNS, self.stream.columns()):
                 setattr(solution, name, x)
-            self.stream.close(storage.description(solution) | {"memory": None})
+            storage.save_beside(self.stream.folder, solution)
 
     # checkpoints -----------------------------------------------------------------------------------------------------------
 

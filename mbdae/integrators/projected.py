@@ -128,6 +128,11 @@ class Projected(Resumable):
         """See `Resumable`."""
         return "" if self.one_step else "projects the output of a method that is not restarted in each step"
 
+    @property
+    def records(self) -> bool:
+        """See `Resumable`."""
+        return self.one_step
+
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float = 1e-6, atol: Tolerance = 1e-8,
                   t_eval: Vector | None = None, every: int = 1, progress: TimeProgress | None = None,
                   until: Until | None = None, record: Record | None = None) -> Trajectory:

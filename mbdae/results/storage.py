@@ -1,4 +1,4 @@
-"""Solutions as files: `.npz` without pickled objects, and the folders of `mbdae.results.stream`; one format for both.
+"""Solutions as files: `.npz` without pickled objects, and the folders of `mbdae.results.stream`, with the same arrays.
 
 An array for each of `t`, `q`, `v`, `a`, `lam`; `metadata`, a text in JSON with all that is not an array; `events_0`, ..., the times of
 events; `start_q`, ..., the initial state; `memory/...`, the contents of the memory of the integrator. Other arrays are not read.
@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from importlib import metadata as packages
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from .solution import Solution
 
 FORMAT, VERSION = "mbdae-solution", 1
+METADATA, BESIDE = "metadata.json", "beside.npz"  # in a folder
 STATE = ("q", "v", "a", "lam")
 _HELD = "memory/"
 _UNREADABLE = (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError)  # raised by NumPy on damage
 
 
+@cache
 def package_version() -> str:
     """The version of mbdae."""
     return packages.version("mbdae")
@@ -69,6 +72,14 @@ def save(path: Path, solution: Solution, more: Mapping[str, np.ndarray], about: 
     text = np.array(json.dumps(description(solution) | dict(about)))
     with replacing(path) as file:
         (np.savez_compressed if compress else np.savez)(file, **arrays, **more, metadata=text)  # type: ignore[arg-type]
+
+
+def save_beside(folder: Path, solution: Solution) -> None:
+    """Write all of a solution but its states to the folder that holds these."""
+    with replacing(folder / BESIDE) as file:
+        np.savez(file, **_kept(solution))  # type: ignore[arg-type]
+    with replacing(folder / METADATA) as file:
+        file.write(json.dumps(description(solution)).encode())
 
 
 def _kept(solution: Solution) -> dict[str, np.ndarray]:
@@ -125,7 +136,7 @@ def load(path: Path, system: System, make: Callable[..., Solution]) -> Solution:
             raise ValueError(f"{path}: {difference}; load it with the system that it was computed for")
         try:
             return _solution(arrays, about, system, make)
-        except (TypeError, AttributeError) as error:
+        except (TypeError, AttributeError, KeyError) as error:
             raise _damaged(path, error) from error
 
 
@@ -143,19 +154,15 @@ def _in_folder(folder: Path, rows: int) -> list[np.ndarray]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Mapping[str, Any]]:
     """The arrays of a file or folder; errors within the context say that it is damaged."""
-    if path.is_dir():
-        yield _Folder(path)
-        return
-    with path.open("rb"):
-        pass  # there is no such file
-    try:
-        file = np.load(path, allow_pickle=False)
-    except _UNREADABLE as error:
-        raise _damaged(path, error) from error
-    if not isinstance(file, np.lib.npyio.NpzFile):
-        raise ValueError(f"{path}: this is a single array, not a solution as Solution.save writes it")
-    with file:
-        yield _File(path, file)
+    with (path / BESIDE if path.is_dir() else path).open("rb") as opened:
+        try:
+            file = np.load(opened, allow_pickle=False)
+        except _UNREADABLE as error:
+            raise _damaged(path, error) from error
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise ValueError(f"{path}: this is a single array, not a solution as Solution.save writes it")
+        with file:
+            yield _Folder(path, file) if path.is_dir() else _File(path, file)
 
 
 class _File(Mapping[str, Any]):
@@ -177,25 +184,22 @@ class _File(Mapping[str, Any]):
         return len(self._file)
 
 
-class _Folder(Mapping[str, Any]):
-    """The arrays of a folder, in the file system until they are used."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
+class _Folder(_File):
+    """The arrays of a folder, the states in the file system until they are used."""
 
     def __getitem__(self, name: str) -> Any:
+        if name not in ("metadata", *COLUMNS):
+            return super().__getitem__(name)
         try:
-            if name == "metadata":
-                return (self._path / "metadata.json").read_text(encoding="utf-8")
-            return mapped(self._path / f"{name}.npy")
+            return (self._path / METADATA).read_text(encoding="utf-8") if name == "metadata" else mapped(self._path / f"{name}.npy")
         except _UNREADABLE as error:
             raise _damaged(self._path, error) from error
 
     def __iter__(self) -> Iterator[str]:
-        return iter(["metadata", *(file.stem for file in sorted(self._path.glob("*.npy")))])
+        return iter(["metadata", *COLUMNS, *self._file])
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return 1 + len(COLUMNS) + len(self._file)
 
 
 def mapped(path: Path) -> np.ndarray:

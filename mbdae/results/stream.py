@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from .rows import COLUMNS, Columns, Rows
-from .storage import mapped
+from .storage import BESIDE, METADATA, mapped
 
-METADATA = "metadata.json"
 _HEAD = 128  # bytes of the header of a file
 
 
@@ -49,7 +47,8 @@ class Stream(Rows):
         self._files: dict[str, _Column] = {}
         _check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / METADATA).unlink(missing_ok=True)
+        for name in (METADATA, BESIDE):
+            (folder / name).unlink(missing_ok=True)
         for name, n in zip(COLUMNS, (None, *self.sizes)):
             self._files[name] = _Column(folder / f"{name}.npy", () if n is None else (n,), kept)
         self.count = kept
@@ -83,23 +82,32 @@ class Stream(Rows):
         self.append(row)
         return self.columns()
 
-    def close(self, about: Mapping[str, Any]) -> None:
-        """Close the files; `about` is what `Solution.load` needs."""
-        self.flush()
+    def close(self) -> None:
+        """Close the files."""
         for file in self._files.values():
             file.close()
-        (self.folder / METADATA).write_text(json.dumps(about), encoding="utf-8")
 
 
 class _Column:
-    """An `.npy` file that grows."""
+    """An `.npy` file that grows.
+
+    Arrays of earlier runs may still be mapped to a file. A new run gets a new file, and one that goes on does not shorten it before its
+    end: to read beyond the end of a file would kill the process.
+    """
 
     def __init__(self, path: Path, shape: tuple[int, ...], kept: int) -> None:
         self.path, self._shape, self._rows = path, shape, kept
-        self._file: IO[bytes] = path.open("r+b" if kept else "w+b")
         if kept and len(mapped(path)) < kept:
             raise ValueError(f"{path}: {len(mapped(path))} rows, fewer than the {kept} at which the run is continued")
-        self.truncate(kept)
+        if not kept:
+            path.unlink(missing_ok=True)
+        self._file: IO[bytes] = path.open("r+b" if kept else "w+b")
+        self._write_head()
+
+    @property
+    def _end(self) -> int:
+        """Bytes of the header and the rows."""
+        return _HEAD + 8 * self._rows * int(np.prod(self._shape))
 
     def append(self, values: np.ndarray) -> None:
         self._file.write(np.ascontiguousarray(values, dtype=float).tobytes())
@@ -109,8 +117,7 @@ class _Column:
         """Keep the first rows."""
         self._rows = rows
         self._write_head()
-        self._file.truncate(_HEAD + 8 * rows * int(np.prod(self._shape)))
-        self._file.seek(0, os.SEEK_END)
+        self._file.truncate(self._end)
 
     def flush(self) -> None:
         """The header counts all rows, which are on the disk before."""
@@ -129,14 +136,14 @@ class _Column:
         assert head.tell() == _HEAD, head.tell()
         self._file.seek(0)
         self._file.write(head.getvalue())
-        self._file.seek(0, os.SEEK_END)
+        self._file.seek(self._end)
 
 
 def _check_folder(folder: Path) -> None:
     """Refuse a folder with something that is not output of a run."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"output: {folder} is a file; name a folder, which will hold t.npy, q.npy, ...")
-    known = {METADATA, *(f"{name}.npy" for name in COLUMNS)}
+    known = {METADATA, BESIDE, *(f"{name}.npy" for name in COLUMNS)}
     foreign = next((x.name for x in folder.iterdir() if x.name not in known), None) if folder.exists() else None
     if foreign is not None:
         raise ValueError(f"output: the folder {folder} holds {foreign!r}, which is not output of a run; name another folder")
