@@ -51,7 +51,7 @@ def rate():
     counted, begin = [], time.perf_counter()
     yield counted
     seconds = time.perf_counter() - begin
-    print(f"\n{len(counted)} examples, {sum(counted)} of them judged or loaded, in {seconds:.0f} s: {len(counted) / seconds:.2f} per second")
+    print(f"\n{len(counted)} examples, {sum(counted)} judged or loaded, in {seconds:.0f} s: {len(counted) / seconds:.2f} per second")
 
 
 # methods against each other ------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ CALLS = {
     "rosenbrock": _solved(mbdae.RosenbrockNystrom()), "dop853": _solved(SolveIvp("DOP853"), formulation="ode"),
     "ida": _solved(Ida(), formulation="gear"), "events": _solved(mbdae.HHT(), events=lambda t, q, v: float(q[0])),
     "dense": _solved(mbdae.ProjectedGauss(h=2e-3), dense_output=True)}
-SYSTEMS = ("bricard", "double-pendulum", "flyball-governor", "four-link")
+SYSTEMS = ("bricard", "double-pendulum", "flyball-governor", "andrews")
 
 
 @cache
