@@ -55,6 +55,7 @@ from .model.motions import Constant, Function, Harmonic, Polynomial
 from .model.primitives import CD, DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident, Turn
 from .problems import GGL, Gear, Index1, Index2, Index3, MassMatrix, Overdetermined, StateSpace, UnderlyingODE
 from .results.jumps import Jump
+from .results.output import Output
 from .results.solution import Solution
 from .results.statistics import Statistics
 from .results.status import Status
@@ -116,6 +117,7 @@ __all__ = [
     "NullSpaceGeneralizedAlpha",
     "NullSpaceHHT",
     "NullSpaceNewmark",
+    "Output",
     "Overdetermined",
     "Particle",
     "PlanarAngle",

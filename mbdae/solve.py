@@ -1,28 +1,35 @@
 """`solve`: one call for every mechanism, formulation, integrator and solver."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from .driver.arguments import check_rtol, is_integer, numbers, time_span
 from .driver.calls import check_order, warn_of_tolerance
+from .driver.continuation import Continued, continued, opened, requested
 from .driver.method import Method
+from .driver.recording import Recording, checked_interval
 from .driver.restarts import integrate_in_charts
 from .driver.segments import Segments
 from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
+from .results.diagnosis import near_singular, singular_ahead
 from .results.events import Watch, bound, changes, name_of
 from .results.limits import check_limits, cut
 from .results.messages import ended_by_event
 from .results.minimum_norm import minimal_norm, with_minimal_norm
+from .results.output import Output
+from .results.rows import Columns
 from .results.solution import Solution
 from .results.status import Status
 from .results.steps import StepwiseOutput
+from .results.stream import Stream
 from .results.trajectory import Trajectory
 from .system.assembly import State
 from .system.culprit import not_finite
@@ -31,13 +38,16 @@ from .system.system import System
 from .typing import ArrayLike, Event, FullState, TimeProgress, Tolerance, Vector
 
 UNCLEAR = (Status.NOT_FINITE, Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.PROJECTION_FAILED)  # perhaps a NaN
+JUST_AHEAD = 1e-4  # share of the time span, in which a singular position may have been the cause of a failure
 
 
 @held
 def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLike, *, formulation: str | None = None,
           state: State | None = None, q0: ArrayLike | None = None, v0: ArrayLike | None = None, rtol: float = 1e-6,
           atol: ArrayLike = 1e-8, t_eval: ArrayLike | None = None, every: int = 1, dense_output: bool = False,
-          events: Event | Sequence[Event] | None = None, progress: TimeProgress | None = None) -> Solution:
+          events: Event | Sequence[Event] | None = None, progress: TimeProgress | None = None,
+          resume: Solution | str | Path | None = None, checkpoint: str | Path | None = None, checkpoint_every: float = 60.0,
+          output: Output | str | Path | None = None) -> Solution:
     """Integrate the equations of motion of a mechanism from `t_span[0]` to `t_span[1]`.
 
     Parameters
@@ -70,6 +80,17 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
         anew from the projected state, see `Solution.jumps` and docs/events.md. An `Impact` or `SlidingLimit` is such an event.
     progress : callable, optional
         `progress(t)`, called now and then.
+    resume : Solution or path, optional
+        An earlier run of the same call, or the file of one or of a checkpoint. `t_span` begins where that run begins and may end later. The
+        result is that of the call without `resume`, to the last bit, but what has been computed is not computed again. External solvers
+        keep no memory: they start at the last state of the run, and the message says so. See `docs/checkpoints.md`.
+    checkpoint : path, optional
+        A file (`.npz`) to which the run is written now and then after an accepted step, and at Ctrl-C; it always holds a complete
+        checkpoint. After a crash the same call goes on with `resume=checkpoint`.
+    checkpoint_every : float
+        Seconds between two checkpoints.
+    output : path or Output, optional
+        A folder to which the rows of output are written during the run instead of memory, see `mbdae.Output`.
 
     Returns
     -------
@@ -99,35 +120,54 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
         raise ValueError(f"progress must be callable, got {progress!r}")
     progress = None if progress is None else signals.called(progress)
     functions = _events(system, events, t_end > t0)
-    start = _start(system, t0, state, q0, v0)
+    start, sink, interval = _start(system, t0, state, q0, v0), _output(output), checked_interval(checkpoint, checkpoint_every)
     run = partial(_run, method, problem, t_end, rtol=rtol, atol=tolerance, every=every, progress=progress)
-    segments = watch = None
     if any(map(changes, functions)):
+        _check_alone(functions, {"resume": resume, "checkpoint": checkpoint, "output": output})
         segments = Segments(system, functions, start, t_end, t_eval=times, keep=dense_output, max_steps=method.max_steps)
-    elif dense_output or events is not None:
-        watch = Watch(system, functions, start, dense_output)
-    with _names_what_is_missing(method):
-        trajectory = run(start, times, watch) if segments is None else segments.to_end(run)
-    _name_what_is_not_finite(system, trajectory, t_end)
-    solution = Solution(system, trajectory, method.label, problem.formulation)
-    if watch is not None:
-        _finish(solution, watch, start, t_eval is None, events is not None)
-    if segments is not None:
+        with _names_what_is_missing(method):
+            trajectory = segments.to_end(lambda begin, t, watch: with_minimal_norm(system, run(begin, t, {"until": watch})))
+        _name_cause(system, trajectory, start, t_end)
+        solution = Solution(system, trajectory, method.label, problem.formulation)
         solution.t_events, solution.jumps, solution.sol = segments.zeros, segments.jumps, segments.dense_output()
+        return _limited(solution, trajectory, start)
+    request = requested(method, problem, rtol=rtol, atol=tolerance, every=every if times is None else None,
+                        events=None if events is None else len(functions), output=sink, start=start)
+    past = None if resume is None else continued(opened(resume, system), method, request, times, t_end)
+    recording = Recording(method, problem, request, past, sink, None if checkpoint is None else Path(checkpoint), interval)
+    with recording:
+        recording.watch = watch = _watch(system, functions, start, past, dense_output) if dense_output or events is not None else None
+        start, begins, times = _at(start, past, times)
+        with _names_what_is_missing(method):
+            trajectory = run(begins, times, recording.options(watch) if _keeps_charts(method, problem) else {"until": watch})
+        trajectory = recording.completed(trajectory)
+        _name_cause(system, trajectory, start, t_end)
+        solution = recording.solution(trajectory)
+        if watch is not None:
+            _finish(solution, watch, start, t_eval is None, events is not None, recording.stream)
+        recording.close(_limited(solution, trajectory, start))
+    return solution
+
+
+def _keeps_charts(method: Method, problem: Problem) -> bool:
+    """Whether the method runs without a restart in each chart."""
+    return method.keeps_charts or not isinstance(problem, StateSpace)
+
+
+def _run(method: Method, problem: Problem, t_end: float, start: State, times: Vector | None, watched: Mapping[str, Any],
+         **options: Any) -> Trajectory:
+    """One integration from a state to `t_end`, or to the event that ends it; `watched` has `until`, and `record` where there is one."""
+    if _keeps_charts(method, problem):
+        return method.integrate(problem, start, t_end, t_eval=times, **watched, **options)
+    return integrate_in_charts(method, problem, start, t_end, t_eval=times, **watched, **options)
+
+
+def _limited(solution: Solution, trajectory: Trajectory, start: State) -> Solution:
+    """The solution up to a turn and to the limits of the model."""
     if trajectory.end is not None:
         cut(solution, trajectory.end, start.t)
     check_limits(solution, start.t)
     return solution
-
-
-def _run(method: Method, problem: Problem, t_end: float, start: State, times: Vector | None, watch: Watch | None,
-         **options: Any) -> Trajectory:
-    """One integration from a state to `t_end`, or to the event that ends it."""
-    if isinstance(problem, StateSpace) and not method.keeps_charts:
-        trajectory = integrate_in_charts(method, problem, start, t_end, t_eval=times, until=watch, **options)
-    else:
-        trajectory = method.integrate(problem, start, t_end, t_eval=times, until=watch, **options)
-    return with_minimal_norm(problem.system, trajectory)
 
 
 def _events(system: System, events: Event | Sequence[Event] | None, forward: bool) -> tuple[Event, ...]:
@@ -146,11 +186,51 @@ def _events(system: System, events: Event | Sequence[Event] | None, forward: boo
     return tuple(map(signals.called, made))
 
 
-def _name_what_is_not_finite(system: System, trajectory: Trajectory, t_end: float) -> None:
-    """Begin the message of a failed run with the user function that is not finite at its end, if there is one."""
-    culprit = not_finite(system, trajectory, t_end) if trajectory.status in UNCLEAR else None
+def _check_alone(functions: Sequence[Event], others: Mapping[str, object]) -> None:
+    """Refuse what cannot be combined with events that change the state."""
+    name = name_of(next(filter(changes, functions)))
+    for option, value in others.items():
+        if value is not None:
+            raise ValueError(f"{option}: the event {name!r} changes the state, and runs in segments are kept in memory as a whole; "
+                             f"leave {option} away, save the solution, or start the next run at solution.state()")
+
+
+def _output(output: object) -> Output | None:
+    """Where the rows go, if not into memory."""
+    return output if output is None or isinstance(output, Output) else Output(output)  # type: ignore[arg-type]  # it validates
+
+
+def _watch(system: System, functions: tuple[Event, ...], start: State, past: Continued | None, dense_output: bool) -> Watch:
+    """What looks for events and stores steps."""
+    if past is None:
+        return Watch(system, functions, start, dense_output)
+    if dense_output:
+        raise ValueError(f"resume: there is no dense output of the steps before t = {past.at.t:.9g}, which are not computed again; leave "
+                         "dense_output=True away, or resume")
+    return Watch(system, functions, past.start, seen=past.events, at=(past.at.t, past.at.q, past.at.v))
+
+
+def _at(start: State, past: Continued | None, times: Vector | None) -> tuple[State, State, Vector | None]:
+    """The initial state, the one that the method gets, and the times of output: those to come, where it has no memory of the others."""
+    if past is None:
+        return start, start, times
+    if past.memory is not None:
+        return past.start, past.start, times
+    return past.start, past.at, None if times is None else times[past.rows:]
+
+
+def _name_cause(system: System, trajectory: Trajectory, start: State, t_end: float) -> None:
+    """Begin the message of a failed run with its cause, if it is a user function that is not finite or a singular position just ahead."""
+    if trajectory.status not in UNCLEAR:
+        return
+    culprit = not_finite(system, trajectory, t_end)
     if culprit is not None:
         trajectory.message = f"{culprit}: {trajectory.message}"
+    elif len(trajectory.t) and np.isfinite(trajectory.q[-1]).all() and np.isfinite(trajectory.v[-1]).all():
+        t, q, v = float(trajectory.t[-1]), trajectory.q[-1], trajectory.v[-1]
+        found = near_singular(system, start, t, q) or singular_ahead(system, start, t, q, v, JUST_AHEAD * (t_end - start.t))
+        if found is not None:
+            trajectory.status, trajectory.message = found.status, f"{found.reason} ({trajectory.message})"
 
 
 def _check_method(method: object) -> None:
@@ -242,23 +322,30 @@ def _start(system: System, t0: float, state: State | None, q0: ArrayLike | None,
     return state
 
 
-def _finish(solution: Solution, watch: Watch, start: State, by_steps: bool, with_events: bool) -> None:
+def _finish(solution: Solution, watch: Watch, start: State, by_steps: bool, with_events: bool, stream: Stream | None) -> None:
     """Complete a solution with the times of events, the end at a terminal event, and dense output up to there."""
     found = watch.found()
     if with_events:
         solution.t_events = found.times
     if found.end is not None and found.state is not None and solution.success:
-        _end_at(solution, found.end, found.state, start.t, by_steps)
+        _end_at(solution, found.end, found.state, start.t, by_steps, stream)
     if watch.pieces:
         solution.sol = StepwiseOutput(solution.system, start, watch.pieces, found.end)
 
 
-def _end_at(solution: Solution, end: float, state: FullState, t0: float, by_steps: bool) -> None:
+def _end_at(solution: Solution, end: float, state: FullState, t0: float, by_steps: bool, stream: Stream | None) -> None:
     """End a solution at a terminal event; the state there is appended unless the user has set the times of the output."""
     before, limit = np.abs(solution.t - t0), abs(end - t0)
-    keep = before < limit if by_steps else before <= limit
+    keep = int(np.sum(before < limit if by_steps else before <= limit))
     q, v, a, lam = state
-    for name, last in {"t": end, "q": q, "v": v, "a": a, "lam": minimal_norm(solution.system, end, q, lam)}.items():
-        kept = getattr(solution, name)[keep]
-        setattr(solution, name, np.concatenate([kept, np.asarray(last)[None]]) if by_steps else kept)
+    last = Columns(*(np.asarray(x)[None] for x in (end, q, v, a, minimal_norm(solution.system, end, q, lam))))
+    if stream is not None and by_steps:
+        stream.truncate(keep)
+        found = stream.end_with(last)
+    else:
+        kept = Columns(*(getattr(solution, name)[:keep] for name in Columns._fields))
+        found = Columns(*(np.concatenate(x) for x in zip(kept, last))) if by_steps else kept
+    for name, x in found._asdict().items():
+        setattr(solution, name, x)
+    solution.memory = None
     solution.message = ended_by_event(end)

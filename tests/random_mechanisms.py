@@ -1,4 +1,4 @@
-"""Random mechanisms through several methods and forms: `python -m tests.random_mechanisms SEED COUNT [planar|spatial]`.
+"""Random mechanisms through several methods and forms: `python -m tests.random_mechanisms SEED COUNT [planar|spatial|mixed|linkage]`.
 
 Trees and closed loops of one to six bodies with springs, all constraints satisfied in the positions given. Loops of planar bodies are
 closed without counting degrees of freedom, so that some pieces are rigid and held by more equations than are independent. Each method is
@@ -9,6 +9,7 @@ it must; where it does, the motion is only too quick for the step, or the errors
 """
 
 import sys
+import time
 from collections import Counter
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from mbdae.results.status import Status
 
 from .helpers import quaternion, unit
 from .linkages import GROUND, reference
+from .properties import linkage, mixed
 
 T_END = 0.4
 RTOL = ATOL = 1e-8
@@ -109,6 +111,7 @@ def spatial(rng):
 
 
 MAKERS = {"planar": planar, "spatial": spatial}
+MORE_MAKERS = {"mixed": mixed, "linkage": linkage}
 
 
 def thrown(mechanism, rng):
@@ -173,14 +176,14 @@ def cases(kind, seed, count):
     """`(number, system, start)` of the random mechanisms that can be judged."""
     for k in range(count):
         rng = np.random.default_rng((seed, k))
-        found = thrown(MAKERS[kind](rng), rng)
+        found = thrown((MAKERS | MORE_MAKERS)[kind](rng), rng)
         if found is not None:
             yield (k, *found)
 
 
 def main(seed, count, kind="spatial"):
     """Print every case that is not right, and how many there were."""
-    tally = Counter()
+    tally, begin = Counter(), time.perf_counter()
     for k, s, start in cases(kind, seed, count):
         verdicts, sensitive = judged(s, start)
         tally["sensitive" if sensitive else "judged"] += 1
@@ -190,7 +193,8 @@ def main(seed, count, kind="spatial"):
             finer = "" if v.finer is None else f", {v.finer:.1e} of it with a finer one"
             print(f"{kind} {seed}/{k}: {v.method} {v.status.name}, error {v.error:.1e} of what is allowed{finer}, "
                   f"{len(s.dependent)} redundant; {v.message[:90]}", flush=True)
-    print(dict(tally))
+    seconds = time.perf_counter() - begin
+    print(dict(tally), f"{seconds:.0f} s, {tally['judged'] / seconds:.2f} mechanisms per second by {len(METHODS)} methods")
 
 
 if __name__ == "__main__":

@@ -378,3 +378,18 @@ def test_state_space_needs_a_degree_of_freedom(capsys, tmp_path, command):
     output = tmp_path / ("run.npz" if command == "solve" else "results")
     assert main([command, "four-link", chosen, "RosenbrockNystrom", "--output", str(output)]) == 2
     assert "four-link has no degree of freedom" in capsys.readouterr().err
+
+
+def test_solve_goes_on_from_a_file(capsys, tmp_path):
+    """The file is a solution, with further arrays; the longer run has the bits of one without --resume."""
+    half, whole, longer = (tmp_path / f"{name}.npz" for name in ("half", "whole", "longer"))
+    call = ["solve", "double-pendulum", "--method", "HHT"]
+    assert main([*call, "--t-end", "0.1", "--output", str(half), "--checkpoint", str(tmp_path / "kept.npz")]) == 0
+    assert main([*call, "--t-end", "0.2", "--output", str(whole)]) == 0
+    assert main([*call, "--t-end", "0.2", "--output", str(longer), "--resume", str(half)]) == 0
+    found, want = (mbdae.Solution.load(path, library.mechanism("double-pendulum")) for path in (longer, whole))
+    np.testing.assert_array_equal(found.q, want.q)
+    with np.load(longer) as file:
+        np.testing.assert_array_equal(file["energy"], want.energy)
+    assert main([*call, "--t-end", "0.2", "--rtol", "1e-5", "--output", str(longer), "--resume", str(half)]) != 0
+    assert "rtol of the saved run is 1e-06, that of this call is 1e-05" in capsys.readouterr().err

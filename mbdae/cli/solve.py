@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,8 @@ from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..pictures.figures import save
 from ..pictures.outputs import observe, plot_outputs
 from ..registry import MethodSpec, find
+from ..results import storage
+from ..results.rows import COLUMNS
 from ..results.solution import Solution
 from ..solve import solve
 from ..studies.errors import constraint_residuals, energy_drift
@@ -34,7 +35,8 @@ MAX_POINTS = 10_000  # stored by a method with fixed step without --points
 _EPILOG = """\
 The file holds time, positions, velocities, accelerations, multipliers, energy,
 constraint residuals and the natural outputs of the mechanism. With a .csv file
-a .json file is written that contains versions, machine and parameters.
+a .json file is written that contains versions, machine and parameters. An .npz
+file is one of mbdae.Solution.load; --resume continues its run to another end.
 
 examples:
   mbdae solve slider-crank --output run.npz --plot run.png
@@ -53,6 +55,8 @@ def add_parser(commands: Commands) -> None:
     add_method_options(p)
     p.add_argument("--points", metavar="N", type=natural, help="output times, evenly spread; by default the steps of the method")
     p.add_argument("--output", metavar="FILE", required=True, help=f"ends in {', '.join(ENDINGS)}")
+    p.add_argument("--resume", metavar="FILE", help="an .npz file of an earlier run or checkpoint with the same options, which goes on")
+    p.add_argument("--checkpoint", metavar="FILE", help="an .npz file to which the run is written every minute, for --resume after a crash")
     p.add_argument("--plot", metavar="FILE", help=f"figure of the natural outputs, ends in {', '.join(PICTURES)}")
     p.set_defaults(run=run)
 
@@ -110,7 +114,8 @@ def simulated(entry: Entry, system: System, arguments: argparse.Namespace, t_end
         raise Refusal(f"--method has the form {spec.formulation}, --formulation the form {arguments.formulation}")
     formulation = arguments.formulation or spec.formulation
     try:
-        options: dict[str, Any] = dict(tolerances)
+        kept = {name: getattr(arguments, name, None) for name in ("resume", "checkpoint")}
+        options: dict[str, Any] = tolerances | {name: path for name, path in kept.items() if path is not None}
         solution = solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, every=every, **options,
                          progress=lambda t: bar(t, t_end, spec.label))
         return solution, tolerances or {"h": method.h, "tol": method.newton_tolerance}
@@ -164,8 +169,8 @@ def _write(path: Path, solution: Solution, outputs: dict[str, Vector], settings:
     written = [path]
     if path.suffix.lower() == ".npz":
         clash = {name if name not in arrays else f"output_{name}": x for name, x in outputs.items()}
-        content: dict[str, Any] = arrays | clash
-        np.savez_compressed(path, **content, metadata=np.array(json.dumps(plain(about))))
+        more = {name: x for name, x in (arrays | clash).items() if name not in COLUMNS}
+        storage.save(path, solution, more, plain(about))
     elif path.suffix.lower() == ".json":
         write_json(path, about | arrays | {"outputs": outputs})
     else:

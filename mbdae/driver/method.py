@@ -7,6 +7,7 @@ from ..results.trajectory import Trajectory
 from ..system.assembly import State
 from ..typing import TimeProgress, Tolerance, Until, Vector
 from .availability import Availability
+from .record import Record
 from .support import Support, supported
 
 
@@ -101,3 +102,31 @@ class Method(ABC):
     def own_differences(self) -> bool:
         """Whether the method has difference quotients of its own, which its field `jacobian` takes as `"difference"`."""
         return False
+
+
+class Resumable(Method):
+    """Base of methods whose runs can be continued from an accepted step, to the last bit."""
+
+    @property
+    def not_resumable(self) -> str:
+        """Why a run with these parameters cannot be continued; empty if it can."""
+        return ""
+
+    @property
+    def records(self) -> bool:
+        """Whether a run passes its rows to `record` while it goes on."""
+        return True
+
+    @abstractmethod
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
+        """See `Method`.
+
+        Parameters
+        ----------
+        record : Record, optional
+            If it has a memory `resumed`, the run goes on from there: `state` is the initial state of the whole run, and the trajectory has
+            the rows since then. The memory from which a later continuation to another end gives the bits of an uninterrupted run is left
+            in `record.memory`: that before the first step whose length depends on `t_end`.
+        """

@@ -8,7 +8,9 @@ import numpy as np
 
 from ..interrupts import signals
 from ..results.diagnosis import ChartError
+from ..results.memory import Memory
 from ..results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
+from ..results.rows import Columns, Rows
 from ..results.statistics import Statistics
 from ..results.status import Cause, Status
 from ..results.steps import Step, StepWatch
@@ -17,10 +19,12 @@ from ..results.turning import Moment, TurnWatch
 from ..system.assembly import AssemblyError
 from ..typing import FullState, Matrix, Motion, TimeProgress, Until, Vector
 from .callbacks import GuardedCallbacks, SolverCallbacks, SolverFailure
+from .record import Record, Recorded
 
 ROUNDING = 1e-15  # tolerance of the end, relative to the times of the run: GLIMDA stops three units of rounding before it
 UNPROJECTED = "cannot be projected onto the constraints"
 STALLED = 1000  # consecutive steps that move time by rounding only
+MAX_ROWS = 1000  # of output that are kept before they are passed on
 
 At: TypeAlias = Callable[[float], tuple[Vector, Vector | None]]  # `(y, yd)` at a time within the last step; `None` if `yd` is not known
 
@@ -195,17 +199,46 @@ class Run(BasicRun):
     t0, t_end, start, t_eval, every, progress, max_steps
         As for `BasicRun`.
     until
-        As for `integrate`, see `mbdae.driver.method`.
+        As for `integrate`, see `mbdae.driver.method`; a `Recorded` has the record, too.
+    record : Record, optional
     """
 
     callbacks: SolverCallbacks
     since: float | None  # the end of the valid part of the output if the solution has turned, see `Turned`
 
     def __init__(self, callbacks: SolverCallbacks, t0: float, t_end: float, start: tuple[Vector, Vector], *, t_eval: Vector | None = None,
-                 every: int = 1, progress: TimeProgress | None = None, until: Until | None = None, max_steps: int = 1_000_000) -> None:
+                 every: int = 1, progress: TimeProgress | None = None, until: Until | None = None, max_steps: int = 1_000_000,
+                 record: Record | None = None) -> None:
         self.problem, self._until, self.since = callbacks.problem, until, None
-        self._turns, self._last = TurnWatch(self.problem.system), self._moment(t0, start[0])
+        self.record = record
+        self.remember: Callable[[], Memory] | None = None  # the memory of the solver, where it can be kept
+        if isinstance(until, Recorded):
+            self.record, self._until = until.record, until.until
+        s = self.problem.system
+        self.output = Rows((s.nq, s.nv, s.nv, s.nc)) if self.record is None else self.record.rows
+        self.turns, self.last = TurnWatch(self.problem.system), self._moment(t0, start[0])
         super().__init__(callbacks, t0, t_end, start, t_eval=t_eval, every=every, progress=progress, max_steps=max_steps)
+        if self.record is not None and self.record.continues:  # the output of the start is that of the earlier run
+            self.rows.clear()
+        if self.record is not None and self.record.resumed is not None and t_eval is not None:
+            self._wanted = list(t_eval[self.record.resumed.rows:][::-1])
+
+    def accept(self, t: float, y: Vector, yd: Vector | None, at: At) -> None:
+        """See `BasicRun`."""
+        super().accept(t, y, yd, at)
+        if self.record is not None:
+            self._pass_on(self.record)
+
+    def _pass_on(self, record: Record) -> None:
+        """Pass output on, and write a checkpoint if it is time for one."""
+        due = record.due
+        if len(self.rows) >= MAX_ROWS or due:
+            lost = self._drain()
+            if lost is not None:
+                raise SolverFailure(*lost)
+        if due:
+            memory = None if self.remember is None else self.remember()
+            record.checkpoint(self.trajectory(Statistics(steps=self.steps)), memory)
 
     def _keep(self, t: float, y: Vector, yd: Vector | None) -> None:
         try:
@@ -232,13 +265,13 @@ class Run(BasicRun):
 
     def _look_for_turns(self, t: float, y: Vector) -> None:
         """End the run if it has turned onto another branch of the motion with this step."""
-        if not self._turns.active:
+        if not self.turns.active:
             return
-        before, self._last = self._last, self._moment(t, y)
-        if not self._turns.sudden(before.v, self._last.v, t - before.t):
+        before, self.last = self.last, self._moment(t, y)
+        if not self.turns.sudden(before.v, self.last.v, t - before.t):
             return
         with self.problem.undisturbed():
-            turn = self._turns.examine(before, self._last)
+            turn = self.turns.examine(before, self.last)
         if turn is not None:
             raise Turned(*turn)
 
@@ -263,19 +296,29 @@ class Run(BasicRun):
 
     def trajectory(self, statistics: Statistics) -> Trajectory:
         """The stored output as states of the system, up to the first one that cannot be projected onto the constraints."""
-        system = self.problem.system
+        lost = self._drain()
+        if lost is not None:
+            self.status, self.message = lost
+        return Trajectory(*self.output.columns(), self.callbacks.complete(statistics), self.status, self.message, self.since)
+
+    def _drain(self) -> Cause | None:
+        """Pass the stored output on as states of the system; the cause if one of them cannot be had."""
+        system, lost = self.problem.system, None
         states: list[FullState] = []
         try:
             for row in self.rows:
                 signals.check()
-                states.append(self.problem.state(*row))
+                with self._undisturbed():
+                    states.append(self.problem.state(*row))
         except (AssemblyError, FloatingPointError) as error:
             if system.callbacks.has_raised(error):
                 raise
-            at, lost = self.rows[len(states)].t, isinstance(error, AssemblyError)
-            self.status = Status.SOLVER_FAILED if lost else Status.NOT_FINITE
-            self.message = f"the output at t = {at:.9g} {UNPROJECTED if lost else 'has no finite equations'}: {error}"
+            at, off = self.rows[len(states)].t, isinstance(error, AssemblyError)
+            reason = f"the output at t = {at:.9g} {UNPROJECTED if off else 'has no finite equations'}: {error}"
+            lost = Cause(Status.SOLVER_FAILED if off else Status.NOT_FINITE, reason)
         t = np.array([row.t for row in self.rows[:len(states)]])
         sizes = (system.nq, system.nv, system.nv, system.nc)
         q, v, a, lam = (np.array([s[k] for s in states]).reshape(len(t), n) for k, n in enumerate(sizes))
-        return Trajectory(t, q, v, a, lam, self.callbacks.complete(statistics), self.status, self.message, self.since)
+        self.output.append(Columns(t, q, v, a, lam))
+        self.rows.clear()
+        return lost

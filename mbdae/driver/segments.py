@@ -283,7 +283,7 @@ class _Counted(Watch):
     """The watch of a segment, which ends it at the limit of the steps, too."""
 
     def __init__(self, run: Segments, state: State) -> None:
-        super().__init__(run.system, run.events, state, run.keep, run.sides, [len(t) for t in run.times])
+        super().__init__(run.system, run.events, state, run.keep, sides=run.sides, counts=[len(t) for t in run.times])
         self._rest, self._t_end = run.max_steps - run.steps, run.t_end
         self.full = False
 

@@ -10,7 +10,8 @@ from scipy.sparse import csc_array
 
 from ..driver.arguments import check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
 from ..driver.callbacks import GOOD, RECOVERABLE, GuardedCallbacks, Residual, SolverCallbacks
-from ..driver.method import Method
+from ..driver.method import Resumable
+from ..driver.record import Record
 from ..driver.run import BasicRun, Run
 from ..driver.support import Settings, implicit_support, tightened
 from ..jacobians.differences import FoldedDifference, NotFinite
@@ -26,6 +27,7 @@ from ..typing import ArrayLike, Integers, Matrix, TimeProgress, Until, Vector
 from ..typing import Tolerance as Atol
 from .bdf_fixed import FixedBdfStepper
 from .bdf_formulas import EXCLUDED, HIGHEST
+from .bdf_memory import KeptStepper, not_resumable
 from .bdf_stepper import BdfStepper, StepJacobian, Tolerance
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling
 
@@ -122,7 +124,7 @@ class ResidualSolution:
 
 
 @dataclass(frozen=True)
-class Bdf(Method):
+class Bdf(Resumable):
     """BDF of orders 1 to 5 with variable step size for `F(t, y, yd) = 0`: DASSL's algorithm, with matrices scaled for the index.
 
     A step of order `k` to the time `t` solves `F(t, y, c y + b) = 0`, where `c y + b` is the derivative of the polynomial through `y` and
@@ -195,12 +197,21 @@ class Bdf(Method):
         name = "Bdf" if self.order is None else f"Bdf(order={self.order}, fixed_step={self.fixed_step:g})"
         return labelled(name, self.jacobian)
 
+    @property
+    def not_resumable(self) -> str:
+        """See `Resumable`."""
+        if self.order is not None:
+            return "has a fixed order, and starting values that are not kept"
+        return not_resumable(self.jacobian)
+
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Atol, t_eval: Vector | None = None,
-                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         callbacks, start = SolverCallbacks(problem, jacobian=self.jacobian), problem.pack(state)
         problem.compile(state.t, *start)
-        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
+        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps,
+                  record=record)
         rtol, atol = tightened(self.support, problem, rtol, atol)
         excluded = None if np.ndim(atol) else float(atol)  # an array is for all unknowns
         newton = self.newton * (INDEX3_NEWTON if problem.index.max() > 2 else 1.0)
@@ -265,13 +276,17 @@ class Bdf(Method):
                    tolerance: Tolerance) -> Statistics:
         """Step to the end; the work counters."""
         _compile()
-        watch = Stopwatch()
         s = self._stepper(run, start, jacobian, matrix, tolerance)
-        run.carry_out(lambda: run.pull(s))
+        record = run.record if isinstance(run, Run) and not self.not_resumable else None
+        kept = KeptStepper(s, run, record) if isinstance(run, Run) and record is not None else None
+        watch = Stopwatch()
+        run.carry_out(lambda: run.pull(s if kept is None else kept))
+        if kept is not None:
+            kept.end()
         return Statistics(steps=run.steps, rejected_error=s.rejected_error, rejected_newton=s.rejected_newton, residuals=s.residuals,
                           residuals_jacobian=run.callbacks.calls - s.residuals, jacobians=s.jacobians, partitioned_updates=s.updates,
                           factorisations=matrix.factorisations, solves=matrix.solves, newton_iterations=s.iterations,
-                          seconds=watch.seconds)
+                          seconds=watch.seconds + (0.0 if record is None else record.seconds))
 
 
     def _stepper(self, run: BasicRun, start: tuple[Vector, Vector], jacobian: StepJacobian, matrix: IterationMatrix,

@@ -152,6 +152,12 @@ class BdfStepper:
         bdf.interpolate(t - self.t, self._phi, self._last_order, self._table, y, yd)
         return y, yd
 
+    @property
+    def limited(self) -> bool:
+        """Whether the end of the run limits the next step."""
+        h = min(abs(self.h), self.max_step or np.inf)
+        return bool(h * STRETCH >= abs(self.t_end - self.t))
+
     def _limit(self) -> None:
         """Limit the step size, and let the last step end at `t_end`."""
         if self.max_step and abs(self.h) > self.max_step:

@@ -1,6 +1,7 @@
 """The matrix `F_y + c F_yd` of Newton's method in a BDF step: scaled, factorised, and reused after `c` has changed."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
@@ -109,6 +110,18 @@ class IterationMatrix:
         return self._factors.solve(self._load)
 
 
+    def contents(self) -> dict[str, np.ndarray]:
+        """What later calls depend on, by name."""
+        numbers = {name: np.array(getattr(self, name)) for name in ("c", "factorisations", "solves")}
+        return numbers | {"row": self._row.copy(), "column": self.column.copy()} | self._factors.contents()
+
+    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on with these `contents`."""
+        self.c, self.factorisations, self.solves = float(saved["c"]), int(saved["factorisations"]), int(saved["solves"])
+        self._row[:], self.column[:] = saved["row"], saved["column"]
+        self._factors.resume(saved)
+
+
 class _Factors(ABC):
     """Factors of the scaled matrix."""
 
@@ -119,6 +132,14 @@ class _Factors(ABC):
     @abstractmethod
     def solve(self, b: Vector) -> Vector:
         """The solution, which may overwrite `b`."""
+
+    @abstractmethod
+    def contents(self) -> dict[str, np.ndarray]:
+        """The factors, or what they are made of."""
+
+    @abstractmethod
+    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on with these `contents`."""
 
 
 class _Dense(_Factors):
@@ -138,6 +159,12 @@ class _Dense(_Factors):
     def solve(self, b: Vector) -> Vector:
         x: Vector = dgetrs(self._A, self._pivots, b, overwrite_b=1)[0]
         return x
+
+    def contents(self) -> dict[str, np.ndarray]:
+        return {"A": self._A.copy(), "pivots": self._pivots.copy()}
+
+    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
+        self._A[...], self._pivots = saved["A"], saved["pivots"].copy()
 
 
 class _Sparse(_Factors):
@@ -162,6 +189,17 @@ class _Sparse(_Factors):
         x = self._factors.solve(b)
         b[self._order] = x
         return b
+
+    def contents(self) -> dict[str, np.ndarray]:
+        return {} if self._order is None else {"order": self._order.copy(), "values": self._matrix.data.copy()}
+
+    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
+        """The same values give the same factors."""
+        if "order" in saved:
+            self._order = saved["order"].copy()
+            self._arrange(self._order)
+            self._matrix.data[:] = saved["values"]
+            self._factors = splu(self._matrix, permc_spec="NATURAL")
 
     def _fill(self, values: Vector, row: Vector, column: Vector) -> bool:
         """Store the scaled values; whether they are finite."""

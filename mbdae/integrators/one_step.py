@@ -9,7 +9,8 @@ import numpy as np
 from ..compilation.compiled import compiled
 from ..compilation.structure import Structure
 from ..driver.arguments import is_finite, is_integer
-from ..driver.method import Method
+from ..driver.method import Resumable
+from ..driver.record import Record
 from ..driver.support import Support, index3_support
 from ..problems.base import Problem
 from ..results.status import Cause, Status
@@ -108,7 +109,7 @@ class OneStepStepper(Stepper):
 
 
 @dataclass(frozen=True)
-class FixedStep(Method):
+class FixedStep(Resumable):
     """Base of the methods with a fixed step size on index-3 equations."""
 
     h: float
@@ -149,9 +150,11 @@ class FixedStep(Method):
         """The integration from a state."""
 
     def integrate(self, problem: Problem, state: Start, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`; the tolerances are not used, and the last step may be shorter."""
-        return Driver(self.stepper(problem, state, t_end), t_eval=t_eval, every=every, progress=progress, until=until).to_end()
+        stepper = self.stepper(problem, state, t_end)
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,9 @@ class OneStep(FixedStep):
         return OneStepStepper(self, problem, state, t_end)
 
     def integrate(self, problem: Problem, state: Start, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
         """See `FixedStep`; output within a step is interpolated by cubic polynomials in `q` and `v`, and linearly in `lam`."""
         warn_of_rounding(self.label, self.h, state, t_end)
-        return Driver(self.stepper(problem, state, t_end), t_eval=t_eval, every=every, progress=progress, until=until).to_end()
+        stepper = self.stepper(problem, state, t_end)
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()

@@ -6,11 +6,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..driver.method import Method
+from ..driver.method import Method, Resumable
+from ..driver.record import Record
 from ..driver.support import Support
 from ..problems.base import Problem
 from ..results.diagnosis import ChartError, near_singular, singular_ahead
+from ..results.memory import Memory
 from ..results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
+from ..results.rows import Columns, Rows
 from ..results.statistics import Statistics, summed
 from ..results.status import Cause, Status
 from ..results.steps import Step, StepWatch, TimedState, split_state
@@ -19,12 +22,14 @@ from ..results.turning import Moment, TurnWatch
 from ..stopwatch import Stopwatch
 from ..system.assembly import AssemblyError, State, accelerations
 from ..typing import FullState, Matrix, TimeProgress, Tolerance, Until, Vector
+from .projections.memory import ProjectedMemory
 from .projections.project import Projector, check
 from .projections.states import ProjectedSteps, Projection
 
 STRETCH = 1.25  # factor of the step size after a step that was not cut
 MIN_RATIO = 0.99  # of the step taken to the step proposed, below which it has been cut
 SAME_TIME = 1e-9  # distance of two equal times, relative to the step size
+LAST = 1.02  # factor of the step size up to which the end of the run limits a step
 AHEAD = 2.0  # steps that are searched for a singular position: methods of low order fail early
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL)  # failures whose cause may be a singular position
 
@@ -40,7 +45,7 @@ class _Before(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Projected(Method):
+class Projected(Resumable):
     """Another method, with a projection after each of its accepted steps [Wei, section 3.2].
 
     A one-step method (`Method.one_step`) is restarted from each projected state, with the last step size or, if that was not cut, one a
@@ -118,13 +123,24 @@ class Projected(Method):
     def max_steps(self) -> int | None:
         return self.method.max_steps
 
+    @property
+    def not_resumable(self) -> str:
+        """See `Resumable`."""
+        return "" if self.one_step else "projects the output of a method that is not restarted in each step"
+
+    @property
+    def records(self) -> bool:
+        """See `Resumable`."""
+        return self.one_step
+
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float = 1e-6, atol: Tolerance = 1e-8,
                   t_eval: Vector | None = None, every: int = 1, progress: TimeProgress | None = None,
-                  until: Until | None = None) -> Trajectory:
+                  until: Until | None = None, record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         projection = Projection(Projector("Projected", problem.system, self.project, self.norm, self.energy), problem.system, state)
         if self.one_step:
-            return _Run(self, problem, state, t_end, (rtol, atol), projection, _Output(t_eval, every, progress, until)).to_end()
+            output = _Output(t_eval, every, progress, until, record)
+            return _Run(self, problem, state, t_end, (rtol, atol), projection, output).to_end()
         watch = ProjectedSteps(until, projection) if isinstance(until, StepWatch) else until
         return projection.of_all(self.method.integrate(problem, state, t_end, rtol=rtol, atol=atol, t_eval=t_eval, every=every,
                                                        progress=progress, until=watch))
@@ -137,6 +153,7 @@ class _Output(NamedTuple):
     every: int
     progress: TimeProgress | None
     until: Until | None
+    record: Record | None
 
 
 class _Run:
@@ -149,13 +166,20 @@ class _Run:
         self.projection, self.max_steps, self.fixed = projection, outer.max_steps, outer.step_size
         self.step, self.steps, self.forward = 0.0, 0, 1.0 if t_end > state.t else -1.0
         self.begins, self.last = state, (state.t, state.q, state.v, state.a, state.lam)
-        self.rows: list[TimedState] = []
+        self.rows: list[TimedState] = []  # those of the last steps
+        self.record, sizes = output.record, [len(x) for x in (state.q, state.v, state.a, state.lam)]
+        self.output = Rows(sizes) if self.record is None else self.record.rows
         self.counted: list[Statistics] = []
+        self.restarts, self.passed = 0, np.nan  # runs of the method before those in `counted`, time of the last row that was passed on
         self.status, self.message = Status.SUCCESS, REACHED_END
         self.turns = TurnWatch(self.system)
         self.end: float | None = None  # of the valid part of a run that has turned
         self.times = None if output.t_eval is None else np.asarray(output.t_eval, dtype=float)  # of the output that is still to come
-        self._keep_start()
+        self.memory, self.held, self.watch = ProjectedMemory(problem, projection, self.turns), False, Stopwatch()
+        if self.record is not None and self.record.resumed is not None:
+            self._resume(self.record.resumed)
+        else:
+            self._keep_start()
 
     def _keep_start(self) -> None:
         s = self.state
@@ -166,9 +190,9 @@ class _Run:
 
     def to_end(self) -> Trajectory:
         """Integrate, and return the trajectory."""
-        watch = Stopwatch()
         try:
             while self.forward * (self.t_end - self.state.t) > 0.0:
+                self._remember()
                 before = _Before(self.state, self.step, self.projection.target)
                 self._adaptive() if self.fixed is None else self._fixed(self.fixed)
                 if self.progress is not None:
@@ -183,11 +207,55 @@ class _Run:
             self._fail(failure.status, failed(failure.reason, self.state.t))
         except _Ended as ended:
             self._fail(ended.status, ended.reason)
-        return self._trajectory(watch.seconds)
+        if self.record is not None and self.message != REACHED_END:
+            self.record.memory = self._now() if self.status == Status.TOO_MANY_STEPS else None
+        return self._trajectory()
+
+    # continuation ----------------------------------------------------------------------------------------------------------
+
+    def _remember(self) -> None:
+        """Pass output on; keep the memory before the end of the run limits the steps, and write checkpoints."""
+        record = self.record
+        if record is None:
+            return
+        self._pass_on()
+        rest, step = abs(self.t_end - self.state.t), self.step if self.fixed is None else self.fixed
+        if not self.held and LAST * step >= rest:
+            self.held, record.memory = True, self._now()
+        if record.due:
+            record.checkpoint(self._trajectory(), self._now())
+
+    def _now(self) -> Memory:
+        """The memory after the last step."""
+        assert self.record is not None
+        self._pass_on()
+        numbers = [self.step, self.steps, self.restarts + len(self.counted), self.passed]
+        return self.memory.keep(self.state, self.last, numbers, summed(self.counted), self.record.before + self.output.count, self.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run."""
+        return self.watch.seconds + (0.0 if self.record is None else self.record.seconds)
+
+    def _resume(self, memory: Memory) -> None:
+        """Go on after the step of this memory."""
+        self.state, self.last, (self.step, steps, restarts, self.passed), statistics = self.memory.resume(memory)
+        self.steps, self.restarts, self.counted = int(steps), int(restarts) - 1, [statistics]
+        if self.times is not None:
+            self.times = self.times[memory.rows:]
+
+    def _pass_on(self) -> None:
+        """The rows of the last steps to the output."""
+        if self.rows:
+            self.passed = float(self.rows[-1][0])
+            self.output.append(Columns(*(np.array(x) for x in zip(*self.rows))))
+            self.rows = []
+
+    # failures --------------------------------------------------------------------------------------------------------------
 
     def _fail(self, status: Status, message: str) -> None:
         self.status, self.message = status, message
-        if self.times is None and self.rows[-1][0] != self.last[0]:
+        if self.times is None and (self.rows[-1][0] if self.rows else self.passed) != self.last[0]:
             self.rows.append(self.last)  # the last state is always kept
 
     def _look_for_turns(self, before: State) -> None:
@@ -322,14 +390,14 @@ class _Run:
 
     # the end -------------------------------------------------------------------------------------------------------------
 
-    def _trajectory(self, seconds: float) -> Trajectory:
+    def _trajectory(self) -> Trajectory:
+        """The output so far."""
         statistics = summed(self.counted)
-        statistics.steps, statistics.seconds = self.steps, seconds
-        statistics.restarts = (statistics.restarts or 0) + max(len(self.counted) - 1, 0)
+        statistics.steps, statistics.seconds = self.steps, self.seconds
+        statistics.restarts = (statistics.restarts or 0) + max(self.restarts + len(self.counted) - 1, 0)
         statistics = self.projection.counted(statistics)
-        shapes = ((), *(np.shape(x) for x in (self.state.q, self.state.v, self.state.v, self.state.lam)))
-        t, q, v, a, lam = (np.array([row[k] for row in self.rows]).reshape(len(self.rows), *shape) for k, shape in enumerate(shapes))
-        return Trajectory(t, q, v, a, lam, statistics, self.status, self.message, self.end)
+        self._pass_on()
+        return Trajectory(*self.output.columns(), statistics, self.status, self.message, self.end)
 
 
 def _row(trajectory: Trajectory, k: int) -> FullState:

@@ -151,6 +151,10 @@ class Watch(StepWatch):
         Events whose value is zero at the start.
     counts : sequence of int
         Number of the zeros of each event before the start.
+    seen : sequence of ndarray
+        For each event the times at which it was found before the run went on from a later state.
+    at : (float, ndarray, ndarray), optional
+        `t`, `q`, `v` of this state.
 
     Attributes
     ----------
@@ -163,14 +167,15 @@ class Watch(StepWatch):
         The end of the time for which its value has been zero.
     """
 
-    def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False, sides: Mapping[int, Side] | None = None,
-                 counts: Sequence[int] | None = None) -> None:
+    def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False, *,
+                 sides: Mapping[int, Side] | None = None, counts: Sequence[int] | None = None, seen: Sequence[Vector] = (), at: tuple[float, Vector, Vector] | None = None) -> None:
         self._system, self._events, self._start, self._keep = system, tuple(events), start, keep
-        self._sides = dict(sides or {})
-        self._counts = [0] * len(self._events) if counts is None else list(counts)
+        self._sides, at = dict(sides or {}), at or (start.t, start.q, start.v)
+        self._seen = [np.asarray(t, dtype=float) for t in seen] or [np.zeros(0) for _ in self._events]
+        self._counts = [len(t) for t in self._seen] if counts is None else list(counts)
         self._changing = [changes(event) for event in self._events]
-        self._values = [0.0 if k in self._sides else x for k, x in enumerate(self._evaluated(start.t, start.q, start.v))]
-        self._rates = self._all_rates(start.t, start.q, start.v)
+        self._values = [0.0 if k in self._sides else x for k, x in enumerate(self._evaluated(*at))]
+        self._rates = self._all_rates(*at)
         self._left = [terminal(event) - n if terminal(event) else np.inf for event, n in zip(self._events, self._counts)]
         self._crossings: list[Crossing] = []
         self._last = start.t, start.q, start.v, start.a, start.lam
@@ -211,7 +216,7 @@ class Watch(StepWatch):
         for crossing in self._crossings:
             zeros[crossing.event].append((self._zero(crossing), crossing.piece))
         ends = [end for k, row in enumerate(zeros) for end in self._ending(k, row)]
-        times = [np.array([t for t, _ in row], dtype=float) for row in zeros]
+        times = [np.concatenate([seen, np.array([t for t, _ in row], dtype=float)]) for seen, row in zip(self._seen, zeros)]
         if not ends:
             return Found(times)
         _, end, piece = min(ends, key=lambda zero: abs(zero[1] - self._start.t))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .messages import out_of_limits
+from .rows import COLUMNS
 from .status import Status
 from .steps import StepwiseOutput
 
@@ -36,9 +37,9 @@ def check_limits(solution: Solution, t0: float) -> None:
 
 def cut(solution: Solution, end: float, t0: float) -> None:
     """Keep the states, events, jumps and dense output of a solution from `t0` up to the time `end`."""
-    keep = np.abs(solution.t - t0) <= abs(end - t0)
-    for column in ("t", "q", "v", "a", "lam"):
-        setattr(solution, column, getattr(solution, column)[keep])
+    keep = int(np.sum(np.abs(solution.t - t0) <= abs(end - t0)))
+    for column in COLUMNS:
+        setattr(solution, column, getattr(solution, column)[:keep])
     if solution.t_events is not None:
         solution.t_events = [t[np.abs(t - t0) <= abs(end - t0)] for t in solution.t_events]
     solution.jumps = [jump for jump in solution.jumps if np.abs(jump.t - t0) <= abs(end - t0)]

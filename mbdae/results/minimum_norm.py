@@ -8,6 +8,7 @@ from ..system import evaluate as ev
 from ..system.assembly import AssemblyError, positions
 from ..system.system import System
 from ..typing import Vector
+from .rows import Columns
 from .status import Status
 from .trajectory import Trajectory
 
@@ -20,14 +21,47 @@ def with_minimal_norm(system: System, trajectory: Trajectory) -> Trajectory:
     Redundant equations are identified once, at the start. If they become independent later, the methods do not enforce them, and the
     states from there on are discarded. Without redundant equations the trajectory is returned as it is.
     """
-    if not len(system.dependent):
-        return trajectory
-    t, q, lam = (np.array(x, order="C") for x in (trajectory.t, trajectory.q, trajectory.lam))
-    residual = ev.minimise(t, q, lam, system.model, system.workspace())
-    for k in np.flatnonzero(residual > RANK_TOL).tolist():
-        if _independent(system, t[k], q[k]):
-            return _truncated(system, replace(trajectory, lam=lam), k)
-    return replace(trajectory, lam=lam)
+    norm = MinimumNorm(system)
+    x = trajectory
+    lam = norm(Columns(x.t, x.q, x.v, x.a, x.lam)).lam
+    return norm.valid(replace(x, lam=lam))
+
+
+class MinimumNorm:
+    """The same for the rows of a run in parts.
+
+    Parameters
+    ----------
+    system : System
+    count : int
+        Number of rows of the run before the first part.
+
+    Attributes
+    ----------
+    gained : int or None
+        The first row at which the rank has increased.
+    """
+
+    def __init__(self, system: System, count: int = 0) -> None:
+        self._system, self._count = system, count
+        self.gained: int | None = None
+
+    def __call__(self, columns: Columns) -> Columns:
+        """The rows with minimum-norm multipliers."""
+        system, begin = self._system, self._count
+        self._count += len(columns.t)
+        if not len(system.dependent):
+            return columns
+        t, q, lam = (np.array(x, order="C") for x in (columns.t, columns.q, columns.lam))
+        residual = ev.minimise(t, q, lam, system.model, system.workspace())
+        for k in np.flatnonzero(residual > RANK_TOL).tolist():
+            if self.gained is None and _independent(system, t[k], q[k]):
+                self.gained = begin + k
+        return columns._replace(lam=lam)
+
+    def valid(self, trajectory: Trajectory) -> Trajectory:
+        """The rows before the rank has increased, of all rows."""
+        return trajectory if self.gained is None else _truncated(self._system, trajectory, self.gained)
 
 
 def minimal_norm(system: System, t: float, q: Vector, lam: Vector) -> Vector:
@@ -52,5 +86,4 @@ def _truncated(system: System, trajectory: Trajectory, k: int) -> Trajectory:
     equations = ", ".join(system.labels[row] for row in system.dependent)
     message = (f"the constraints gain rank before t = {trajectory.t[k]:.9g}: equations that follow from others at the start ({equations}) "
                "do not any more; start at a position of full rank")
-    x = trajectory
-    return replace(x, t=x.t[:k], q=x.q[:k], v=x.v[:k], a=x.a[:k], lam=x.lam[:k], status=Status.SINGULAR, message=message)
+    return replace(trajectory.first(k), status=Status.SINGULAR, message=message)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..model.mechanism import Mechanism
+from ..system.assembly import State
+from ..system.system import System
+from . import storage
 from .status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..system.system import System
     from ..typing import ArrayLike, FullState, Matrix, Vector
     from .jumps import Jump
+    from .memory import Memory, Request
     from .trajectory import Trajectory
 
 
@@ -42,6 +47,12 @@ class Solution:
         Times at which each event was found.
     jumps : list of Jump
         The changes of the state by events, in the order of time, each with the states before and after.
+    memory : Memory or None
+        The memory of the integrator, with which `solve(..., resume=solution)` goes on; `None` if it has none that can be kept.
+    request : Request or None
+        What was asked of the run, which a continuation must agree with.
+    package : str
+        The version of mbdae that computed it.
     """
 
     def __init__(self, system: System, trajectory: Trajectory, method: str, formulation: str) -> None:
@@ -52,6 +63,61 @@ class Solution:
         self.sol: Callable[[ArrayLike], FullState] | None = None
         self.t_events: list[Vector] | None = None
         self.jumps: list[Jump] = []
+        self.memory: Memory | None = None
+        self.request: Request | None = None
+        self.package = storage.package_version()
+
+    def save(self, path: str | Path) -> None:
+        """Write the solution to an `.npz` file: states, statistics, status, message, times of events, and the memory of the integrator.
+
+        `np.load` reads the arrays `t`, `q`, `v`, `a`, `lam`; `metadata` is a text in JSON. Dense output is not saved. A file that exists is
+        replaced at once, or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in `.npz`.
+
+        Raises
+        ------
+        ValueError
+            The path has another ending.
+        OSError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> solution.save("run.npz")  # doctest: +SKIP
+        >>> longer = mbdae.solve(pendulum, method, (0, 20), resume="run.npz")  # doctest: +SKIP
+        """
+        storage.save(_npz(path), self, {}, {})
+
+    @classmethod
+    def load(cls, path: str | Path, target: Mechanism | System) -> Solution:
+        """The solution that `save` has written, or the folder of `solve(..., output=folder)`, whose arrays stay in the file system.
+
+        Parameters
+        ----------
+        path : str or Path
+        target : Mechanism or System
+            What it was computed for.
+
+        Raises
+        ------
+        ValueError
+            The file is damaged, is not a solution, has been written by a newer version, or belongs to another system, which is named.
+        OSError
+            There is no such file.
+        """
+        system = System(target) if isinstance(target, Mechanism) else target
+        if not isinstance(system, System):
+            raise ValueError(f"Solution.load: the target must be a Mechanism or System, got {type(target).__name__}")
+        return storage.load(Path(path), system, cls)
+
+    def state(self, k: int = -1) -> State:
+        """The state at `t[k]`, by default the last one, from which another run may start: `solve(..., state=solution.state())`."""
+        q, v, a, lam = (np.array(x[k]) for x in (self.q, self.v, self.a, self.lam))
+        return State(float(self.t[k]), q, v, a, lam)
 
     @property
     def success(self) -> bool:
@@ -104,3 +170,11 @@ class Solution:
         G = s.phi_q(t, q)
         levels = s.phi(t, q), G @ v - s.nu(t, q), G @ a - s.gamma(t, q, v)
         return [np.abs(x).max(initial=0.0) for x in levels]
+
+
+def _npz(path: str | Path) -> Path:
+    """The path of a file for a solution."""
+    found = Path(path)
+    if found.suffix != ".npz":
+        raise ValueError(f"the name of the file of a solution must end in .npz, got {str(path)!r}")
+    return found

@@ -18,6 +18,7 @@ class Status(IntEnum):
     PROJECTION_FAILED = -8
     OUT_OF_LIMITS = -9
     ZENO = -10
+    UNFINISHED = -11  # of a checkpoint: the run had not ended when it was written
 
 
 class Cause(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from ..typing import ArrayLike, Flags, FullState, Integers, Matrix, Vector
+from .rows import Columns
 from .statistics import Statistics, summed
 from .status import Status
 
@@ -46,7 +47,16 @@ class Trajectory:
 
     def up_to(self, end: float, t0: float) -> Trajectory:
         """The states of a run from `t0` up to the time `end`."""
-        return self._rows(np.flatnonzero(np.abs(self.t - t0) <= abs(end - t0)))
+        return self.first(int(np.sum(np.abs(self.t - t0) <= abs(end - t0))))
+
+    def first(self, n: int) -> Trajectory:
+        """The first `n` states, in the same memory."""
+        return replace(self, t=self.t[:n], q=self.q[:n], v=self.v[:n], a=self.a[:n], lam=self.lam[:n])
+
+    def after(self, columns: Columns) -> Trajectory:
+        """With these states before its own."""
+        t, q, v, a, lam = (np.concatenate(x) for x in zip(columns, (self.t, self.q, self.v, self.a, self.lam)))
+        return replace(self, t=t, q=q, v=v, a=a, lam=lam)
 
     def before(self, end: float, t0: float) -> Trajectory:
         """The states of a run from `t0` before the time `end`."""

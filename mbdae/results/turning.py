@@ -8,6 +8,7 @@ account for the change of the velocities, which tells such a turn from forces an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ..model import joints
 from ..model.bodies import GROUND
 from ..system.assembly import AssemblyError, accelerations, on_constraints
+from ..system.contents import contents, restore, saved_array
 from ..system.sudden import IS_SUDDEN, change_rate, smallest_along, smallest_pivot, usual_after
 from .diagnosis import MAX_ROWS, rank_lost_at
 from .status import Cause, Status
@@ -97,6 +99,31 @@ class TurnWatch:
         self._steps = 0
         self._nearest = Place(np.inf, 0.0, np.zeros(0))
         self._a: Vector | None = None
+
+    def contents(self) -> dict[str, np.ndarray]:
+        """What later calls depend on, by name."""
+        numbers = [self.rate, self._pivot, self._end, np.nan if self._since is None else self._since, self._allowed, self._speed,
+                   self._steps, self._nearest.pivot, self._nearest.t]
+        found = {"turns.numbers": np.array(numbers, dtype=float), "turns.unexplained": self._unexplained.copy(),
+                 "turns.nearest": np.array(self._nearest.q)}
+        if self._a is not None:
+            found["turns.a"] = np.array(self._a)
+        return found if self._work is None else found | contents(self.system, self._scratch)
+
+    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on after the step of these `contents`."""
+        self.rate, self._pivot, self._end, since, self._allowed, self._speed, steps, pivot, t = saved_array(saved, "turns.numbers").tolist()
+        self._since, self._steps = None if np.isnan(since) else since, int(steps)
+        self._unexplained = saved_array(saved, "turns.unexplained").copy()
+        self._nearest = Place(pivot, t, saved_array(saved, "turns.nearest").copy())
+        self._a = saved["turns.a"].copy() if "turns.a" in saved else None
+        if "turns.work" in saved:
+            self._model, self._work = self.system.model.copy(), self.system.workspace()
+            restore(self.system, self._scratch, saved)
+
+    @property
+    def _scratch(self) -> dict[str, Any]:
+        return {"turns.model": self._model, "turns.work": self._work}
 
     def sudden(self, v0: Vector, v: Vector, h: float) -> bool:
         """Whether the velocities change suddenly in a step of the length `h`: then `examine` is to be called."""

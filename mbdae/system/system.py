@@ -330,6 +330,11 @@ class System(Evaluations):
             rare.put(work, self._model, lay.RARE_NULL_SPACE, kkt.null_space_real, kkt.null_space_complex)
         return work
 
+    @property
+    def addresses(self) -> Integers:
+        """Where addresses of functions stand in a workspace: they belong to the process."""
+        return np.arange(lay.RARE_CALLS, dtype=np.int64) + int(self._header[lay.W_RARE])
+
     def initial_guess(self) -> Guess:
         """The user's guess `(q0, v0)`; velocities that were left out are zero."""
         if self.mechanism is None:

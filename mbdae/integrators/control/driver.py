@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ...driver.record import Record
 from ...interrupts import signals
 from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
+from ...results.memory import Memory, with_motion
 from ...results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
+from ...results.rows import Columns, Rows
 from ...results.statistics import Statistics
 from ...results.status import Cause, Status
 from ...results.steps import StepWatch, TimedState
@@ -16,12 +19,14 @@ from ...results.turning import Moment, TurnWatch
 from ...stopwatch import Stopwatch
 from ...typing import TimeProgress, Until, Vector
 from ..resolution import step_below_rounding
-from .loop import ARRIVED, ASKING, FAILED
+from .loop import ARRIVED, ASKING, FAILED, NEEDS_ROOM
 from .records import COUNTERS, Output, State, new_output
 from .stepper import Stepper
 
 CHUNK_SECONDS = 0.2  # between two calls of `progress` and checks for signals
 FIRST_CHUNK = 64
+ROOM_BYTES = 2**24  # for output at given times, which may be many
+MIN_ROOM = 64  # rows
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.CHART_LOST)  # failures whose cause may be a singular position
 
 
@@ -31,20 +36,22 @@ class Driver:
     Parameters
     ----------
     stepper : Stepper
-    t_eval, every, progress, until
+    t_eval, every, progress, until, record
         As for `integrate`, see `mbdae.driver.method`.
     """
 
     def __init__(self, stepper: Stepper, *, t_eval: Vector | None, every: int, progress: TimeProgress | None,
-                 until: Until | None) -> None:
-        self.stepper, self.every, self.progress, self.until = stepper, every, progress, until
+                 until: Until | None, record: Record | None = None) -> None:
+        self.stepper, self.every, self.progress, self.until, self.record = stepper, every, progress, until, record
         s, self.by_steps = stepper.begins, t_eval is None
         never = np.copysign(np.inf, stepper.t_end - s.t)  # an empty `t_eval` requests no output, unlike `None`
         self.times = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
-        self.columns = tuple(np.shape(x) for x in (0.0, s.q, s.v, s.a, s.lam))
-        self.rows: list[tuple[Vector, ...]] = []  # columns of parts of the output
+        sizes = [len(x) for x in (s.q, s.v, s.a, s.lam)]
+        self.rows = Rows(sizes) if record is None else record.rows
+        self.room = max(MIN_ROOM, ROOM_BYTES // (8 * (1 + sum(sizes))))  # for output at given times, at most
         self.spare: Output | None = None  # storage for the next part of the output
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
+        self.watch = Stopwatch()
         self.turns = TurnWatch(stepper.system)
         self.end: float | None = None  # of the valid part of a run that has turned, see `mbdae.results.turning`
         if not self.turns.active:
@@ -52,19 +59,29 @@ class Driver:
 
     def to_end(self) -> Trajectory:
         """Integrate."""
-        watch = Stopwatch()
-        self._keep_start()
         try:
-            self.stepper.begin()
-            self._check_step()
+            self._begin()
             self._march(0)  # compiles before the clock starts
-            watch = Stopwatch()
+            self.watch = Stopwatch()
             self._carry_out()
         except ChartError as error:
             self._fail(*self._with_cause(error.status, error.reason))
+        self._forget_what_has_ended()
         if self.by_steps and self.stepper.clock.phase > 0:  # the last state is always kept
             self._keep(self.stepper.row())
-        return self._trajectory(watch.seconds)
+        return self._trajectory()
+
+    def _begin(self) -> None:
+        """The first step, or the one after that from which the run goes on."""
+        record = self.record
+        if record is None or record.resumed is None:
+            self._keep_start()
+            self.stepper.begin()
+            self._check_step()
+        else:
+            self.stepper.resume(record.resumed.contents)
+            self.turns.resume(record.resumed.contents)
+        self.stepper.clock.hold = int(record is not None)
 
     def _keep_start(self) -> None:
         s = self.stepper.begins
@@ -73,7 +90,7 @@ class Driver:
             self.stepper.clock.next_output = 0 if self.by_steps else 1
 
     def _keep(self, row: TimedState) -> None:
-        self.rows.append(tuple(np.array([x]) for x in row))
+        self.rows.append(Columns(*(np.array([x]) for x in row)))
 
     def _check_step(self) -> None:
         clock = self.stepper.clock
@@ -87,6 +104,7 @@ class Driver:
         stepper, most = self.stepper, self.stepper.max_steps
         while True:
             t, before = stepper.t, stepper.snapshot() if self.until is not None else None
+            holding = stepper.clock.hold
             code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps))
             if self.progress is not None:
                 self.progress(stepper.t)
@@ -98,6 +116,8 @@ class Driver:
             if code == ARRIVED:
                 return
             fault = stepper.clock.fault
+            if code == ASKING and fault == NEEDS_ROOM:
+                continue
             if code == ASKING:
                 stepper.assist(fault)
             elif code == FAILED and not stepper.cure(fault):
@@ -105,27 +125,72 @@ class Driver:
                 return
             elif stepper.counts.steps >= most:
                 self._fail(Status.TOO_MANY_STEPS, too_many_steps(most))
+            if self.record is not None:
+                self._remember(self.record, holding > stepper.clock.hold)
+            if self.status != Status.SUCCESS:
                 return
 
     def _march(self, most: int) -> int:
         """Take at most `most` steps and store their output; the code of the cause for which they end."""
-        room = min(most, self.chunk) // self.every + 2 if self.by_steps else len(self.times)
+        room = min(most, self.chunk) // self.every + 2 if self.by_steps else min(len(self.times), self.room)
         output = self.spare
         if output is None or len(output.t) < room:
             output = new_output(self.stepper.begins, room, self.times, self.every)
         before, begin = self.stepper.counts.steps, time.perf_counter()
         code = self.stepper.loops.march(self.stepper.run, output, most, signals.flag)
-        self.stepper.system.callbacks.check()
         done = self.stepper.counts.steps - before  # fewer after a signal
         if done > 0:
             self.chunk = int(np.clip(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * done))
         self.spare = output if code == ASKING else None  # a stepper may ask at every step
         if output.stored:
             rows = (_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam))
-            self.rows.append(tuple(x.copy() if code == ASKING else x for x in rows))
+            self.rows.append(Columns(*(x.copy() if code == ASKING else x for x in rows)))
+        elif code == ASKING and self.stepper.clock.fault == NEEDS_ROOM:  # for the output of a single step
+            self.room, self.spare = 2 * self.room, None
+        self._check()
         if self.stepper.clock.sudden:
             self._look_for_turns(output.inside)
         return code
+
+    def _check(self) -> None:
+        """Raise the exception of a user function, or that of Ctrl-C, before which a checkpoint is written."""
+        callbacks, clock = self.stepper.system.callbacks, self.stepper.clock
+        between_steps = signals.waiting and callbacks.pending is None and not clock.sudden and not clock.pending
+        try:
+            callbacks.check()
+        except BaseException:
+            if between_steps and self.record is not None and self.record.write is not None:
+                self.record.checkpoint(self._trajectory(), self._memory())
+            raise
+
+    # continuation ----------------------------------------------------------------------------------------------------------
+
+    def _memory(self) -> Memory:
+        """The memory after the last accepted step."""
+        record, stepper = self.record, self.stepper
+        assert record is not None
+        t, q, v, *_ = stepper.row()
+        return Memory(t, record.before + self.rows.count, self._seconds, with_motion(q, v, stepper.contents() | self.turns.contents()))
+
+    def _remember(self, record: Record, held: bool) -> None:
+        """Keep the memory before the end of the run limits the steps, and write checkpoints."""
+        if held or (self.status == Status.TOO_MANY_STEPS and self.stepper.clock.hold):
+            record.memory = self._memory()
+        if record.due and not self.stepper.clock.pending:
+            record.checkpoint(self._trajectory(), self._memory())
+
+    def _forget_what_has_ended(self) -> None:
+        """A run that has failed or has been ended by an event is not continued."""
+        going = self.message == REACHED_END or self.status == Status.TOO_MANY_STEPS
+        if self.record is not None and not (going and self.end is None):
+            self.record.memory = None
+
+    @property
+    def _seconds(self) -> float:
+        """Wall time of the run."""
+        return self.watch.seconds + (0.0 if self.record is None else self.record.seconds)
+
+    # turns -----------------------------------------------------------------------------------------------------------------
 
     def _look_for_turns(self, start: State) -> None:
         """After a step in which the velocities change suddenly: the run ends if it has turned onto another branch of the motion."""
@@ -170,14 +235,13 @@ class Driver:
         self.status = status
         self.message = failed(reason, self.stepper.t)
 
-    def _trajectory(self, seconds: float) -> Trajectory:
+    def _trajectory(self) -> Trajectory:
+        """The rows of output so far."""
         counted = {name: getattr(self.stepper.counts, name) for name in COUNTERS}
         for name, more in self.stepper.additional_counts().items():
             counted[name] += more
-        empty = tuple(np.zeros((0, *shape)) for shape in self.columns)
-        t, q, v, a, lam = (np.concatenate(x) for x in zip(*(self.rows or [empty])))
-        statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=seconds)
-        made = Trajectory(t, q, v, a, lam, statistics, self.status, self.message, self.end)
+        statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=self._seconds)
+        made = Trajectory(*self.rows.columns(), statistics, self.status, self.message, self.end)
         return made if self.end is None else made.up_to(self.end, self.stepper.begins.t)
 
 

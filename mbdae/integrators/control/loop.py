@@ -28,6 +28,7 @@ from ...system.vectors import put
 from .step_size import step_factor
 
 ARRIVED, PAUSED, FAILED, ASKING = range(4)
+NEEDS_ROOM = 49  # for output; see `mbdae.system.codes` for what else a step may need
 STRETCH = 1.01  # the last step may be longer by this factor, so that no tiny one remains
 SAME = 1e-9  # relative difference of two steps that counts as rounding
 SMALLEST = 1e-15  # step relative to the time
@@ -58,7 +59,7 @@ def _sample(times, t, h, run, output):
 @generic
 def time_loop(attempt, retry, accept, between, run, output, most, flag):
     """Steps until the end, until `most` of them are done, the output is full, `flag` is set, velocities change suddenly, or a step fails
-    or needs something."""
+    or needs something; with `clock.hold`, until the end of the run limits a step for the first time."""
     clock, done = run.clock, 0
     output.stored = 0
     while done < most and (output.times.shape[0] > 0 or output.stored < output.t.shape[0]):
@@ -67,13 +68,21 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
         if end == t:
             clock.fault = STALLED
             return FAILED
-        status, error = attempt(t, h, end, run)
+        if clock.hold != 0 and (last or step_from(end, clock.steps + 1, clock).last):  # some steps depend on the length of the next one
+            clock.hold = 0
+            return PAUSED
+        status, error = GOOD, clock.error
+        if clock.pending == 0:
+            status, error = attempt(t, h, end, run)
+        clock.pending = 0
         if status == GOOD and not error <= 1.0:
             status = ERROR_TEST
         # output at given times belongs to the step: where it fails, a shorter one will tell what is there
         if status == GOOD and output.times.shape[0] > 0:
             status = _store_times(between, t, h, end, run, output)
-        if status in (NEEDS_CHART, NEEDS_MATRIX, NEEDS_DERIVATIVES):
+        if status == NEEDS_ROOM:
+            clock.pending, clock.error = 1, error
+        if status in (NEEDS_CHART, NEEDS_MATRIX, NEEDS_DERIVATIVES, NEEDS_ROOM):
             clock.fault = status
             return ASKING
         factor = step_factor(run.rule, error, h, 0.0 if clock.rejected else clock.past_error, clock.past_step)
@@ -192,11 +201,14 @@ def store(t, state, output):
 
 @generic
 def _store_times(between, t, h, end, run, output):
-    """The states at the times of output up to the end of the step; what is wrong if one of them cannot be had."""
+    """The states at the times of output up to the end of the step; what is wrong if one of them cannot be had, or has no room."""
     clock = run.clock
     k, before, direction, status = clock.next_output, output.stored, 1.0 if h > 0.0 else -1.0, GOOD
     while k < output.times.shape[0] and direction * (end - output.times[k]) >= -CLOSE * abs(end):
         time = output.times[k]
+        if output.stored == output.t.shape[0]:
+            output.stored = before
+            return NEEDS_ROOM
         if abs(time - end) <= CLOSE * abs(end):
             store(time, run.end, output)
         else:

@@ -31,6 +31,9 @@ class Clock(Structure):
     usual: float  # rate of change of the velocities, see `mbdae.system.sudden`; infinite where it does not matter
     sudden: int  # 1 after a step in which they change suddenly
     before: float  # the time at its start
+    hold: int  # 1 if the loop is to pause before the first step whose length depends on `t_end`, see `mbdae.results.memory`
+    pending: int  # 1 after a step whose output lacks room, which is neither accepted nor rejected
+    error: float  # of this step
 
 
 class Counts(Structure):
@@ -90,7 +93,8 @@ class Output(Structure):
 def new_clock(t: float, t_end: float) -> Clock:
     """A clock at `t`, with no bound on the step."""
     return Clock(t=float(t), t_end=float(t_end), h=0.0, fixed=0, largest=np.inf, origin=float(t), steps=0, rejected=0, past_error=0.0,
-                 past_step=0.0, phase=0, next_output=0, fault=0, usual=0.0, sudden=0, before=float(t))
+                 past_step=0.0, phase=0, next_output=0, fault=0, usual=0.0, sudden=0,
+                 before=float(t), hold=0, pending=0, error=0.0)
 
 
 def new_state(kind: type[S], start: object, **other: int) -> S:

@@ -1,6 +1,7 @@
 """What a family of integrators supplies to the driver."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...results.status import Cause, Status
 from ...results.steps import Step, TimedState, hermite_step
 from ...system.assembly import State as Start
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, SINGULAR_MATRIX, STALLED
+from ...system.contents import contents, restore
 from ...system.system import System
 from ...typing import Matrix, Vector
 from .loop import Loops
@@ -40,7 +42,8 @@ class Stepper(ABC):
     - `cure(fault)`: whether a run that has failed can be continued after a change;
     - `explain(fault)`: the cause of a failure, in words;
     - `step(before)`: the last accepted step with the interpolant of the family, by default cubic polynomials;
-    - `additional_counts()`: work that is not counted in `run.counts`.
+    - `additional_counts()`: work that is not counted in `run.counts`;
+    - `omitted`, `extra()` and `prepare(saved)`: what of `run` is not a part of its memory, what else is, and arrays of the right sizes.
     """
 
     loops: Loops
@@ -86,6 +89,32 @@ class Stepper(ABC):
     def additional_counts(self) -> dict[str, int]:
         """Work that is not counted in `run.counts`."""
         return {}
+
+    # continuation ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def omitted(self) -> tuple[str, ...]:
+        """Names of arrays that are not a part of the memory."""
+        return ()
+
+    def extra(self) -> dict[str, np.ndarray]:
+        """What the following steps depend on beside `run`."""
+        return {}
+
+    def prepare(self, saved: Mapping[str, np.ndarray]) -> None:  # noqa: B027  # not abstract: most families need nothing
+        """Adopt `extra`, and make the arrays of `run` whose sizes are those of a run in progress."""
+
+    def contents(self) -> dict[str, np.ndarray]:
+        """All that the following steps depend on, by name."""
+        return contents(self.system, {"run": self.run}, self.omitted) | self.extra()
+
+    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on after the step of these `contents`, in the place of `begin`."""
+        self.prepare(saved)
+        restore(self.system, {"run": self.run}, saved, self.omitted)
+        self.clock.t_end = float(self.t_end)
+
+    # steps -----------------------------------------------------------------------------------------------------------------
 
     def row(self) -> TimedState:
         """The present state `(t, q, v, a, lam)`, copies."""

@@ -1,5 +1,6 @@
 """An integration by `ProjectedGauss`: arrays, coupled matrix, failures, dense output."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -61,6 +62,16 @@ class GaussStepper(Stepper):
         if isinstance(FORM, ByAddress):
             FORM.__wrapper_address__()
         self.run.form = FORM
+
+    @property
+    def omitted(self) -> tuple[str, ...]:
+        """See `Stepper`: the coupled matrix while it has not been formed."""
+        return () if self.run.form is FORM else ("run.stages.matrix", "run.inner.matrix")
+
+    def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
+        """See `Stepper`."""
+        if "run.stages.matrix" in saved:
+            self.assist(NEEDS_MATRIX)
 
     def additional_counts(self) -> dict[str, int]:
         """Work of the projections."""

@@ -9,7 +9,8 @@ import numpy as np
 from ...charts.condition import MAX_GROWTH
 from ...charts.pointers import DERIVATIVES
 from ...driver.arguments import check_max_step, check_max_steps, check_step, is_finite, is_integer, is_limit
-from ...driver.method import Method
+from ...driver.method import Resumable
+from ...driver.record import Record
 from ...driver.support import FORMS, Settings, Support, supported
 from ...problems.base import Problem
 from ...problems.state_space import StateSpace
@@ -27,7 +28,7 @@ SUPPORT: Support = {form: _SETTINGS if form in ("partition", "tangent") else _RE
 
 
 @dataclass(frozen=True)
-class Charted(Method):
+class Charted(Resumable):
     """Base of the integrators of the state-space form, with error control of positions and velocities."""
 
     jacobian: str = "exact"
@@ -100,7 +101,8 @@ class Charted(Method):
         return name if self.jacobian == "exact" else f"{name}, {self.jacobian} Jacobian"
 
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
         assert isinstance(problem, StateSpace), problem.formulation
         if self.sparse and problem.system.has_friction:
@@ -111,4 +113,4 @@ class Charted(Method):
             raise ValueError(f"{type(self).__name__}: atol must be one positive number, or {s.nq + s.nv} of them, for positions and "
                              f"velocities: the independent coordinates change with the chart; got {atol!r}")
         stepper = ChartedStepper(self, problem, state, t_end, rtol, bounds)
-        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until).to_end()
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()

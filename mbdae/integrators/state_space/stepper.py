@@ -1,5 +1,6 @@
 """An integration by a state-space method: arrays, charts, first step, dense output."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...results.status import Cause, Status
 from ...results.steps import Step, split_state
 from ...system.assembly import State
 from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NEEDS_DERIVATIVES, NEEDS_MATRIX, NO_POSITION
+from ...system.contents import saved_array
 from ...system.system import System
 from ...typing import Matrix, Tolerance, Vector
 from ..control.newton import NewtonRule
@@ -133,6 +135,25 @@ class ChartedStepper(Stepper):
         memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
         if self.method.sparse:
             arrange(self.run.augmented, self.chart.P, self.map_pattern)
+
+    def extra(self) -> dict[str, np.ndarray]:
+        """See `Stepper`: the chart, and when it was changed."""
+        recentred = np.nan if self.recentred is None else self.recentred
+        return {"chart.P": self.chart.P.copy(), "chart.first": np.array(self.chart.first), "chart.changes": np.array(self.restarts),
+                "chart.recentred": np.array(recentred)}
+
+    def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
+        """See `Stepper`."""
+        chart, (P, first, changes, at) = self.chart, (saved_array(saved, f"chart.{x}") for x in ("P", "first", "changes", "recentred"))
+        chart.P[:], chart.first, self.restarts = P, float(first), int(changes)
+        self.recentred = None if np.isnan(at) else float(at)
+        if self.team is not None:
+            self.team.recentre(chart.P)
+        if self.method.sparse:
+            arrange(self.run.augmented, chart.P, self.map_pattern)
+            entries = len(saved_array(saved, "run.augmented.lu.L.values"))
+            while len(self.run.augmented.lu.L.values) < entries:
+                enlarge(self.run.augmented)
 
     def assist(self, fault: int) -> None:
         """Derivatives in threads; room for factors; or a better chart for one that is ill-conditioned, if there is one."""

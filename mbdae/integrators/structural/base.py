@@ -7,7 +7,8 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from ...driver.arguments import check_step, is_finite, is_integer
-from ...driver.method import Method
+from ...driver.method import Resumable
+from ...driver.record import Record
 from ...driver.support import Support, index3_support
 from ...problems.base import Problem
 from ...results.trajectory import Trajectory
@@ -27,7 +28,7 @@ Bounds: TypeAlias = tuple[tuple[str, float, float], ...]  # name of a parameter,
 
 
 @dataclass(frozen=True)
-class Structural(Method):
+class Structural(Resumable):
     """Base of the integrators with Newmark's formulas for positions and velocities."""
 
     h: float | None = 1e-3
@@ -105,14 +106,15 @@ class Structural(Method):
         return "tangent"
 
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`; the tolerances are used with step-size control only, `h=None`."""
         if self.adaptive and (np.ndim(atol) or not atol > 0.0):
             raise ValueError(f"{type(self).__name__}: for step-size control atol must be one positive number, got {atol!r}")
         if self.h is not None and self.kind == POSITION:
             warn_of_rounding(self.label, self.h, state, t_end, ROUNDING_AMPLIFICATION)
         stepper = StructuralStepper(self, problem, state, t_end, rtol, atol)
-        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until).to_end()
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
 
 
 def _shown(value: str | float) -> str:

@@ -1,5 +1,6 @@
 """An integration by a structural integrator: arrays, first step, charts."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...problems.base import Problem
 from ...results.diagnosis import ChartError
 from ...results.status import Status
 from ...system.assembly import State
+from ...system.contents import saved_array
 from ...typing import Tolerance
 from ..control.newton import NewtonRule
 from ..control.records import new_state
@@ -75,11 +77,31 @@ class StructuralStepper(Stepper):
         if s.freedom == 0:  # no derivatives
             memory.jacobian_requested, memory.jacobian_age = 0, 0
             return
-        if self.chart is None:
-            self.chart = Chart(s, self.method.parametrisation)
-            self.run.matrix = matrix_for(self.chart.n, s.nv)
-        self.chart.centre(self.t, self.run.start.q)
-        self.run.chart = ChartArrays(factors=self.chart.factors, displaced=new_displaced(s, self.chart.P),
-                                     derivatives=new_derivatives(s, self.chart.n))
-        memory.condition_limit = MAX_GROWTH * self.chart.first
+        chart = self._with_chart()
+        chart.centre(self.t, self.run.start.q)
+        self._use(chart)
+        memory.condition_limit = MAX_GROWTH * chart.first
         memory.jacobian_requested, memory.factors_stale = 1, 1
+
+    def _with_chart(self) -> Chart:
+        """The chart, made when it is first needed."""
+        if self.chart is None:
+            self.chart = Chart(self.system, self.method.parametrisation)
+            self.run.matrix = matrix_for(self.chart.n, self.system.nv)
+        return self.chart
+
+    def _use(self, chart: Chart) -> None:
+        """New arrays for a chart."""
+        s = self.system
+        self.run.chart = ChartArrays(factors=chart.factors, displaced=new_displaced(s, chart.P), derivatives=new_derivatives(s, chart.n))
+
+    def extra(self) -> dict[str, np.ndarray]:
+        """See `Stepper`: the chart."""
+        return {} if self.chart is None else {"chart.P": self.chart.P.copy(), "chart.first": np.array(self.chart.first)}
+
+    def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
+        """See `Stepper`."""
+        if "chart.P" in saved:
+            chart = self._with_chart()
+            chart.P[:], chart.first = saved["chart.P"], float(saved_array(saved, "chart.first"))
+            self._use(chart)

@@ -13,7 +13,7 @@ from ...model.bodies import GROUND, PlanarBody
 from ...model.geometry import Geometry, Picture
 from ...model.mechanism import Mechanism
 from ...spelling import guess
-from ...typing import ArrayLike, Excitation, Vector
+from ...typing import ArrayLike, Excitation, Integers, Vector
 from .. import layout as lay
 from .. import rare
 from ..branches import closed
@@ -114,6 +114,11 @@ class TreeSystem(System):
         for at in (lay.W_MASS, lay.W_MINV):
             work[self._header[at] + call.ADDRESS] = work[self._header[lay.W_RARE] + lay.RARE_TREE]
         return work
+
+    @property
+    def addresses(self) -> Integers:
+        """See `System`."""
+        return np.concatenate([super().addresses, self._header[[lay.W_MASS, lay.W_MINV]] + call.ADDRESS])
 
     # coordinates -----------------------------------------------------------------------------------------------------
 
