@@ -168,7 +168,8 @@ class Watch(StepWatch):
     """
 
     def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False, *,
-                 sides: Mapping[int, Side] | None = None, counts: Sequence[int] | None = None, seen: Sequence[Vector] = (), at: tuple[float, Vector, Vector] | None = None) -> None:
+                 sides: Mapping[int, Side] | None = None, counts: Sequence[int] | None = None, seen: Sequence[Vector] = (),
+                 at: tuple[float, Vector, Vector] | None = None) -> None:
         self._system, self._events, self._start, self._keep = system, tuple(events), start, keep
         self._sides, at = dict(sides or {}), at or (start.t, start.q, start.v)
         self._seen = [np.asarray(t, dtype=float) for t in seen] or [np.zeros(0) for _ in self._events]

@@ -1,8 +1,8 @@
 """Solutions as files: `.npz` without pickled objects, and the folders of `mbdae.results.stream`, with the same arrays.
 
 An array for each of `t`, `q`, `v`, `a`, `lam`; `metadata`, a text in JSON with all that is not an array; `events_0`, ..., the times of
-events; `jumps_before_q`, ..., changes of the state by events; `start_q`, ..., the initial state; `memory/...`, the contents of the memory of
-the integrator. Other arrays are not read.
+events; `jumps_before_q`, ..., changes of the state by events; `start_q`, ..., the initial state; `memory/...`, the contents of the memory
+of the integrator. Other arrays are not read.
 """
 
 from __future__ import annotations
