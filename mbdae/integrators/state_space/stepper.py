@@ -9,7 +9,7 @@ from ...charts.derivative import State as Point
 from ...charts.derivative import new_derivatives
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
-from ...charts.store import new_displaced
+from ...charts.store import adopt, new_displaced
 from ...compilation.structure import with_fields
 from ...problems.pattern import structure
 from ...problems.state_space import StateSpace
@@ -127,7 +127,7 @@ class ChartedStepper(Stepper):
         self.system.callbacks.check()
         if code != GOOD:
             raise ChartError(*explain(self.system, code, self.work, self.t, s.q))
-        self.run.displaced.store[:self.chart.P.size] = self.chart.P.ravel()
+        adopt(self.system, self.chart.P, self.run.displaced.store)
         if self.team is not None:
             self.team.recentre(self.chart.P)
         memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
