@@ -146,3 +146,18 @@ def test_a_chart_that_is_chosen_anew_has_no_old_entries():
 
 def test_every_case_has_a_title_of_its_own():
     assert len({c.title for c in CASES.values()}) == len(CASES)
+
+
+@pytest.mark.parametrize("parametrisation", ["partition", "tangent"])
+@pytest.mark.parametrize("nc", [0, 1])
+def test_bases_with_a_kinematic_map_of_a_user(nc, parametrisation):
+    """As many rates as velocities, but not equal to them: rows of `PT` are full where those of `P` have one entry."""
+    T = np.array([[1.0, 0.5, -0.3], [0.2, 2.0, 0.7], [-0.6, 0.1, 1.5]])
+    system = mbdae.System.from_functions(
+        nq=3, nc=nc, mass=lambda t, q: np.diag([1.0, 2.0, 3.0]), force=lambda t, q, v: -(T.T @ q), kinematics=lambda t, q, v: T @ v,
+        phi=lambda t, q: np.array([q @ q - 1.0])[:nc], q0=[0.6, 0.0, 0.8], v0=[0.0, 0.0, 0.0])
+    chart = Chart(system, parametrisation)
+    chart.centre(0.0, system.start.q)
+    basis = chart.bases
+    assert np.abs(basis.PT - chart.P @ T).max() <= 1e-15
+    assert np.abs(basis.PT @ basis.N.T - np.eye(3 - nc)).max() <= 1e-13

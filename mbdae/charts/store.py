@@ -8,7 +8,7 @@ A row of `P` that selects a coordinate has one entry, of `PT` three if the coord
 outside of which rows are zero, so that products with them do not take `nq` operations each.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -128,7 +128,7 @@ def spans(n: int, model: Tables, store: Array) -> Array:
 
 
 @compiled
-def dot_within(x: Array, y: Array, first: Array, end: Array) -> Array:
+def dot_within(x: Array, y: Array, first: Any, end: Any) -> Any:
     """`x . y` where `x` is zero before `first` and from `end` on; these are real or complex numbers."""
     s, at = 0.0 * x[0] * y[0], int(first.real)
     n = int(end.real) - at
@@ -173,7 +173,7 @@ def _spans(system: System, P: NDArray[np.float64]) -> Integers:
         end = np.where((of_last < end) & (end < of_last + 4), of_last + 4, end)
     out[:, P_FIRST], out[:, P_END], out[:, TURN] = first, end, np.searchsorted(turns, first)
     out[:, PT_FIRST], out[:, PT_END] = first - out[:, TURN], end - np.searchsorted(turns, end)
-    if system.of_functions and system.nq != nv:
+    if system.of_functions and not system.identity_map:
         out[:, PT_FIRST], out[:, PT_END] = 0, nv
     out[:, N_END] = nv
     return _with_blocks(out) if system.nc == 0 else out

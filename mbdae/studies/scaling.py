@@ -36,7 +36,7 @@ STEP = 1e-3  # [s]
 CLASSICAL = (0.5, 0.5, 1.0)  # where the stages of the classical Runge-Kutta method stand, but for the first
 MEASURED = 0.1  # seconds of processor time that a measurement should take at least
 MIN_STEPS, MAX_STEPS = 2, 4096
-LIMIT = 10.0  # seconds of processor time that a row may take
+LIMIT = 20.0  # seconds of processor time that a row may take
 MAX_LOOPS = 150  # of a ladder in joint coordinates, where every loop moves with all loops below: the reduced matrix is full
 SMALLEST = 64  # links from which on exponents are fitted
 
@@ -366,12 +366,13 @@ def _draw(axis: Axes, family: str, rows: Sequence[ScalingRow]) -> None:
         of_case = [r for r in rows if r.case == name and r.step is not None]
         if not of_case:
             continue
+        points = [(r.links, 1e6 * (r.per_link or 0.0)) for r in of_case]
         joint, marker = case.coordinates == "joint", list(MARKERS)[k // 2]
         look = {"color": COLOURS[k // 2], "marker": marker, "markersize": 4.2, "linestyle": "-" if joint else (0, (4, 2)),
                 "markerfacecolor": COLOURS[k // 2] if joint else "white"}
-        axis.loglog([r.links for r in of_case], [1e6 * r.step / r.links for r in of_case], label=case.title, **look)
+        axis.loglog(*zip(*points), label=case.title, **look)
         exponent = growth(of_case)
         if exponent is not None and len(of_case) > 2:
-            axis.annotate(f"$N^{{{exponent:.2f}}}$", (of_case[-1].links, 1e6 * of_case[-1].step / of_case[-1].links), xytext=(4, 0),
-                          textcoords="offset points", va="center", fontsize=6.5, color=COLOURS[k // 2])
+            axis.annotate(f"$N^{{{exponent:.2f}}}$", points[-1], xytext=(4, 0), textcoords="offset points", va="center", fontsize=6.5,
+                          color=COLOURS[k // 2])
     axis.set_title(family, color=GREY)

@@ -313,6 +313,11 @@ class System(Evaluations):
         return bool(self._header[lay.CONSTANT_MASS])
 
     @property
+    def identity_map(self) -> bool:
+        """Whether `qdot = v`."""
+        return bool(self._header[lay.IDENTITY_MAP])
+
+    @property
     def has_friction(self) -> bool:
         """Whether the forces depend on the multipliers."""
         return bool(self._header[lay.COUPLED])
