@@ -36,7 +36,7 @@ from .arrays import (
     SdirkCoefficients,
     Stages,
 )
-from .attempt import ALONE, LOOPS
+from .attempt import ALONE, FETCHED, LOOPS
 from .augmented import arrange, enlarge, new_augmented
 from .descriptor import ABSENT, DESCRIPTOR
 from .formulas import SDIRK_DESCRIPTOR
@@ -152,7 +152,7 @@ class ChartedStepper(Stepper):
         self.system.callbacks.check()
         run.counts.residuals_jacobian += run.evaluations
         run.counts.jacobians += 1
-        run.memory.jacobian_age = 0 if good else ALONE
+        run.memory.jacobian_age = FETCHED if good else ALONE
 
     def cure(self, fault: int) -> bool:
         """Retry once in a new chart: after the end of a chart, and after a failure with fixed step size."""
