@@ -39,6 +39,7 @@ MIN_STEPS, MAX_STEPS = 2, 4096
 LIMIT = 20.0  # seconds of processor time that a row may take
 MAX_LOOPS = 150  # of a ladder in joint coordinates, where every loop moves with all loops below: the reduced matrix is full
 SMALLEST = 64  # links from which on exponents are fitted
+DECADE, LABEL = 30.0, 0.28  # points of a decade in the figure, decades of a label
 
 
 class Family(NamedTuple):
@@ -354,6 +355,8 @@ def plot_scaling(rows: Sequence[ScalingRow], title: str | None = None) -> Figure
             axis.set_ylabel("time per step and link  [µs]")
         for axis in axes[-1]:
             axis.set_xlabel("number of links $N$")
+        axes[0, 0].text(0.03, 0.97, "$N^p$: fitted growth\nof the time per step", transform=axes[0, 0].transAxes, va="top", fontsize=7.0,
+                        color=GREY)
         handles = {label: h for axis in axes.flat for h, label in zip(*axis.get_legend_handles_labels())}
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
         if title:
@@ -362,17 +365,26 @@ def plot_scaling(rows: Sequence[ScalingRow], title: str | None = None) -> Figure
 
 
 def _draw(axis: Axes, family: str, rows: Sequence[ScalingRow]) -> None:
+    ends: list[tuple[float, float, str, str]] = []  # links, time, exponent, colour
     for k, (name, case) in enumerate(CASES.items()):
         of_case = [r for r in rows if r.case == name and r.step is not None]
         if not of_case:
             continue
-        points = [(r.links, 1e6 * (r.per_link or 0.0)) for r in of_case]
-        joint, marker = case.coordinates == "joint", list(MARKERS)[k // 2]
-        look = {"color": COLOURS[k // 2], "marker": marker, "markersize": 4.2, "linestyle": "-" if joint else (0, (4, 2)),
-                "markerfacecolor": COLOURS[k // 2] if joint else "white"}
-        axis.loglog(*zip(*points), label=case.title, **look)
+        points = [(float(r.links), 1e6 * (r.per_link or 0.0)) for r in of_case]
+        colour, joint = COLOURS[k // 2], case.coordinates == "joint"
+        axis.loglog(*zip(*points), label=case.title, color=colour, marker=list(MARKERS)[k // 2], markersize=4.2,
+                    linestyle="-" if joint else (0, (4, 2)), markerfacecolor=colour if joint else "white")
         exponent = growth(of_case)
         if exponent is not None and len(of_case) > 2:
-            axis.annotate(f"$N^{{{exponent:.2f}}}$", points[-1], xytext=(4, 0), textcoords="offset points", va="center", fontsize=6.5,
-                          color=COLOURS[k // 2])
+            ends.append((*points[-1], f"$N^{{{exponent:.2f}}}$", colour))
+    _annotate(axis, ends)
     axis.set_title(family, color=GREY)
+
+
+def _annotate(axis: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Exponents at the ends of the curves, one above the other where they would overlap."""
+    below = -np.inf
+    for links, x, text, colour in sorted(ends, key=lambda end: end[1]):
+        below = max(below + LABEL, float(np.log10(x)))
+        axis.annotate(text, (links, x), xytext=(5, DECADE * (below - np.log10(x))), textcoords="offset points", va="center", fontsize=6.5,
+                      color=colour)
