@@ -1,6 +1,7 @@
 """Derivatives whose columns several threads evaluate: the same numbers, and failures that are reported as without threads."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from mbdae import System, library
 from tests import linkages
 from tests.test_rheonomic import machine
 
-METHODS = (mbdae.RosenbrockNystrom, mbdae.SdirkFirstOrder, mbdae.SdirkDescriptor, mbdae.TrapezoidalStateSpace)
+METHODS = (mbdae.RosenbrockNystrom, mbdae.SdirkFirstOrder, mbdae.SdirkDescriptor, mbdae.TrapezoidalStateSpace,
+           partial(mbdae.SdirkDescriptor, matrix="sparse"), partial(mbdae.TrapezoidalDescriptor, matrix="sparse"))
 SYSTEMS = {"linkage": lambda: System(linkages.bennett()), "rheonomic": lambda: System(machine()),
            "prescribed": lambda: System(machine(), coordinates="joint", prescribed=("spin", "hinge"))}
 

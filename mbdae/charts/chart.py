@@ -15,7 +15,7 @@ from . import choice
 from .condition import MAX_GROWTH, condition
 from .configuration import prepare
 from .motion import evaluate
-from .store import Bases, Factors, bases, new_store
+from .store import Bases, Factors, adopt, bases, new_store
 
 MAX_CONDITION_RATIO = 0.9  # condition of a new chart, relative to the old one, below which it is worth a restart
 
@@ -124,7 +124,7 @@ class Chart:
 
     def _adopt(self, P: Vector) -> None:
         self.P[:] = P
-        self.store[:P.size] = P.ravel()
+        adopt(self.system, P, self.store)
 
     def _prepared(self, t: float, q: Vector) -> float:
         """Factorise at `q`; the condition there."""

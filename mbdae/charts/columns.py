@@ -12,7 +12,7 @@ from ..jacobians.signatures import Array
 from ..system.system import System
 from ..typing import Integers, Vector
 from .derivative import MotionDerivatives, State
-from .store import Displaced, Factors, new_displaced
+from .store import Displaced, Factors, adopt, new_displaced
 
 
 @unlocked
@@ -55,7 +55,7 @@ class Team:
 
     def __init__(self, system: System, factors: Factors, P: Array, threads: int, derive: Any) -> None:
         ends: Integers = np.linspace(0, factors.n, min(threads, factors.n) + 1).astype(np.int64)
-        self._derive = derive
+        self._derive, self._system = derive, system
         self._members = [_Member(Factors(factors.n, factors.store.copy(), factors.model.copy(), factors.work.copy()),
                                  new_displaced(system, P), int(first), int(last)) for first, last in pairwise(ends)]
         self._pool = ThreadPoolExecutor(max(1, len(self._members) - 1), thread_name_prefix="mbdae")
@@ -63,7 +63,7 @@ class Team:
     def recentre(self, P: Array) -> None:
         """Adopt another chart `z = P q`."""
         for member in self._members:
-            member.displaced.store[:P.size] = P.ravel()
+            adopt(self._system, P, member.displaced.store)
 
     def evaluate(self, zd: Vector, state: State, factors: Factors, out: MotionDerivatives) -> bool:
         """All columns at the state to which the factors belong, into `out`; whether they are finite."""

@@ -8,7 +8,7 @@ from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.layout import QUATERNION_T, SEGMENT_T, header, part, table
 from ..system.vectors import dot
-from .configuration import combine, solve_chart
+from .configuration import add_tangent, combine, solve_chart
 from .store import bases, chart, scratch
 
 MAX_GROWTH = 1.25  # growth of the condition above which another parametrisation is looked for [Negrut, section 4.1.2]
@@ -99,7 +99,7 @@ def _norm_columns(t: float, q: Array, n: int, store: Array, model: Tables) -> fl
         for k in range(n):
             room.mismatch[k] = -(P[k, at] * q[at] + P[k, at + 1] * q[at + 1] + P[k, at + 2] * q[at + 2] + P[k, at + 3] * q[at + 3])
         move[:] = 0.0
-        combine(N, room.mismatch, move)
+        add_tangent(room.mismatch, n, store, model, move)
         kernels.qdot(t, q, move, model, room.trial)
         size = 0.0
         for k in range(q.shape[0]):

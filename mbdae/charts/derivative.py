@@ -24,10 +24,10 @@ from ..system.coupling import Coupling, coupled_forces, factor_coupling, new_cou
 from ..system.layout import QUATERNION_T, header, part, table
 from ..system.motion import accelerations, equation_residuals
 from ..system.system import System
-from ..system.vectors import dot, largest
+from ..system.vectors import largest
 from .configuration import prepare, solve_chart
 from .motion import map_rate, quaternion_turn, second_rates, velocities
-from .store import Displaced, Factors, bases, chart
+from .store import P_END, P_FIRST, Displaced, Factors, bases, chart, dot_within, spans
 
 INCREMENT = 1.5e-8  # of forward differences
 TIME_INCREMENT = 1e-5  # of differences by time
@@ -68,9 +68,10 @@ class Base(NamedTuple):
 
 
 class Common(NamedTuple):
-    """What the columns share: `P`, the base, the coupling by multipliers, and scratch of the system for displaced states."""
+    """What the columns share: `P`, its spans, the base, the coupling by multipliers, and scratch of the system for displaced states."""
 
     P: Vector
+    span: Array
     base: Base
     coupling: Coupling
     displaced: Array
@@ -89,12 +90,12 @@ def linearise(state: State, factors: Factors, displaced: Array, step: Step, firs
     Those by the independent coordinates from `first` to before `last`. `displaced` is scratch of the system, complex if `step` is.
     """
     t, q, v, n, model = state.t, state.q, state.v, factors.n, factors.model
-    N, P = bases(n, model, factors.store).N, chart(n, model, factors.store)
+    N, P, span = bases(n, model, factors.store).N, chart(n, model, factors.store), spans(n, model, factors.store)
     # what the columns share
-    base = _base(state, P, model, displaced)
+    base = _base(state, P, span, model, displaced)
     coupling = new_coupling(model, state.lam)
     good = _couple(state, step, coupling, factors, displaced)
-    common = Common(P, base, coupling, displaced)
+    common = Common(P, span, base, coupling, displaced)
     # by coordinates
     for k in range(first, last):
         _by_position(state, N[k], common, factors, step, k, out)
@@ -125,7 +126,7 @@ def slope(value: Any, base: Any, step: Step) -> Any:
 
 
 @compiled
-def _base(state: State, P: Array, model: Tables, displaced: Array) -> Base:
+def _base(state: State, P: Array, span: Array, model: Tables, displaced: Array) -> Base:
     """The `Base` at a state."""
     t, zero = state.t, 0.0 * displaced[0]
     x, y, a, lam = state.q + zero, state.v + zero, state.a + zero, state.lam + zero
@@ -139,15 +140,15 @@ def _base(state: State, P: Array, model: Tables, displaced: Array) -> Base:
     # rates of the independent coordinates
     rate = np.empty_like(x)
     kernels.qdot(t, x, y, model, rate)
-    return Base(dynamics, acceleration, velocity, _product(P, rate), _product(P, _second_derivative(t, x, y, a, model)))
+    return Base(dynamics, acceleration, velocity, _product(P, span, rate), _product(P, span, _second_derivative(t, x, y, a, model)))
 
 
 @compiled
-def _product(P: Array, x: Array) -> Array:
+def _product(P: Array, span: Array, x: Array) -> Array:
     """`P x`."""
     out = np.empty(P.shape[0], x.dtype)
     for k in range(P.shape[0]):
-        out[k] = dot(P[k], x)
+        out[k] = dot_within(P[k], x, span[k, P_FIRST], span[k, P_END])
     return out
 
 
@@ -179,7 +180,7 @@ def _second_derivative(t: float, x: Array, y: Array, a: Array, model: Tables) ->
 @compiled
 def _by_position(state: State, direction: Vector, common: Common, factors: Factors, step: Step, k: int, out: MotionDerivatives) -> None:
     """Row `k` of the derivatives by `z`, along the displacement `direction`."""
-    t, q, v, model, displaced = state.t, state.q, state.v, factors.model, common.displaced
+    t, q, v, model, displaced, span = state.t, state.q, state.v, factors.model, common.displaced, common.span
     rate = np.empty_like(q)
     kernels.qdot(t, q, direction, model, rate)
     # the displaced positions
@@ -196,7 +197,7 @@ def _by_position(state: State, direction: Vector, common: Common, factors: Facto
     for i in range(c.shape[0]):
         c[i] = -slope(residual[i], common.base.velocity[i], s)
     for i in range(d.shape[0]):
-        d[i] = -slope(dot(common.P[i], moving), common.base.zd[i], s)
+        d[i] = -slope(dot_within(common.P[i], moving, span[i, P_FIRST], span[i, P_END]), common.base.zd[i], s)
     solve_chart(c, d, factors.n, factors.store, model, factors.work, out.v_z[k])
     # accelerations and multipliers
     _accelerations(state, x, out.v_z[k], common, factors, s, out.a_z[k], out.lam_z[k])
@@ -241,14 +242,14 @@ def _accelerations(state: State, x: Array, dv: Vector, common: Common, factors: 
 @compiled
 def _second_rates(state: State, x: Array, dv: Vector, da: Vector, common: Common, model: Tables, step: Step, dzdd: Vector) -> None:
     """`dz'' = P dq''`."""
-    P = common.P
+    P, span = common.P, common.span
     if header(model)[lay.IDENTITY_MAP]:
         for k in range(P.shape[0]):
-            dzdd[k] = dot(P[k], da)
+            dzdd[k] = dot_within(P[k], da, span[k, P_FIRST], span[k, P_END])
         return
     value = _second_derivative(state.t, x, moved(state.v, dv, step), moved(state.a, da, step), model)
     for k in range(P.shape[0]):
-        dzdd[k] = slope(dot(P[k], value), common.base.zdd[k], step)
+        dzdd[k] = slope(dot_within(P[k], value, span[k, P_FIRST], span[k, P_END]), common.base.zdd[k], step)
 
 
 @compiled

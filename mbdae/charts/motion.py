@@ -19,9 +19,9 @@ from ..system import layout as lay
 from ..system.codes import GOOD, NO_POSITION, NOT_FINITE
 from ..system.layout import QUATERNION_T, SEGMENT_T, header, part, table
 from ..system.motion import accelerations
-from ..system.vectors import dot, largest, put
-from .configuration import combine, prepare, solve_chart
-from .store import Factors, bases, chart, path, scratch
+from ..system.vectors import largest, put
+from .configuration import add_tangent, prepare, solve_chart
+from .store import P_END, P_FIRST, PT_END, PT_FIRST, Factors, bases, chart, dot_within, path, scratch, spans
 
 MAX_ITER = 30  # of the quasi-Newton iteration for positions
 CORRECTION_TOL = 1e-14  # relative to the largest coordinate or velocity
@@ -78,7 +78,7 @@ def positions(t: float, z: Array, q: Array, store: Array, model: Tables, work: A
 def _quasi_newton(t: float, z: Array, share: float, residual: Vector, q: Array, store: Array, model: Tables, work: Array) -> int:
     """Quasi-Newton iteration for `Phi(t, q) = share residual` and `P q = z`; `residual` is not used where the share is zero."""
     n = z.shape[0]
-    room, P, before, refreshed = scratch(n, model, store), chart(n, model, store), np.inf, False
+    room, P, span, before, refreshed = scratch(n, model, store), chart(n, model, store), spans(n, model, store), np.inf, False
     for _ in range(MAX_ITER):
         # residual and correction
         kernels.place(t, q, model, work)
@@ -86,7 +86,7 @@ def _quasi_newton(t: float, z: Array, share: float, residual: Vector, q: Array, 
         for k in range(residual.shape[0]):
             room.residual[k] = -room.residual[k] if share == 0.0 else share * residual[k] - room.residual[k]
         for k in range(n):
-            room.mismatch[k] = z[k] - dot(P[k], q)
+            room.mismatch[k] = z[k] - dot_within(P[k], q, span[k, P_FIRST], span[k, P_END])
         solve_chart(room.residual, room.mismatch, n, store, model, work, room.move)
         # stagnation at rounding, divergence
         size, scale = largest(room.move), 1.0 + largest(q)
@@ -140,7 +140,7 @@ def _satisfied(t: float, z: Array, q: Array, store: Array, model: Tables, work: 
     Where all derivatives of an equation vanish, as of redundant ones in joint coordinates, those of the others tell the size.
     """
     n = z.shape[0]
-    P, room = chart(n, model, store), scratch(n, model, store)
+    P, room, span = chart(n, model, store), scratch(n, model, store), spans(n, model, store)
     G, segments, scale = part(model, work, lay.W_G), table(model, lay.SEGMENT, SEGMENT_T), 1.0 + largest(q)
     # sums of the absolute values of the rows of Phi_q
     kernels.phi(t, q, model, work, room.residual)
@@ -156,7 +156,7 @@ def _satisfied(t: float, z: Array, q: Array, store: Array, model: Tables, work: 
         if not abs(room.residual[k]) <= RESIDUAL_TOL * scale * size:
             return False
     for k in range(n):
-        if not abs(z[k] - dot(P[k], q)) <= RESIDUAL_TOL * scale:
+        if not abs(z[k] - dot_within(P[k], q, span[k, P_FIRST], span[k, P_END])) <= RESIDUAL_TOL * scale:
             return False
     return True
 
@@ -168,7 +168,7 @@ def _continuation(t: float, z: Array, q: Array, store: Array, model: Tables, wor
     The residual of the guess is reduced in proportion, so constraint violations vanish on the way.
     """
     n = z.shape[0]
-    P, room, status = chart(n, model, store), path(n, model, store), NO_POSITION
+    P, room, span, status = chart(n, model, store), path(n, model, store), spans(n, model, store), NO_POSITION
     share, done = 0.5, 0.0  # the next step, and what has been covered of the distance
     # the guess: its residual, and its distance from z
     put(room.guess, q)
@@ -176,7 +176,7 @@ def _continuation(t: float, z: Array, q: Array, store: Array, model: Tables, wor
     kernels.place(t, room.guess, model, work)
     kernels.phi(t, room.guess, model, work, room.residual)
     for k in range(n):
-        room.distance[k] = z[k] - dot(P[k], room.guess)
+        room.distance[k] = z[k] - dot_within(P[k], room.guess, span[k, P_FIRST], span[k, P_END])
     while share >= MIN_SHARE:
         # one step
         left = 1.0 - done - min(share, 1.0 - done)
@@ -216,9 +216,9 @@ def _first_newton_step(t: float, q: Array, n: int, store: Array, model: Tables, 
 def velocities(t: float, q: Array, zd: Array, v: Array, store: Array, model: Tables, work: Array) -> None:
     """`v` with `Phi_q v = nu` and `P T v = z'` for the factors in `store` and `work`, refined to rounding."""
     n = zd.shape[0]
-    room, basis = scratch(n, model, store), bases(n, model, store)
+    room, PT, span = scratch(n, model, store), bases(n, model, store).PT, spans(n, model, store)
     sparse.fill(v, 0.0)
-    combine(basis.N, zd, v)
+    add_tangent(zd, n, store, model, v)
     for _ in range(MAX_REFINEMENTS):
         # residuals
         kernels.place_velocity(v, model, work)
@@ -227,7 +227,7 @@ def velocities(t: float, q: Array, zd: Array, v: Array, store: Array, model: Tab
         for k in range(room.residual.shape[0]):
             room.residual[k] -= room.product[k]
         for k in range(n):
-            room.mismatch[k] = zd[k] - dot(basis.PT[k], v)
+            room.mismatch[k] = zd[k] - dot_within(PT[k], v, span[k, PT_FIRST], span[k, PT_END])
         if max(largest(room.residual), largest(room.mismatch)) <= CORRECTION_TOL * (1.0 + largest(v)):
             return
         # correction
@@ -240,9 +240,9 @@ def velocities(t: float, q: Array, zd: Array, v: Array, store: Array, model: Tab
 @compiled
 def second_rates(t: float, q: Array, v: Array, a: Array, n: int, store: Array, model: Tables, zdd: Array) -> None:
     """`z'' = P q'' = P (T a + T' v)`; `PT` in `store` belongs to `q`."""
-    P, PT = chart(n, model, store), bases(n, model, store).PT
+    P, PT, span = chart(n, model, store), bases(n, model, store).PT, spans(n, model, store)
     for k in range(n):
-        zdd[k] = dot(PT[k], a)
+        zdd[k] = dot_within(PT[k], a, span[k, PT_FIRST], span[k, PT_END])
     head = header(model)
     if head[lay.IDENTITY_MAP]:
         return
@@ -252,7 +252,7 @@ def second_rates(t: float, q: Array, v: Array, a: Array, n: int, store: Array, m
     else:
         map_rate(t, q, v, model, turn)
     for k in range(n):
-        zdd[k] += dot(P[k], turn)
+        zdd[k] += dot_within(P[k], turn, span[k, P_FIRST], span[k, P_END])
 
 
 @compiled

@@ -2,10 +2,13 @@
 
 `P` selects or combines the independent coordinates, `z = P q`. With `PT = P T(q)` the matrix `K = [Phi_q; PT]` is square, and regular
 where the coordinates are independent. `N`, stored by columns, is the basis of the null space of `Phi_q` with `PT N = I`; `S` is the inverse
-of the reduced mass matrix `N^T M N`, stored as its Cholesky factor.
+of the reduced mass matrix `N^T M N`, stored as its Cholesky factor. Without constraints `N = PT^-1`, in any metric, and `S = PT PT^T`.
+
+A row of `P` that selects a coordinate has one entry, of `PT` three if the coordinate is part of a quaternion. `spans` has the columns
+outside of which rows are zero, so that products with them do not take `nq` operations each.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,6 +18,7 @@ from ..jacobians.signatures import Array, Tables
 from ..system import layout as lay
 from ..system.layout import header
 from ..system.system import System
+from ..typing import Integers
 
 
 class Factors(NamedTuple):
@@ -50,6 +54,12 @@ class Bases(NamedTuple):
     PT: Array
     N: Array
     S: Array
+
+
+SPANS = 8  # numbers of a row in `spans`
+P_FIRST, P_END, PT_FIRST, PT_END, N_FIRST, N_END = range(6)  # columns of a row of P, of PT and of N
+BLOCK = 6  # first of the rows that `S` couples with this one
+TURN = 7  # first quaternion that does not begin before the row of P
 
 
 class Scratch(NamedTuple):
@@ -110,6 +120,24 @@ def path(n: int, model: Tables, store: Array) -> Path:
                 window(store, at + 2 * nq + nc + n, n))
 
 
+@compiled
+def spans(n: int, model: Tables, store: Array) -> Array:
+    """Where rows of `P`, `PT` and `N` begin and end, shape (n, SPANS); integers in the dtype of the store."""
+    nq, nv, nc = _sizes(model)
+    return matrix(store, n * nq + 2 * n * nv + n * n + nv + 3 * nc + 3 * nq + 3 * n, n, SPANS)
+
+
+@compiled
+def dot_within(x: Array, y: Array, first: Any, end: Any) -> Any:
+    """`x . y` where `x` is zero before `first` and from `end` on; these are real or complex numbers."""
+    s, at = 0.0 * x[0] * y[0], int(first.real)
+    n = int(end.real) - at
+    x, y = window(x, at, n), window(y, at, n)  # indices from zero on: see `system.sparse`
+    for k in range(n):
+        s += x[k] * y[k]
+    return s
+
+
 def new_displaced(system: System, P: NDArray[np.float64]) -> Displaced:
     """Scratch for the derivatives in the chart `z = P q`."""
     return Displaced(new_store(system, P, complex), system.workspace(complex), system.workspace())
@@ -119,6 +147,43 @@ def new_store(system: System, P: NDArray[np.float64], dtype: DTypeLike = float) 
     """A store for the chart `z = P q`."""
     n, (nq, nv, nc) = len(P), (system.nq, system.nv, system.nc)
     matrices, vectors, continuation = n * nq + 2 * n * nv + n * n, nv + 2 * nc + nq + n, 2 * nq + nc + 2 * n
-    store = np.zeros(matrices + vectors + continuation, dtype=dtype)
-    store[:P.size] = P.ravel()
+    store = np.zeros(matrices + vectors + continuation + n * SPANS, dtype=dtype)
+    adopt(system, P, store)
     return store
+
+
+def adopt(system: System, P: NDArray[np.float64], store: Array) -> None:
+    """Make `z = P q` the chart of a store; its factors have to be prepared anew."""
+    n = len(P)
+    store[:P.size + 2 * n * system.nv] = 0.0
+    store[:P.size] = P.ravel()
+    store[len(store) - n * SPANS:] = _spans(system, P).ravel()
+
+
+def _spans(system: System, P: NDArray[np.float64]) -> Integers:
+    """See `spans`."""
+    n, nv = len(P), system.nv
+    out = np.zeros((n, SPANS), dtype=np.int64)
+    used = P != 0.0
+    first, end = used.argmax(axis=1), np.where(used.any(axis=1), P.shape[1] - used[:, ::-1].argmax(axis=1), 0)
+    turns: Integers = system.quaternions["q"].astype(np.int64) if not system.of_functions else np.zeros(0, dtype=np.int64)
+    if len(turns):  # whole quaternions
+        of_first, of_last = (turns[np.maximum(np.searchsorted(turns, x, side="right") - 1, 0)] for x in (first, end - 1))
+        first = np.where((of_first <= first) & (first < of_first + 4), of_first, first)
+        end = np.where((of_last < end) & (end < of_last + 4), of_last + 4, end)
+    out[:, P_FIRST], out[:, P_END], out[:, TURN] = first, end, np.searchsorted(turns, first)
+    out[:, PT_FIRST], out[:, PT_END] = first - out[:, TURN], end - np.searchsorted(turns, end)
+    if system.of_functions and not system.identity_map:
+        out[:, PT_FIRST], out[:, PT_END] = 0, nv
+    out[:, N_END] = nv
+    return _with_blocks(out) if system.nc == 0 else out
+
+
+def _with_blocks(out: Integers) -> Integers:
+    """Without constraints `S` and `N` have blocks where rows of `PT` have the same columns or none in common."""
+    first, end = out[:, PT_FIRST], out[:, PT_END]
+    same = (first[1:] == first[:-1]) & (end[1:] == end[:-1])
+    if (end > first).all() and (same | (first[1:] >= end[:-1])).all():
+        out[:, N_FIRST], out[:, N_END] = first, end
+        out[1:, BLOCK] = np.maximum.accumulate(np.where(same, 0, np.arange(1, len(out))))
+    return out

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..studies.reference import ReferenceFailed
-from . import animate, compare, confirm, doctor, equations, jacobian, listing, matrix, pages, show, solve, stability
+from . import animate, compare, confirm, doctor, equations, jacobian, listing, matrix, pages, scaling, show, solve, stability
 from .console import print_error
 from .options import Refusal
 
@@ -22,6 +22,7 @@ examples:
   mbdae animate four-link             an animation
   mbdae jacobian andrews              strategies for Jacobians: evaluations, updates, cost
   mbdae stability stiff-pendulum      natural frequencies and largest stable steps
+  mbdae scaling chain                 growth of cost with the number of links
   mbdae confirm andrews               verification of reference values
   mbdae matrix                        every solver in every formulation
   mbdae doctor                        installed solvers, and how to install the others
@@ -44,7 +45,7 @@ def parser() -> Parser:
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (compare, solve, animate, listing, show, confirm, jacobian, stability, matrix, pages, equations, doctor):
+    for module in (compare, solve, animate, listing, show, confirm, jacobian, stability, scaling, matrix, pages, equations, doctor):
         module.add_parser(commands)
     return top
 

@@ -1,5 +1,6 @@
 """Points and lines that draw a mechanism, from the attachment points of its joints and forces."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -8,8 +9,7 @@ import numpy as np
 
 from ..typing import Matrix, Vector
 from . import rotations
-from .base import Primitive
-from .bodies import Particle, PlanarBody, RigidBody
+from .bodies import Body, Particle, PlanarBody, RigidBody
 from .drivers import DistanceDriver
 from .forces import TSDA
 from .joints import Rod
@@ -92,27 +92,33 @@ class Geometry:
         self._particles = tuple(k for k, b in enumerate(mechanism.bodies) if isinstance(b, Particle))
         g = np.abs(mechanism.gravity)
         self._up = "xyz"[int(g.argmax())] if g.any() else "z"
-        joined: list[Any] = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)]
+        components = Counter(_points(p) for p in mechanism.primitives if isinstance(p, CD))
+        joined: list[Any] = [p for p in mechanism.primitives if isinstance(p, Coincident) or components[_points(p)] > 1]
         joined += [*self._rods, *self._springs]
         slid = [p for p in mechanism.primitives if isinstance(p, DP2)]
-        ends = [end for e in joined + slid for end in self._sides(e) if end[0] is not None or e in joined]
+        ends = [end for e in joined for end in self._sides(e)]
+        ends += [end for e in slid for end in self._sides(e) if end[0] is not None]
         self._ends = list(dict.fromkeys(ends))
-        self._outlines = [self._outline(k) for k in range(len(self.names))]
+        self._outlines = self._outlined()
 
     def _links(self) -> tuple[list[D], list[TSDA]]:
         """Elements drawn as rods and as springs."""
         m = self.mechanism
         lengths = {e.name for e in (*m.joints, *m.drivers) if isinstance(e, (Rod, DistanceDriver))}
-        rods = [p for p in m.primitives if isinstance(p, D) and (p.name in lengths or not _part_of_a_joint(p, m.primitives))]
+        joined = {frozenset((p.i, p.j)) for p in m.primitives if isinstance(p, (Coincident, DP2))}
+        # a distance between bodies that are joined in points as well is a part of that joint, not a rod
+        rods = [p for p in m.primitives if isinstance(p, D) and (p.name in lengths or frozenset((p.i, p.j)) not in joined)]
         return rods, [f for f in m.forces if isinstance(f, TSDA)]
 
-    def _outline(self, body: int) -> list[tuple[float, ...]]:
-        """Points of a body to which lines are drawn; a body with a single point is extended to its mirror image."""
-        ends = [*self._ends, *(end for e in self._guided for end in self._sides(e, 0.0))]
-        points = [s for k, s in ends if k == body]
-        if len(points) == 1:
-            points += [tuple(-x for x in points[0])]
-        return [s for s in points if any(s)]
+    def _outlined(self) -> list[list[tuple[float, ...]]]:
+        """Points of each body to which lines are drawn; a body with a single point is extended to its mirror image."""
+        points: list[list[tuple[float, ...]]] = [[] for _ in self.names]
+        for k, s in (*self._ends, *(end for e in self._guided for end in self._sides(e, 0.0))):
+            if k is not None:
+                points[k].append(s)
+        for of_body in points:
+            of_body += [tuple(-x for x in of_body[0])] if len(of_body) == 1 else []
+        return [[s for s in of_body if any(s)] for of_body in points]
 
     def at(self, t: float, q: Vector) -> Picture:
         """The picture at the positions `q`; only the ends of guided rods depend on time."""
@@ -134,30 +140,26 @@ class Geometry:
 
     def frame(self, k: int, q: Vector) -> Frame:
         """Centre of mass and rotation matrix of a body."""
-        body, x = self.mechanism.bodies[k], q[self._first[k]:self._first[k + 1]]
-        if isinstance(body, RigidBody):
-            return x[:3], rotations.to_matrix(x[3:])
-        if isinstance(body, PlanarBody):
-            c, s = np.cos(x[2]), np.sin(x[2])
-            return np.array([x[0], x[1], 0.0]), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        return x, np.eye(3)
+        return frame_of(self.mechanism.bodies[k], q[self._first[k]:self._first[k + 1]])
 
 
-def _joins_points(p: Primitive, primitives: tuple[Primitive, ...]) -> bool:
-    """Whether the points of a primitive are places where something is attached.
+def frame_of(body: Body, x: Vector) -> Frame:
+    """Centre of mass and rotation matrix of a body with the coordinates `x`."""
+    if isinstance(body, RigidBody):
+        return x[:3], rotations.to_matrix(x[3:])
+    if isinstance(body, PlanarBody):
+        c, s = np.cos(x[2]), np.sin(x[2])
+        return np.array([x[0], x[1], 0.0]), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return x, np.eye(3)
+
+
+def _points(p: Any) -> tuple[Any, ...] | None:
+    """The points that a component of a distance is measured between; `None` of other primitives.
 
     One component of a distance fixes no point; two components of the same distance do, as in a planar revolute joint. A sliding point
     (`DP2`) is attached to the body that it is fixed in, but not to the ground.
     """
-    if isinstance(p, CD):
-        return sum(isinstance(x, CD) and (x.i, x.j, x.s_i, x.s_j) == (p.i, p.j, p.s_i, p.s_j) for x in primitives) > 1
-    return isinstance(p, Coincident)
-
-
-def _part_of_a_joint(distance: D, primitives: tuple[Primitive, ...]) -> bool:
-    """A distance between bodies that are joined in points as well is a part of that joint, not a rod."""
-    pair = {distance.i, distance.j}
-    return any(isinstance(p, (Coincident, DP2)) and {p.i, p.j} == pair for p in primitives)
+    return (p.i, p.j, p.s_i, p.s_j) if isinstance(p, CD) else None
 
 
 def _point(frames: list[Frame], k: int | None, s: tuple[float, ...]) -> Vector:

@@ -49,6 +49,7 @@ class Mechanism:
     gravity: Sequence[float] = (0.0, 0.0, 0.0)
     _primitives: tuple[Primitive, ...] = field(init=False, repr=False, compare=False, default=())
     _labels: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
+    _by_name: Bodies = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         checks.name(self.name, "Mechanism")
@@ -59,6 +60,7 @@ class Mechanism:
         if not self.bodies:
             raise ValueError(f"{self._owner}: there must be at least one body")
         self._check_names()
+        object.__setattr__(self, "_by_name", {GROUND: None} | {b.name: b for b in self.bodies})
         self._check_references()
         self._lower()
 
@@ -123,7 +125,7 @@ class Mechanism:
 
     def bodies_by_name(self) -> Bodies:
         """The bodies by name; the ground is `None`."""
-        return {GROUND: None} | {b.name: b for b in self.bodies}
+        return self._by_name
 
     def _check_kind(self, kind: str, expected: Any) -> None:
         elements = getattr(self, kind)

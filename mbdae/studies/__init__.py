@@ -18,6 +18,7 @@ from .kinematics import ReferenceSolution, freedom, kinematic_reference
 from .matrix import Cell, Support, matrix, support, support_page
 from .order import OrderRow, fitted_orders, order_study, plot_order
 from .reference import ReferenceFailed, reference
+from .scaling import ScalingRow, plot_scaling, scaling_study
 from .stability import eigenvalues, largest_frequencies, natural_frequencies, plot_frequencies, stability_limit
 from .table import metadata, write_csv, write_json
 from .work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
@@ -35,6 +36,7 @@ __all__ = [
     "OrderRow",
     "ReferenceFailed",
     "ReferenceSolution",
+    "ScalingRow",
     "Series",
     "Support",
     "WorkPrecisionRow",
@@ -63,9 +65,11 @@ __all__ = [
     "plot_outputs",
     "plot_pattern",
     "plot_positions",
+    "plot_scaling",
     "plot_timeline",
     "plot_work_precision",
     "reference",
+    "scaling_study",
     "stability_limit",
     "support",
     "support_page",

@@ -223,6 +223,7 @@ class _Reduced:
                              "remove a driver")
         self.system, self.chart, self.centred = system, Chart(system, "tangent"), False
         self.derivatives = derivative.new_derivatives(system, system.freedom)
+        self.mass = np.eye(system.freedom)  # M_R in the basis of the chart
 
     @cached_property
     def _complex_work(self) -> ComplexVector:
@@ -244,12 +245,14 @@ class _Reduced:
         state = derivative.State(t, q, v, a, lam)
         derivative.linearise(state, chart.factors, self._complex_work, COMPLEX_STEP * 1j, 0, chart.n, self.derivatives)
         s.callbacks.check()
+        N = chart.bases.N
+        self.mass = N @ s.mass(t, q) @ N.T
         return self
 
     def frequencies(self) -> Vector | ComplexVector:
         """See `natural_frequencies`."""
-        L = np.tril(self.chart.bases.S)
-        K = -np.linalg.solve(L, self._stiffness()) @ L  # similar, and symmetric where K_R is: L L^T = M_R^-1
+        C = np.linalg.cholesky(self.mass)
+        K = -C.T @ np.linalg.solve(C, self._stiffness().T).T  # similar, and symmetric where K_R is: M_R = C C^T
         if np.abs(K - K.T).max() <= SYMMETRY_TOL * np.abs(K).max():
             squares = np.linalg.eigvalsh(0.5 * (K + K.T))
         else:

@@ -43,8 +43,11 @@ def start_at(system: System, t: float = 0.0, q: ArrayLike | None = None, v: Arra
 
 def _in_joint_coordinates(system: Any, t: float, given: Vector | None) -> State:
     """The state that the bodies have in Cartesian coordinates."""
-    state = start_at(system.cartesian, t)
-    q, v = system.from_cartesian(state.q, state.v, state.t)
+    if t == 0.0:
+        q, v = system.initial_guess()
+    else:
+        state = start_at(system.cartesian, t)
+        q, v = system.from_cartesian(state.q, state.v, state.t)
     if given is not None:
         v = velocities_with(system, t, q, given)
         check_given(system, t, q, given, v)

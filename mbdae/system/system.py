@@ -234,6 +234,8 @@ class System(Evaluations):
 
         From then on the KKT matrix does without as many. Empty where no consistent start can be found.
         """
+        if self.nc == 0:
+            return Redundancy()
         try:
             found = find_redundancy(self, 0.0, closed(self, 0.0, self.initial_guess().q))
         except Exception:  # of assembly or of a user function: it is raised again where that state is needed
@@ -311,6 +313,11 @@ class System(Evaluations):
         return bool(self._header[lay.CONSTANT_MASS])
 
     @property
+    def identity_map(self) -> bool:
+        """Whether `qdot = v`."""
+        return bool(self._header[lay.IDENTITY_MAP])
+
+    @property
     def has_friction(self) -> bool:
         """Whether the forces depend on the multipliers."""
         return bool(self._header[lay.COUPLED])
@@ -361,13 +368,20 @@ class System(Evaluations):
 
     def coordinates(self, body: str) -> Coordinates:
         """Where a body's coordinates stand: a slice of `q` and a slice of `v`."""
-        names = [b.name for b in self.mechanism.bodies] if self.mechanism is not None else []
-        if body not in names:
-            known = ", ".join(names) or "none with names"
-            raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {known}")
-        record = self._bodies[names.index(body)]
-        q, v, rigid = int(record["q"]), int(record["v"]), record["kind"] == lay.RIGID
-        return Coordinates(slice(q, q + (7 if rigid else 3)), slice(v, v + (6 if rigid else 3)))
+        found = self._coordinates.get(body)
+        if found is None:
+            known = ", ".join(self._coordinates) or "none with names"
+            raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, self._coordinates)}; there are {known}")
+        return found
+
+    @cached_property
+    def _coordinates(self) -> dict[str, Coordinates]:
+        """`Coordinates` by the names of the bodies."""
+        if self.mechanism is None:
+            return {}
+        sizes = [(7, 6) if kind == lay.RIGID else (3, 3) for kind in self._bodies["kind"].tolist()]
+        places = zip(self.mechanism.bodies, self._bodies["q"].tolist(), self._bodies["v"].tolist(), sizes)
+        return {body.name: Coordinates(slice(q, q + nq), slice(v, v + nv)) for body, q, v, (nq, nv) in places}
 
     def rows(self, name: str) -> Integers:
         """Where the multipliers of a joint, driver or single constraint equation stand: an array of indices."""

@@ -15,7 +15,8 @@ from mbdae import library
 from mbdae.cli.scripts import output_folder, show
 from mbdae.compilation.compiled import compiled
 from mbdae.studies import write_csv
-from mbdae.system.tree.composite import ClosedLoopSolver, gauss_operations, solve_dense, solve_sparse
+from mbdae.system.symmetric import solve_symmetric, width
+from mbdae.system.tree.composite import ClosedLoopSolver, gauss_operations, solve_sparse
 
 TABLE_6 = {"factorisation": (25585, 25585, 903, 0), "forward": (903, 903, 0, 0), "back": (903, 903, 43, 0)}
 STEPS = ("1", "2", "3.1", "3.2", "3.3", "3.4", "3.5", "4")
@@ -59,48 +60,58 @@ def times(s, repeats, seconds):
     solver = ClosedLoopSolver(s)
     solver.evaluate(0.0, q)
     H, ptr, path, T = (x.copy() for x in solver.operands())
-    entries = [("Alg-S", _prepared(_repeat_sparse, right, s.nv, H, T, ptr, path)), ("Alg-D", _prepared(_repeat_dense, right, s.nv, M, T)),
+    entries = [("Alg-S", _sparse(right, s.nv, H, T, ptr, path)), ("Alg-D", _dense(solver.arranged(b, c), len(right))),
                ("dense LU", lapack.general(A, right)),
                ("dense symmetric indefinite", lapack.symmetric(A, right)), (f"SuperLU, {ordering}", sparse)]
     return measured([Entry("augmented", name, prepared, expected) for name, prepared in entries], repeats, seconds)
 
 
-def _prepared(loop, right, n, matrix, T, *structure):
+def _sparse(right, n, matrix, T, *structure):
     """A loop that puts matrices and right-hand sides back before it solves."""
-    x, A, S, B = right.copy(), matrix.copy(), T.copy(), np.empty((len(right) - n, len(right) - n))
+    m = len(right) - n
+    x, A, S, B, y = right.copy(), matrix.copy(), T.copy(), np.empty(m * width(m)), np.empty(width(m))
 
     def run(repeats, solve=True):
-        loop(repeats, solve, matrix, T, right, A, S, B, x[:n], x[n:], *structure)
+        _repeat_sparse(repeats, solve, matrix, T, right, A, S, B, y, x[:n], x[n:], *structure)
 
     return Prepared(run, lambda repeats: run(repeats, False), x)
 
 
+def _dense(matrix, n):
+    """The same for the matrix with its right-hand side."""
+    A, x = matrix.copy(), np.empty(width(n))
+
+    def run(repeats, solve=True):
+        _repeat_dense(repeats, solve, matrix, A, x)
+
+    return Prepared(run, lambda repeats: run(repeats, False), x[:n])
+
+
 @compiled
-def _restore(M, T, right, A, S, a, lam):
+def _restore(M, A):
     for k in range(M.size):
         A.flat[k] = M.flat[k]
-    for k in range(T.size):
-        S.flat[k] = T.flat[k]
-    for k in range(a.shape[0]):
-        a[k] = right[k]
-    for k in range(lam.shape[0]):
-        lam[k] = right[a.shape[0] + k]
 
 
 @compiled
-def _repeat_sparse(repeats, solve, M, T, right, A, S, B, a, lam, ptr, path):
+def _repeat_sparse(repeats, solve, M, T, right, A, S, B, x, a, lam, ptr, path):
     for _ in range(repeats):
-        _restore(M, T, right, A, S, a, lam)
+        _restore(M, A)
+        _restore(T, S)
+        for k in range(a.shape[0]):
+            a[k] = right[k]
+        for k in range(lam.shape[0]):
+            lam[k] = right[a.shape[0] + k]
         if solve:
-            solve_sparse(A, ptr, path, S, B, a, lam)
+            solve_sparse(A, ptr, path, S, B, x, a, lam)
 
 
 @compiled
-def _repeat_dense(repeats, solve, M, T, right, A, S, B, a, lam):
+def _repeat_dense(repeats, solve, matrix, A, x):
     for _ in range(repeats):
-        _restore(M, T, right, A, S, a, lam)
+        _restore(matrix, A)
         if solve:
-            solve_dense(A, S, B, a, lam)
+            solve_symmetric(A, x)
 
 
 def main(output, repeats=9, seconds=0.02):

@@ -5,11 +5,11 @@ In a stage `z = z~ + (gamma h)^2 x`, `z' = z'~ + gamma h x`, with the accelerati
 
 import numpy as np
 
-from ...charts.configuration import solve_chart
+from ...charts.configuration import combine, solve_chart
 from ...charts.motion import second_rates
-from ...charts.store import bases
+from ...charts.store import PT_END, PT_FIRST, bases, dot_within, spans
 from ...compilation.compiled import compiled
-from ...system import dynamics, kernels, sparse
+from ...system import dynamics, kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.codes import DIVERGED, GOOD
 from ...system.dense import solve
@@ -104,9 +104,9 @@ def _independent_correction(t, trial, x, run, dx):
     store, model, work, near = run.factors.store, run.model, run.work, run.near
     q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
     n = x.shape[0]
-    basis = bases(n, model, store)
-    N, S = basis.N, basis.S
-    gamma, excess, rest = np.empty_like(lam), np.empty_like(v), np.zeros(n)
+    basis, span = bases(n, model, store), spans(n, model, store)
+    N, PT = basis.N, basis.PT
+    gamma, excess, rest, right, moved = np.empty_like(lam), np.empty_like(v), np.zeros(n), np.zeros_like(v), np.empty_like(v)
     kernels.gamma(t, q, v, model, work, gamma)
     sparse.fill(a, 0.0)
     second_rates(t, q, v, a, n, store, model, rest)
@@ -116,15 +116,12 @@ def _independent_correction(t, trial, x, run, dx):
     status = _excess(t, q, v, a, lam, model, work, excess)
     for k in range(n):
         rest[k] = -dot(N[k], excess)
-    for k in range(n):  # M^^-1 = S = L L^T
-        dx[k] = 0.0
-        for i in range(k, n):
-            dx[k] += S[i, k] * rest[i]
-    for k in range(n - 1, -1, -1):
-        s = 0.0
-        for i in range(k + 1):
-            s += S[k, i] * dx[i]
-        dx[k] = s
+    # M^^-1 = PT X, the part of X in the null space
+    combine(PT, rest, right)
+    sparse.fill(gamma, 0.0)
+    kkt.solve(model, work, right, gamma, moved, np.empty_like(lam))
+    for k in range(n):
+        dx[k] = dot_within(PT[k], moved, span[k, PT_FIRST], span[k, PT_END])
     solve(near.W, near.pivots, dx)
     return status
 

@@ -17,6 +17,7 @@ from .interpolation import between
 from .step import evaluate, size, weigh
 
 ALONE = -2  # age of derivatives that a step is to evaluate itself: those of the threads were not finite
+FETCHED = -3  # age of those that the threads have just evaluated
 
 
 @compiled
@@ -66,6 +67,20 @@ def _restore_factors(t, run):
 
 @compiled
 def _derive(t, h, run):
+    """New derivatives at the start of a step, and the sparse matrix that consists of them; `GOOD` or the code of a failure."""
+    if run.memory.jacobian_age != FETCHED:
+        status = _evaluate_derivatives(t, h, run)
+        if status != GOOD:
+            return status
+    run.memory.jacobian_age = 0
+    if run.sparse != 0:
+        start = run.start
+        return run.descriptor(KEEP, t, h, h, start, start.z, start.z, run.factors, run.augmented)
+    return GOOD
+
+
+@compiled
+def _evaluate_derivatives(t, h, run):
     """Evaluate the derivatives at the start of a step, or request them from several threads; `GOOD` or the code of a failure."""
     start, near, memory, factors = run.start, run.near, run.memory, run.factors
     state = State(t, start.q, start.v, start.a, start.lam)
@@ -83,9 +98,6 @@ def _derive(t, h, run):
     run.counts.jacobians += 1
     if not run.derive(start.zd, state, factors, run.displaced, 0, factors.n, near.derivatives):
         return BAD_DERIVATIVES
-    memory.jacobian_age = 0
-    if run.sparse != 0:
-        return run.descriptor(KEEP, t, h, h, start, start.z, start.z, factors, run.augmented)
     return GOOD
 
 

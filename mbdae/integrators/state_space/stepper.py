@@ -10,7 +10,7 @@ from ...charts.derivative import State as Point
 from ...charts.derivative import new_derivatives
 from ...charts.motion import evaluate
 from ...charts.pointers import DERIVATIVES, EVALUATE, PLACE
-from ...charts.store import new_displaced
+from ...charts.store import adopt, new_displaced
 from ...compilation.structure import with_fields
 from ...problems.pattern import structure
 from ...problems.state_space import StateSpace
@@ -38,7 +38,7 @@ from .arrays import (
     SdirkCoefficients,
     Stages,
 )
-from .attempt import ALONE, LOOPS
+from .attempt import ALONE, FETCHED, LOOPS
 from .augmented import arrange, enlarge, new_augmented
 from .descriptor import ABSENT, DESCRIPTOR
 from .formulas import SDIRK_DESCRIPTOR
@@ -129,7 +129,7 @@ class ChartedStepper(Stepper):
         self.system.callbacks.check()
         if code != GOOD:
             raise ChartError(*explain(self.system, code, self.work, self.t, s.q))
-        self.run.displaced.store[:self.chart.P.size] = self.chart.P.ravel()
+        adopt(self.system, self.chart.P, self.run.displaced.store)
         if self.team is not None:
             self.team.recentre(self.chart.P)
         memory.first_condition, memory.jacobian_age, memory.factors_stale = float(self.chart.first), -1, 1
@@ -173,7 +173,7 @@ class ChartedStepper(Stepper):
         self.system.callbacks.check()
         run.counts.residuals_jacobian += run.evaluations
         run.counts.jacobians += 1
-        run.memory.jacobian_age = 0 if good else ALONE
+        run.memory.jacobian_age = FETCHED if good else ALONE
 
     def cure(self, fault: int) -> bool:
         """Retry once in a new chart: after the end of a chart, and after a failure with fixed step size."""

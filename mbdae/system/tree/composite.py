@@ -4,6 +4,9 @@ Integrators use articulated-body inertias (see `inertia`), which need fewer oper
 comparisons: `M = L L^T` with the velocities numbered from the leaves to the root [lemma 2], `T = L^-1 Phi_q^T` with its zeros [lemma 3],
 `T^T T lam = T^T z - c`, `L^T a = z - T lam` [eqs. (3.152), (3.153)].
 
+With dense matrices all of that is one elimination: `[M Phi_q^T; Phi_q 0] = L D L^T` without pivoting has `L` and `T` without the scaling by
+square roots, and `-T^T T` in the place of the zero block (see `system.symmetric`).
+
 A column of `L` has entries in the rows of its velocity and of those on the path to the root. They are stored one after the other, from the
 velocity itself to the root.
 """
@@ -20,6 +23,7 @@ from .. import kernels
 from .. import layout as lay
 from ..evaluations import KktSolution
 from ..layout import NB, NV, header
+from ..symmetric import arranged, solve_symmetric, width
 from .inertia import add_wrench
 from .layout import END_T, JOINT_T, MASS, MOMENTS, ROW_T, inertia_axes, inertias, joints
 from .system import TreeSystem
@@ -59,7 +63,7 @@ class ClosedLoopSolver:
         self._model, self._work = system.model, system.workspace()
         n, m = system.nv, system.nc
         self._H = np.zeros(self._ptr[-1])
-        self._T, self._B = np.zeros((n, m)), np.zeros((m, m))
+        self._T, self._B, self._x = np.zeros((n, m)), np.zeros(m * width(m)), np.zeros(width(m))
         self._rows = _rows_by_leaves(system)
 
     def matrix(self, t: float, q: Vector) -> Matrix:
@@ -76,14 +80,22 @@ class ClosedLoopSolver:
         """`(a, lam)` with what `evaluate` has found, which is overwritten."""
         a, lam = np.array(b, dtype=float), np.array(c, dtype=float)
         if self.sparse:
-            solve_sparse(self._H, self._ptr, self._path, self._T, self._B, a, lam)
+            solve_sparse(self._H, self._ptr, self._path, self._T, self._B, self._x, a, lam)
         else:
-            solve_dense(self._dense(), self._T, self._B, a, lam)
+            n = len(a)
+            x = np.empty(width(n + len(lam)))
+            solve_symmetric(self.arranged(a, lam), x)
+            a, lam = x[:n].copy(), x[n:n + len(lam)].copy()
         return KktSolution(a, lam, 0)
 
     def operands(self) -> tuple[Vector, Integers, Integers, Matrix]:
         """What `solve_sparse` takes: `M` by columns, where these begin and their rows; `Phi_q^T`."""
         return self._H, self._ptr, self._path, self._T
+
+    def arranged(self, b: Vector, c: Vector) -> Vector:
+        """What `solve_symmetric` takes: the upper triangle of `[M Phi_q^T; Phi_q 0]` with the right-hand side."""
+        m = self.system.nc
+        return arranged(np.block([[self._dense(), self._T], [self._T.T, np.zeros((m, m))]]), np.concatenate([b, c]))
 
     def _dense(self) -> Matrix:
         M = np.zeros((self.system.nv, self.system.nv))
@@ -93,7 +105,8 @@ class ClosedLoopSolver:
     def operations(self) -> dict[str, Operations]:
         """Operations of each step of *Algorithm 4* by its number, with all zeros of `L` and `T` left out.
 
-        `solve_sparse` leaves out those of `L` and takes all columns of `T` at once: more operations in less time.
+        `solve_sparse` leaves out those of `L` and takes all columns of `T` at once: more operations in less time. The dense elimination
+        has no square roots, and one division for each equation.
         """
         n, m = self.system.nv, self.system.nc
         k = np.diff(self._ptr) - 1 if self.sparse else np.arange(n)  # entries of a column below its diagonal
@@ -270,8 +283,8 @@ def _carry(F: Vector) -> None:
 
 
 @compiled
-def solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, B: Matrix, a: Vector, lam: Vector) -> None:
-    """*Alg-S*; `T` is `Phi_q^T`, `a` and `lam` are the right-hand sides and the solutions."""
+def solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, B: Vector, x: Vector, a: Vector, lam: Vector) -> None:
+    """*Alg-S*; `T` is `Phi_q^T`, `a` and `lam` are the right-hand sides and the solutions, `B` and `x` scratch, see `_multipliers`."""
     n, m = a.shape[0], lam.shape[0]
     # 1: M = L L^T, column by column from the leaves; 2 and 3.1 at once: L z = b, L T = Phi_q^T
     for v in range(n - 1, -1, -1):
@@ -284,14 +297,14 @@ def solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, B: Matrix,
         for r in range(m):
             row[r] *= column[0]
         for i in range(1, k):
-            u, x = path[at + i], column[i]
+            u, y = path[at + i], column[i]
             other, below = window(H, ptr[u], k - i), T[u]
             for j in range(k - i):
-                other[j] -= x * column[i + j]
-            a[u] -= x * a[v]
+                other[j] -= y * column[i + j]
+            a[u] -= y * a[v]
             for r in range(m):
-                below[r] -= x * row[r]
-    _multipliers(T, B, a, lam)
+                below[r] -= y * row[r]
+    _multipliers(T, B, a, lam, x)
     # 4: L^T a = z - T lam
     for v in range(n):
         at = ptr[v]
@@ -301,78 +314,27 @@ def solve_sparse(H: Vector, ptr: Integers, path: Integers, T: Matrix, B: Matrix,
 
 
 @compiled
-def solve_dense(M: Matrix, T: Matrix, B: Matrix, a: Vector, lam: Vector) -> None:
-    """*Alg-D*: the same with all entries of the lower triangle of `M`."""
-    n, m = a.shape[0], lam.shape[0]
-    column = np.empty(n)
-    for k in range(n):
-        row = T[k]
-        column[k] = 1.0 / np.sqrt(M[k, k])
-        a[k] *= column[k]
-        for r in range(m):
-            row[r] *= column[k]
-        for i in range(k + 1, n):
-            column[i] = M[i, k] * column[k]
-        for i in range(k + 1, n):
-            x, other, below = column[i], M[i], T[i]
-            other[k] = x
-            for j in range(k + 1, i + 1):
-                other[j] -= x * column[j]
-            a[i] -= x * a[k]
-            for r in range(m):
-                below[r] -= x * row[r]
-        M[k, k] = column[k]  # the reciprocal
-    _multipliers(T, B, a, lam)
-    for i in range(n - 1, -1, -1):
-        a[i] *= M[i, i]
-        row = M[i]
-        for k in range(i):
-            a[k] -= row[k] * a[i]
-
-
-@compiled
-def _multipliers(T: Matrix, B: Matrix, z: Vector, lam: Vector) -> None:
-    """Steps 3.2 to 3.5: `T^T T lam = T^T z - c` and `z - T lam`."""
+def _multipliers(T: Matrix, B: Vector, z: Vector, lam: Vector, x: Vector) -> None:
+    """Steps 3.2 to 3.5: `T^T T lam = T^T z - c` and `z - T lam`; `B` and `x` are scratch, see `solve_symmetric`."""
     n, m = T.shape
+    w = x.shape[0]
+    for k in range(B.shape[0]):
+        B[k] = 0.0
     for r in range(m):
-        lam[r] = -lam[r]
-        for q in range(m):
-            B[r, q] = 0.0
+        B[r * w + m] = -lam[r]
     for v in range(n):
         row = T[v]
         for r in range(m):
-            x, out = row[r], B[r]
-            lam[r] += x * z[v]
-            if x != 0.0:
+            y, out = row[r], window(B, r * w, w)
+            if y != 0.0:
                 for q in range(m):
-                    out[q] += x * row[q]
-    _cholesky(B, lam)
+                    out[q] += y * row[q]
+                out[m] += y * z[v]
+    solve_symmetric(B, x)
     for v in range(n):
         row, s = T[v], 0.0
         for r in range(m):
-            s += row[r] * lam[r]
+            s += row[r] * x[r]
         z[v] -= s
-
-
-@compiled
-def _cholesky(B: Matrix, x: Vector) -> None:
-    """`x <- B^-1 x`; `B` becomes its Cholesky factor, with the reciprocals of the diagonal."""
-    m = x.shape[0]
-    column = np.empty(m)
-    for k in range(m):
-        column[k] = 1.0 / np.sqrt(B[k, k])
-        x[k] *= column[k]
-        for i in range(k + 1, m):
-            column[i] = B[i, k] * column[k]
-        for i in range(k + 1, m):
-            y, row = column[i], B[i]
-            row[k] = y
-            for j in range(k + 1, i + 1):
-                row[j] -= y * column[j]
-            x[i] -= y * x[k]
-        B[k, k] = column[k]
-    for i in range(m - 1, -1, -1):
-        x[i] *= B[i, i]
-        row = B[i]
-        for k in range(i):
-            x[k] -= row[k] * x[i]
+    for r in range(m):
+        lam[r] = x[r]

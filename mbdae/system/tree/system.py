@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...model.bodies import GROUND, PlanarBody
-from ...model.geometry import Geometry, Picture
+from ...model.geometry import Geometry, Picture, frame_of
 from ...model.mechanism import Mechanism
-from ...spelling import guess
 from ...typing import ArrayLike, Excitation, Integers, Vector
 from .. import layout as lay
 from .. import rare
@@ -194,11 +193,10 @@ class TreeSystem(System):
 
     def _frames(self, q: Vector) -> dict[str, Frame]:
         frames = {GROUND: Frame(np.zeros(3), np.eye(3))}
-        geometry = self._drawing
-        for k, body in enumerate(geometry.mechanism.bodies):
-            r, A = geometry.frame(k, q)
-            at = self.cartesian.coordinates(body.name).q
-            frames[body.name] = Frame(r, A, float(q[at][2]) if isinstance(body, PlanarBody) else 0.0)
+        assert self.mechanism is not None
+        for body in self.mechanism.bodies:
+            x = q[self.cartesian.coordinates(body.name).q]
+            frames[body.name] = Frame(*frame_of(body, x), float(x[2]) if isinstance(body, PlanarBody) else 0.0)
         return frames
 
     def _check(self, t: float, q: Vector, v: Vector, q_c: Vector, v_c: Vector | None) -> None:
@@ -230,12 +228,16 @@ class TreeSystem(System):
 
     def initial_guess(self) -> Guess:
         """Joint coordinates of the consistent state in Cartesian coordinates."""
+        return Guess(*(x.copy() for x in self._guess))
+
+    @cached_property
+    def _guess(self) -> Guess:
         start = self.cartesian.start
         return self.from_cartesian(start.q, start.v, start.t)
 
     def velocity_guess(self) -> Vector:
         """Velocities of the consistent state in Cartesian coordinates."""
-        return self.initial_guess().v
+        return self._guess.v.copy()
 
     def closed(self, t: float, guess: Vector) -> Vector:
         """Positions on all constraints near a guess: the nearest ones in Cartesian coordinates."""
@@ -243,16 +245,17 @@ class TreeSystem(System):
 
     def coordinates(self, body: str) -> Coordinates:
         """Where the coordinates of the joint that carries a body stand: a slice of `q` and a slice of `v`."""
-        names = [b.body for b in self.tree.branches]
-        if body not in names:
-            raise ValueError(f"{self.name}: there is no body {body!r}{guess(body, names)}; there are {', '.join(names)}")
-        v = q = 0
+        return super().coordinates(body)
+
+    @cached_property
+    def _coordinates(self) -> dict[str, Coordinates]:
+        """`Coordinates` by the names of the bodies, in the order of the tree."""
+        found, q, v = {}, 0, 0
         for branch in self.tree.branches:
             end_q, end_v = q + branch.steps.positions, v + branch.steps.rates
-            if branch.body == body:
-                break
+            found[branch.body] = Coordinates(slice(q, end_q), slice(v, end_v))
             q, v = end_q, end_v
-        return Coordinates(slice(q, end_q), slice(v, end_v))
+        return found
 
     @property
     def turning_bodies(self) -> tuple[str, ...]:
