@@ -157,9 +157,9 @@ def _keeps_charts(method: Method, problem: Problem) -> bool:
 def _run(method: Method, problem: Problem, t_end: float, start: State, times: Vector | None, watched: Mapping[str, Any],
          **options: Any) -> Trajectory:
     """One integration from a state to `t_end`, or to the event that ends it; `watched` has `until`, and `record` where there is one."""
-    if _keeps_charts(method, problem):
-        return method.integrate(problem, start, t_end, t_eval=times, **watched, **options)
-    return integrate_in_charts(method, problem, start, t_end, t_eval=times, **watched, **options)
+    if isinstance(problem, StateSpace) and not method.keeps_charts:
+        return integrate_in_charts(method, problem, start, t_end, t_eval=times, **watched, **options)
+    return method.integrate(problem, start, t_end, t_eval=times, **watched, **options)
 
 
 def _limited(solution: Solution, trajectory: Trajectory, start: State) -> Solution:
