@@ -32,7 +32,7 @@ EVERY_KIND = {
     "velocity": mbdae.GeneralizedAlpha(h=1e-3, level="velocity"), "energy": mbdae.ProjectedGauss(h=5e-3, project="PVAE-n", stages=2),
     "sparse Bdf": mbdae.Bdf(linsolver="sparse"), "grouped Bdf": mbdae.Bdf("grouped:partitioned"),
     "Projected Rosenbrock": mbdae.Projected(mbdae.RosenbrockNystrom(), "PVA")}
-T_END, T_PART = 0.5, 0.2131
+T_END, T_PART = 0.2, 0.0931
 
 
 def through_zero(t, q, v):
