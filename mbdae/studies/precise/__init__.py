@@ -1,0 +1,1 @@
+"""Solutions in extended precision (`numpy.longdouble`), for the verification of reference values."""

@@ -1,0 +1,116 @@
+"""The time loop of the integrators in extended precision."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...typing import Numbers
+from .numbers import Extended
+
+MIN_STEP = 1e-15  # relative to the time span: a jump of the right-hand side is passed in a step of this size
+MAX_STEPS = 1_000_000
+ROUNDING, STAGNATION = 1e-16, 0.7  # an error below the first that hardly falls with the step size is one of rounding
+
+
+class Failure(RuntimeError):
+    """The integration cannot go on."""
+
+
+class Solver(ABC):
+    """One-step methods with step-size control.
+
+    Attributes
+    ----------
+    steps, rejected, smallest : int, int, float
+        Accepted and rejected steps, and those that were accepted although the error was too large, at the least step size.
+    """
+
+    order: int
+    scale: Numbers | None
+
+    def __init__(self, f: Callable[[Any, Numbers], Numbers], tol: float) -> None:
+        self.f, self.tol = f, tol
+        self.steps = self.rejected = self.forced = 0
+        self.step, self.scale = 0.0, None
+        self._known: tuple[Any, Numbers, Numbers] | None = None
+
+    @abstractmethod
+    def attempt(self, t: Any, y: Numbers, h: Any) -> tuple[Numbers, float]:
+        """The result of a step and its error estimate."""
+
+    @abstractmethod
+    def factor(self, error: float) -> float:
+        """The change of the step size for an error estimate."""
+
+    def accepted(self, t: Any, h: Any) -> None:
+        """What a method remembers of a step."""
+
+    def derivative(self, t: Any, y: Numbers) -> Numbers:
+        """`f(t, y)`, evaluated once for all attempts from one point."""
+        if self._known is None or self._known[0] != t or self._known[1] is not y:
+            self._known = t, y, self.f(t, y)
+        return self._known[2]
+
+    def size(self, x: Numbers, y: Numbers) -> float:
+        """The largest entry of `x` relative to the scale, the largest size of each unknown so far or the size of its block."""
+        assert self.scale is not None
+        return float(np.max(np.abs(x) / np.maximum(self.scale, np.abs(y))))
+
+    def run(self, t: float, y: Numbers, times: list[float], scale: Numbers, h: float,
+            after: Callable[[Any, Numbers], Numbers] | None = None, progress: Callable[[float], None] | None = None) -> list[Numbers]:
+        """The states at `times`, in ascending order from `t` on.
+
+        Parameters
+        ----------
+        t : float
+        y : ndarray
+        times : list of float
+        scale : ndarray
+            Sizes of the unknowns to which errors are relative.
+        h : float
+            First step size.
+        after : callable, optional
+            `after(t, y) -> y`, a projection after each step.
+        progress : callable, optional
+            `progress(t)`.
+        """
+        now, least, step, found = Extended(t), MIN_STEP * max(abs(times[-1]), 1e-300), Extended(h), []
+        self.scale, before = scale.astype(Extended), np.inf
+        for end in times:
+            while now < end:
+                left = Extended(end) - now
+                last = step >= left * (1 - 1e-6)
+                trial = left if last else step if 2 * step < left or step > 0.99 * left else left / 2
+                new, error = self._tried(now, y, trial)
+                too_small = float(trial) <= least
+                rounding = STAGNATION * before < error < ROUNDING
+                if error > self.tol and not too_small and not rounding:
+                    self.rejected, before = self.rejected + 1, error
+                    step = trial * Extended(min(0.9, self.factor(error)))
+                    step = max(step, Extended(least))
+                    continue
+                self.forced += int(error > self.tol)
+                self.accepted(now, trial)
+                before = np.inf
+                now, y = Extended(end) if last else now + trial, new
+                y = after(now, y) if after is not None else y
+                longer = trial * Extended(1.0 if rounding else max(1.0, self.factor(error)))
+                step = max(step, longer) if last else longer
+                self.steps += 1
+                if self.steps > MAX_STEPS:
+                    raise Failure(f"more than {MAX_STEPS} steps up to t = {float(now):g}")
+                if progress is not None:
+                    progress(float(now))
+            found.append(y)
+        self.step = float(step)
+        return found
+
+    def _tried(self, t: Any, y: Numbers, h: Any) -> tuple[Numbers, float]:
+        """An attempt; one that fails has an infinite error."""
+        try:
+            new, error = self.attempt(t, y, h)
+        except (FloatingPointError, ArithmeticError):
+            return y, float("inf")
+        return new, error if np.isfinite(error) else float("inf")
