@@ -1,9 +1,9 @@
 """Two independent solutions of a mechanism of the library in extended precision.
 
-The first is that of the underlying ODE in the coordinates of the entry, by extrapolation, without projections: violations of the
-constraints at the end show that their derivatives are right. The second is by collocation, in joint coordinates where the mechanism has
-some; in others with a projection onto the constraints after each step. For stiff forces both are by implicit collocation. Each is computed
-with two tolerances.
+The first is that of the underlying ODE in the coordinates of the entry, without projections: violations of the constraints at the end show
+that their derivatives are right. It is by the method of Radau, for many unknowns by extrapolation. The second is by that of Gauss, in joint
+coordinates where the mechanism has some; in others with a projection onto the constraints after each step. Each is computed with two
+tolerances.
 """
 
 from collections.abc import Callable
@@ -17,14 +17,14 @@ from ...library.base import Entry, Observables, Parameters
 from ...system.system import System
 from ...system.tree.system import TreeSystem
 from ...typing import Numbers, TimeProgress
-from .collocation import Collocation
+from .collocation import MOST_UNKNOWNS, Collocation
 from .equations import Equations, JointEquations
 from .extrapolation import Extrapolation
 from .numbers import Extended
 from .stepping import Failure, Solver
 
 FIRST_STEP = 1e-3  # relative to the time span
-COARSE = 1e3  # of the tolerances
+COARSE = 1e2  # of the tolerances
 Make = Callable[[Any, float], Solver]
 
 
@@ -43,20 +43,24 @@ def _gauss(f: Any, tol: float) -> Solver:
     return Collocation(f, tol, 10)
 
 
-def _implicit_gauss(f: Any, tol: float) -> Solver:
-    return Collocation(f, tol, 8, stiff=True)
-
-
 def _radau(f: Any, tol: float) -> Solver:
-    return Collocation(f, tol, 7, "radau", stiff=True)
+    return Collocation(f, tol, 8, "radau", newton=True)
 
 
-EXTRAPOLATION = Plan("extrapolation of order 18, underlying ODE", Extrapolation, 1e-17)
-GAUSS = Plan("Gauss of order 20, joint coordinates", _gauss, 1e-18, joint=True)
-PROJECTED = Plan("Gauss of order 20, projected", _gauss, 1e-18, project=True)
-STIFF = Plan("Gauss of order 16, underlying ODE", _implicit_gauss, 1e-18)
-RADAU = Plan("Radau IIA of order 13, joint coordinates", _radau, 1e-18, joint=True)
-PROJECTED_RADAU = Plan("Radau IIA of order 13, projected", _radau, 1e-18, project=True)
+def _stiff_radau(f: Any, tol: float) -> Solver:
+    return Collocation(f, tol, 8, "radau", newton=True, stiff=True)
+
+
+def _stiff_gauss(f: Any, tol: float) -> Solver:
+    return Collocation(f, tol, 10, newton=True, stiff=True)
+
+
+EXTRAPOLATION = Plan("extrapolation of order 18, underlying ODE", Extrapolation, 1e-16)
+RADAU = Plan("Radau IIA of order 15, underlying ODE", _radau, 1e-17)
+STIFF = Plan("Radau IIA of order 15, underlying ODE", _stiff_radau, 1e-17)
+GAUSS = Plan("Gauss of order 20, joint coordinates", _gauss, 1e-17, joint=True)
+STIFF_GAUSS = Plan("Gauss of order 20, joint coordinates", _stiff_gauss, 1e-17, joint=True)
+PROJECTED = Plan("Gauss of order 20, projected", _gauss, 1e-17, project=True)
 
 
 @dataclass
@@ -89,8 +93,9 @@ def plans(entry: Entry, system: System) -> tuple[Plan, Plan]:
     """The two plans for a mechanism."""
     joint = system.mechanism is not None and system.cartesian is None
     if entry.stiff:
-        return STIFF, RADAU if joint else PROJECTED_RADAU
-    return EXTRAPOLATION, GAUSS if joint else PROJECTED
+        return STIFF, STIFF_GAUSS
+    few = system.nq + system.nv <= MOST_UNKNOWNS
+    return RADAU if few else EXTRAPOLATION, GAUSS if joint else PROJECTED
 
 
 def solved(entry: Entry, parameters: Parameters, plan: Plan, times: list[float], progress: TimeProgress | None = None,

@@ -35,6 +35,7 @@ class Solver(ABC):
         self.steps = self.rejected = self.forced = 0
         self.step, self.scale = 0.0, None
         self._known: tuple[Any, Numbers, Numbers] | None = None
+        self._next: tuple[Any, Numbers, Numbers] | None = None
 
     @abstractmethod
     def attempt(self, t: Any, y: Numbers, h: Any) -> tuple[Numbers, float]:
@@ -49,9 +50,17 @@ class Solver(ABC):
 
     def derivative(self, t: Any, y: Numbers) -> Numbers:
         """`f(t, y)`, evaluated once for all attempts from one point."""
-        if self._known is None or self._known[0] != t or self._known[1] is not y:
-            self._known = t, y, self.f(t, y)
+        for known in (self._known, self._next):
+            if known is not None and known[0] == t and known[1] is y:
+                self._known = known
+                return known[2]
+        self._known = t, y, self.f(t, y)
         return self._known[2]
+
+    def derivative_at_end(self, t: Any, y: Numbers) -> Numbers:
+        """`f(t, y)` at the end of an attempt, kept for the next step."""
+        self._next = t, y, self.f(t, y)
+        return self._next[2]
 
     def size(self, x: Numbers, y: Numbers) -> float:
         """The largest entry of `x` relative to the scale, the largest size of each unknown so far or the size of its block."""
