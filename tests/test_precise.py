@@ -44,7 +44,8 @@ def test_coefficients_satisfy_the_order_conditions(stages, nodes):
     assert np.abs(x.modes @ np.column_stack([np.ones(stages), z]) - np.eye(stages)[:, :2]).max() < 2e-17
 
 
-@pytest.mark.parametrize("make, order, h", [(lambda: Extrapolation(growth, 1.0, 4), 8, 0.8), (lambda: Collocation(growth, 1e-17, 3), 6, 0.2),
+@pytest.mark.parametrize("make, order, h", [(lambda: Extrapolation(growth, 1.0, 4), 8, 0.8),
+                                            (lambda: Collocation(growth, 1e-17, 3), 6, 0.2),
                                             (lambda: Collocation(growth, 1e-17, 3, "radau"), 5, 0.2)])
 def test_observed_order(make, order, h):
     """One step of length `h`, and one of half the length, have errors of order `h^(p + 1)`."""

@@ -214,4 +214,5 @@ class Collocation(Solver):
     def factor(self, error: float) -> float:
         if not np.isfinite(error):
             return LEAST
-        return float(np.clip(SAFETY * (self.tol / max(error, 1e-60)) ** (1.0 / (self.stages * (1.0 + SUPERCONVERGENCE * self.smooth))), LEAST, MOST))
+        order = self.stages * (1.0 + SUPERCONVERGENCE * self.smooth)
+        return float(np.clip(SAFETY * (self.tol / max(error, 1e-60)) ** (1.0 / order), LEAST, MOST))

@@ -14,6 +14,13 @@ MAX_STEPS = 1_000_000
 ROUNDING, STAGNATION = 1e-16, 0.7  # an error below the first that hardly falls with the step size is one of rounding
 
 
+def _portion(step: Any, left: Any) -> Any:
+    """The step size: all that is left, or half of it, where a step would end shortly before."""
+    if step >= left * (1 - 1e-6):
+        return left
+    return step if 2 * step < left or step > 0.99 * left else left / 2
+
+
 class Failure(RuntimeError):
     """The integration cannot go on."""
 
@@ -33,7 +40,8 @@ class Solver(ABC):
     def __init__(self, f: Callable[[Any, Numbers], Numbers], tol: float) -> None:
         self.f, self.tol = f, tol
         self.steps = self.rejected = self.forced = 0
-        self.step, self.scale = 0.0, None
+        self.step = 0.0
+        self.scale = None
         self._known: tuple[Any, Numbers, Numbers] | None = None
         self._next: tuple[Any, Numbers, Numbers] | None = None
 
@@ -46,7 +54,8 @@ class Solver(ABC):
         """The change of the step size for an error estimate."""
 
     def accepted(self, t: Any, h: Any) -> None:
-        """What a method remembers of a step."""
+        """Remember what the next step needs; here nothing."""
+        self._known = None
 
     def derivative(self, t: Any, y: Numbers) -> Numbers:
         """`f(t, y)`, evaluated once for all attempts from one point."""
@@ -85,36 +94,39 @@ class Solver(ABC):
         progress : callable, optional
             `progress(t)`.
         """
-        now, least, step, found = Extended(t), MIN_STEP * max(abs(times[-1]), 1e-300), Extended(h), []
-        self.scale, before = scale.astype(Extended), np.inf
+        self.scale, self.step, found = scale.astype(Extended), h, []
+        least = MIN_STEP * max(abs(times[-1]), 1e-300)
+        now = Extended(t)
         for end in times:
             while now < end:
-                left = Extended(end) - now
-                last = step >= left * (1 - 1e-6)
-                trial = left if last else step if 2 * step < left or step > 0.99 * left else left / 2
-                new, error = self._tried(now, y, trial)
-                too_small = float(trial) <= least
-                rounding = STAGNATION * before < error < ROUNDING
-                if error > self.tol and not too_small and not rounding:
-                    self.rejected, before = self.rejected + 1, error
-                    step = trial * Extended(min(0.9, self.factor(error)))
-                    step = max(step, Extended(least))
-                    continue
-                self.forced += int(error > self.tol)
-                self.accepted(now, trial)
-                before = np.inf
-                now, y = Extended(end) if last else now + trial, new
+                now, y = self._step(now, y, Extended(end), least)
                 y = after(now, y) if after is not None else y
-                longer = trial * Extended(1.0 if rounding else max(1.0, self.factor(error)))
-                step = max(step, longer) if last else longer
-                self.steps += 1
                 if self.steps > MAX_STEPS:
                     raise Failure(f"more than {MAX_STEPS} steps up to t = {float(now):g}")
                 if progress is not None:
                     progress(float(now))
             found.append(y)
-        self.step = float(step)
         return found
+
+    def _step(self, t: Any, y: Numbers, end: Any, least: float) -> tuple[Any, Numbers]:
+        """An accepted step towards `end`: the new time and state."""
+        before = np.inf
+        while True:
+            h = _portion(Extended(self.step), end - t)
+            new, error = self._tried(t, y, h)
+            rounding = STAGNATION * before < error < ROUNDING
+            if error <= self.tol or rounding or h <= least:
+                break
+            self.rejected, before = self.rejected + 1, error
+            self.step = max(float(h) * min(0.9, self.factor(error)), 0.5 * least)
+        if not np.isfinite(error):
+            raise Failure(f"no step of {float(h):.1e} s succeeds at t = {float(t):g}")
+        self.forced += int(error > self.tol and not rounding)
+        self.steps += 1
+        self.accepted(t, h)
+        longer = float(h) * (1.0 if rounding else max(1.0, self.factor(error)))
+        self.step = max(self.step, longer) if h == end - t else longer
+        return (end if h == end - t else t + h), new
 
     def _tried(self, t: Any, y: Numbers, h: Any) -> tuple[Numbers, float]:
         """An attempt; one that fails has an infinite error."""
