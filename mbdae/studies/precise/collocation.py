@@ -165,7 +165,7 @@ class Collocation(Solver):
     def _converged(self, k: int, change: float, rate: float) -> bool:
         """Convergence test after iteration `k`: by the correction, by what the next one will be, or by rounding errors."""
         predicted = change * rate / (1.0 - rate) if k > 0 and rate < 1.0 else np.inf
-        limit = max(EPSILON, CONVERGENCE * self.tol)
+        limit = max(2.0 * EPSILON, CONVERGENCE * self.tol)
         return change <= limit or predicted < limit or (k > 2 and rate > 0.5 and change < ROUNDING * EPSILON)
 
     def _correction(self, t: Any, Y: Numbers, h: Any, residual: Numbers) -> Numbers:

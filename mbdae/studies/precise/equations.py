@@ -16,6 +16,8 @@ from ...typing import Matrix, Numbers
 from .numbers import Extended
 
 PROJECTIONS = 4  # Newton steps from a state that is consistent to double precision
+GIVEN = 1e-12  # difference from the consistent state, relative to its size, below which given initial values are kept
+FLOOR = 1e-9  # smallest size of a coordinate, relative to the largest one
 REFINEMENTS = 2  # Newton steps for multipliers that forces depend on
 
 
@@ -68,9 +70,33 @@ class Equations:
         dynamics._respond(point, lam.copy(), np.empty_like(v), a, lam)
 
     def start(self) -> Numbers:
-        """The consistent initial state, projected in extended precision."""
-        state = self.system.start
-        return self.projected(state.t, np.concatenate([state.q, state.v]).astype(Extended))
+        """The consistent initial state, projected in extended precision.
+
+        Projected are the initial values as they are given where they satisfy the constraints in double precision, otherwise the consistent
+        state of the system. Corrections are minimal relative to the size of each coordinate: zeros and small numbers stay what they are.
+        """
+        state, guess = self.system.start, self.system.initial_guess()
+        t, size, speed = Extended(state.t), np.abs(state.q).max(), np.abs(state.v).max()
+        q = guess.q if np.abs(self.system.difference(guess.q, state.q)).max() < GIVEN * size else state.q
+        v = guess.v if np.abs(guess.v - state.v).max() <= GIVEN * speed else state.v
+        q, v = q.astype(Extended), v.astype(Extended)
+        if self.system.nc:
+            if len(q) == len(v):
+                for _ in range(PROJECTIONS):
+                    q = q + self._smallest(t, q, np.abs(q), -ev.phi(t, q, self._model, self._work))
+            for _ in range(PROJECTIONS):
+                v = v + self._smallest(t, q, np.abs(v), -self._velocity(t, q, v))
+        return self._positions(t, q, v)
+
+    def _smallest(self, t: Any, q: Numbers, sizes: Numbers, target: Numbers) -> Numbers:
+        """`min sum (d_i / sizes_i)^2` subject to `Phi_q d = target`, to double precision relative to `target`."""
+        D = (sizes + FLOOR * (sizes.max() or 1)).astype(float)
+        return D * _least_squares(self.system.phi_q(float(t), q.astype(float)).toarray() * D, target)
+
+    def _positions(self, t: Any, q: Numbers, v: Numbers) -> Numbers:
+        """`projected`, unless that changes nothing but rounding errors."""
+        y = np.concatenate([q, v])
+        return y if self.violation(t, y) < 1e-18 * float(np.abs(y).max()) else self.projected(t, y)
 
     def projected(self, t: Any, y: Numbers) -> Numbers:
         """`y` projected onto the constraints, by corrections of minimum kinetic energy."""
@@ -135,6 +161,14 @@ class JointEquations(Equations):
             q = ev.retract(q, _least_squares(S, off), self._model, np.empty_like(q))
             v = v + _least_squares(S, bodies[c.nq:] - self.of_bodies(t, np.concatenate([q, v]))[c.nq:])
         return np.concatenate([q, v])
+
+    def with_signs(self, bodies: Numbers, like: Numbers) -> Numbers:
+        """A state of the bodies with the signs of the quaternions of another one."""
+        out = bodies.copy()
+        for at in self.system.cartesian.quaternions["q"]:
+            if out[at:at + 4] @ like[at:at + 4] < 0:
+                out[at:at + 4] *= -1
+        return out
 
     def _rates(self, t: Any, q: Numbers) -> Matrix:
         """Velocities of the bodies for unit rates of the joint coordinates, as columns."""

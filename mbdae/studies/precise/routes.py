@@ -56,11 +56,11 @@ def _stiff_gauss(f: Any, tol: float) -> Solver:
 
 
 EXTRAPOLATION = Plan("extrapolation of order 18, underlying ODE", Extrapolation, 1e-16)
-RADAU = Plan("Radau IIA of order 15, underlying ODE", _radau, 1e-17)
-STIFF = Plan("Radau IIA of order 15, underlying ODE", _stiff_radau, 1e-17)
-GAUSS = Plan("Gauss of order 20, joint coordinates", _gauss, 1e-17, joint=True)
-STIFF_GAUSS = Plan("Gauss of order 20, joint coordinates", _stiff_gauss, 1e-17, joint=True)
-PROJECTED = Plan("Gauss of order 20, projected", _gauss, 1e-17, project=True)
+RADAU = Plan("Radau IIA of order 15, underlying ODE", _radau, 1e-18)
+STIFF = Plan("Radau IIA of order 15, underlying ODE", _stiff_radau, 1e-18)
+GAUSS = Plan("Gauss of order 20, joint coordinates", _gauss, 1e-18, joint=True)
+STIFF_GAUSS = Plan("Gauss of order 20, joint coordinates", _stiff_gauss, 1e-18, joint=True)
+PROJECTED = Plan("Gauss of order 20, projected", _gauss, 1e-18, project=True)
 
 
 @dataclass
@@ -71,6 +71,8 @@ class Route:
     ----------
     title : str
     values, coarse : dict of float to dict
+    states : dict of float to ndarray
+        Positions and velocities of the bodies, or of the entry's coordinates.
     evaluations, steps, forced : int
         `forced` steps had the least size: the right-hand side jumps there.
     violation : float
@@ -82,6 +84,7 @@ class Route:
     title: str
     values: dict[float, Observables] = field(default_factory=dict)
     coarse: dict[float, Observables] = field(default_factory=dict)
+    states: dict[float, Numbers] = field(default_factory=dict)
     evaluations: int = 0
     steps: int = 0
     forced: int = 0
@@ -99,8 +102,8 @@ def plans(entry: Entry, system: System) -> tuple[Plan, Plan]:
 
 
 def solved(entry: Entry, parameters: Parameters, plan: Plan, times: list[float], progress: TimeProgress | None = None,
-           factors: tuple[float, ...] = (1.0, COARSE)) -> Route:
-    """One route, by one plan, at the given times."""
+           factors: tuple[float, ...] = (1.0, COARSE), like: Route | None = None) -> Route:
+    """One route, by one plan, at the given times; quaternions, whose signs mean nothing, get those of the route `like`."""
     system = library.system(entry.name, **parameters)
     own = Equations(system)
     y = own.start()
@@ -112,10 +115,13 @@ def solved(entry: Entry, parameters: Parameters, plan: Plan, times: list[float],
         solver = plan.make(used, plan.tol * factor)
         found, message = _states(solver, used, begin, times, scale, entry, plan.project, progress)
         bodies = {t: used.of_bodies(t, x) if isinstance(used, JointEquations) else x for t, x in found.items()}
+        if like is not None and isinstance(used, JointEquations):
+            bodies = {t: used.with_signs(x, like.states.get(t, x)) for t, x in bodies.items()}
         values = {t: observed(entry, own, t, x) for t, x in bodies.items()}
         if factor == 1.0:
             last = max(bodies)
-            route.values, route.message, route.violation = values, message, own.violation(last, bodies[last])
+            route.values, route.states, route.message = values, bodies, message
+            route.violation = own.violation(last, bodies[last])
             route.steps, route.forced, route.evaluations = solver.steps, solver.forced, used.evaluations
         else:
             route.coarse = values
