@@ -238,7 +238,7 @@ quantity. Values at more than twice the usual time span are not compared.
 Solutions in extended precision (64 bits of mantissa, `numpy.longdouble`) are by the package's kernels, which run as plain Python on such
 numbers. *First*: the underlying ODE in the coordinates of the mechanism, by Radau IIA of order 15 (many unknowns: extrapolation of order 18),
 without any projection. *Second*: collocation of Gauss of order 20, for bodies and joints in joint
-coordinates, whose kinematics and mass matrix are other code; elsewhere projected onto the constraints after each step. *between them* has
+coordinates, whose kinematics and mass matrix are other code; elsewhere projected onto the constraints at the times of the values. *between them* has
 the digits to which the two agree with each other, *tolerances* those to which both agree with themselves at a tolerance a hundred times as
 large, if that was computed. Parameters and initial values are numbers in double precision that are taken as exact, except that the initial
 state is projected onto the constraints in extended precision. Published values are as accurate as their source; 16 is the most that double

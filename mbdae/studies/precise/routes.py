@@ -2,7 +2,8 @@
 
 The first is that of the underlying ODE in the coordinates of the entry, without projections: violations of the constraints at the end show
 that their derivatives are right. It is by the method of Radau, for many unknowns by extrapolation. The second is by that of Gauss, in joint
-coordinates where the mechanism has some; in others with a projection onto the constraints after each step. Each is computed with two
+coordinates where the mechanism has some; in others with a projection onto the constraints at the
+times of the values; after each step its rounding errors would be seen in small coordinates. Each is computed with two
 tolerances.
 """
 
@@ -30,7 +31,7 @@ Make = Callable[[Any, float], Solver]
 
 @dataclass(frozen=True)
 class Plan:
-    """A method and its tolerance; `joint` coordinates, or those of the entry; `project` after each step."""
+    """A method and its tolerance; `joint` coordinates, or those of the entry; `project` at output times."""
 
     title: str
     make: Make
@@ -140,10 +141,10 @@ def _states(solver: Solver, equations: Equations, y: Numbers, times: list[float]
             progress: TimeProgress | None) -> tuple[dict[float, Numbers], str]:
     """States at the times reached, and a message on failure."""
     found, h, now = {0.0: y}, FIRST_STEP * entry.t_end, 0.0
-    after = equations.projected if project else None
     for t in [t for t in times if t > 0.0]:
         try:
-            y = solver.run(now, y, [t], scale, h, after, progress)[-1]
+            y = solver.run(now, y, [t], scale, h, progress)[-1]
+            y = equations.projected(t, y) if project else y
         except (Failure, FloatingPointError, np.linalg.LinAlgError) as error:
             return found, str(error)
         found[t], now, h = y, t, float(solver.step)

@@ -77,7 +77,7 @@ class Solver(ABC):
         return float(np.max(np.abs(x) / np.maximum(self.scale, np.abs(y))))
 
     def run(self, t: float, y: Numbers, times: list[float], scale: Numbers, h: float,
-            after: Callable[[Any, Numbers], Numbers] | None = None, progress: Callable[[float], None] | None = None) -> list[Numbers]:
+            progress: Callable[[float], None] | None = None) -> list[Numbers]:
         """The states at `times`, in ascending order from `t` on.
 
         Parameters
@@ -89,8 +89,6 @@ class Solver(ABC):
             Sizes of the unknowns to which errors are relative.
         h : float
             First step size.
-        after : callable, optional
-            `after(t, y) -> y`, a projection after each step.
         progress : callable, optional
             `progress(t)`.
         """
@@ -100,7 +98,6 @@ class Solver(ABC):
         for end in times:
             while now < end:
                 now, y = self._step(now, y, Extended(end), least)
-                y = after(now, y) if after is not None else y
                 if self.steps > MAX_STEPS:
                     raise Failure(f"more than {MAX_STEPS} steps up to t = {float(now):g}")
                 if progress is not None:
