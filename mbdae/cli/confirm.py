@@ -84,5 +84,6 @@ def _table(found: list[Confirmation]) -> Table:
         given = "".join(f" {k}={v}" for k, v in c.parameters.items())
         value = f"[red]{c.message[:40]}[/red]" if c.found is None else f"{c.found:.1f}"
         between = "" if c.between is None else f"{c.between:.1f}"
-        table.add_row(c.mechanism + given, c.label, c.kind, f"{c.instants}/{c.listed}", f"{c.last:g}", str(c.digits), value, between, c.route)
+        instants = f"{c.instants}/{c.listed}"
+        table.add_row(c.mechanism + given, c.label, c.kind, instants, f"{c.last:g}", str(c.digits), value, between, c.route)
     return table

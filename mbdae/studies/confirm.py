@@ -236,11 +236,11 @@ of the two methods contain the digits to which they reproduce the least accurate
 quantity. Values at more than twice the usual time span are not compared.
 
 Solutions in extended precision (64 bits of mantissa, `numpy.longdouble`) are by the package's kernels, which run as plain Python on such
-numbers. *First*: the underlying ODE in the coordinates of the mechanism, by Radau IIA of order 15 (many unknowns: extrapolation of order 18),
-without any projection. *Second*: collocation of Gauss of order 20, for bodies and joints in joint
-coordinates, whose kinematics and mass matrix are other code; elsewhere projected onto the constraints at the times of the values. *between them* has
-the digits to which the two agree with each other, *tolerances* those to which both agree with themselves at a tolerance a hundred times as
-large, if that was computed. Parameters and initial values are numbers in double precision that are taken as exact, except that the initial
+numbers. *First*: the underlying ODE in the coordinates of the mechanism, by Radau IIA of order 15 (many unknowns: extrapolation of order
+18), without any projection. *Second*: collocation of Gauss of order 20, for bodies and joints in joint coordinates, whose kinematics and
+mass matrix are other code; elsewhere projected onto the constraints at the times of the values. *between them* has the digits to which the
+two agree with each other, *tolerances* those to which both agree with themselves at a tolerance a hundred times as large, if that was
+computed. Parameters and initial values are numbers in double precision that are taken as exact, except that the initial
 state is projected onto the constraints in extended precision. Published values are as accurate as their source; 16 is the most that double
 precision can show, for the stored values are numbers in double precision.
 
@@ -253,15 +253,15 @@ lines in double precision, `mbdae confirm NAME --output docs/references.md`.
 _NOTES = """
 ## Limits
 
-- Forces with kinks: the creep forces of `wheelset` and `rail-carriage` where they reach the limit of friction, tyres and shock absorbers of
-  `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s. Steps become as
-  small there as the tolerance asks for, so that kinks limit no digits but cost ten to twenty rejected steps each; a jump of a force is passed in
-  a step of 1e-15 of the time span, with an error of as much.
+- Forces with kinks: the creep forces of `wheelset` and `rail-carriage` where they reach the limit of friction, tyres and shock absorbers
+  of `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s. Steps become
+  as small there as the tolerance asks for, so that a kink takes no digits, but ten to twenty rejected steps. A jump of a force is passed
+  in a step of 1e-15 of the time span, with an error of as much.
 - `n-four-bar` passes singular positions, at which the solutions in double precision end.
 - `pendulum-chain` amplifies rounding errors of its Cartesian coordinates: its small angles are differences of positions.
-- Small quantities, such as the elastic coordinates of `flexible-slider-crank` (1e-5 beside angles of 15 rad), have fewer digits than large ones,
-  as tolerances are relative to the largest position and to the largest velocity.
-- Initial values in double precision satisfy the constraints to 1e-16 only. Where a motion amplifies that, the digits depend on which values are
-  corrected: those as given are kept as far as possible, zeros and small numbers exactly. So two sets of coordinates of one mechanism can agree to
-  fewer digits than the two methods in each of them.
+- Small quantities, such as the elastic coordinates of `flexible-slider-crank` (1e-5 beside angles of 15 rad), have fewer digits than
+  large ones, as tolerances are relative to the largest position and to the largest velocity.
+- Initial values in double precision satisfy the constraints to 1e-16 only. Where a motion amplifies that, the digits depend on which
+  values are corrected: those as given are kept as far as possible, zeros and small numbers exactly. So two sets of coordinates of one
+  mechanism can agree to fewer digits than the two methods in each of them.
 """

@@ -8,7 +8,7 @@ from ...problems import underlying_ode
 from ...system import dynamics
 from ...system import evaluate as ev
 from ...system.assembly import State
-from ...system.coupling import new_coupling
+from ...system.coupling import linearise, new_coupling
 from ...system.system import System
 from ...system.tree import evaluate as tree_evaluate
 from ...system.tree.system import TreeSystem
@@ -58,10 +58,10 @@ class Equations:
         """Newton's method for multipliers that forces depend on, from a solution in double precision to one in extended precision."""
         q, v, a, new = y[:self.nq], y[self.nq:], out[self.nq:], lam.copy()
         target = np.empty(self.system.nc, Extended)
-        underlying_ode._target(t, q, v, None, (0.0, 0.0), self._model, self._work, target)
+        underlying_ode._target(t, q, v, v, (0.0, 0.0), self._model, self._work, target)
         coupling = new_coupling(self._model, lam)
         rows, d = coupling.rows, np.empty(len(coupling.rows), Extended)
-        dynamics.linearise(t, q, v, lam, 1.0, coupling, self._model, self._work)
+        linearise(t, q, v, lam, 1.0, coupling, self._model, self._work)
         point = dynamics.Point(t, q, v, target, self._model, self._work)
         for _ in range(REFINEMENTS):
             dynamics._respond(point, lam, np.empty_like(v), a, new)

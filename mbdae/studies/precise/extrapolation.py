@@ -39,7 +39,8 @@ class Extrapolation(Solver):
 
     def attempt(self, t: Any, y: Numbers, h: Any) -> tuple[Numbers, float]:
         """The step, and the difference of the last two columns relative to the scale."""
-        first, row = self.derivative(t, y), []
+        first = self.derivative(t, y)
+        row: list[Numbers] = []
         for j in range(self.columns):
             n, last = 2 * (j + 1), row
             row = [self._midpoint(t, y, first, h, n)]

@@ -23,7 +23,7 @@ from ...system.loads import user_force
 from ...system.loads.common import wrench
 from ...typing import Numbers
 
-Extended = np.longdouble
+Extended: Any = np.longdouble
 EPSILON = float(np.finfo(Extended).eps)
 MIN_DIGITS = 18  # of `numpy.longdouble`; where it is double precision there is nothing to gain
 

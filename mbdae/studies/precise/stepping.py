@@ -77,7 +77,7 @@ class Solver(ABC):
         return float(np.max(np.abs(x) / np.maximum(self.scale, np.abs(y))))
 
     def run(self, t: float, y: Numbers, times: list[float], scale: Numbers, h: float,
-            progress: Callable[[float], None] | None = None) -> list[Numbers]:
+            progress: Callable[[float], object] | None = None) -> list[Numbers]:
         """The states at `times`, in ascending order from `t` on.
 
         Parameters
