@@ -1,11 +1,17 @@
 """`mbdae confirm`: verification of the reference values by two independent methods."""
 
 import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from numba.core import config
 from rich.table import Table
 
 from .. import library
+from ..studies import precise
 from ..studies.confirm import Confirmation, confirm_all, confirmation_page
 from .console import output, progress_bar
 from .options import Commands, output_file
@@ -13,12 +19,17 @@ from .tables import new_table
 
 _DESCRIPTION = """\
 Compare the reference values of the library with two numerical solutions: by a
-Runge-Kutta method on the underlying ODE, and by a method for DAEs.
+Runge-Kutta method on the underlying ODE, and by a method for DAEs. With
+--precise both are computed in extended precision, by extrapolation and by
+collocation, the latter in joint coordinates where there are some.
 """
 _EPILOG = """\
 examples:
   mbdae confirm andrews car-axis
-  mbdae confirm --output docs/references.md      all of them (some minutes)
+  mbdae confirm --precise heavy-top              to 16 digits
+  mbdae confirm --output docs/references.md      all of them (some minutes; with --precise hours)
+
+Lines of other mechanisms in the file stay as they are.
 
 The exit code is 1 if both methods fail for one of the tables.
 """
@@ -29,7 +40,8 @@ def add_parser(commands: Commands) -> None:
     p = commands.add_parser("confirm", help="verification of the reference values", description=_DESCRIPTION, epilog=_EPILOG,
                             allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("mechanisms", metavar="MECHANISM", nargs="*", help="names, see 'mbdae list'; by default all")
-    p.add_argument("--output", metavar="FILE", help="write the report as .md")
+    p.add_argument("--precise", action="store_true", help="in extended precision; kernels are not compiled")
+    p.add_argument("--output", metavar="FILE", help="write the report as .md, or renew its lines")
     p.set_defaults(run=run)
 
 
@@ -39,10 +51,15 @@ def run(arguments: argparse.Namespace) -> int:
     for name in names:
         library.entry(name)
     path = arguments.output and output_file(arguments.output, (".md",))
+    if arguments.precise and not config.DISABLE_JIT:
+        return _without_compiler(names, arguments.output)
+    if arguments.precise:
+        precise.enable()
     with progress_bar() as bar:
-        found = confirm_all(names, bar)
+        found = (precise.confirm_all if arguments.precise else confirm_all)(names, bar)
     if path:
-        Path(path).write_text(confirmation_page(found), encoding="utf-8")
+        before = Path(path).read_text(encoding="utf-8") if Path(path).exists() else ""
+        Path(path).write_text(confirmation_page(found, before), encoding="utf-8")
     output().print(_table(found))
     tables: dict[tuple[str, str, str], list[float | None]] = {}
     for c in found:
@@ -50,12 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if all(any(x is not None for x in digits) for digits in tables.values()) else 1
 
 
+def _without_compiler(names: Sequence[str], output: str | None) -> int:
+    """The command in a process of its own that does not compile kernels."""
+    code = "import sys; from mbdae.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    options = ["--output", output] if output else []
+    return subprocess.run([sys.executable, "-c", code, "confirm", "--precise", *options, *names],
+                          env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=False).returncode
+
+
 def _table(found: list[Confirmation]) -> Table:
     table = new_table()
-    for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "method"):
-        table.add_column(name, justify="right" if name in ("instants", "to t [s]", "digits", "found") else "left", no_wrap=name != "values")
+    for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "between", "method"):
+        right = name in ("instants", "to t [s]", "digits", "found", "between")
+        table.add_column(name, justify="right" if right else "left", no_wrap=name != "values")
     for c in found:
         given = "".join(f" {k}={v}" for k, v in c.parameters.items())
         value = f"[red]{c.message[:40]}[/red]" if c.found is None else f"{c.found:.1f}"
-        table.add_row(c.mechanism + given, c.label, c.kind, f"{c.instants}/{c.listed}", f"{c.last:g}", str(c.digits), value, c.route)
+        between = "" if c.between is None else f"{c.between:.1f}"
+        instants = f"{c.instants}/{c.listed}"
+        table.add_row(c.mechanism + given, c.label, c.kind, instants, f"{c.last:g}", str(c.digits), value, between, c.route)
     return table
