@@ -37,6 +37,7 @@ from .model.forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserFor
 from .model.joints import (
     Cylindrical,
     Fixed,
+    Free,
     PlanarRevolute,
     PlanarTranslational,
     Revolute,
@@ -90,6 +91,7 @@ __all__ = [
     "DescriptionError",
     "DistanceDriver",
     "Fixed",
+    "Free",
     "Friction",
     "FullyImplicit",
     "Function",

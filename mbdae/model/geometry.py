@@ -93,7 +93,7 @@ class Geometry:
         g = np.abs(mechanism.gravity)
         self._up = "xyz"[int(g.argmax())] if g.any() else "z"
         joined: list[Any] = [p for p in mechanism.primitives if _joins_points(p, mechanism.primitives)]
-        joined += [*self._rods, *self._springs]
+        joined += [*self._rods, *self._springs, *(f for f in mechanism.forces if f.joins_points)]
         slid = [p for p in mechanism.primitives if isinstance(p, DP2)]
         ends = [end for e in joined + slid for end in self._sides(e) if end[0] is not None or e in joined]
         self._ends = list(dict.fromkeys(ends))
