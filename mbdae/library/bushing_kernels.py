@@ -1,8 +1,6 @@
 """Kernels of `bushing.Bushing`."""
 
-from ..extend import add, compiled, cross, dot, force_at, omega, point, point_velocity, rotate, scale, sub, unrotate, wrench
-
-_ZERO = (0.0, 0.0, 0.0)
+from ..extend import add, compiled, dot, force_at, omega, point, point_velocity, rotate, scale, sub, unrotate
 
 
 @compiled

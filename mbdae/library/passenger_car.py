@@ -7,7 +7,7 @@ data are chosen here, as those of a saloon of 1.59 t with a wheelbase of 2.75 m 
 - Chassis, powertrain on three mounts, two subframes on four mounts each.
 - In front double wishbones, each on two bushings on subframe or chassis; behind five links on each side, each on one bushing on the
   subframe; balls on the uprights. Struts of a tube and a rod, with a spring, a digressive damper and progressive stops, between the lower
-  arm or link and a mount on the chassis. Anti-roll bars of two halves with a torsion spring, each with a drop link to the lower arm or link.
+  arm or link and a mount on the chassis. Anti-roll bars of two halves with a torsion spring, each with a drop link to the lower arm.
 - 37 bushings, linear springs and dampers in six directions (`bushing`), of 1.5e6 to 9e6 N/m along the stiff axes of suspension arms; their
   damping is 2e-4 s times their stiffness, a loss factor of 0.1 at 80 Hz.
 - Tyres (`passenger_car_forces`) with a vertical spring and damper, lateral and longitudinal slip, camber thrust and an aligning torque.
@@ -127,7 +127,7 @@ class _Car:
         self.forces: list[Load] = []
         self.at: dict[str, Vector] = {}
         self.add("chassis", CHASSIS)
-        for name, (part, mounts) in MIDDLE.items():
+        for name, (part, _) in MIDDLE.items():
             self.add(name, part)
         for name, (part, mounts) in MIDDLE.items():
             self.free("chassis", name, part.centre)
@@ -137,8 +137,8 @@ class _Car:
             _corner(self, name, AXLES[axle], side)
             if axle == "front":
                 self.joints.append(self.tie(name, side, rack))
-        for name, axle in AXLES.items():
-            _anti_roll_bar(self, name, axle.bar)
+        for name, half in AXLES.items():
+            _anti_roll_bar(self, name, half.bar)
 
     def add(self, name: str, part: Part, side: float = 1.0) -> None:
         self.at[name] = _mirrored(part.centre, side)
@@ -201,11 +201,11 @@ def _strut(car: _Car, name: str, strut: Strut, side: float) -> None:
         car.add(body, Part(mass, (0.012 * mass, 0.012 * mass, 0.0012 * mass), (x, y, z)), side)
     car.ball(f"foot {name}", arm, tube, strut.foot, side)
     axis = (_mirrored(strut.top, side) - _mirrored(strut.foot, side)) / length
-    car.joints.append(Translational(f"slide {name}", tube, rod, car.seen(tube, strut.foot, side), car.seen(rod, strut.top, side), axis, axis))
+    ends = car.seen(tube, strut.foot, side), car.seen(rod, strut.top, side)
+    car.joints.append(Translational(f"slide {name}", tube, rod, *ends, axis, axis))
     car.free("chassis", rod, strut.top, side)
     car.bushing(f"top {name}", Mount("chassis", strut.top, "top mount"), rod, side)
-    car.forces.append(TSDA(f"strut {name}", tube, rod, car.seen(tube, strut.foot, side), car.seen(rod, strut.top, side), strut.stiffness, 0.0,
-                           length, forces.strut(length, strut.damping)))
+    car.forces.append(TSDA(f"strut {name}", tube, rod, *ends, strut.stiffness, 0.0, length, forces.strut(length, strut.damping)))
 
 
 def _anti_roll_bar(car: _Car, name: str, bar: Bar) -> None:
@@ -294,11 +294,11 @@ ENTRY = Entry(
     source="Arnold, Fuchs and Fuehrer 2006, section 4.2.2; data chosen",
     build=build,
     parameters={"amplitude": 0.006, "frequency": 0.5, "speed": 20.0},
-    hardness="Bushings have frequencies up to 800 Hz, half damped: explicit methods need steps of a millisecond, implicit ones of 5 to "
-             "10 ms. Many modes between 15 and 150 Hz are lightly damped. Derivatives of the constraints depend on the steering explicitly.",
+    hardness="Bushings have frequencies up to 800 Hz, half damped: explicit methods need steps of a millisecond, implicit ones of 5 "
+             "to 10 ms. Many modes between 15 and 150 Hz are lightly damped. Derivatives of constraints depend on the steering explicitly.",
     t_end=5.0,
     step=1e-3,
     observe=_observe,
     references=REFERENCES,
-    view="xy",
+    view="3d",
 )

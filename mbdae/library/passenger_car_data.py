@@ -52,7 +52,8 @@ MIDDLE = {
     "front subframe": (Part(26.0, (1.7, 0.9, 2.4), (1.20, 0.0, 0.26)),
                        tuple(Mount("chassis", (x, s * y, 0.26), "subframe") for x, y in ((1.42, 0.44), (0.96, 0.40)) for s in (1.0, -1.0))),
     "rear subframe": (Part(32.0, (2.2, 1.3, 3.0), (-1.50, 0.0, 0.31)),
-                      tuple(Mount("chassis", (x, s * y, 0.32), "subframe") for x, y in ((-1.28, 0.50), (-1.74, 0.46)) for s in (1.0, -1.0))),
+                      tuple(Mount("chassis", (x, s * y, 0.32), "subframe")
+                            for x, y in ((-1.28, 0.50), (-1.74, 0.46)) for s in (1.0, -1.0))),
 }
 
 

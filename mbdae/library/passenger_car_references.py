@@ -26,5 +26,5 @@ _ROWS = (
     (5.0, 98.91541284, -4.747444013, 0.5510283556, 0.002161306021, -0.02507319157, -0.1180852176, -2.234872204, -0.04000305569,
      -1.225973276, 5000.076628, -354.7543826, 0.5290398971, 160.4198038),
 )
-REFERENCES = table("periodic lane changes", "recomputed", "DOP853, underlying ODE at 1e-11 in Cartesian coordinates; IDA, index 2 at 1e-10 in "
-                   "joint coordinates", 7, _NAMES, _ROWS)
+REFERENCES = table("periodic lane changes", "recomputed", "DOP853, underlying ODE at 1e-11 in Cartesian coordinates; IDA, index 2 at 1e-10 "
+                   "in joint coordinates", 7, _NAMES, _ROWS)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.base import Force
+from ..model.base import Force, Joint
 from ..model.bodies import RigidBody
 from ..model.forces import TSDA
-from ..model.joints import Free, Joint, Revolute, Rod, Spherical, Translational
+from ..model.joints import Free, Revolute, Rod, Spherical, Translational
 from ..model.rotations import triad
 from ..typing import Matrix, Vector
 from .bushing import Bushing
@@ -53,7 +53,8 @@ def loads_at_rest(bodies: Sequence[RigidBody], joints: Iterable[Joint | GuidedRo
         If the forces cannot hold the bodies.
     """
     at = {b.name: np.array(b.position) for b in bodies}
-    found = [*(_of_joint(j, at) for j in joints if not isinstance(j, Free)), *(_of_force(f, at) for f in forces if isinstance(f, (Bushing, TSDA)))]
+    found = [_of_joint(j, at) for j in joints if not isinstance(j, Free)]
+    found += [_of_force(f, at) for f in forces if isinstance(f, (Bushing, TSDA))]
     found += [_attachment(name, "ground", name, at[name], np.eye(3)[:, 2:], (k,)) for name, k in wheels.items()]
     A = np.hstack([np.zeros((6 * len(at), 0)), *(_columns(a, list(at), at) for a in found)])
     C = np.diag(np.concatenate([np.zeros(0), *(a.compliance for a in found)]))
