@@ -290,14 +290,16 @@ def test_all_bushings_but_few_act_along_coordinates():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("coordinates", "method", "tol"), [("cartesian", SolveIvp("DOP853"), 1e-12), ("joint", Ida(), 1e-10)])
-def test_two_routes_lead_to_the_references(coordinates, method, tol):
+@pytest.mark.parametrize(("coordinates", "method", "form", "tol"), [("cartesian", SolveIvp("DOP853"), "ode", 1e-11),
+                                                                    ("joint", Ida(), "index2", 1e-10)])
+def test_two_routes_lead_to_the_references(coordinates, method, form, tol):
     references = car.ENTRY.references
-    found = mbdae.solve(system(coordinates), method, (0.0, 5.0), t_eval=[r.t for r in references], rtol=tol, atol=tol)
+    s, times = system(coordinates, cut=coordinates == "joint"), [r.t for r in references]
+    found = mbdae.solve(s, method, (0.0, 5.0), formulation=form, t_eval=times, rtol=tol, atol=0.1 * tol)
     largest = {name: max(abs(r.values[name]) for r in references) for name in references[0].values}
     for r, values in zip(references, outputs(found)):
         for name, value in r.values.items():
-            assert values[name] == pytest.approx(value, abs=3e-7 * largest[name]), (r.t, name)
+            assert values[name] == pytest.approx(value, abs=1e-6 * largest[name]), (r.t, name)
 
 
 def test_it_steers_to_the_side_of_its_rack_and_back():
