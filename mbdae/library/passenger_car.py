@@ -300,5 +300,5 @@ ENTRY = Entry(
     step=1e-3,
     observe=_observe,
     references=REFERENCES,
-    view="3d",
+    view="xy",
 )
