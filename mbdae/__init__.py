@@ -41,6 +41,7 @@ from .model.forces import RSDA, TSDA, Friction, PointForce, PointTorque, UserFor
 from .model.joints import (
     Cylindrical,
     Fixed,
+    Free,
     PlanarRevolute,
     PlanarTranslational,
     Revolute,
@@ -96,6 +97,7 @@ __all__ = [
     "DescriptionError",
     "DistanceDriver",
     "Fixed",
+    "Free",
     "Friction",
     "FullyImplicit",
     "Function",

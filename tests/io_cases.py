@@ -88,7 +88,7 @@ def random_mechanism(seed):
         m.RigidBody("b", 1.0, helpers.inertia(rng), any_inertia=True, **some(position=r(), orientation=helpers.quaternion(rng))),
     ]
     joints = [
-        *(cls(cls.__name__, "a", "b", **some(s_i=r(), s_j=r())) for cls in (m.Spherical, m.Fixed, m.Coincident)),
+        *(cls(cls.__name__, "a", "b", **some(s_i=r(), s_j=r())) for cls in (m.Spherical, m.Fixed, m.Free, m.Coincident)),
         *(cls(cls.__name__, G, "b", **some(s_i=r(), s_j=r(), a_i=unit(), a_j=unit()))
           for cls in (m.Revolute, m.Universal, m.Cylindrical, m.RevoluteCylindrical)),
         m.Rod("Rod", "p", "b", s_j=r(), **some(length=rng.uniform(1, 2))),

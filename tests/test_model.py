@@ -30,6 +30,7 @@ ELEMENTS = [
     mbdae.Spherical("e", "a", "b", X, Y), mbdae.Revolute("e", "a", "b", X, Y, Z, X), mbdae.Universal("e", "a", "b", X, Y, Z, X),
     mbdae.Cylindrical("e", "a", "b", X, Y, Z, X), mbdae.RevoluteCylindrical("e", "a", "b", X, Y, Z, X),
     mbdae.Translational("e", "a", "b", X, Y, Z, X, X, Y), mbdae.Fixed("e", "a", "b", X, Y), mbdae.Rod("e", "a", "b", X, Y, 2.5),
+    mbdae.Free("e", "a", "b", X, Y),
     mbdae.PlanarRevolute("e", "a", "b", (1, 2), (3, 4)), mbdae.PlanarTranslational("e", "a", "b", (1, 2), (3, 4), (0.6, 0.8)),
     mbdae.DP1("e", "a", "b", X, Y, 0.5), mbdae.DP2("e", "a", "b", X, Y, Z, 0.5), mbdae.D("e", "a", "b", X, Y, 0.5),
     mbdae.CD("e", "a", "b", X, Y, Z, 0.5),

@@ -55,8 +55,10 @@ def test_paper_in_small(script, tmp_path, capsys):
 
 def test_published_lines_fit_together(script):
     common = script("common")
+    """Percentages are those of times; in table 3 they are those of the Jacobians, while the times are 104, 48, 49, 27 and 20 %."""
     for lines in (*common.TABLE_1.values(), common.TABLE_2[12], common.TABLE_2[14], common.TABLE_3):
-        assert all(p.percent == pytest.approx(100.0 * p.cpu / lines[0].cpu, abs=1.0 if len(lines) == 6 else 0.4) for p in lines[1:2])
+        field, bound = ("jacobians", 0.06) if lines is common.TABLE_3 else ("cpu", 0.4)
+        assert all(p.percent == pytest.approx(100.0 * getattr(p, field) / getattr(lines[0], field), abs=bound) for p in lines)
         for p in lines:
             as_strategy(p.strategy)
     for line in (*common.TABLE_1["explicit"], *common.TABLE_1["residual"]):

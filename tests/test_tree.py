@@ -21,7 +21,8 @@ from tests.helpers import GROUND, T0, all_elements, rigid, slider_crank, unit
 
 QUICK = ("double-pendulum", "slider-crank-free", "spatial-four-bar", "closed-loop-bars", "truck")
 ALL = [n for n in library.names() if n not in QUICK and isinstance(library.entry(n).build(), mbdae.Mechanism)]
-SPATIAL = (mbdae.Spherical, mbdae.Revolute, mbdae.Cylindrical, mbdae.Universal, mbdae.RevoluteCylindrical, mbdae.Translational, mbdae.Fixed)
+SPATIAL = (mbdae.Spherical, mbdae.Revolute, mbdae.Cylindrical, mbdae.Universal, mbdae.RevoluteCylindrical, mbdae.Translational, mbdae.Fixed,
+           mbdae.Free)
 
 
 def states(cartesian, t=0.0, count=3, seed=1):
@@ -88,7 +89,7 @@ def one_of_each(seed, reverse):
         elif kind is mbdae.RevoluteCylindrical:
             x = x + 0.4 * (own[1] @ a_own if reverse else frame[1] @ a)
         points = {"s_i": s, "s_j": own[1].T @ (x - own[0])}
-        axes = {} if kind in (mbdae.Spherical, mbdae.Fixed) else {"a_i": a, "a_j": a_own}
+        axes = {} if kind in (mbdae.Spherical, mbdae.Fixed, mbdae.Free) else {"a_i": a, "a_j": a_own}
         fields = points | axes
         if reverse:
             fields = {name[:-1] + ("j" if name.endswith("i") else "i"): value for name, value in fields.items()}
@@ -104,7 +105,7 @@ def one_of_each(seed, reverse):
 def test_all_joints_become_coordinates(seed, reverse):
     system = agrees(one_of_each(seed, reverse))
     assert system.nc == 0 and system.tree.cut == ()
-    assert system.nv == 3 + 1 + 2 + 2 + 3 + 1 + 0
+    assert system.nv == 3 + 1 + 2 + 2 + 3 + 1 + 0 + 6
 
 
 def test_planar_joints_become_coordinates_of_angles_without_bounds():

@@ -6,7 +6,7 @@ import numpy as np
 
 from .signatures import Vector
 
-MAX_EXTRAPOLATION = 4.0  # change of `u` for which a derivative is used, relative to the one of its difference quotient
+MAX_EXTRAPOLATION = 1e3  # change of `u` for which a derivative is used, relative to that of its quotient; so much accuracy is lost
 MIN_SHARE = 1e-2  # share of a change of `u` outside the known directions above which another derivative is evaluated
 
 

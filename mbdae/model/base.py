@@ -167,6 +167,7 @@ class Force(Element):
     """A force element."""
 
     time_dependent: ClassVar[bool] = True  # whether it depends on time other than by motions
+    joins_points: ClassVar[bool] = False  # whether pictures show its points `s_i` and `s_j` as places where bodies are attached
 
     def check_bodies(self, mechanism: "Mechanism") -> None:
         """Whether the force can act on its bodies."""

@@ -94,7 +94,7 @@ class Geometry:
         self._up = "xyz"[int(g.argmax())] if g.any() else "z"
         components = Counter(_points(p) for p in mechanism.primitives if isinstance(p, CD))
         joined: list[Any] = [p for p in mechanism.primitives if isinstance(p, Coincident) or components[_points(p)] > 1]
-        joined += [*self._rods, *self._springs]
+        joined += [*self._rods, *self._springs, *(f for f in mechanism.forces if f.joins_points)]
         slid = [p for p in mechanism.primitives if isinstance(p, DP2)]
         ends = [end for e in joined for end in self._sides(e)]
         ends += [end for e in slid for end in self._sides(e) if end[0] is not None]

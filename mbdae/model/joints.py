@@ -10,7 +10,7 @@ import numpy as np
 from ..typing import Matrix, Vector
 from . import checks, rotations
 from .base import Bodies, Joint, PlanarJoint, Primitive
-from .bodies import Body, RigidBody
+from .bodies import Body, Particle, PlanarBody, RigidBody
 from .motions import Constant
 from .primitives import DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident
 
@@ -124,6 +124,25 @@ class Fixed(Joint):
         pairs = (("xy", 0, 1), ("yz", 1, 2), ("zx", 2, 0))
         locks = tuple(DP1(f"{self.name}.{n}", self.i, self.j, tuple(e[a]), tuple(R[:, b])) for n, a, b in pairs)
         return (_coincident(self), *locks)
+
+
+@dataclass(frozen=True)
+class Free(Joint):
+    """No equation: body j moves freely. In joint coordinates its six coordinates are those of `s_j` and of its turn, seen from body i.
+
+    For bodies on springs or bushings: what moves little against body i has small coordinates, and forces between both do not depend on
+    where body i is. Otherwise a body without a joint has Cartesian coordinates.
+    """
+
+    def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
+        return ()
+
+    def check_bodies(self, bodies: Bodies) -> None:
+        """Acts between rigid bodies, or one and the ground."""
+        super().check_bodies(bodies)
+        for name in (self.i, self.j):
+            if isinstance(bodies[name], (Particle, PlanarBody)):
+                raise ValueError(f"{self.owner}: {name!r} is no rigid body")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ..library.base import Entry, Parameters
 from ..model.base import Joint, PlanarJoint
 from ..model.bodies import RigidBody
 from ..model.forces import Friction, UserForce
+from ..model.joints import Free
 from ..model.mechanism import Mechanism
 from ..problems import FORMULATIONS
 from ..problems.base import Problem
@@ -125,11 +126,11 @@ def _ends(element: Any) -> str:
 def loops(mechanism: Mechanism) -> int:
     """Number of independent loops: the cyclomatic number of the graph of bodies and joints.
 
-    Primitive constraints between two bodies count as one joint, or as part of the joint between them.
+    Primitive constraints between two bodies count as one joint, or as part of the joint between them; joints without equations do not.
     """
-    whole = [(e.i, e.j) for e in mechanism.joints if isinstance(e, (Joint, PlanarJoint))]
+    whole = [(e.i, e.j) for e in mechanism.joints if isinstance(e, (Joint, PlanarJoint)) and not isinstance(e, Free)]
     joined = {frozenset(pair) for pair in whole}
-    edges = whole + [tuple(pair) for pair in {frozenset((e.i, e.j)) for e in mechanism.joints} - joined]
+    edges = whole + [tuple(pair) for pair in {frozenset((e.i, e.j)) for e in mechanism.joints if not isinstance(e, Free)} - joined]
     root = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}
 
     def find(name: str) -> str:

@@ -254,9 +254,9 @@ _NOTES = """
 ## Limits
 
 - Forces with kinks: the creep forces of `wheelset` and `rail-carriage` where they reach the limit of friction, tyres and shock absorbers
-  of `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s. Steps become
-  as small there as the tolerance asks for, so that a kink takes no digits, but ten to twenty rejected steps. A jump of a force is passed
-  in a step of 1e-15 of the time span, with an error of as much.
+  of `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s. At a kink
+  the step in extended precision is cut until the tolerance is met, by ten to twenty rejected steps (tests/test_precise.py, for kinks in
+  time); the lines of these mechanisms are still in double precision.
 - `n-four-bar` passes singular positions, at which the solutions in double precision end.
 - `pendulum-chain` amplifies rounding errors of its Cartesian coordinates: its small angles are differences of positions.
 - Small quantities, such as the elastic coordinates of `flexible-slider-crank` (1e-5 beside angles of 15 rad), have fewer digits than

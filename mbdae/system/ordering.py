@@ -65,7 +65,7 @@ def order_rows(group: Integers, shared: Integers, numbering: str | Sequence[int]
 def joint_edges(group: Integers, shared: Integers) -> Integers:
     """Pairs of joints that share a body, shape (m, 2): the edges of the graph whose nodes are the joints."""
     a, b = group[np.asarray(shared, dtype=np.int64).reshape(-1, 2).T]
-    n = len(group)
+    n = int(group.max(initial=-1)) + 1  # joints may have no row
     keys = np.unique(np.minimum(a, b)[a != b] * n + np.maximum(a, b)[a != b])
     return np.column_stack([keys // max(n, 1), keys % max(n, 1)])
 

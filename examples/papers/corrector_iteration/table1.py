@@ -15,12 +15,9 @@ What differs, and what comes out:
 
 import common
 
-from mbdae import GGL, library, solve
+from mbdae import library
 from mbdae.cli.scripts import output_folder
-from mbdae.registry import find
 from mbdae.studies import write_csv
-from mbdae.studies.jacobian import Motion, output_times
-from mbdae.studies.kinematics import ReferenceSolution
 
 NEARBY = tuple(1.02**k for k in range(-3, 4))
 
@@ -28,17 +25,11 @@ NEARBY = tuple(1.02**k for k in range(-3, 4))
 def run(t_end=15.0, repeats=5, nearby=NEARBY, solvers=None):
     """Lines by `(form, solver)`."""
     system, table = library.system("rail-carriage"), {}
-    exact = exact_motion(system, t_end)
+    exact = common.motion_by_ida(system, t_end)
     for spec in common.solvers() if solvers is None else solvers:
         for form, lines in common.table1(system, spec.make(), t_end, repeats=repeats, nearby=nearby, reference_values=exact).items():
             table[form, spec.name] = lines
     return table
-
-
-def exact_motion(system, t_end):
-    """What errors are measured with: explicit methods of high order are limited by their stability on this vehicle."""
-    s = solve(GGL(system), find("Ida:ggl").make(), (0.0, t_end), t_eval=output_times((0.0, t_end)), rtol=1e-9, atol=1e-9)
-    return Motion(ReferenceSolution(s.t, s.q, s.v, s.a, s.lam, "IDA, index 2, rtol = 1e-9", False))
 
 
 def savings(lines):

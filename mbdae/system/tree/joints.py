@@ -174,6 +174,11 @@ def _fixed(e: _Ends) -> Steps:
     return e.steps(jo._frame(e.bodies[e.i]).T @ jo._frame(e.bodies[e.j]))
 
 
+def _free(e: _Ends) -> Steps:
+    slides = [Step(SLIDE, axis) for axis in (_X, _Y, _Z)]
+    return e.steps(np.eye(3), *((*slides, Step(BALL)) if e.forward else (Step(BALL), *slides)))
+
+
 def _planar_revolute(e: _Ends) -> Steps:
     return e.steps(np.eye(3), Step(TURN, _Z))
 
@@ -186,7 +191,7 @@ def _planar_translational(e: _Ends) -> Steps:
 
 _KINDS: dict[type, Callable[[_Ends], Steps]] = {
     jo.Spherical: _spherical, jo.Revolute: _revolute, jo.Cylindrical: _cylindrical, jo.Universal: _universal,
-    jo.RevoluteCylindrical: _revolute_cylindrical, jo.Translational: _translational, jo.Fixed: _fixed,
+    jo.RevoluteCylindrical: _revolute_cylindrical, jo.Translational: _translational, jo.Fixed: _fixed, jo.Free: _free,
     jo.PlanarRevolute: _planar_revolute, jo.PlanarTranslational: _planar_translational}
 
 

@@ -29,7 +29,7 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class SpanningTree:
-    """Branches in the order of the coordinates, a body always behind the one before it, and the names of joints that are cut."""
+    """Branches in the order of the coordinates, a body always behind the one before it, and the names of the other joints."""
 
     branches: tuple[Branch, ...]
     cut: tuple[str, ...]
