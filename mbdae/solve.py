@@ -16,7 +16,7 @@ from .interrupts import held, signals
 from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
-from .results.events import Watch, bound, changes, name_of
+from .results.events import bound, changes, name_of
 from .results.limits import check_limits, cut
 from .results.messages import ended_by_event
 from .results.minimum_norm import minimal_norm, with_minimal_norm
@@ -24,6 +24,7 @@ from .results.solution import Solution
 from .results.status import Status
 from .results.steps import StepwiseOutput
 from .results.trajectory import Trajectory
+from .results.watch import Watch
 from .system.assembly import State
 from .system.culprit import not_finite
 from .system.start import check_state, start_at
