@@ -20,7 +20,7 @@ from .model.mechanism import Mechanism
 from .problems import FORMULATIONS, StateSpace, form_called
 from .problems.base import Problem
 from .results.diagnosis import near_singular, singular_ahead
-from .results.events import Watch, bound, changes, name_of
+from .results.events import bound, changes, name_of
 from .results.limits import check_limits, cut
 from .results.messages import ended_by_event
 from .results.minimum_norm import minimal_norm, with_minimal_norm
@@ -31,6 +31,8 @@ from .results.status import Status
 from .results.steps import StepwiseOutput
 from .results.stream import Stream
 from .results.trajectory import Trajectory
+from .results.turning import Moment
+from .results.watch import Watch
 from .system.assembly import State
 from .system.culprit import not_finite
 from .system.start import check_state, start_at
@@ -207,7 +209,7 @@ def _watch(system: System, functions: tuple[Event, ...], start: State, past: Con
     if dense_output:
         raise ValueError(f"resume: there is no dense output of the steps before t = {past.at.t:.9g}, which are not computed again; leave "
                          "dense_output=True away, or resume")
-    return Watch(system, functions, past.start, seen=past.events, at=(past.at.t, past.at.q, past.at.v))
+    return Watch(system, functions, past.start, seen=past.events, at=Moment(past.at.t, past.at.q, past.at.v))
 
 
 def _at(start: State, past: Continued | None, times: Vector | None) -> tuple[State, State, Vector | None]:

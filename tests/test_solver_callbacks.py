@@ -14,8 +14,8 @@ from mbdae.adapters import storage
 from mbdae.driver.callbacks import FATAL, GOOD, HUGE, RECOVERABLE, TOLERATED, TOLERATED_IN_A_ROW, SolverCallbacks, SolverFailure
 from mbdae.driver.run import STALLED, Finished, Run
 from mbdae.driver.support import EXPLICIT, FORMS, Settings, explicit_support, implicit_support, supported, tightened
-from mbdae.results.events import Watch
 from mbdae.results.steps import Step
+from mbdae.results.watch import Watch
 
 from .helpers import double_pendulum, relative
 

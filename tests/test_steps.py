@@ -11,8 +11,8 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.driver.support import index3_support
 from mbdae.registry import FAMILIES, find
-from mbdae.results.events import Watch
 from mbdae.results.steps import DEGREE, Step, StepwiseOutput
+from mbdae.results.watch import Watch
 
 from .helpers import event
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model import checks
-from ..results.events import Side
 from ..results.jumps import Change, EndOfRun, EventGroup
 from ..results.status import Cause, Status
+from ..results.watch import Side
 from ..system.assembly import State
 from ..typing import Event, Vector
 from .gaps import Distance, Gap, Measurement

@@ -10,7 +10,6 @@ import numpy as np
 from ..problems.base import Problem
 from ..problems.state_space import StateSpace
 from ..results import storage
-from ..results.events import Watch
 from ..results.memory import Memory, Request
 from ..results.minimum_norm import MinimumNorm
 from ..results.output import Output
@@ -19,6 +18,7 @@ from ..results.solution import Solution
 from ..results.status import Status
 from ..results.stream import Stream
 from ..results.trajectory import Trajectory
+from ..results.watch import Watch
 from ..typing import Until
 from .arguments import is_finite
 from .continuation import Continued

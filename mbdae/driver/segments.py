@@ -17,14 +17,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..interrupts import signals
-from ..results.events import Found, Side, Watch, changes, evaluated, name_of, terminal
+from ..results.events import changes, evaluated, name_of, rate_along, terminal
 from ..results.jumps import EndOfRun, EventGroup, Jump
 from ..results.messages import REACHED_END, ended_by_event, failed, recurs, too_many_steps
 from ..results.minimum_norm import minimal_norm
 from ..results.statistics import Statistics
 from ..results.status import Status
-from ..results.steps import Piece, Step, StepwiseOutput, hermite_step
+from ..results.steps import Piece, Step, StepwiseOutput, hermite_step, taylor
 from ..results.trajectory import Trajectory, joined
+from ..results.watch import Found, Side, Watch
 from ..system.assembly import AssemblyError, State, completed, polished
 from ..system.system import System
 from ..system.words import noted
@@ -33,8 +34,7 @@ from .restarts import REST
 
 Run: TypeAlias = Callable[[State, Vector | None, Watch], Trajectory]  # from a state, with times of the output, to the end of the time span
 
-DIFFERENCE = 1e-5  # [s], of the difference quotient that tells the sign of an event right after a change
-NO_RATE = 1e-9  # such quotients that are taken for zero
+NO_RATE = 1e-9  # rate of an event that is taken for zero
 AT_ONCE = 1e-4  # [s], relative for times beyond 1 s: an event that recurs within this time has not been at rest
 ZERO = 1e-9  # [s], value of an event relative to its rate that is taken for zero after a change
 MAX_CHANGES = 1000  # in a row at the same time
@@ -154,9 +154,8 @@ class Segments:
 
     def _carried(self, state: State, t: float) -> State:
         """The state a short time after another one."""
-        h = t - state.t
-        q = self.system.retract(state.q, h * (state.v + 0.5 * h * state.a))
-        return completed(self.system, t, polished(self.system, t, q), state.v + h * state.a)
+        q, v = taylor(self.system, (state.t, state.q, state.v, state.a, state.lam), t)
+        return completed(self.system, t, polished(self.system, t, q), v)
 
     def _store(self, state: State) -> None:
         """A state that no segment has put out."""
@@ -254,10 +253,8 @@ class Segments:
         return 0 if abs(rate) <= NO_RATE else int(np.sign(rate))
 
     def _rate(self, k: int, state: State) -> float:
-        """The derivative of an event along the motion, by a central difference."""
-        s, event, h = self.system, self.events[k], DIFFERENCE
-        ahead, behind = (evaluated(event, state.t + d, s.retract(state.q, d * state.v), state.v + d * state.a) for d in (h, -h))
-        return (ahead - behind) / (2.0 * h)
+        """The derivative of an event along the motion."""
+        return rate_along(self.system, self.events[k], state.t, state.q, state.v, state.a)
 
     def _is_zero(self, k: int, state: State) -> bool:
         """Whether the value of an event is still zero after the change; if not, its sign is that of its value."""

@@ -12,7 +12,7 @@ from .status import Cause, Status
 
 if TYPE_CHECKING:
     from ..system.assembly import State
-    from .events import Side
+    from .watch import Side
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,18 @@ def hermite_step(system: System, before: TimedState, after: TimedState) -> Step:
                 lambda times: between_states(system, before, after, times), split_state(system), 3)
 
 
+def taylor(system: System, state: TimedState, t: float) -> Motion:
+    """Positions and velocities a short time after a state, by a Taylor polynomial."""
+    t0, q, v, a, _ = state
+    h = t - t0
+    return system.retract(q, h * (v + 0.5 * h * a)), v + h * a
+
+
+def taylor_piece(system: System, state: TimedState, t: float) -> Piece:
+    """The same as a step."""
+    return hermite_step(system, state, (t, *taylor(system, state, t), *state[3:])).piece()
+
+
 def between_states(system: System, before: TimedState, after: TimedState, times: Vector) -> Matrix:
     """Rows `(q, v, a, lam)` between two states: cubic Hermite interpolation of `q` and `v`, `a` its derivative of `v`, `lam` linear."""
     (t0, q0, v0, a0, lam0), (t1, q1, v1, a1, lam1) = before, after
