@@ -1,4 +1,4 @@
-"""A double pendulum whose tip bounces on a wall: 20 impacts, by six solvers and integrators with the same call.
+"""A double pendulum whose tip bounces on a wall: ten impacts, by six solvers and integrators with the same call.
 
 An impact is an event that changes the state: velocities by impulses that are never tensile, on the constraints, with those of the joints.
 Then the method starts anew. At every impact the energy `(1 - e^2) u^2 / (2 G X)` is lost, see docs/events.md.
@@ -19,7 +19,7 @@ pins = [mbdae.PlanarRevolute("support", "ground", "upper", s_j=(-0.5, 0)),
 system = mbdae.System(mbdae.Mechanism("bouncing pendulum", rods, pins, gravity=(0, -9.81, 0)))
 
 gap = mbdae.SpherePlane("lower", "ground", n_j=(1, 0), s_i=(0.5, 0), s_j=(WALL, 0))
-wall = mbdae.Impact("wall", gap, restitution=E, terminal=20)
+wall = mbdae.Impact("wall", gap, restitution=E, terminal=10)
 
 methods = {"RosenbrockNystrom": (mbdae.RosenbrockNystrom(), 1e-8), "Bdf": (mbdae.Bdf(), 1e-8), "Ida": (Ida(), 1e-8),
            "Cvode": (Cvode(), 1e-8), "HalfImplicit": (mbdae.HalfImplicit(h=1e-3), 1e-6)}  # the last one of first order

@@ -160,10 +160,10 @@ def check_null_space(found):
 
 
 def check_impacts(found):
-    runs, exact = found["runs"], minimal_impacts(found["E"], 20)
+    runs, exact = found["runs"], minimal_impacts(found["E"], 10)
     assert set(runs) >= {"RosenbrockNystrom", "Bdf", "Ida", "Cvode", "HalfImplicit"} and all(run.success for run in runs.values())
     for name, run in runs.items():
-        assert len(run.jumps) == 20 and violation(found["system"], run.jumps) < 1e-12
+        assert len(run.jumps) == 10 and violation(found["system"], run.jumps) < 1e-12
         np.testing.assert_allclose(run.t_events[0], exact, atol=0.8 if name == "HalfImplicit" else 1e-4)
 
 
