@@ -85,7 +85,7 @@ def lines(function):
 @pytest.mark.parametrize("coordinates", ["cartesian", "joint"])
 @pytest.mark.parametrize("family", ["chain", "tree", "random-tree", "ring", "n-four-bar"])
 def test_set_up_is_linear(family, coordinates):
-    """The lines that set-up executes; it was quadratic in joint coordinates: 3.3 times the lines for twice as many links of a chain."""
+    """The lines that set-up executes; it was quadratic in joint coordinates: 2.9 times the lines for twice as many links of a chain."""
     f = FAMILIES[family]
 
     def count(n):

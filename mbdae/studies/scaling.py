@@ -7,7 +7,6 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from ..problems.base import Problem
 from ..results.status import Status
 from ..system.assembly import State
 from ..system.system import System
-from ..typing import Progress
+from ..typing import Progress, Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +34,7 @@ SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 STEP = 1e-3  # [s]
 CLASSICAL = (0.5, 0.5, 1.0)  # where the stages of the classical Runge-Kutta method stand, but for the first
 MEASURED = 0.1  # seconds of processor time that a measurement should take at least
-MIN_STEPS, MAX_STEPS = 2, 4096
+MIN_STEPS, MAX_STEPS = 2, 512  # n-four-bar comes to a singular position at 0.70 s
 LIMIT = 20.0  # seconds of processor time that a row may take
 MAX_LOOPS = 150  # of a ladder in joint coordinates, where every loop moves with all loops below: the reduced matrix is full
 SMALLEST = 64  # links from which on exponents are fitted
@@ -228,10 +227,11 @@ class _Series:
         if run.status != Status.SUCCESS.name:
             return replace(size, status=run.status, message=run.message)
         steps, step = run.cost(repeats)
+        if run.status != Status.SUCCESS.name:
+            return replace(size, status=run.status, message=run.message)
         build, start = np.min([_set_up(mechanism, case.coordinates) for _ in range(repeats)], axis=0)
         evaluation = step / (1 + len(CLASSICAL)) if case.method is None else None
-        return replace(size, build=float(build), start=float(start), step=step, steps=steps, memory=memory, evaluation=evaluation,
-                       status=run.status, message=run.message if run.status != Status.SUCCESS.name else "")
+        return replace(size, build=float(build), start=float(start), step=step, steps=steps, memory=memory, evaluation=evaluation)
 
 
 def _mechanism(family: str, links: int) -> Mechanism:
@@ -258,7 +258,7 @@ class _Run:
         self.status, self.message = Status.SUCCESS.name, ""
 
     def __call__(self, steps: int) -> float:
-        advance = partial(_explicit, self._problem, self._state) if self._case.method is None else self._integrate
+        advance = self._evaluate if self._case.method is None else self._integrate
         begin = time.process_time()
         advance(steps)
         return time.process_time() - begin
@@ -271,6 +271,10 @@ class _Run:
         total = min(total, *(self(steps) for _ in range(repeats - 1)), np.inf)
         return steps, (total - few) / (steps - MIN_STEPS)
 
+    def _evaluate(self, steps: int) -> None:
+        if not np.isfinite(_explicit(self._problem, self._state, steps)).all():
+            self.status, self.message = Status.NOT_FINITE.name, f"the motion is not finite after {steps} explicit steps"
+
     def _integrate(self, steps: int) -> None:
         assert self._case.method is not None
         method, t = self._case.method(STEP), self._state.t
@@ -278,7 +282,7 @@ class _Run:
         self.status, self.message = found.status.name, found.message
 
 
-def _explicit(problem: Any, state: State, steps: int) -> None:
+def _explicit(problem: Any, state: State, steps: int) -> Vector:
     """Steps of the classical Runge-Kutta method on `y' = f(t, y)`: the sums are vectors, so evaluations are nearly all of the cost."""
     y, t, kernel, arguments = problem.pack(state)[0].copy(), state.t, problem.kernel, problem.arguments
     slopes = [np.empty_like(y) for _ in range(4)]
@@ -288,6 +292,7 @@ def _explicit(problem: Any, state: State, steps: int) -> None:
             kernel(t + c * STEP, y + c * STEP * slopes[k], slopes[k + 1], *arguments)
         y += STEP / 6.0 * (slopes[0] + 2.0 * slopes[1] + 2.0 * slopes[2] + slopes[3])
         t += STEP
+    return y
 
 
 # growth ------------------------------------------------------------------------------------------------------------------------
