@@ -49,7 +49,7 @@ def _kept(path: Path | None) -> dict[tuple[str, str], Cell]:
     if path is None or not path.exists():
         return {}
     found = [Cell(c["fault"], c["method"], Outcome(**c["outcome"])) for c in map(json.loads, path.read_text(encoding="utf-8").splitlines())]
-    return {(c.fault, c.method): c for c in found if c.outcome.good}
+    return {(c.fault, c.method): c for c in found if not c.outcome.defect}
 
 
 if __name__ == "__main__":
