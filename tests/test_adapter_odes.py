@@ -300,7 +300,7 @@ def singular():
 def test_a_singular_position_is_reported(plain, capfd):
     s = mbdae.solve(singular(), plain, (0.0, 1.0))
     failures = (Status.STEP_TOO_SMALL, Status.NEWTON_FAILED, Status.NOT_FINITE, Status.SOLVER_FAILED)
-    assert s.status in failures or (s.status == Status.SINGULAR and "the constraints lose rank near t = 0." in s.message), s.message
+    assert s.status in failures or (s.status == Status.SINGULAR and "lose rank" in s.message), s.message
     assert s.t[-1] == pytest.approx(0.4, abs=1e-2)
     assert len(s.message) > 40
     assert capfd.readouterr() == ("", "")

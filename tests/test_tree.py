@@ -275,7 +275,7 @@ def test_trajectories_in_cartesian_coordinates():
         assert all(np.array_equal(x[k], y) for x, y in zip(bodies, system.to_cartesian(found.q[k], found.v[k], found.a[k])))
         expected = completed(system.cartesian, found.t[k], bodies.q[k], bodies.v[k])
         assert np.abs(bodies.a[k] - expected.a).max() <= 1e-9 * (1.0 + np.abs(expected.a).max())
-    with pytest.raises(ValueError, match=r"v must have shape \(12,\), or that of as many rows as q, got \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"v must have shape \(18,\), or that of as many rows as q, got \(1, 3\)"):
         system.to_cartesian(found.q[0], np.zeros(3))
 
 

@@ -72,7 +72,7 @@ class Segments:
         self.times: list[list[float]] = [[] for _ in self.events]
         self.jumps: list[Jump] = []
         self.sides: dict[int, Side] = {}
-        self._rates: dict[int, int] = {}  # signs of the rates of events before the last change
+        self._rates: dict[int, float] = {}  # rates of events before the last change
         self._parts: list[Trajectory] = []
         self._pieces: list[Piece] = []
         self._open: State | None = start  # a state that is not yet in the output, since a segment is to begin there
@@ -80,16 +80,12 @@ class Segments:
         self._cause: EndOfRun | None = None
         self._message: str | None = None  # of a terminal event
         self._segments = 0
+        self.steps = 0  # of all segments so far
 
     @property
     def zeros(self) -> list[Vector]:
         """The zeros of each event, as `Solution.t_events`."""
         return [np.array(t, dtype=float) for t in self.times]
-
-    @property
-    def steps(self) -> int:
-        """Steps of all segments so far."""
-        return sum(p.statistics.steps or 0 for p in self._parts)
 
     def to_end(self, run: Run) -> Trajectory:
         """Integrate by `run`, segment by segment."""
@@ -124,6 +120,7 @@ class Segments:
         found = watch.found()
         self._open, self._last, self._segments = None, None, self._segments + 1
         self._parts.append(part)
+        self.steps += part.statistics.steps or 0
         self._pieces += watch.pieces
         for times, new in zip(self.times, found.times):
             times += new.tolist()
@@ -175,7 +172,7 @@ class Segments:
         before = self._before(t, found.state, found.ended)
         if self.by_steps:
             self._parts[-1] = self._parts[-1].followed_by(t, (before.q, before.v, before.a, before.lam))
-        self._rates = {k: self._sign_of_rate(k, before) for k in found.ended if getattr(self.events[k], "group", None) is None}
+        self._rates = {k: self._rate(k, before) for k in found.ended if getattr(self.events[k], "group", None) is None}
         changing, ends = [k for k in found.ended if changes(self.events[k])], self._is_last(found.ended)
         state = self._settled(self._jump(before, changing), changing, ends) if changing else before
         self._message = ended_by_event(t) if ends else None
@@ -211,7 +208,7 @@ class Segments:
         if causes and not last:
             raise EndOfRun(*causes[0])
         alone = [k for k in fired if getattr(self.events[k], "group", None) is None]
-        self.sides = {k: Side(self._sign_of_rate(k, state), self._rates.get(k, 0)) for k in alone if self._is_zero(k, state)}
+        self.sides = {k: _side(self._rate(k, state), self._rates.get(k, 0.0)) for k in alone if self._is_zero(k, state)}
         for group in self.groups:
             self.sides |= group.begin(state)
 
@@ -247,11 +244,6 @@ class Segments:
             names = ", ".join(repr(name_of(self.events[k])) for k in fired)
             raise EndOfRun(Status.PROJECTION_FAILED, f"{what} {names} cannot be made consistent: {error}") from error
 
-    def _sign_of_rate(self, k: int, state: State) -> int:
-        """The sign of the rate of an event."""
-        rate = self._rate(k, state)
-        return 0 if abs(rate) <= NO_RATE else int(np.sign(rate))
-
     def _rate(self, k: int, state: State) -> float:
         """The derivative of an event along the motion."""
         return rate_along(self.system, self.events[k], state.t, state.q, state.v, state.a)
@@ -274,6 +266,12 @@ class Segments:
 
     def _reached(self, whole: Trajectory) -> float:
         return float(whole.t[-1]) if len(whole.t) else self.start.t
+
+
+def _side(after: float, before: float) -> Side:
+    """The signs of the rates of an event after and before a change; that before also where it is small, if the change has made it smaller."""
+    small = abs(before) <= NO_RATE and abs(before) <= abs(after)
+    return Side(0 if abs(after) <= NO_RATE else int(np.sign(after)), 0 if small else int(np.sign(before)))
 
 
 class _Counted(Watch):

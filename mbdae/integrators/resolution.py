@@ -20,12 +20,12 @@ def step_below_rounding(h: float, t0: float, t_end: float) -> str:
     return f"steps of {abs(h):.3g} do not move the time, which is resolved to {finest:.3g}"
 
 
-def warn_of_rounding(label: str, h: float, state: State, t_end: float, amplification: float = 1.0, frames: int = 5) -> None:
+def warn_of_rounding(label: str, h: float, state: State, t_end: float, amplification: float = 1.0, frames: int = 6) -> None:
     """Warn of a step size `h` for which the rounding of positions, divided by `h^2`, spoils the multipliers.
 
     On the four-link mechanism the errors of the multipliers are 4e-4 with `h = 1e-6`, 3e-2 with 1e-7, 4 with 1e-8 for `HalfImplicit` and
     `FullyImplicit`, and 2e-2, 1 and 50 for Newmark's method and its relatives: `amplification` is their factor on rounding. The warning
-    names the line of the user's call, `frames` levels up: this function, `integrate`, `solve`, its decorator, the call.
+    names the line of the user's call, `frames` levels up: this function, `integrate`, two of `solve`, its decorator, the call.
     """
     size, accelerations = 1.0 + np.abs(state.q).max(initial=0.0), 1.0 + np.abs(state.a).max(initial=0.0)
     smallest = float(np.sqrt(amplification * POSITION_ROUNDING * size / (NOISE * accelerations)))

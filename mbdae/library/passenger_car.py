@@ -297,7 +297,7 @@ ENTRY = Entry(
     hardness="Bushings have frequencies up to 800 Hz, half damped: explicit methods need steps of a millisecond, implicit ones of 5 "
              "to 10 ms. Many modes between 15 and 150 Hz are lightly damped. Derivatives of constraints depend on the steering explicitly.",
     t_end=5.0,
-    step=1e-3,
+    step=2e-4,
     observe=_observe,
     references=REFERENCES,
     view="xy",

@@ -106,7 +106,7 @@ class Driver:
             t, before = stepper.t, stepper.snapshot() if self.until is not None else None
             holding = stepper.clock.hold
             code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps))
-            if self.progress is not None:
+            if self.progress is not None and stepper.t != t:
                 self.progress(stepper.t)
             if self.end is not None:
                 return
