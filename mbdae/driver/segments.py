@@ -269,7 +269,7 @@ class Segments:
 
 
 def _side(after: float, before: float) -> Side:
-    """The signs of the rates of an event after and before a change; that before also where it is small, if the change has made it smaller."""
+    """The signs of the rates of an event after and before a change; a small one before counts where the change has made it smaller."""
     small = abs(before) <= NO_RATE and abs(before) <= abs(after)
     return Side(0 if abs(after) <= NO_RATE else int(np.sign(after)), 0 if small else int(np.sign(before)))
 
