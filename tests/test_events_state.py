@@ -219,6 +219,14 @@ def test_zeno_behaviour_of_a_users_event_ends_the_run(name):
     assert len(s.jumps) > 20 and np.isfinite(s.q).all()
 
 
+@pytest.mark.parametrize("name", ["solver", "fixed step"])
+def test_bounces_below_the_errors_of_the_method_end_the_run(name):
+    """Their speeds are noise, and do not tend to zero any more."""
+    s = mbdae.solve(ball(), METHODS[name], (0.0, 15.0), events=bouncing(0.8), rtol=1e-6, atol=1e-6)
+    end = np.sqrt(2.0 / G) * 1.8 / 0.2
+    assert s.status == Status.ZENO and abs(s.t[-1] - end) < (0.3 if name == "fixed step" else 1e-3) and s.q[:, 2].min() > -1e-3
+
+
 def test_an_event_that_is_held_at_zero_remains_there():
     """A ball that a user's force carries from the time on at which it has reached the ground, until the force is switched off."""
     force = [0.0]

@@ -38,6 +38,7 @@ NO_RATE = 1e-9  # rate of an event that is taken for zero
 AT_ONCE = 1e-4  # [s], relative for times beyond 1 s: an event that recurs within this time has not been at rest
 ZERO = 1e-9  # [s], value of an event relative to its rate that is taken for zero after a change
 MAX_CHANGES = 1000  # in a row at the same time
+CROWD, CROWDED = 50, 1e-7  # so many changes within this share of the time span are Zeno behaviour below the errors of the method
 
 
 class Segments:
@@ -174,6 +175,8 @@ class Segments:
             self._parts[-1] = self._parts[-1].followed_by(t, (before.q, before.v, before.a, before.lam))
         self._rates = {k: self._rate(k, before) for k in found.ended if getattr(self.events[k], "group", None) is None}
         changing, ends = [k for k in found.ended if changes(self.events[k])], self._is_last(found.ended)
+        if len(self.jumps) >= CROWD and t - self.jumps[-CROWD].t <= CROWDED * (self.t_end - self.start.t):
+            raise EndOfRun(Status.ZENO, recurs(name_of(self.events[(changing or list(found.ended))[0]])))
         state = self._settled(self._jump(before, changing), changing, ends) if changing else before
         self._message = ended_by_event(t) if ends else None
         return None if ends else state
