@@ -12,7 +12,7 @@ Every fault below was met by every method, in its best form, with its defaults, 
 1 ms. This page is written by `python -m tests.reliability --output docs/reliability.md`; a part of the matrix is run by the tests
 (`tests/test_reliability.py`).
 
-A number is a solution with `SUCCESS` that is right: its largest error in positions and velocities, at all steps, against a solution by
+A number is a solution with `SUCCESS` that is right: its largest error in positions and velocities, at a hundred steps, against a solution by
 DOP853 at 1e-12 of the same or an equivalent mechanism, relative to the size of the coordinates. It is given in units of `rtol`; for steps
 of 1 ms in units of 2e-5, and of 1e-4 for methods of first order and for forces that jump. Numbers above 100 are printed in bold.
 
@@ -23,6 +23,9 @@ would be printed in bold.
 
 Ctrl-C at random instants has a test of its own, `python -m tests.benchmarks.interrupts`: 200 interrupts for each method, without and with
 a force in Python, all arrived as `KeyboardInterrupt` within a tenth of a second.
+
+Known defects: `Assimulo:Dopri5` does not end with `rtol = atol = 1e-160`, its rows are missing; `Assimulo:RungeKutta34` goes over jumps of
+forces with `SUCCESS` and errors of thousands of tolerances. Its error estimate does not see them: restart it there by an event.
 
 """
 
