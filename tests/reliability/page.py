@@ -12,8 +12,8 @@ Every fault below was met by every method, in its best form, with its defaults, 
 1 ms. This page is written by `python -m tests.reliability --output docs/reliability.md`; a part of the matrix is run by the tests
 (`tests/test_reliability.py`).
 
-A number is a solution with `SUCCESS` that is right: its largest error in positions and velocities, at a hundred steps, against a solution by
-DOP853 at 1e-12 of the same or an equivalent mechanism, relative to the size of the coordinates. It is given in units of `rtol`; for steps
+A number is a solution with `SUCCESS` that is right: its largest error in positions and velocities, at a hundred steps, against DOP853 at
+1e-12 of the same or an equivalent mechanism, relative to the size of the coordinates. It is given in units of `rtol`; for steps
 of 1 ms in units of 2e-5, and of 1e-4 for methods of first order and for forces that jump. Numbers above 100 are printed in bold.
 
 A status in capitals is a run that ended at the fault within a second, with a message that names the culprit and the time, and with all
