@@ -12,7 +12,7 @@ from .reliability.subjects import Subject
 
 QUICK = ("HalfImplicit", "Ida")
 OTHERS = ("FullyImplicit", "GeneralizedAlpha:stabilised", "HHT", "NullSpaceHHT", "ProjectedGauss:2", "Bdf", "RosenbrockNystrom",
-          "SolveIvp:DOP853", "Cvode:BDF", "Odes:daspk", "Assimulo:Radau5DAE", "Radau13", "Projected:HalfImplicit")
+          "SolveIvp:DOP853", "Cvode:BDF", "Odes:ddaspk", "Assimulo:Radau5DAE", "Radau13", "Projected:HalfImplicit")
 BY_NAME = pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
 
 

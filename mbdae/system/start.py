@@ -91,7 +91,12 @@ def _check_constraints(system: System, state: State) -> None:
 
 
 def _check_motion(system: System, state: State) -> None:
-    """Refuse accelerations and multipliers that are far from the equations of motion; forces without a value are left to the run."""
+    """Refuse accelerations and multipliers that are far from the equations of motion.
+
+    Where all are zero they are not known, as in singular positions; forces without a value are left to the run.
+    """
+    if not (state.a.any() or state.lam.any()):
+        return
     try:
         force = system.force(state.t, state.q, state.v, state.lam)
     except FloatingPointError as error:
