@@ -7,17 +7,19 @@ STAMP := $(VENV)/.installed
 SOLVERS ?= all
 READY := $(VENV)/.solvers-$(SOLVERS)
 
-.PHONY: demo test test-thorough test-processor lint setup-all bench papers clean help
+.PHONY: demo test test-thorough test-processor lint setup-all bench bench-peers papers docs clean help
 
 help:
-	@echo "make demo            set up .venv and compare integrators on the slider-crank"
+	@echo "make demo            set up .venv and compare integrators and solvers on the Andrews squeezer"
 	@echo "make setup-all       install every foreign solver too: Assimulo, solve-dae, and with a compiler scikits.odes, pyradau13"
 	@echo "                     SOLVERS=wheels: those that need no compiler; so do the targets below"
 	@echo "make test            setup-all, check the style, run the tests"
 	@echo "make test-thorough   run the tests of all library mechanisms, papers, restarts and SymPy, too"
 	@echo "make test-processor  run the tests that rounding can break with code for another processor"
 	@echo "make bench           run the benchmarks and print their ratios"
-	@echo "make papers          redo the figures and tables of the papers into results/papers"
+	@echo "make bench-peers     the same mechanisms in Exudyn, MuJoCo, Pinocchio and solve-dae: writes docs/benchmarks.md"
+	@echo "make papers          redo the tables and figures of the papers and write the paper book, docs/papers"
+	@echo "make docs            build the documentation site into build/site"
 	@echo "make clean           remove .venv, results and caches"
 
 $(BIN)/python:
@@ -40,12 +42,12 @@ $(READY): pyproject.toml solvers/setup_all.py $(wildcard adapters/pyradau13/*.* 
 setup-all: $(READY)
 
 demo: $(STAMP)
-	@$(BIN)/mbdae compare slider-crank --output results/demo
+	@$(BIN)/mbdae compare andrews --output results/demo
 
 # mypy finds modules by their folders, and mbdae.adapters lies in adapters/: it gets a folder of links in which all lie where they are imported
 TYPES := build/types
 lint: $(STAMP)
-	$(BIN)/ruff check mbdae adapters solvers tests examples
+	$(BIN)/ruff check mbdae adapters solvers tests examples docs/tools
 	@rm -rf $(TYPES) && mkdir -p $(TYPES)/mbdae
 	@ln -s $(CURDIR)/mbdae/* $(CURDIR)/adapters $(TYPES)/mbdae
 	cd $(TYPES) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml
@@ -64,12 +66,23 @@ test-processor: setup-all
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks.run
 
+# Exudyn, MuJoCo and Pinocchio get an environment of their own
+bench-peers: $(READY)
+	$(BIN)/python -m tests.benchmarks.peers
+
 papers: $(STAMP)
-	$(BIN)/python examples/papers/half_implicit/all.py
-	$(BIN)/python examples/papers/corrector_iteration/all.py
-	$(BIN)/python examples/papers/thesis/all.py
-	$(BIN)/python examples/papers/null_space/all.py
-	$(BIN)/python examples/papers/projected_rk/all.py
+	$(BIN)/python examples/papers/make_book.py
+
+# pictures of the gallery first: only those whose scripts have changed are made again
+DOCS := $(VENV)/.docs
+$(DOCS): pyproject.toml | $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(DOCS)
+	$(BIN)/python docs/tools/gallery.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 clean:
 	rm -rf $(VENV) results build *.egg-info

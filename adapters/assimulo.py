@@ -29,6 +29,7 @@ from mbdae.system.assembly import State
 from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 
 from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
+from .assimulo_runge_kutta import repeating
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of, is_old
 from .terminal import FortranOutput, WithoutWarnings, alone
@@ -63,7 +64,14 @@ class Assimulo(Method):
     -----
     ODASSL and GLIMDA have no dense output: between two steps the cubic Hermite polynomial of `y` and `yd` is used. ODASSL steps beyond the
     end of the time span and interpolates. GLIMDA assumes a constant mass matrix; in the form `"ggl"` the equations are multiplied by the
-    inverse of one that is not, in the others its step sizes may tend to zero.
+    inverse of one that is not, in the others its step sizes may tend to zero. RungeKutta34 of Assimulo accepts steps of any error; here it
+    repeats them, see `mbdae.adapters.assimulo_runge_kutta`.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.Assimulo("Radau5DAE").label
+    'Assimulo Radau5DAE'
     """
 
     solver: str = "IDA"
@@ -117,14 +125,15 @@ class Assimulo(Method):
         solver.problem.listener = _Listener(run, start, facts_of(self.solver).interpolates)
         watch = Stopwatch()
         self._carry_out(solver, solver.problem.listener, run)
-        return run.trajectory(self._statistics(solver, run, watch.seconds))
+        return run.trajectory(self._statistics(solver, run, watch))
 
     def _solver(self, problem: Problem, state: State, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
         import assimulo.solvers
 
         make = overdetermined_problem if problem.m != problem.n else implicit_problem if problem.implicit else explicit_problem
         native = make(problem, state.t, state, callbacks=callbacks)
-        solver = configure(getattr(assimulo.solvers, self.solver)(native), None, rtol, atol, self.jacobian, self.max_order,
+        kind = repeating() if self.solver == "RungeKutta34" else getattr(assimulo.solvers, self.solver)
+        solver = configure(kind(native), None, rtol, atol, self.jacobian, self.max_order,
                            self.first_step, self.max_step)
         solver.report_continuously = True
         return solver
@@ -160,7 +169,7 @@ class Assimulo(Method):
             return FortranOutput("assimulo.lib.radau5")  # any module: they share one run-time library
         return contextlib.nullcontext() if sys.stdout is None else contextlib.redirect_stdout(WithoutWarnings(sys.stdout))
 
-    def _statistics(self, solver: Any, run: Run, seconds: float) -> Statistics:
+    def _statistics(self, solver: Any, run: Run, watch: Stopwatch) -> Statistics:
         """Counts of Assimulo exist only if the solver has returned; access by item would give zero for what it does not count."""
         counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
         facts = facts_of(self.solver)
@@ -169,7 +178,7 @@ class Assimulo(Method):
         jacobians = run.callbacks.jacobians if exact else 0 if none else counts.get("njacs")
         return Statistics(steps=run.steps, rejected_error=counts.get("nerrfails"), rejected_newton=counts.get("nnfails"),
                           residuals=residuals, residuals_jacobian=for_jacobians, jacobians=jacobians, factorisations=counts.get("nlus"),
-                          newton_iterations=counts.get("nniters"), seconds=seconds)
+                          newton_iterations=counts.get("nniters"), seconds=watch.seconds, cpu_seconds=watch.cpu_seconds)
 
     def _evaluations(self, calls: int, counts: dict[str, int], no_differences: bool, n: int) -> tuple[int | None, int | None]:
         """Evaluations except those for Jacobians, and those; `calls` is their sum."""

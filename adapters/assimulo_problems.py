@@ -19,6 +19,8 @@ from mbdae.typing import Event, Integers, Vector
 from . import storage
 from .assimulo_support import SOLVERS
 
+PATIENCE = 200  # evaluations after an exception within which a solver that can be stopped comes to the end of a step
+
 
 def implicit_problem(problem: Problem, t0: float = 0.0, state: State | None = None, events: Sequence[Event] | None = None,
                      callbacks: SolverCallbacks | None = None) -> Any:
@@ -177,6 +179,7 @@ class Guarded:
     events: tuple[Event, ...] = ()
     t_events: Sequence[list[float]] = ()
     _last: _Result | None = None
+    _ignored = 0  # evaluations since an exception has been kept
     if TYPE_CHECKING:  # attributes of the classes of Assimulo
         y0: Vector
         rhs: Callable[..., Any]
@@ -192,7 +195,7 @@ class Guarded:
     def initialize(self, solver: Any) -> None:
         """Called at the start of a simulation."""
         name = type(solver).__name__
-        self.callbacks.error = None
+        self.callbacks.error, self._ignored = None, 0
         self.stoppable = name in SOLVERS and SOLVERS[name].stops and solver.problem_info["step_events"]
         self.invalidates, self.ends_at_nan = name == "Dopri5", name == "RungeKutta34"
         offset = solver.y0 - self.y0
@@ -266,8 +269,12 @@ class Guarded:
             return FATAL
 
     def fail(self, out: Vector, placeholder: Vector) -> Vector:
-        """Placeholder values of a callback after an exception; raised if the solver cannot be stopped."""
-        if not self.stoppable:
+        """Placeholder values of a callback after an exception; raised if the solver cannot be stopped, or does not come to a stop.
+
+        With tolerances whose squares vanish Dopri5 chooses NaN as the size of its first step, which it then repeats without an end.
+        """
+        self._ignored += 1
+        if not self.stoppable or self._ignored > PATIENCE:
             self.raise_kept()
         out[:len(placeholder)] = placeholder
         return out

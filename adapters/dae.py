@@ -205,6 +205,12 @@ class SolveDae(Method):
         By default 1e-5 s.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.SolveDae("Radau3").label
+    'solve-dae Radau3'
     """
 
     method: str = "Radau3"
@@ -259,7 +265,7 @@ class SolveDae(Method):
         with warnings.catch_warnings():  # of overflow and singular matrices; those of user functions remain
             warnings.filterwarnings("ignore", module=r"(numpy|scipy|solve_dae)\b")
             run.carry_out(integrate)
-        return run.trajectory(_statistics(run, steppers, watch.seconds))
+        return run.trajectory(_statistics(run, steppers, watch))
 
     def _solver(self, run: Run, start: tuple[Vector, Vector], rtol: float, atol: Tolerance) -> Any:
         from solve_dae.integrate import BDFDAE, RadauDAE
@@ -272,10 +278,11 @@ class SolveDae(Method):
         return RadauDAE(fun, run.t, *start, run.t_end, stages=_STAGES[self.method], **options)
 
 
-def _statistics(run: Run, steppers: list[_Stepper], seconds: float) -> Statistics:
+def _statistics(run: Run, steppers: list[_Stepper], watch: Stopwatch) -> Statistics:
     """The package does not separate rejections by the error test and by Newton's method, and does not count iterations."""
     if not steppers:
-        return Statistics(steps=run.steps, seconds=seconds)
+        return Statistics(steps=run.steps, seconds=watch.seconds, cpu_seconds=watch.cpu_seconds)
     solver = steppers[0].solver
     return Statistics(steps=run.steps, residuals=solver.nfev, residuals_jacobian=run.callbacks.calls - solver.nfev, jacobians=solver.njev,
-                      factorisations=solver.nlu, solves=solver.nlusolve, seconds=seconds)
+                      factorisations=solver.nlu, solves=solver.nlusolve, seconds=watch.seconds,
+                      cpu_seconds=watch.cpu_seconds)

@@ -82,6 +82,12 @@ class Odes(Method):
         Zero: the choice of the solver, and the first step of the formulation.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.Odes("ddaspk").label
+    'scikits.odes DASPK'
     """
 
     solver: str = "ida"
@@ -152,7 +158,7 @@ class Odes(Method):
 
         run.carry_out(integrate)
         counts = steppers[0].counts(run, self.jacobian != "difference") if steppers else {}
-        return run.trajectory(Statistics(steps=run.steps, seconds=watch.seconds, **counts))
+        return run.trajectory(Statistics(steps=run.steps, seconds=watch.seconds, cpu_seconds=watch.cpu_seconds, **counts))
 
     def _stepper(self, run: Run, start: tuple[Vector, Vector], rtol: float, atol: Tolerance) -> Sundials | Daspk | Lsodi | Dop:
         makers: dict[str, Callable[..., Sundials | Daspk | Lsodi]] = {

@@ -226,6 +226,12 @@ class Radau13(Method):
         Zero: the first step of the formulation.
     max_steps : int
         Steps after which the run ends with `TOO_MAX_STEPS`.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.Radau13().label
+    'RADAU'
     """
 
     order: int | None = None
@@ -268,7 +274,7 @@ class Radau13(Method):
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch = Stopwatch()
         run.carry_out(lambda: self._drive(run, start[0], span, rtol, atol))
-        return run.trajectory(self._statistics(run, watch.seconds))
+        return run.trajectory(self._statistics(run, watch))
 
     def _drive(self, run: Run, y0: Vector, span: float, rtol: float, atol: Tolerance) -> None:
         from pyradau13 import radau13
@@ -288,12 +294,13 @@ class Radau13(Method):
                 callbacks.raise_kept()
                 raise _failure(str(error)) from error
 
-    def _statistics(self, run: Run, seconds: float) -> Statistics:
+    def _statistics(self, run: Run, watch: Stopwatch) -> Statistics:
         """RADAU does not report its counts; evaluations for difference quotients cannot be separated."""
         callbacks = run.callbacks
         if self.jacobian == "difference":
-            return Statistics(steps=run.steps, seconds=seconds)
-        return Statistics(steps=run.steps, residuals=callbacks.calls, residuals_jacobian=0, jacobians=callbacks.jacobians, seconds=seconds)
+            return Statistics(steps=run.steps, seconds=watch.seconds, cpu_seconds=watch.cpu_seconds)
+        return Statistics(steps=run.steps, residuals=callbacks.calls, residuals_jacobian=0, jacobians=callbacks.jacobians,
+                          seconds=watch.seconds, cpu_seconds=watch.cpu_seconds)
 
 
 def _acceptance(run: Run, span: float) -> Callable[..., Any]:

@@ -119,6 +119,13 @@ class SolveIvp(Method):
         Steps after which the run ends with `TOO_MANY_STEPS`.
     first_step : float
         Zero: the choice of SciPy.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.SolveIvp("RK45"), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
     method: str = "DOP853"
@@ -179,4 +186,4 @@ class SolveIvp(Method):
             run.carry_out(lambda: run.pull(_Stepper(solver)))
         return run.trajectory(Statistics(
             steps=run.steps, residuals=int(solver.nfev), residuals_jacobian=callbacks.calls - int(solver.nfev), jacobians=int(solver.njev),
-            factorisations=int(solver.nlu), seconds=watch.seconds))
+            factorisations=int(solver.nlu), seconds=watch.seconds, cpu_seconds=watch.cpu_seconds))

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TextIO
 
 import numpy as np
+from numba.core import config
 
-from mbdae.driver.arguments import check_limit, check_max_steps, check_order, check_step
+from mbdae.driver.arguments import check_choice, check_limit, check_max_steps, check_order, check_step
 from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.method import Method
 from mbdae.driver.run import Run
-from mbdae.driver.support import supported
+from mbdae.driver.support import supported, tightened
 from mbdae.jacobians.strategy import Strategy, labelled
 from mbdae.problems.base import Problem
 from mbdae.results.statistics import Statistics
@@ -40,8 +41,15 @@ from .sundae_arguments import (
     ida_arguments,
     linear_solver,
 )
+from .sundials.library import ORIGINS, Library, LibraryError, library
+from .sundials.run import Request, supports
+from .sundials.run import Settings as RunSettings
+from .sundials.run import integrate as run_in
+from .sundials.session import ADAMS, BDF
 
 __all__ = ["Cvode", "Ida", "availability", "band_order", "cvode_arguments", "ida_arguments"]
+
+BACKENDS = ("auto", *ORIGINS, "wrapper")
 
 _REPORT = re.compile(r"\s*\[\w+, Error: -?\d+\]")
 
@@ -122,6 +130,7 @@ class _Sundials(Method):
     first_step: float = 0.0
     max_step: float = 0.0
     max_steps: int = 1_000_000
+    backend: str = "auto"
 
     package = "scikit-sundae"
     own_differences = True
@@ -140,6 +149,7 @@ class _Sundials(Method):
         check_max_steps(owner, self.max_steps)
         check_step(owner, "first_step", self.first_step)
         check_limit(owner, "max_step", self.max_step)
+        check_choice(owner, "backend", self.backend, BACKENDS)
 
     @staticmethod
     def availability() -> Availability:
@@ -150,6 +160,32 @@ class _Sundials(Method):
     def label(self) -> str:
         """Name for tables and legends."""
         return labelled(type(self).__name__, self.jacobian)
+
+    def _library(self, problem: Problem) -> Library | None:
+        """The library to be called directly, `None` for the wrapper."""
+        if self.backend == "wrapper" or config.DISABLE_JIT:
+            return None
+        linsolver = linear_solver(problem, self.linsolver)
+        if not supports(problem, linsolver, self.jacobian):
+            if self.backend == "auto":
+                return None
+            raise ValueError(f"{type(self).__name__}: backend={self.backend!r} takes dense and sparse linear solvers, sparse ones with a "
+                             f"Jacobian; got linsolver={self.linsolver!r}, jacobian={self.jacobian!r}")
+        try:
+            return library("wheel" if self.backend == "auto" else self.backend)
+        except LibraryError:
+            if self.backend == "auto":
+                return None
+            raise
+
+    def _direct(self, found: Library, request: Request, **settings: Any) -> Trajectory:
+        """A run in the library."""
+        problem = request.problem
+        rtol, atol = tightened(self.support, problem, request.rtol, request.atol)
+        settings = {"first_step": self.first_step or problem.first_step, "max_order": self.max_order} | settings
+        sparse = linear_solver(problem, self.linsolver) == "sparse"
+        return run_in(found, request._replace(rtol=rtol, atol=atol),
+                      RunSettings(jacobian=self.jacobian, sparse=sparse, max_step=self.max_step, max_steps=self.max_steps, **settings))
 
     def _carry_out(self, solver: Any, run: Run, start: tuple[Vector, ...], place: Integers | None = None) -> Statistics:
         """Initialise the solver, step it to the end, and return its statistics."""
@@ -167,12 +203,13 @@ class _Sundials(Method):
         finally:
             if stepper.last is None and linear_solver(run.problem, self.linsolver) == "sparse":
                 _keep_forever(solver)
-        seconds, last, calls = watch.seconds, stepper.last, run.callbacks.calls
+        spent: dict[str, Any] = {"seconds": watch.seconds, "cpu_seconds": watch.cpu_seconds}
+        last, calls = stepper.last, run.callbacks.calls
         if last is None:
-            return Statistics(steps=run.steps, seconds=seconds)
+            return Statistics(steps=run.steps, **spent)
         # its own count leaves out the evaluations for difference quotients
         return Statistics(steps=run.steps, residuals=int(last.nfev), residuals_jacobian=calls - int(last.nfev),
-                          jacobians=run.callbacks.jacobians or int(last.njev), seconds=seconds)
+                          jacobians=run.callbacks.jacobians or int(last.njev), **spent)
 
 
 @dataclass(frozen=True)
@@ -192,6 +229,17 @@ class Ida(_Sundials):
         Zero leaves the choice to IDA, or the first step to the formulation.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
+    backend : {"auto", "wheel", "system", "wrapper"}
+        `"wheel"`: the C library in the wheel of scikit-sundae is called directly, with compiled callbacks and no Python in its loop;
+        `"system"`: the library of the system (Debian's `libsundials-dev`); both with dense and sparse linear solvers. `"wrapper"`: through
+        scikit-sundae. `"auto"`: the wheel's library where it can, otherwise the wrapper.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.Ida(), (0.0, 0.1), formulation="ggl")
+    >>> run.success
+    True
     """
 
     support = IDA_SUPPORT
@@ -200,6 +248,9 @@ class Ida(_Sundials):
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
+        found = self._library(problem)
+        if found is not None:
+            return self._direct(found, Request(problem, state, t_end, rtol, atol, t_eval, every, progress, until))
         from sksundae.ida import IDA
 
         callbacks = _crossing(problem, state, t_end)
@@ -226,8 +277,15 @@ class Cvode(_Sundials):
     Parameters
     ----------
     multistep : {"BDF", "Adams"}
-    jacobian, linsolver, max_order, first_step, max_step, max_steps
+    jacobian, linsolver, max_order, first_step, max_step, max_steps, backend
         As for `Ida`; linear solvers are dense or iterative.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.Cvode(multistep="Adams"), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
     multistep: str = "BDF"
@@ -253,11 +311,15 @@ class Cvode(_Sundials):
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
+        order = self.max_order if self.multistep == "BDF" or self.max_order != 5 else 12
+        found = self._library(problem)
+        if found is not None:
+            return self._direct(found, Request(problem, state, t_end, rtol, atol, t_eval, every, progress, until), max_order=order,
+                                first_step=self.first_step, multistep=BDF if self.multistep == "BDF" else ADAMS)
         from sksundae.cvode import CVODE
 
         callbacks = _crossing(problem, state, t_end)
         arguments = cvode_arguments(problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
-        order = self.max_order if self.multistep == "BDF" or self.max_order != 5 else 12
         solver = CVODE(**arguments, method=self.multistep, max_order=order, first_step=self.first_step, max_step=self.max_step)
         y0, yd0 = problem.pack(state)
         problem.compile(state.t, y0, yd0)

@@ -91,14 +91,16 @@ _RULES = {"trapezoidal": "trapezoidal", "linear-acceleration": "linear accelerat
 _COEFFICIENTS = {name: dict(zip(("beta", "gamma"), RULES[name])) for name in _RULES}
 _PROJECTIONS = {"PVA": "PVA", "none": "without projections", **_same("P", "V", "PV", "PVAE-n", "PVAE-0")}
 _STAGES = {"1": "1 stage", "2": "2 stages", "3": "3 stages", "4": "4 stages"}
+_HELD = {"position": "position stages"}
 _GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" else name} for name in _PROJECTIONS},
-                                     **{name: {"stages": int(name)} for name in _STAGES}}
+                                     **{name: {"stages": int(name)} for name in _STAGES},
+                                     **{name: {"stages_hold": name} for name in _HELD}}
 
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
     Family("ProjectedGauss", "mbdae.integrators.gauss.methods", "Projected Gauss", "h",
-           "Gauss formulas with projections, fixed step, as in ProjectedGauss:2:PVAE-0", "", _PROJECTIONS | _STAGES, _GAUSS),
+           "Gauss formulas with projections, fixed step, as in ProjectedGauss:2:PVAE-0", "", _PROJECTIONS | _STAGES | _HELD, _GAUSS),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("Newmark", _STRUCTURAL, "Newmark", "h", "Newmark with multipliers, constraints on positions", "",
            {name: title for name, title in _RULES.items() if name != "central-differences"}, _COEFFICIENTS),

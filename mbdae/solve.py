@@ -40,7 +40,7 @@ from .system.system import System
 from .typing import ArrayLike, Event, FullState, TimeProgress, Tolerance, Vector
 
 UNCLEAR = (Status.NOT_FINITE, Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.PROJECTION_FAILED)  # perhaps a NaN
-JUST_AHEAD = 1e-4  # share of the time span, in which a singular position may have been the cause of a failure
+JUST_AHEAD = 1e-4, 1e-3  # least and largest share of the time span in which a singular position may have been the cause of a failure
 
 
 @held
@@ -107,6 +107,13 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
         The solver is not installed; the message names the command that installs it.
     Exception
         Whatever a user function raises, itself, with a note that names the function, its bodies and the time.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.mechanism("four-link"), mbdae.Ida(), (0.0, 0.1), rtol=1e-6)
+    >>> run.success, run.formulation
+    (True, 'gear')
     """
     check_order(target, method, t_span)
     _check_method(method)
@@ -131,7 +138,8 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
             trajectory = segments.to_end(lambda begin, t, watch: with_minimal_norm(system, run(begin, t, {"until": watch})))
         _name_cause(system, trajectory, start, t_end)
         solution = Solution(system, trajectory, method.label, problem.formulation)
-        solution.t_events, solution.jumps, solution.sol = segments.zeros, segments.jumps, segments.dense_output()
+        solution.t_events, solution.y_events = segments.zeros, segments.zero_motions
+        solution.jumps, solution.sol = segments.jumps, segments.dense_output()
         return _limited(solution, trajectory, start)
     request = requested(method, problem, rtol=rtol, atol=tolerance, every=every if times is None else None,
                         events=None if events is None else len(functions), output=sink, start=start)
@@ -209,7 +217,8 @@ def _watch(system: System, functions: tuple[Event, ...], start: State, past: Con
     if dense_output:
         raise ValueError(f"resume: there is no dense output of the steps before t = {past.at.t:.9g}, which are not computed again; leave "
                          "dense_output=True away, or resume")
-    return Watch(system, functions, past.start, seen=past.events, at=Moment(past.at.t, past.at.q, past.at.v))
+    return Watch(system, functions, past.start, seen=past.events, at=Moment(past.at.t, past.at.q, past.at.v),
+                 seen_motions=past.motions)
 
 
 def _at(start: State, past: Continued | None, times: Vector | None) -> tuple[State, State, Vector | None]:
@@ -230,9 +239,16 @@ def _name_cause(system: System, trajectory: Trajectory, start: State, t_end: flo
         trajectory.message = f"{culprit}: {trajectory.message}"
     elif len(trajectory.t) and np.isfinite(trajectory.q[-1]).all() and np.isfinite(trajectory.v[-1]).all():
         t, q, v = float(trajectory.t[-1]), trajectory.q[-1], trajectory.v[-1]
-        found = near_singular(system, start, t, q) or singular_ahead(system, start, t, q, v, JUST_AHEAD * (t_end - start.t))
+        found = near_singular(system, start, t, q) or singular_ahead(system, start, t, q, v, _just_ahead(trajectory, start.t, t_end))
         if found is not None:
             trajectory.status, trajectory.message = found.status, f"{found.reason} ({trajectory.message})"
+
+
+def _just_ahead(trajectory: Trajectory, t0: float, t_end: float) -> float:
+    """How far ahead the cause of a failure may be: a step on average, as those before a failure are short, within a share of the span."""
+    mean = abs(trajectory.t[-1] - t0) / max(trajectory.statistics.steps or 0, 1)
+    least, most = (share * abs(t_end - t0) for share in JUST_AHEAD)
+    return float(np.copysign(min(max(mean, least), most), t_end - t0))
 
 
 def _check_method(method: object) -> None:
@@ -328,7 +344,7 @@ def _finish(solution: Solution, watch: Watch, start: State, by_steps: bool, with
     """Complete a solution with the times of events, the end at a terminal event, and dense output up to there."""
     found = watch.found()
     if with_events:
-        solution.t_events = found.times
+        solution.t_events, solution.y_events = found.times, found.motions
     if found.end is not None and found.state is not None and solution.success:
         _end_at(solution, found.end, found.state, start.t, by_steps, stream)
     if watch.pieces:

@@ -241,7 +241,7 @@ def test_cvode_uses_its_jacobian_when_warnings_are_errors(system):
 def test_counters(system, name, form):
     """Trap: item access to Assimulo's statistics tells zero for what a solver does not count; Radau5DAE counts half of its differences."""
     runs = [mbdae.solve(system, Assimulo(name), (0.0, 0.2), formulation=form).statistics.as_dict() for _ in range(2)]
-    assert runs[0] | {"seconds": 0} == runs[1] | {"seconds": 0}
+    assert runs[0] | {"seconds": 0, "cpu_seconds": 0} == runs[1] | {"seconds": 0, "cpu_seconds": 0}
     c = runs[0]
     assert c["steps"] <= c["residuals"] < 60 * c["steps"] + 60
     if name == "Radau5DAE":
@@ -252,8 +252,7 @@ def test_counters(system, name, form):
     if name in ("IDA", "CVode"):
         assert c["newton_iterations"] >= c["steps"]
     if name == "RungeKutta34":
-        assert c["rejected_error"] is None
-        assert c["residuals"] == 5 * c["steps"] + 1
+        assert c["residuals"] == 5 * (c["steps"] + c["rejected_error"]) + 1
         assert c["jacobians"] == 0
 
 

@@ -14,7 +14,8 @@ import pytest
 
 import mbdae
 from mbdae import Status
-from mbdae.adapters.assimulo import Assimulo, _failure, implicit_problem
+from mbdae.adapters.assimulo import Assimulo, _failure, configure, implicit_problem
+from mbdae.adapters.scipy import SolveIvp
 from mbdae.driver.callbacks import SolverCallbacks
 from mbdae.interrupts import signals
 
@@ -50,6 +51,67 @@ def test_exceptions_of_users_arrive_unchanged(throwing, capfd, name, form, jacob
             mbdae.solve(throwing, Assimulo(name, jacobian), (0.0, 0.2), formulation=form)
         assert raised.value is throwing.law.error
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_tolerances_whose_squares_vanish_end_dopri5(rate):
+    """Trap: the size of its first step becomes NaN, and it repeats this step without an end, whatever is kept to be raised after it."""
+    ball = mbdae.System(mbdae.Mechanism("ball", [mbdae.Particle("ball", 1.0, (1, 0, 0), (rate, 0, 0))], gravity=(0, 0, -9.81)))
+    begin = time.process_time()
+    with pytest.warns(UserWarning, match="below the rounding"):
+        s = mbdae.solve(ball, Assimulo("Dopri5"), (0.0, 1.0), rtol=1e-160, atol=1e-160)
+    assert s.status in (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED) and len(s.t) == 1
+    assert "t = " in s.message and time.process_time() - begin < 10.0
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError, MemoryError])
+def test_a_solver_that_does_not_come_to_the_end_of_a_step_is_ended(error):
+    """Dopri5 goes on as long as its steps are rejected: the exception is raised through it after some evaluations."""
+    calls = [0]
+
+    def law(length, rate, t):
+        calls[0] += 1
+        if calls[0] == 2000:
+            raise error("mine")
+        return 1e3 * np.random.default_rng(calls[0]).standard_normal()  # no step is accepted
+
+    s = with_law(law)
+    with pytest.raises(error, match="mine"):
+        mbdae.solve(s, Assimulo("Dopri5"), (0.0, 1.0), rtol=1e-9)
+    assert calls[0] == 2000
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8, 1e-10])
+def test_runge_kutta_34_repeats_steps(rtol):
+    """Trap: Assimulo accepts every step of RungeKutta34, and its error estimate vanishes for forces of time alone."""
+    def law(length, rate, t):
+        return 0.1 * length + (20.0 if t > 0.0505 else 0.0)
+
+    def solved(method, rtol, t_span=(0.0, 0.2), state=None):
+        r = mbdae.solve(system, method, t_span, rtol=rtol, atol=0.01 * rtol, state=state)
+        assert r.success, r.message
+        return r
+
+    system = with_law(law)
+    first = solved(SolveIvp("DOP853"), 1e-12, (0.0, 0.0505))
+    right = solved(SolveIvp("DOP853"), 1e-12, (np.nextafter(0.0505, 1.0), 0.2), mbdae.assemble(system, np.nextafter(0.0505, 1.0),
+                                                                                              first.q[-1], first.v[-1]))
+    s = solved(Assimulo("RungeKutta34"), rtol)
+    error = max(np.abs(s.q[-1] - right.q[-1]).max(), np.abs(s.v[-1] - right.v[-1]).max() / (1.0 + np.abs(right.v[-1]).max()))
+    assert error < 20.0 * rtol  # 1 to 6; without repeated steps 500 at 1e-4, 7e6 at 1e-10
+    assert s.statistics.rejected_error > 3 and s.statistics.residuals == 5 * (s.statistics.steps + s.statistics.rejected_error) + 1
+
+
+def test_runge_kutta_34_takes_about_as_many_steps_as_assimulo():
+    """Where the forces are smooth."""
+    from assimulo.solvers import RungeKutta34
+
+    s = with_law(lambda length, rate, t: 0.1 * length)
+    for tol in (1e-6, 1e-9):
+        ours = mbdae.solve(s, Assimulo("RungeKutta34"), (0.0, 0.2), rtol=tol, atol=0.01 * tol).statistics.steps
+        solver = configure(RungeKutta34(native(s, "ode")), None, tol, 0.01 * tol)
+        solver.simulate(0.2)
+        assert solver.statistics["nsteps"] <= ours < 1.3 * solver.statistics["nsteps"] + 5
 
 
 @pytest.mark.usefixtures("python_interrupts")

@@ -106,11 +106,11 @@ def test_index_three_at_a_tight_tolerance(swing, end):
 def test_multipliers_do_not_grow_by_extrapolation():
     """Left out of Newton's convergence test they reach 1e27 and end the run; IDA lets them reach 1e4, DASPK 1e10."""
     problem, largest = mbdae.Index1(library.system("slider-crank-free")), []
-    state = problem.state
-    problem.state = lambda t, y, yd: largest.append(np.abs(y[problem.blocks["lam"]]).max()) or state(t, y, yd)
-    s = mbdae.solve(problem, Bdf(), (0.0, 1.0), rtol=1e-8, atol=1e-10)
+    complete = problem.interpolated
+    problem.interpolated = lambda t, y: largest.append(np.abs(y[problem.blocks["lam"]]).max()) or complete(t, y)
+    s = mbdae.solve(problem, Bdf(), (0.0, 1.0), rtol=1e-8, atol=1e-10, dense_output=True)
     assert s.success, s.message
-    assert max(largest) < 2.0 * np.abs(s.lam).max()
+    assert 0.5 * np.abs(s.lam).max() < max(largest) < 2.0 * np.abs(s.lam).max()
 
 
 def test_scaled_multipliers_in_the_error_test(swing, end):
@@ -203,3 +203,14 @@ def test_arguments_of_a_residual_that_make_no_sense(wrong, culprit):
 def test_forms_that_are_refused(swing, form):
     with pytest.raises(ValueError, match=f"Bdf cannot take the form '{form}': it "):
         mbdae.solve(swing, Bdf(), (0.0, 1.0), formulation=form)
+
+
+def test_the_order_does_not_rise_and_fall_forever():
+    """Where the zero of a velocity leads back to order 1, the first step of order 2 has an estimate for which the order would fall again.
+
+    In 8 of these 40 runs the steps were then 1000 times too small for thousands of steps, which added up to 300 tolerances.
+    """
+    system = library.system("double-pendulum")
+    for rtol in 1e-10 * 10 ** np.linspace(-0.5, 0.475, 40):
+        found = mbdae.solve(system, mbdae.Bdf(), (0.0, 2.0), formulation="ggl", rtol=rtol, atol=1e-2 * rtol)
+        assert found.success and found.statistics.rejected_error < 100 and found.statistics.steps < 2500, (rtol, found.statistics)

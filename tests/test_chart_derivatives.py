@@ -6,9 +6,19 @@ import pytest
 import mbdae
 from mbdae import library
 from mbdae.charts.chart import Chart
-from mbdae.charts.derivative import INCREMENT, MotionDerivatives, State, by_complex_step, by_time, linearise
+from mbdae.charts.derivative import (
+    INCREMENT,
+    MotionDerivatives,
+    State,
+    by_complex_step,
+    by_time,
+    differences,
+    exact,
+    linearise,
+    throughout,
+)
 from mbdae.charts.motion import evaluate
-from mbdae.charts.store import Factors, new_store
+from mbdae.charts.store import Factors, new_displaced, new_store
 from mbdae.jacobians.complex_step import COMPLEX_STEP
 from mbdae.system.codes import GOOD
 
@@ -83,6 +93,19 @@ def compare(found, expected, tolerance):
 def test_implicit_differentiation_agrees_with_the_complex_step(name, parametrisation):
     chart, point = at_point(name, parametrisation)
     compare(linearised(chart, point), by_steps(chart, point), accuracy(name, 1e-10))
+
+
+@pytest.mark.thorough
+@both
+@pytest.mark.parametrize("name", ["double pendulum", "top", "rheonomic"])
+def test_all_ways_that_methods_may_take_agree(name, parametrisation):
+    chart, point = at_point(name, parametrisation)
+    t, _, zd, q, v, a, lam = point
+    expected, scratch = linearised(chart, point), new_displaced(chart.system, chart.P)
+    for way, tolerance in ((exact, 1e-12), (throughout, 1e-10), (differences, 1e-4)):
+        out = empty(chart)
+        assert way(zd, State(t, q, v, a, lam), chart.factors, scratch, 0, chart.n, out)
+        compare(out._asdict(), expected, tolerance)
 
 
 @both

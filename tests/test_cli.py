@@ -83,7 +83,7 @@ def test_list_long_tells_what_applies_to_which_mechanism(capsys):
     assert "RosenbrockNystrom (takes none of its forms)" in blocks["four-link"]
     block = " ".join(blocks["stiff-double-pendulum"].split())
     assert "HalfImplicit, FullyImplicit, ProjectedGauss:PVA, ProjectedGauss:none, " in block
-    assert "ProjectedGauss:4 (fixed step, but" in block
+    assert "ProjectedGauss:position (fixed step, but" in block
     assert "DOP853" in blocks["stiff-double-pendulum"]
     table = " ".join(told.split("forms taken by the methods")[1].split())
     assert "needs as many equations as unknowns" in table and "no: explicit" in table and "ready" in table
@@ -171,6 +171,24 @@ def test_solve_to_npz_with_a_figure(capsys, tmp_path):
     assert about["parameters"]["set"] == {"mu": 0.2} and about["parameters"]["h"] == 2e-3 and about["status"] == "SUCCESS"
     with Image.open(figure) as image:
         assert image.format == "PNG"
+
+
+def test_solve_without_a_file_shows_a_summary(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["solve", "slider-crank", "--h", "2e-3", "--t-end", "0.1"]) == 0
+    text = capsys.readouterr().out
+    assert "SUCCESS, 51 points" in text and "t = 0.1 s" in text and "slider_x" in text and not list(tmp_path.iterdir())
+    assert main(["solve", "slider-crank", "--h", "2e-3", "--t-end", "0.1", "--plot"]) == 0
+    assert "written: slider-crank.png" in capsys.readouterr().out
+    with Image.open(tmp_path / "slider-crank.png") as image:
+        assert image.format == "PNG"
+
+
+def test_columns_of_joint_coordinates_are_named_by_joints():
+    from mbdae.cli.solve import columns
+
+    found = columns(mbdae.System(library.mechanism("double-pendulum"), coordinates="joint"))
+    assert [len(x) for x in found.values()] == [5, 4, 4, 2] and found["v"][0].startswith("support.")
 
 
 def test_solve_to_csv_and_json(tmp_path):
@@ -280,7 +298,7 @@ def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
     ("compare slider-crank --steps 1e-12 --no-figure --output {tmp}", "take larger steps or a shorter time"),
     ("compare slider-crank --output {tmp}/file/folder", "cannot make the folder"),
     ("compare slider-crank --colour red", "unrecognized arguments: --colour red"),
-    ("solve chain", "required: --output"),
+    ("solve chain --plot {tmp}/a.txt", "must end in .png or .pdf or .svg"),
     ("solve chain --output {tmp}/a.txt", "must end in .npz or .csv or .json"),
     ("solve chain --output {tmp}/folder.npz", "it is a folder"),
     ("solve chain --output {tmp}/a.npz --set links=2.5", "links must be an integer"),

@@ -124,7 +124,7 @@ def folder(tmp_path):
     for name in ("script_short", "script_that_is_long", "script_other"):
         (tmp_path / f"{name}.py").write_text(SCRIPT.format(name=name))
     (tmp_path / "script_bad.py").write_text("def main(output):\n    raise RuntimeError('no motion')\n")
-    for name in ("all", "common", "common_motion", "_one_thread"):
+    for name in ("all", "book", "common", "common_motion", "_one_thread"):
         (tmp_path / f"{name}.py").write_text("")
     (tmp_path / "out").mkdir()
     return tmp_path
@@ -183,5 +183,5 @@ halves = scripts_in(PAPERS / "half_implicit")
 
 def test_settings_choose_the_scripts_of_a_paper(halves, tmp_path, capsys):
     halves("all").main(tmp_path, {"fig7_setup": {"links": 2, "times": (0.0, 0.1)}})
-    assert [p.name for p in tmp_path.iterdir()] == ["fig7_setup.png"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fig7_setup.csv", "fig7_setup.curves.csv", "fig7_setup.png"]
     assert "\n  fig7_setup" in capsys.readouterr().out

@@ -204,6 +204,15 @@ def test_joint_coordinates(method):
     np.testing.assert_allclose(runs[1].v, runs[0].v, atol=1e-8)
 
 
+@every_method
+def test_both_matrices_are_counted(method):
+    """An attempt factorises the matrix of the error estimate, too."""
+    s = mbdae.System(library.mechanism("double-pendulum"))
+    for matrix, number in (("reduced", 1), ("sparse", 2)):
+        c = mbdae.solve(s, METHODS[method](matrix=matrix), (0.0, 0.05), rtol=1e-5, atol=1e-5).statistics
+        assert c.factorisations == number * (c.steps + c.rejected_error + c.rejected_newton) > 0
+
+
 def test_without_constraints():
     bodies = [mbdae.PlanarBody("a", 1.0, 1.0), mbdae.PlanarBody("b", 2.0, 1.0, (1.5, 0.0))]
     spring = mbdae.TSDA("spring", "a", "b", k=1e4, c=10.0, l0=1.0)

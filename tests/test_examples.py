@@ -142,7 +142,7 @@ def check_projected_gauss(found):
             assert lost[name] < 1e-12
             np.testing.assert_array_less(run.constraint_residuals.max(axis=0), (1e-14, 1e-13, 1e-11))
         else:
-            assert lost[name] > 1e-6
+            assert lost[name] < 1e-9 if name == "Gauss, PV" else lost[name] > 1e-6
     assert runs["Gauss, PV"].constraint_residuals[:, 2].max() > 1e-6
 
 
@@ -183,7 +183,10 @@ NEEDS = {"odes_dropin": "scikits_odes", "solve_dae_dropin": "solve_dae", "radau1
          "sympy_dropin": "sympy"}
 
 
-@pytest.mark.parametrize("name", CHECKS)
+LONG = {"projected_gauss", "sympy_dropin", "user_force"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough if name in LONG else ()) for name in CHECKS])
 def test_example(name, tmp_path, monkeypatch, capsys):
     pytest.importorskip(NEEDS.get(name, "numpy"), reason=f"the package of {name}.py is not installed")
     monkeypatch.chdir(tmp_path)
@@ -297,7 +300,7 @@ def test_script_from_the_command_line(tmp_path):
                          env={**os.environ, "MPLBACKEND": "Agg"}, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert "4 bars" in run.stdout
-    assert [f.name for f in (tmp_path / "new").iterdir()] == ["fig7_setup.png"]
+    assert sorted(f.name for f in (tmp_path / "new").iterdir()) == ["fig7_setup.csv", "fig7_setup.curves.csv", "fig7_setup.png"]
     assert_whole_picture(tmp_path / "new" / "fig7_setup.png")
 
 

@@ -346,6 +346,7 @@ print(value, len([n for n in compiled if "Height" in n or n == "phi"]))
 '''
 
 
+@pytest.mark.thorough
 def test_compiled_kernels_are_kept_and_follow_every_change(tmp_path):
     files = {"element.py": OUTSIDE, "constants.py": "SCALE = 2.0\n",
              "helper.py": "import numba\n\n@numba.njit\ndef shifted(z):\n    return z - 1.0\n"}

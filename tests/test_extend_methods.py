@@ -75,6 +75,7 @@ def test_it_has_order_three(alexander, name, t_end, steps):
     assert slopes == pytest.approx([3.0] * 3, abs=0.15), (slopes, errors)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["double-pendulum", "andrews", "stiff wheel"])
 @pytest.mark.parametrize("controller", [mbdae.ELEMENTARY, mbdae.PI42], ids=["elementary", "PI42"])
 def test_errors_are_within_the_tolerances(alexander, name, controller):

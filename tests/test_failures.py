@@ -184,7 +184,7 @@ def test_explicit_methods_need_no_jacobian(system):
 
 
 def test_what_a_backend_does_not_report_is_none(system):
-    c = mbdae.solve(system, Ida(), (0.0, 0.1)).statistics
+    c = mbdae.solve(system, Ida(backend="wrapper"), (0.0, 0.1)).statistics
     assert c.newton_iterations is None
     assert c.iterations_per_step is None
     assert c.as_dict()["steps"] == c.steps
@@ -195,7 +195,7 @@ def test_what_a_backend_does_not_report_is_none(system):
 def test_counters_do_not_depend_on_earlier_runs(system):
     for method in (Ida(), SolveIvp("Radau"), Cvode(), HalfImplicit(h=1e-2)):
         first, again = (mbdae.solve(system, method, (0.0, 0.2)).statistics.as_dict() for _ in range(2))
-        assert first | {"seconds": 0} == again | {"seconds": 0}
+        assert first | {"seconds": 0, "cpu_seconds": 0} == again | {"seconds": 0, "cpu_seconds": 0}
 
 
 def test_status_zero_is_success():

@@ -398,3 +398,15 @@ def test_the_underlying_ode_reaches_the_references(case):
     for r in [r for r in entry.references if r.parameters == case[1]]:
         x = mbdae.solve(s, SolveIvp("DOP853"), (0.0, r.t), t_eval=[r.t], rtol=1e-12, atol=1e-12)
         assert largest_error(entry, r, entry.observe(s, r.t, x.q[0], x.v[0], x.a[0], x.lam[0])) < 2e-10
+
+
+@pytest.mark.parametrize("method", [mbdae.HalfImplicit(h=1e-4), mbdae.FullyImplicit(h=1e-4), mbdae.HHT(h=1e-3)],
+                         ids=lambda m: type(m).__name__)
+def test_newtons_method_knows_the_rounding_of_long_mechanisms_in_joint_coordinates(method):
+    """`Phi` of a ladder 170 m high has rounding errors of 170 m, although its joint coordinates are small angles."""
+    mechanism = mbdae.library.mechanism("ladder", loops=85)
+    joint, cartesian = mbdae.System(mechanism, coordinates="joint"), mbdae.System(mechanism)
+    a, b = (mbdae.solve(s, method, (0.0, 10.0 * method.h)) for s in (joint, cartesian))
+    assert a.success and b.success, (a.message, b.message)
+    assert a.statistics.newton_iterations <= 1.2 * b.statistics.newton_iterations, (a.statistics, b.statistics)
+    assert np.abs(joint.to_cartesian(a.q[-1])[0] - b.q[-1]).max() < 2e-4 * np.abs(b.q[-1] - b.q[0]).max()

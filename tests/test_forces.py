@@ -66,6 +66,18 @@ def test_a_torsion_spring_between_spatial_bodies_acts_about_its_axis(theta, rng)
     np.testing.assert_allclose(Q, torque * np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, -1.0]), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize(("beta", "turn"), [(0.7, 0.4), (-1.1, 0.3), (2.0, -0.5)])
+def test_a_torsion_spring_has_a_direction_of_its_own_in_each_body(beta, turn, rng):
+    """`b_j` is turned by `beta` in its body, which is turned by `turn`."""
+    A, Rz = rotations.to_matrix(quaternion(rng)), lambda x: np.array([[np.cos(x), -np.sin(x), 0], [np.sin(x), np.cos(x), 0], [0, 0, 1]])
+    spring = mbdae.RSDA("s", "a", "b", k=2.0, theta0=0.2, a_i=Z, b_i=Rz(0.3) @ X, b_j=Rz(beta) @ X)
+    s = free(*(mbdae.RigidBody(b, 1, (1, 1, 1), orientation=B) for b, B in (("a", A), ("b", A @ Rz(turn)))), forces=[spring])
+    q, torque = s.initial_guess()[0], 2.0 * (turn + beta - 0.3 - 0.2)
+    expected = torque * np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, -1.0])
+    np.testing.assert_allclose(s.force(0.0, q, np.zeros(12)), expected, rtol=1e-12, atol=1e-13)
+    assert s.energy(0.0, q, np.zeros(12)) == pytest.approx(torque**2 / 4.0)
+
+
 def test_forces_of_springs_are_the_gradient_of_their_potential(rng):
     s = mbdae.System(double_pendulum())
     q = s.retract(s.initial_guess()[0], 0.4 * rng.normal(size=s.nv))

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import eval_sh_legendre
 
-from mbdae.integrators.gauss.tableau import STAGES, gauss
+from mbdae.integrators.gauss.tableau import LEVELS, STAGES, gauss
 
 EACH = pytest.mark.parametrize("stages", STAGES)
 EPS = 1e-15
@@ -37,13 +38,35 @@ def test_the_formula_is_symplectic_and_symmetric(stages):
 
 @EACH
 def test_what_follows_from_the_matrix(stages):
-    g, one = gauss(stages), np.eye(stages)
+    g = gauss(stages)
     assert g.order == 2 * stages
     np.testing.assert_allclose(g.A.T @ g.d, g.b, rtol=0.0, atol=1e-14)
     assert 1.0 - g.d.sum() == pytest.approx(g.r, abs=1e-14) and g.r == (-1) ** stages
     np.testing.assert_allclose(g.A @ g.A, g.AA, rtol=0.0, atol=EPS)
-    np.testing.assert_allclose(g.A_inverse @ g.A, one, rtol=0.0, atol=1e-14)
-    np.testing.assert_allclose(g.AA_inverse @ g.AA, one, rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@EACH
+def test_the_combinations_that_decouple_the_stages(stages, level):
+    """For velocities the constraints of the stages are orthogonal to the polynomials of degree below `s - 1`; the last row is the end."""
+    g, one = gauss(stages, level), np.eye(stages)
+    np.testing.assert_allclose(g.mix_inverse @ g.mix, one, rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(g.speeds @ g.mix, g.A, rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(g.shifts @ g.mix, g.AA, rtol=0.0, atol=1e-13)
+    if level == "position":
+        np.testing.assert_array_equal(g.moments, one)
+        np.testing.assert_array_equal(g.shifts, one)
+        np.testing.assert_allclose(g.mix, g.A @ g.A, rtol=0.0, atol=EPS)
+        return
+    powers = g.c[:, None] ** np.arange(stages)
+    np.testing.assert_array_equal(g.moments[-1], 0.0)
+    legendre = [eval_sh_legendre(k, g.c) for k in range(stages - 1)]
+    np.testing.assert_allclose(g.moments[:-1], g.b * np.reshape(legendre, (stages - 1, stages)), rtol=0.0, atol=EPS)
+    # rows k < s - 1 vanish for polynomials of degree below k, and on top of one another they are symmetric or antisymmetric
+    np.testing.assert_allclose(np.tril(g.moments[:-1] @ powers, -1), 0.0, rtol=0.0, atol=EPS)
+    np.testing.assert_allclose(g.moments[:-1, ::-1], g.moments[:-1] * (-1.0) ** np.arange(stages - 1)[:, None], rtol=0.0, atol=EPS)
+    np.testing.assert_allclose(g.mix[:-1], (g.moments @ g.A)[:-1], rtol=0.0, atol=EPS)
+    np.testing.assert_array_equal(g.mix[-1], g.b)
 
 
 def test_published_coefficients():
@@ -61,3 +84,8 @@ def test_published_coefficients():
 def test_other_numbers_of_stages_are_refused(stages):
     with pytest.raises(ValueError, match="1 to 4 stages"):
         gauss(stages)
+
+
+def test_other_levels_are_refused():
+    with pytest.raises(ValueError, match="stages_hold must be one of 'velocity', 'position', got 'acceleration'"):
+        gauss(2, "acceleration")

@@ -40,6 +40,7 @@ def solved(s, method, times, **options):
 # --- equations --------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("manoeuvre", MANOEUVRES)
 def test_the_equations_are_those_of_14_coordinates(manoeuvre, rng):
     """Accelerations of chassis, A-arms and spins near the motion, with random velocities; found: 3e-12, once 5e-10, of the largest."""

@@ -25,6 +25,11 @@ PAGE = (ROOT / "docs/file-format.md").read_text()
 BODIES, JOINTS, DRIVERS, FORCES = (tuple(description.types_of(s)) for s in description.SECTIONS)
 
 
+def elements(mechanism):
+    """All elements in full."""
+    return repr([getattr(mechanism, name) for name in ("bodies", "joints", "drivers", "forces", "gravity")])
+
+
 # --- round trips ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -33,7 +38,7 @@ def test_every_type_comes_back_to_the_last_bit(tmp_path, ending):
     for seed in range(12):
         mechanism = random_mechanism(seed)
         found = again(mechanism, tmp_path, ending)
-        assert found == mechanism and repr(found) == repr(mechanism)  # `repr` tells -0.0 from 0.0
+        assert found == mechanism and elements(found) == elements(mechanism)  # `repr` tells -0.0 from 0.0
         assert found.primitives == mechanism.primitives
 
 
@@ -46,7 +51,8 @@ def test_random_mechanisms_have_every_type():
 
 def test_every_element_of_the_package_is_known():
     """What `mbdae` exports as an element is either a type of the format or known to need a function."""
-    classes = [c for c in map(vars(mbdae).get, mbdae.__all__) if getattr(c, "__module__", "").startswith("mbdae.model.") and c is not G]
+    exported = (getattr(mbdae, name) for name in mbdae.__all__)
+    classes = [c for c in exported if getattr(c, "__module__", "").startswith("mbdae.model.") and c is not G]
     known = {*BODIES, *JOINTS, *DRIVERS, *FORCES, *description.motion_types(), *description.undescribable()}
     assert {c.__name__ for c in classes} - {"Mechanism"} == known
     assert description.undescribable() == {"UserForce": "function", "Function": "f"}
@@ -62,7 +68,7 @@ def test_the_library_comes_back(tmp_path, name, ending):
                 found = again(mechanism, tmp_path, ending)
             except DescriptionError as error:
                 assert "Python function" in str(error) or "GuidedRod" in str(error)  # which has kernels of its own
-                assert "Function(" in repr(mechanism) or "<function" in repr(mechanism) or "Dispatcher" in repr(mechanism)
+                assert any(word in elements(mechanism) for word in ("Function(", "<function", "Dispatcher"))
             else:
                 assert found == mechanism
 
@@ -85,7 +91,7 @@ def test_floats_come_back_to_the_last_bit(tmp_path, rng, ending):
     values = [*FLOATS, *np.frombuffer(rng.bytes(8 * 300))]
     positions = [(x, -x, 0.0) for x in values if np.isfinite(x)]
     m = mbdae.Mechanism("floats", [mbdae.Particle(str(k), 1.0, x) for k, x in enumerate(positions)])
-    assert repr(again(m, tmp_path, ending)) == repr(m)
+    assert elements(again(m, tmp_path, ending)) == elements(m)
 
 
 NAMES = ("yes", "No", "on", "y", "null", "~", "true", "1", "1e-3", "1:30", "010", "0x1F", ".inf", "2024-01-31", "<<", "=", "?", "-", "---",

@@ -58,6 +58,22 @@ def test_gamma_is_minus_the_rate_of_the_velocity_equation(case):
     assert relative(s.gamma(t, q, v), -(rate(h) - rate(-h)) / (2 * h)) < 1e-8
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_pins_of_planar_bodies(seed):
+    """Between the ground and two bodies that all turn about points off their centres."""
+    rng = np.random.default_rng(seed)
+    bodies = [mbdae.PlanarBody(b, 1.0, 1.0, rng.normal(size=2), rng.normal()) for b in "abc"]
+    ends = (("ground", "a"), ("a", "b"), ("c", "b"))
+    pins = [mbdae.PlanarRevolute(f"{i} {j}", i, j, rng.normal(size=2), rng.normal(size=2)) for i, j in ends]
+    s, h = mbdae.System(mbdae.Mechanism("pins", bodies, pins)), 1e-5
+    q, v = rng.normal(size=(2, s.nv))
+    velocity = s.phi_q(0.0, q) @ v
+    assert relative(velocity, (s.phi(0.0, q + h * v) - s.phi(0.0, q - h * v)) / (2 * h)) < 1e-9
+    rate = (s.phi_q(0.0, q + h * v) @ v - s.phi_q(0.0, q - h * v) @ v) / (2 * h)
+    assert np.abs(rate).min() > 1e-3
+    assert relative(s.gamma(0.0, q, v), -rate) < 1e-8
+
+
 def test_gamma_with_accelerations_is_the_second_derivative_of_phi(case, rng):
     """`d^2 Phi / dt^2 = Phi_q a - gamma` along a path with velocity `v` and acceleration `a`."""
     s, t, q, v, h = case.s, case.t, case.q, case.v, 1e-3

@@ -99,6 +99,7 @@ def swept(system, times, step=0.01):
 # --- the entries themselves ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_catalogue_is_complete_and_consistent():
     assert len(set(library.names())) == len(library.names()) >= 32
     for name in library.names():

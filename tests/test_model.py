@@ -70,7 +70,11 @@ def test_mechanisms_print_and_compare(make):
     m = make(3)
     assert m == replace(m)
     assert m != replace(m, name="other")
-    assert all(repr(e) in repr(m) for e in (*m.bodies, *m.joints, *m.forces))
+    text = " ".join(repr(m).split())
+    assert text.startswith(f"Mechanism {m.name!r} bodies ")
+    assert all(f"{sum(type(e) is kind for e in found)} {kind.__name__}" in text
+               for found in (m.bodies, m.joints, m.forces) for kind in {type(e) for e in found})
+    assert f"{m.dof + len(m.labels)} velocity coordinates, {len(m.labels)} constraint equations" in text
 
 
 def test_mechanisms_know_their_elements():

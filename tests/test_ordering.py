@@ -13,6 +13,7 @@ from mbdae.system import layout as lay
 from mbdae.system.gibbs_king import gibbs_king
 from mbdae.system.layout import SEGMENT_T
 from mbdae.system.ordering import NUMBERINGS, candidates, cheapest, factorisation_work, first_columns, order_rows, widths
+from mbdae.system.reduced import PIECE_T, meetings, runs
 
 from .helpers import double_pendulum, relative
 from .test_kkt import four_bar
@@ -234,3 +235,45 @@ def test_segments_cover_all_entries_that_can_differ_from_zero(name):
 def test_segments_leave_out_the_translations_of_directions():
     lengths = lay.records_of(library.system("chain", links=2, joints="revolute").model, lay.SEGMENT, SEGMENT_T)["n"]
     assert sorted(lengths) == [3] * 6 + [6] * 9  # three ends on bodies: two directions and three points
+
+
+# --- products along the paths of a tree ---------------------------------------------------------------------------------
+
+
+def _paths(rng, joints, rows):
+    """Pieces of rows along the paths from two joints each to the root, in a random tree of joints of one to three values."""
+    above = [int(rng.integers(-1, k)) if k else -1 for k in range(joints)]
+    sizes, made, at = rng.integers(1, 4, joints), [], 0
+    for r in range(rows):
+        path = set()
+        for n in rng.integers(0, joints, 2).tolist():
+            while n >= 0:
+                path.add(n)
+                n = above[n]
+        for n in sorted(path):
+            made.append((r, n, at, 0, sizes[n], (1 << int(sizes[n])) - 1))
+            at += sizes[n]
+    return np.array(made, PIECE_T)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_along_paths_have_the_same_products_as_pairs_of_pieces(seed):
+    rng = np.random.default_rng(seed)
+    pieces = _paths(rng, int(rng.integers(1, 30)), int(rng.integers(1, 15)))
+
+    def products(pairs, lengths):
+        a, b = pieces["at"][pairs].T
+        return sorted((max(x + k, y + k), min(x + k, y + k)) for x, y, n in zip(a, b, lengths) for k in range(n))
+
+    pairs = meetings(pieces["body"])
+    found = runs(pieces)
+    assert products(*found) == products(pairs, pieces["n"][pairs[:, 0]])
+    assert len(found.pairs) <= len(pairs)
+
+
+def test_a_ladder_has_one_run_for_two_rows():
+    """The number of pairs of pieces is cubic in the number of loops, that of runs quadratic."""
+    loops = 40
+    system = mbdae.System(mbdae.library.mechanism("ladder", loops=loops), coordinates="joint")
+    rows = 2 * loops
+    assert len(system._model) < 50 * rows**2  # bytes

@@ -177,6 +177,7 @@ SETTINGS = {
     "figures8_10": {"torques": (5.0, 9.0), "t_end": 20.0, "steps": (0.2,), "long": 20.0},
     "figures15_16": {"t_end": 0.5}, "figures17_20": {"t_end": 0.5}, "figures21_22": {"t_end": 1.0},
     "figures24_27": {"t_end": 0.012, "small": 1e-5},
+    "tables1_2": {},
     "tables3_4": {"t_end": 1.0, "repeats": 1, "rules": ("trapezoidal",), "bracket": (1e-3, 0.1), "steps": np.array([1e-2, 2e-2])},
 }
 
@@ -189,7 +190,8 @@ def test_null_space_paper_in_small(script, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "DIMCD *" in told and "published (alpha" not in told and all(f"\n  {name}" in told for name in SETTINGS)
     pictures = {f"figure{n}.png" for n in (*range(3, 11), 12, 13, *range(15, 23), *range(24, 28))} | {"table3.png", "table4.png"}
-    tables = {f"{name}.csv" for name in SETTINGS if name != "tables3_4"}
+    tables = {f"{name}.csv" for name in SETTINGS if name != "tables3_4"} | {"figure21.csv", "figure25.csv"}
+    tables |= {name.replace(".png", ".curves.csv") for name in pictures}
     tables |= {"figures8_10_failures.csv", "table3.csv", "table4.csv", "table3_published.csv", "table4_published.csv"}
     assert {p.name for p in tmp_path.iterdir()} == pictures | tables
     for name in sorted(pictures):

@@ -113,7 +113,8 @@ def test_thesis_vehicle_in_small(script, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "table 24, DEABM" in told and "of Project Chrono" in told and "the sparse matrix of the thesis, 178 x 178, is" in told
     figures = {f"figure{n}.png" for n in range(17, 26)}
-    tables = {"tables24_29.csv", "table30.csv", "figure17.csv", "figures23_24.csv", "figure25.csv"}
+    tables = {"tables24_29.csv", "table30.csv", "figure17.csv", "figures23_24.csv", "figure25.csv", "gains.csv", "table30_ratios.csv",
+              "figure17_numbers.csv", "figures23_24_runs.csv"} | {name.replace(".png", ".curves.csv") for name in figures}
     assert {p.name for p in tmp_path.iterdir()} == figures | tables
     for name in figures:
         assert_picture(tmp_path / name)

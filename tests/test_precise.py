@@ -175,3 +175,13 @@ def test_lines_of_other_mechanisms_are_kept():
     assert "method: 8.0 | method: 8.5 | 15.2 | - |" in lines[0] and "method: 14.0 | method: 15.0" in lines[1]
     renamed = confirmation_page([_confirmation("heavy-top", "other", 14.0)] * 2, again)
     assert "| motion |" not in renamed and "| other |" in renamed
+
+
+def test_tables_of_the_same_name_and_size_have_lines_of_their_own():
+    """Three tables of one printed result with two methods, as of the car axis: they had shared a line of 17 cells."""
+    digits = [12.3, 9.2, 11.1, 12.2, 9.1, 11.0]
+    found = [_confirmation("car-axis", "printed", x) for x in digits]
+    for before in ("", confirmation_page(found, "")):
+        lines = [line for line in confirmation_page(found, before).splitlines() if line.startswith("| [")]
+        assert len(lines) == 3 and {line.count(" | ") for line in lines} == {10}
+        assert all(f"method: {x} | method: {y}" in line for line, x, y in zip(lines, digits[:3], digits[3:]))

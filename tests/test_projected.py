@@ -74,6 +74,7 @@ def test_output_at_given_times_is_projected(name, system, exact):
     assert few.success and len(few.t) == 0
 
 
+@pytest.mark.thorough
 def test_the_step_size_is_kept_from_step_to_step(system):
     """A new start in every step costs a few steps more, not many."""
     for method in (SolveIvp("DOP853"), SolveIvp("RK45"), mbdae.RosenbrockNystrom(), mbdae.SdirkFirstOrder()):

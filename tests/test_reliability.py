@@ -3,12 +3,14 @@
 import pytest
 
 from mbdae.registry import find
+from mbdae.studies import grid
 
 from .helpers import need
 from .reliability.fault import FAULTS
 from .reliability.matrix import carry_out
 from .reliability.outcomes import Outcome, Promise, outcome
 from .reliability.subjects import Subject
+from .reliability.tolerances import Case, amplification, growth, kept, replaced, section, short, steps_back
 
 QUICK = ("HalfImplicit", "Ida")
 OTHERS = ("FullyImplicit", "GeneralizedAlpha:stabilised", "HHT", "NullSpaceHHT", "ProjectedGauss:2", "Bdf", "RosenbrockNystrom",
@@ -60,3 +62,39 @@ def test_defects_are_seen():
     assert judged(Promise(), calm.run) == "wrong"
     assert judged(Promise(lambda t: tuple(x + 0.1 for x in ended.before(t))), calm.run) == "wrong"
     assert isinstance(outcome(calm.run, calm.promise, 1e-4, 10.0), Outcome)
+
+
+# --- error over tolerance ------------------------------------------------------------------------------------------------
+
+
+def _rows(errors):
+    return [grid.RunRow("m", 1.0, 1, "A", "index3", "rtol", 10.0**-k, 10.0**(-k - 2), tolerances_q=x, tolerances_v=2 * x,
+                        error_q_max=x * 10.0**-k) for k, x in zip(range(4, 11), errors)]
+
+
+def test_the_growth_of_error_over_tolerance_is_measured():
+    flat, growing = _rows([3.0] * 7), _rows([2.0**k for k in range(7)])
+    assert growth(flat) == pytest.approx(1.0) and growth(growing) == pytest.approx(2.0)
+    assert steps_back(growing) == 0 and steps_back(_rows([1.0, 11.0, 1.0, 1.0, 1.0, 30.0, 30.0])) == 2
+    assert [short(x) for x in (2.5e5, 123.4, 7.26, 0.314, 0.00123)] == ["2e5", "123", "7.3", "0.31", "1e-3"]
+
+
+def test_the_section_on_tolerances_is_kept_and_replaced():
+    cases = [Case(grid.Target.of("double-pendulum", t_end=2.0), _rows([200.0, *[3.0] * 6]), 10.0)]
+    text = section(cases, 60.0)
+    assert "| A | 200 (m, 1e-4) | 400 (m, 1e-4) | 1 | 1 |" in text and "| A | **200** / **400** | 3 / 6 |" in text
+    first = replaced("# page\n\nrest\n", text)
+    assert kept(first) == text and replaced(first, text) == first and first.startswith("# page\n\nrest\n\n## ")
+
+
+@pytest.mark.thorough
+def test_errors_follow_the_tolerance():
+    """One mechanism of the table: methods whose estimates are of an order less than their own keep errors proportional to the tolerance."""
+    target = grid.Target.of("double-pendulum", t_end=2.0)
+    assert 3.0 < amplification(target) < 30.0
+    methods = ["RosenbrockNystrom", "SdirkFirstOrder", "SdirkDescriptor", "HHT"]
+    table = grid.study("tolerance", [target], methods=methods, rtol=(1e-5, 1e-7, 1e-9))
+    for k, (low, high) in enumerate([(0.8, 1.25)] * 3 + [(1.9, 2.4)]):
+        curve = table.rows[3 * k:3 * k + 3]
+        assert low < growth(curve) < high, curve[0].method
+        assert steps_back(curve) == 0

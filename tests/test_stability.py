@@ -279,8 +279,9 @@ def test_figure(tmp_path, andrews):
     _, _, t, omega = andrews
     figure = plot_frequencies(t, omega, title="Andrews")
     left, right = figure.axes
-    assert (left.lines[0].get_ydata() == omega).all() and [line.get_label().split(":")[0] for line in right.lines] == list(RULES)[1:]
-    assert np.nanmin(right.lines[1].get_ydata()) == pytest.approx(FOX.limit() / omega.max())
+    assert (left.lines[0].get_ydata() == omega).all() and [line.get_label().split(":")[0] for line in right.lines] == list(RULES)
+    assert right.lines[0].get_label().endswith("any step is stable") and len(right.lines[0].get_ydata()) == 0
+    assert np.nanmin(right.lines[2].get_ydata()) == pytest.approx(FOX.limit() / omega.max())
     save(figure, tmp_path / "frequencies.png")
     with Image.open(tmp_path / "frequencies.png") as image:
         assert len(image.convert("RGB").getcolors(1 << 24)) > 50
@@ -290,7 +291,7 @@ def test_figure_where_every_step_is_stable(tmp_path):
     t = np.linspace(0.0, 1.0, 5)
     for omega, methods in ((np.zeros(5), None), (np.ones(5), {"rule": newmark(*TRAPEZOIDAL)})):
         figure = plot_frequencies(t, omega, methods)
-        assert not figure.axes[1].lines
+        assert all(len(line.get_ydata()) == 0 and "any step is stable" in line.get_label() for line in figure.axes[1].lines)
         save(figure, tmp_path / "any.png")
     with pytest.raises(ValueError, match="has no stability limit"):
         plot_frequencies(t, t, {"half": mbdae.HalfImplicit(1e-3)})

@@ -1,11 +1,16 @@
 """Structural integrators on stiff damping: Newton's method takes few iterations, and the stiff part of a start is not carried on."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mbdae
+from mbdae.integrators.control.records import new_state
+from mbdae.integrators.structural.arrays import Coefficients, StructuralState
+from mbdae.integrators.structural.formula import Formula, generalized_alpha, hht
+from mbdae.integrators.structural.matrix import forecast, form, matrix_for, smoothed
 
 from .state_space_cases import spring_wheel
 from .structural_cases import run
@@ -69,3 +74,43 @@ def test_stiffness_alone_leaves_the_start_as_it_is():
     """Without damping, and with alpha = 0, a method keeps the energy of a vibration however long the step."""
     s = run(spring_wheel(stiffness=1e6, start=1e-3), mbdae.NullSpaceHHT(STEP, 0.0), 20 * STEP)
     assert s.energy == pytest.approx(np.full(21, s.energy[0]), rel=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("stiffness", "damping"), [(1e6, 0.0), (1e6, 1e4), (1.0, 1e6)])
+def test_linear_forces_take_two_iterations(stiffness, damping, method):
+    """Newton's matrix is exact: the first correction is the solution, the second one says so; some more before it is requested."""
+    c = run(spring_wheel(stiffness, damping, 1e-3), METHODS[method], 20 * STEP).statistics
+    assert c.newton_iterations == c.factorisations <= 2 * c.steps + 5 and c.jacobians <= 8
+
+
+@pytest.mark.parametrize("formula", [hht(-0.1), hht(-0.3), generalized_alpha(0.5), Formula(0.3, 0.7, 0.2, 0.4)])
+def test_the_guess_for_stiff_forces_is_exact_for_linear_ones(formula, rng):
+    """Of `a' = J1 z' + J2 z''`: what the formula and the linear equations make of the accelerations at the end."""
+    h, n, (v, w, a, zero) = 0.3, 3, rng.normal(size=(4, 3))
+    b, g, m, f = formula.beta, formula.gamma, formula.alpha_m, formula.alpha_f
+    matrix = matrix_for(n, n)
+    matrix.PT[:], matrix.N[:] = np.eye(n), np.eye(n)
+    matrix.J1[:], matrix.J2[:] = rng.normal(size=(2, n, n))
+    coefficients, share = Coefficients(b, g, m, f), (1.0 - f) / (1.0 - m)
+    form(share * b * h * h, share * g * h, matrix)
+    found = a.copy()
+    forecast(h, coefficients, new_state(StructuralState, SimpleNamespace(q=zero, v=v, a=a, lam=zero, w=w)), matrix, found)
+
+    def rest(a1):
+        w1 = ((1.0 - f) * a1 + f * a - m * w) / (1.0 - m)
+        dz, dzd = h * v + h * h * ((0.5 - b) * w + b * w1), h * ((1.0 - g) * w + g * w1)
+        return a1 - a - matrix.J1 @ dz - matrix.J2 @ dzd
+
+    assert np.abs(rest(found)).max() < 1e-13 * (1.0 + np.abs(found).max()) and np.abs(found - a).max() > 0.01
+
+
+def test_stiff_damping_smooths_the_first_auxiliary_accelerations(rng):
+    """`w = a + N ((I - c J2)^-1 - I) P T a`, where `c J2` is large."""
+    a, matrix, w = rng.normal(size=3), matrix_for(2, 3), np.zeros(3)
+    matrix.PT[:], matrix.N[:], matrix.J2[:] = *rng.normal(size=(2, 2, 3)), -100.0 * np.array([[2.0, 0.5], [0.3, 1.0]])
+    smoothed(0.7, a, matrix, w)
+    x = matrix.PT @ a
+    np.testing.assert_allclose(w, a + matrix.N.T @ (np.linalg.solve(np.eye(2) - 0.7 * matrix.J2, x) - x), rtol=1e-12)
+    smoothed(1e-6, a, matrix, w)
+    np.testing.assert_array_equal(w, a)

@@ -13,7 +13,7 @@ import mbdae
 from mbdae import library, studies
 from mbdae.adapters.sundae import Ida
 from mbdae.model.geometry import Geometry
-from mbdae.pictures import drawing
+from mbdae.pictures import canvas, drawing
 from mbdae.pictures.figures import save
 from mbdae.pictures.viewpoint import Magnified, followed, prefix
 from mbdae.registry import find
@@ -149,12 +149,13 @@ def test_one_step_methods_are_of_first_order(system, method, tmp_path):
 
 
 def test_work_precision_rows_and_figure(system, tmp_path):
-    series = [studies.Series("half-implicit", mbdae.HalfImplicit, (1e-2, 1e-3)), studies.Series("IDA", Ida(), (1e-4, (1e-7, 1e-9)), "ggl")]
+    series = [studies.Series("half-implicit", mbdae.HalfImplicit, (1e-2, 1e-3)),
+              studies.Series("IDA", Ida(backend="wrapper"), (1e-4, (1e-7, 1e-9)), "ggl")]
     told = []
     rows = studies.work_precision(system, series, (0.0, 0.4), points=21, repeats=1, progress=lambda *x: told.append(x))
     assert [(r.method, r.control, r.setting, r.atol) for r in rows] == [
         ("half-implicit", "h", 1e-2, None), ("half-implicit", "h", 1e-3, None), ("IDA", "rtol", 1e-4, 1e-6), ("IDA", "rtol", 1e-7, 1e-9)]
-    assert all(r.success and r.seconds > 0.0 and r.steps > 0 for r in rows)
+    assert all(r.success and r.cpu > 0.0 and r.steps > 0 for r in rows)
     for coarse, fine in (rows[:2], rows[2:]):
         assert fine.error_q < coarse.error_q and fine.error_v < coarse.error_v and fine.error_q <= fine.error_q_max
     assert rows[0].steps == 40 and rows[0].newton_iterations >= 40 and rows[2].newton_iterations is None
@@ -287,6 +288,9 @@ def test_figures_in_space_contain_their_box_labels_and_title_without_wide_margin
     figure.draw_without_rendering()
     axes, high = figure.axes[0], figure.bbox.height
     boxes = [axes.title.get_window_extent(), *(a.get_tightbbox() for a in (axes.xaxis, axes.yaxis, axes.zaxis))]
+    key = figure.legends[0].get_window_extent()
+    assert key.y1 <= min(box.y0 for box in boxes)
+    boxes.append(key)
     assert all(box.y0 >= 0.0 and box.y1 <= high for box in boxes)
     assert min(box.y0 for box in boxes) < 0.2 * figure.dpi and high - boxes[0].y1 < 0.2 * figure.dpi
     assert boxes[0].y0 > max(box.y1 for box in boxes[1:]) - 0.1 * figure.dpi  # the title stands above
@@ -318,8 +322,8 @@ def test_titles_are_broken_between_their_parts():
 def test_springs_zigzag_across_the_line_of_sight():
     ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     for view, up in (("xz", "z"), ("3d", "z"), ("3d", "y")):
-        viewer = drawing._towards_viewer(view, up)
-        side = drawing._zigzag(ends, 0.1, viewer) - np.outer(np.linspace(0, 1, drawing.TEETH + 4), ends[1])
+        viewer = canvas.towards_viewer(view, up)
+        side = canvas.zigzag(ends, 0.1, viewer) - np.outer(np.linspace(0, 1, canvas.TEETH + 4), ends[1])
         assert np.linalg.norm(viewer) == pytest.approx(1.0) and np.abs(side @ viewer - side[:, 2] * viewer[2]).max() < 1e-12
 
 

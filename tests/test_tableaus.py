@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import null_space
 
 from mbdae.integrators.state_space.rosenbrock_tableau import ROSENBROCK_NYSTROM_4, RosenbrockTableau
 from mbdae.integrators.state_space.sdirk_tableau import SDIRK_4_15, SDIRK_4_16
@@ -200,6 +201,16 @@ def test_increments_positions_and_slopes_give_the_same(sdirk):
         np.testing.assert_allclose(increment @ z, expected, rtol=0.0, atol=1e-12)
         np.testing.assert_allclose(drift + h**2 * position @ x, expected, rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(sdirk.error, sdirk.b - sdirk.b_hat, rtol=0.0, atol=1e-15)
+
+
+@SDIRKS
+def test_the_derivative_at_the_start_follows_from_the_stages(sdirk):
+    """For `1`, `c`, `c^2`, `A c`, by increments of least norm."""
+    conditions = np.array([np.ones(5), sdirk.c, sdirk.c**2, sdirk.A @ sdirk.c])
+    np.testing.assert_allclose(conditions @ sdirk.begin, [1.0, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(sdirk.begin_z @ sdirk.A, sdirk.begin, rtol=0.0, atol=1e-13)
+    free = null_space(conditions @ sdirk.A.T)
+    assert free.shape == (5, 1) and np.abs(sdirk.begin_z @ free).max() < 1e-11
 
 
 @SDIRKS

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicHermiteSpline
 
 import mbdae
 from mbdae import FullyImplicit, HalfImplicit, ProjectedGauss
@@ -60,6 +61,22 @@ def test_a_step_beyond_the_end_is_cut(system, method):
     np.testing.assert_allclose(x.v[1], x.v[0] + 1e-3 * x.a[0], atol=2e-5)
     with_output = mbdae.solve(system, method(h=1e6), (0.0, 1e-3), t_eval=[0.0, 5e-4, 1e-3])
     assert with_output.success and with_output.t.tolist() == [0.0, 5e-4, 1e-3]
+
+
+@pytest.mark.parametrize("span", [(0.1, 0.35), (0.2, -0.15)])
+@pytest.mark.parametrize("make", [HalfImplicit, FullyImplicit])
+def test_output_between_the_steps_is_the_cubic_of_its_step(system, make, span):
+    """Several times in a step, none in the next one, ends of steps themselves, in any direction of time."""
+    steps = mbdae.solve(system, make(h=0.05), span)
+    ends = steps.t
+    times = np.interp([0.0, 0.3, 0.9, 1.0, 2.5, 4.0], range(len(ends)), ends)
+    x = mbdae.solve(system, make(h=0.05), span, t_eval=times)
+    assert x.success and x.t.tolist() == times.tolist() and x.statistics.steps == steps.statistics.steps
+    order = np.argsort(ends)
+    spline = CubicHermiteSpline(ends[order], steps.q[order], steps.v[order])
+    np.testing.assert_allclose(x.q, spline(times), rtol=0.0, atol=1e-14)
+    for name in ("q", "v", "a", "lam"):
+        np.testing.assert_array_equal(getattr(x, name)[[0, 3, 5]], getattr(steps, name)[[0, 1, 4]])
 
 
 def test_runs_end_exactly_at_the_end(system, method):

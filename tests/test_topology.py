@@ -120,7 +120,9 @@ def test_thesis_in_small(script, tmp_path, capsys):
     assert "8.7 (MA28)" in told and "bad: interleaved" in told and "andrews 125 -> 42, chain 31 -> 10" in told
     figures = {"figure3.png", "figure4.png", "figure5.png", "figure6.png", "linear_cost.png"}
     tables = {"table2_andrews.csv", "table2_chain.csv", "table3.csv", "table4.csv", "linear_cost_planar.csv", "linear_cost_spherical.csv",
-              "linear_cost_revolute.csv", "table6.csv", "table7.csv", "table8.csv", "table9.csv"}
+              "linear_cost_revolute.csv", "table6.csv", "table7.csv", "table8.csv", "table9.csv", "table2.csv", "tables3_4.csv",
+              "tables6_8.csv",
+              "table9_ratios.csv"} | {name.replace(".png", ".curves.csv") for name in figures}
     assert {p.name for p in tmp_path.iterdir()} == figures | tables
     for name in figures:
         assert_picture(tmp_path / name)

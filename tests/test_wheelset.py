@@ -306,7 +306,7 @@ def test_the_picture_shows_where_wheels_and_rails_touch(system, rng):
     picture = system.geometry.at(0.0, x.q)
     for (side, _), point, rail in zip(SIDES, picture.joints, picture.rods):
         centre = np.array([side * e.CENTRE, -e.DEPTH])
-        np.testing.assert_allclose(np.linalg.norm(rail[:, :2] - centre, axis=1), e.RS, rtol=1e-14)
+        np.testing.assert_allclose(np.linalg.norm(rail[:25, :2] - centre, axis=1), e.RS, rtol=1e-14)  # the head of the rail
         assert np.linalg.norm(point[:2] - centre) == pytest.approx(e.RS, abs=1e-9)
         axle = np.subtract(*picture.bodies[0][[2, 0]])
         along = (point - x.q[:3]) @ axle / np.linalg.norm(axle)

@@ -16,6 +16,7 @@ from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.codes import CHART_LOST, GOOD, NOT_FINITE, RANK_LOST
 from ..system.layout import QUATERNION_T, header, part, table
+from ..system.vectors import is_finite
 from .store import BLOCK, N_END, N_FIRST, P_END, P_FIRST, PT_END, PT_FIRST, TURN, bases, chart, dot_within, scratch, spans
 
 MIN_PIVOT = 1e-13  # ratio of diagonals of PT M^-1 PT^T with and without constraints below which a coordinate counts as dependent
@@ -106,7 +107,7 @@ def _normalise(PT: Array, X: Array, S: Array, lengths: Array, span: Array) -> in
             elif s.real > MIN_PIVOT * lengths[i].real:
                 S[i, i] = np.sqrt(s)
             else:
-                return CHART_LOST if np.isfinite(s.real) else NOT_FINITE
+                return CHART_LOST if is_finite(s.real) else NOT_FINITE
     # forward and back substitution with all rows at once
     for i in range(n):
         first, end = int(span[i, N_FIRST].real), int(span[i, N_END].real)

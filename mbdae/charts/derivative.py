@@ -24,7 +24,7 @@ from ..system.coupling import Coupling, coupled_forces, factor_coupling, new_cou
 from ..system.layout import QUATERNION_T, header, part, table
 from ..system.motion import accelerations, equation_residuals
 from ..system.system import System
-from ..system.vectors import largest
+from ..system.vectors import is_finite, largest
 from .configuration import prepare, solve_chart
 from .motion import map_rate, quaternion_turn, second_rates, velocities
 from .store import P_END, P_FIRST, Displaced, Factors, bases, chart, dot_within, spans
@@ -99,7 +99,7 @@ def linearise(state: State, factors: Factors, displaced: Array, step: Step, firs
     # by coordinates
     for k in range(first, last):
         _by_position(state, N[k], common, factors, step, k, out)
-        good = good and np.isfinite(largest(out.zdd_z[k]))
+        good = good and is_finite(largest(out.zdd_z[k]))
     # by velocities, at the same positions
     x = moved(q, q, 0.0 * step)
     kernels.place(t, x, model, displaced)
@@ -109,7 +109,7 @@ def linearise(state: State, factors: Factors, displaced: Array, step: Step, firs
         s = step * ((1.0 + largest(v)) / (1e-300 + largest(N[k])))
         _accelerations(state, x, N[k], common, factors, s, out.a_zd[k], out.lam_zd[k])
         _second_rates(state, x, N[k], out.a_zd[k], common, model, s, out.zdd_zd[k])
-        good = good and np.isfinite(largest(out.zdd_zd[k]))
+        good = good and is_finite(largest(out.zdd_zd[k]))
     return good
 
 
@@ -280,7 +280,7 @@ def by_complex_step(state: State, zd: Array, factors: Factors, displaced: Factor
             _imaginary(a, step, (out.a_z, out.a_zd)[which][k])
             _imaginary(b, step, (out.lam_z, out.lam_zd)[which][k])
             _imaginary(w, step, (out.zdd_z, out.zdd_zd)[which][k])
-            good = good and np.isfinite(largest(w))
+            good = good and is_finite(largest(w))
     return good
 
 

@@ -19,7 +19,7 @@ from ..system import layout as lay
 from ..system.codes import GOOD, NO_POSITION, NOT_FINITE
 from ..system.layout import QUATERNION_T, SEGMENT_T, header, part, table
 from ..system.motion import accelerations
-from ..system.vectors import largest, put
+from ..system.vectors import is_finite, largest, put
 from .configuration import add_tangent, prepare, solve_chart
 from .store import P_END, P_FIRST, PT_END, PT_FIRST, Factors, bases, chart, dot_within, path, scratch, spans
 
@@ -90,7 +90,7 @@ def _quasi_newton(t: float, z: Array, share: float, residual: Vector, q: Array, 
         solve_chart(room.residual, room.mismatch, n, store, model, work, room.move)
         # stagnation at rounding, divergence
         size, scale = largest(room.move), 1.0 + largest(q)
-        if not np.isfinite(size):
+        if not is_finite(size):
             return NOT_FINITE
         rate = size / before
         if rate > STAGNATION_RATE and size <= ROUNDING * scale:

@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 
 from ..pictures.animate import ENDINGS, animate, ffmpeg
-from ..pictures.drawing import checked_view
+from ..pictures.canvas import checked_view
 from .console import output, print_error, progress_bar
 from .options import Commands, build, natural, output_file, parser_of_mechanism, positive
 from .solve import add_method_options, simulated

@@ -15,14 +15,17 @@ from ..registry import MethodSpec, find
 from ..studies.kinematics import ReferenceSolution, freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
-from ..studies.work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
+from ..studies.work_precision import Series, WorkPrecisionRow, work_precision
+from ..studies.work_precision_figures import plot_work_precision
 from ..system.system import System
 from .console import output, print_error, progress_bar
+from .numbers import milliseconds, number, percent, short
 from .options import Commands, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
 from .tables import add_numbers, fitting, new_table_of_runs
 
 MAX_SECONDS = 2.0  # of motion, or of its animation, if that is shorter, by default
 POINTS = 101
+LOCAL = ("partition", "tangent")  # forms in state space
 
 _DESCRIPTION = """\
 Run integrators and solvers on one mechanism over several steps or tolerances.
@@ -58,7 +61,7 @@ def add_parser(commands: Commands) -> None:
     p.add_argument("--methods", metavar="M,M,...", type=methods, help="the default depends on the mechanism")
     p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
     p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
-    p.add_argument("--repeats", metavar="N", type=natural, default=3, help="runs of which the median time is taken (default 3)")
+    p.add_argument("--repeats", metavar="N", type=natural, default=5, help="runs of which the least time is taken (default 5)")
     p.add_argument("--limit", metavar="S", type=positive, default=30.0, help="time limit of a run in seconds (default 30)")
     p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")
     p.add_argument("--no-figure", action="store_true", help="write the tables only")
@@ -70,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
     t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
     folder = output_folder(arguments.output or f"results/{entry.name}")
-    series = _series(arguments, entry.usual_comparison)
+    series = _series(arguments, entry.usual_comparison, system)
     with progress_bar() as bar:
         check_steps(system, t_end, [float(h) for s in series if s.control == "h" for h in s.settings if isinstance(h, float)])
         state = assemble(system)
@@ -88,10 +91,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 1
 
 
-def _series(arguments: argparse.Namespace, usual: Comparison) -> list[Series]:
+def _series(arguments: argparse.Namespace, usual: Comparison, system: System) -> list[Series]:
     """The methods with their steps or tolerances."""
     steps, rtol = arguments.steps or usual.steps, arguments.rtol or usual.rtol
-    return [_one(spec, steps, rtol) for spec in arguments.methods or map(find, usual.methods)]
+    return [_one(spec, steps, rtol) for spec in arguments.methods or _usual(usual, system)]
+
+
+def _usual(usual: Comparison, system: System) -> list[MethodSpec]:
+    """The usual methods that are installed, and that apply: a state-space form needs a degree of freedom."""
+    specs, moves = list(map(find, usual.methods)), freedom(system, assemble(system)) > 0
+    return [s for s in specs if _installed(s) and (moves or not _local(s))]
+
+
+def _local(spec: MethodSpec) -> bool:
+    """Whether the method runs in a state-space form here."""
+    return spec.control == "rtol" and (spec.formulation or spec.family.forms(spec.variant)[0]) in LOCAL
+
+
+def _installed(spec: MethodSpec) -> bool:
+    available = spec.family.availability()
+    return available is None or available.installed
 
 
 def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) -> Series:
@@ -125,7 +144,8 @@ def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, 
     if any(r.energy_drift is not None for r in rows):
         notes.append("energy: largest change of the total energy, relative to the largest kinetic energy")
     notes += ["evals: evaluations of the residual or right-hand side, without those for Jacobians",
-              "time: of the integration, median of the repeats; without postprocessing (projection of ODE states, multipliers)"]
+              "ms: processor time of the integration, the least of the repeats, and by how much their median exceeds it;",
+              "    without postprocessing (projection of states of the ODE, multipliers)"]
     if freedom(system, assemble(system)) == 0:
         notes.append("the drivers prescribe all positions: methods that satisfy Phi = 0 are exact in q up to rounding")
     for note in notes:
@@ -141,40 +161,15 @@ def _bodies(system: System) -> str:
 
 def _table(rows: list[WorkPrecisionRow], columns: Sequence[tuple[str, str]]) -> Table:
     table = new_table_of_runs("method")
-    add_numbers(table, ("h / rtol", *(title for title, _ in columns), "ms"))
+    add_numbers(table, ("h / rtol", *(title for title, _ in columns), "ms", "+ %"))
     for k, r in enumerate(rows):
         first = k == 0 or rows[k - 1].method != r.method
         last = k + 1 < len(rows) and rows[k + 1].method != r.method
         numbers = [number(getattr(r, field)) for _, field in columns]
         if not r.success:
             numbers[0] = "[red]failed[/red]"
-        table.add_row(r.method if first else "", short(r.setting), *numbers, milliseconds(r.seconds), end_section=last)
+        table.add_row(r.method if first else "", short(r.setting), *numbers, milliseconds(r.cpu), percent(r.cpu_spread), end_section=last)
     return table
-
-
-def number(x: float | None) -> str:
-    """An integer as it is, another number with two digits, `-` for `None`."""
-    if x is None:
-        return "-"
-    if isinstance(x, int):
-        return str(x)
-    if x == 0.0:
-        return "0"
-    mantissa, exponent = f"{x:.1e}".split("e")
-    return f"{mantissa}e{int(exponent)}"
-
-
-def short(x: float) -> str:
-    """A step or tolerance: `1e-3`, `1.6e-5`."""
-    return number(x).replace(".0e", "e")
-
-
-def milliseconds(seconds: float | None) -> str:
-    """Milliseconds with three digits."""
-    if seconds is None:
-        return "-"
-    ms = 1e3 * seconds
-    return f"{ms:.0f}" if ms >= 100 else f"{ms:.3g}"
 
 
 def _write(folder: Path, entry: Entry, t_end: float, rows: list[WorkPrecisionRow], settings: Mapping[str, object],

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from numba.core import event
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 COMPILING = "compiling (first run only)"
@@ -63,7 +63,8 @@ class Bar:
         self.console = Console(file=stream, highlight=False)
         self.compiler = _Compiler(self._compiling)
         self.announced = False
-        columns = [_Activity(self.compiler), BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()]
+        columns = [_Activity(self.compiler), BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
+                   TextColumn("left"), TimeRemainingColumn()]
         self.progress = Progress(*columns, console=self.console, transient=True)
         self.task = self.progress.add_task("preparing", total=1.0)
 

@@ -44,7 +44,7 @@ def _found() -> list[tuple[Family, Availability]]:
 def _solvers() -> Table:
     table = new_table()
     for name in ("solver", "package", "version", "state", "reason"):
-        table.add_column(name, overflow="fold", no_wrap=name != "reason")
+        table.add_column(name, overflow="fold", no_wrap=name == "state")
     for family, available in _found():
         for variant in family.variants or (None,):
             name = f"{family.name}:{variant}" if variant else family.name

@@ -14,6 +14,7 @@ from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
 from ..library.base import Entry, Parameters
 from ..pictures.figures import save
 from ..pictures.outputs import observe
+from ..pictures.timeline import draw_timeline
 from ..problems import FORMULATIONS, GGL
 from ..problems.base import Problem
 from ..registry import FAMILIES, MethodSpec, find
@@ -30,13 +31,13 @@ from ..studies.jacobian import (
     output_times,
     strategies_for,
 )
-from ..studies.jacobian_figures import excitation_curve, output_curve, plot_groups, plot_pattern, plot_timeline
+from ..studies.jacobian_figures import excitation_curve, output_curve, plot_groups, plot_pattern
 from ..studies.reference import ReferenceFailed, reference
 from ..studies.table import metadata, write_csv, write_json
 from ..system.assembly import State
 from ..system.system import System
-from .compare import milliseconds, number
 from .console import output, print_error, progress_bar
+from .numbers import milliseconds, number
 from .options import Commands, Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
 from .tables import add_numbers, fitting, new_table_of_runs
 
@@ -232,7 +233,7 @@ def _draw(folder: Path, study: JacobianStudy, problem: Problem, entry: Entry, ti
     if curve is None and study.motion is not None:
         curve = output_curve(study.motion.t, observe(entry, study.motion))
     if curve is not None and any(name != "exact" for name in study.logs):
-        figures["timeline"] = plot_timeline(study, curve, title=title)
+        figures["timeline"] = draw_timeline(study.logs, curve, title=title)
     for name, figure in figures.items():
         save(figure, folder / f"{name}.png")
     return [folder / f"{name}.png" for name in figures]

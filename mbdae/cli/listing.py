@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _new(title: str, *columns: str) -> Table:
     table = new_table(title)
     for name in columns:
-        folded = name in ("summary", "methods", "forms", "refused")
-        table.add_column(name, justify="right" if name in _NUMBERS else "left", no_wrap=not folded)
+        table.add_column(name, justify="right" if name in _NUMBERS else "left", overflow="fold", no_wrap=name in ("control", *_NUMBERS))
     return table
 
 

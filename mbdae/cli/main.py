@@ -2,30 +2,45 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from .. import __version__
-from ..studies.reference import ReferenceFailed
-from . import animate, compare, confirm, doctor, equations, jacobian, listing, matrix, pages, scaling, show, solve, stability
-from .console import print_error
-from .options import Refusal
+from .refusal import Refusal
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
+# commands: the module of each, which is imported when it is needed, and what the list of commands says of it
+COMMANDS = {
+    "compare": ("compare", "integrators and solvers side by side"),
+    "solve": ("solve", "one run: summary, files, figure"),
+    "animate": ("animate", "an animation as GIF or MP4"),
+    "list": ("listing", "mechanisms, methods, formulations, solvers"),
+    "show": ("show", "properties of a mechanism"),
+    "confirm": ("confirm", "verification of the reference values"),
+    "jacobian": ("jacobian", "comparison of strategies for Jacobians"),
+    "stability": ("stability", "natural frequencies and largest stable steps"),
+    "scaling": ("scaling", "growth of cost with the number of links"),
+    "study": ("study", "studies over many mechanisms, methods and settings"),
+    "matrix": ("matrix", "every solver in every formulation"),
+    "pages": ("pages", "a page and a picture for every mechanism"),
+    "equations": ("equations", "index of the equations of the papers in the code"),
+    "doctor": ("doctor", "installed solvers, and how to install the others"),
+}
+
 _EPILOG = """\
 examples:
-  mbdae list                          mechanisms, methods, formulations, solvers
-  mbdae show andrews                  all that is known of a mechanism
-  mbdae compare slider-crank          integrators and solvers side by side: accuracy against cost
-  mbdae solve chain --output run.npz  one run to a file
-  mbdae animate four-link             an animation
-  mbdae jacobian andrews              strategies for Jacobians: evaluations, updates, cost
-  mbdae stability stiff-pendulum      natural frequencies and largest stable steps
-  mbdae scaling chain                 growth of cost with the number of links
-  mbdae confirm andrews               verification of reference values
-  mbdae matrix                        every solver in every formulation
-  mbdae doctor                        installed solvers, and how to install the others
+  mbdae list
+  mbdae show andrews
+  mbdae compare slider-crank
+  mbdae solve chain --plot
+  mbdae solve chain --output run.npz
+  mbdae solve mine.yaml --t-end 5 --output run.npz
+  mbdae animate four-link
+  mbdae jacobian andrews
+  mbdae stability stiff-pendulum
+  mbdae study tolerance andrews
 
 'mbdae COMMAND --help' describes each of them.
 """
@@ -38,15 +53,18 @@ class Parser(argparse.ArgumentParser):
         raise Refusal(f"{message} (see '{self.prog} --help')")
 
 
-def parser() -> Parser:
-    """The parser of all commands."""
+def parser(chosen: Iterable[str] = tuple(COMMANDS)) -> Parser:
+    """The parser; of commands that are not chosen it has the names only, and does not import them."""
     top = Parser(prog="mbdae", description="Constrained mechanisms for ODE and DAE solvers.", epilog=_EPILOG, allow_abbrev=False,
                  formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (compare, solve, animate, listing, show, confirm, jacobian, stability, scaling, matrix, pages, equations, doctor):
-        module.add_parser(commands)
+    for name, (module, text) in COMMANDS.items():
+        if name in chosen:
+            import_module(f"{__package__}.{module}").add_parser(commands)
+        else:
+            commands.add_parser(name, help=text)
     return top
 
 
@@ -70,14 +88,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return e.code if isinstance(e.code, int) else int(e.code is not None)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (ReferenceFailed, ArithmeticError) as e:
+    except ArithmeticError as e:
+        return _reported(e, FAILED, argv)
+    except RuntimeError as e:
+        if type(e).__name__ != "ReferenceFailed":  # not imported here, as studies take long to load
+            raise
         return _reported(e, FAILED, argv)
     except (ValueError, OSError) as e:
         return _reported(e, REFUSED, argv)
 
 
 def _run(argv: Sequence[str]) -> int:
-    top = parser()
+    top = parser([word for word in argv if not word.startswith("-")][:1])
     arguments = top.parse_args(argv)
     if arguments.command is None:
         top.print_help()
@@ -90,7 +112,8 @@ def _reported(error: Exception, code: int, argv: Sequence[str]) -> int:
     if "--traceback" in argv:
         raise error
     is_file = isinstance(error, OSError) and error.filename is not None
-    print_error(f"cannot write {error.filename}: {error.strerror}" if isinstance(error, OSError) and is_file else error)
+    message = f"cannot write {error.filename}: {error.strerror}" if isinstance(error, OSError) and is_file else error
+    print("mbdae: " + " ".join(str(message).split()), file=sys.stderr)
     return code
 
 

@@ -123,7 +123,7 @@ def _settings(path: Path | None) -> int:
     table = new_table()
     for name in ("solver", "form", "mask", "exclude", "excluded atol", "tighten", "scaling", "jacobian", "linear solver",
                  "refused because"):
-        table.add_column(name, no_wrap=name in ("solver", "form"))
+        table.add_column(name, overflow="fold", no_wrap=name == "form")
     for r in support():
         table.add_row(r.method, r.formulation, r.mask, r.exclude, r.excluded_atol, r.tighten, r.scaling, r.jacobian, r.linear_solver,
                       r.reason)

@@ -15,15 +15,12 @@ from ..model.bodies import PlanarBody, RigidBody
 from ..registry import MethodSpec, find
 from ..system.system import System
 from ..typing import Vector
+from .refusal import Refusal as Refusal
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # what `add_subparsers` returns
 
 MAX_BYTES = 4e9
 ENDINGS_OF_FILES = (".json", ".yaml", ".yml")
-
-
-class Refusal(ValueError):
-    """Invalid input; only its message is shown."""
 
 
 def positive(text: str) -> float:

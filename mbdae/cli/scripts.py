@@ -2,10 +2,14 @@
 
 import argparse
 import importlib
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from io import TextIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -14,6 +18,54 @@ from rich.text import Text
 
 _INDENT = 2
 _MAX_WIDTH = 10_000  # columns of a line, so that no table is wrapped or cut
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that a script has printed by `show`."""
+
+    head: list[str]
+    rows: list[list[str]]
+
+
+@dataclass
+class Recording(TextIOBase):
+    """What a script prints, in order: lines of text and tables. Everything is passed on to `stream`."""
+
+    stream: TextIO
+    blocks: list[str | Shown] = field(default_factory=list)
+    in_table: bool = False
+
+    def write(self, text: str) -> int:
+        """Pass text on, and keep it if it is no part of a table."""
+        if not self.in_table:
+            if self.blocks and isinstance(self.blocks[-1], str):
+                self.blocks[-1] += text
+            else:
+                self.blocks.append(text)
+        return self.stream.write(text)
+
+    def flush(self) -> None:
+        """See `TextIOBase`."""
+        self.stream.flush()
+
+
+@contextmanager
+def recording() -> Iterator[Recording]:
+    """A context that keeps what is printed in it, with the cells of tables; it is printed nevertheless.
+
+    Examples
+    --------
+    >>> with recording() as kept:
+    ...     show([("HI", "2.05")], ("method", "iterations"))
+      method  iterations
+      HI            2.05
+    >>> kept.blocks
+    [Shown(head=['method', 'iterations'], rows=[['HI', '2.05']])]
+    """
+    kept = Recording(sys.stdout)
+    with redirect_stdout(kept):
+        yield kept
 
 
 def output_folder(description: str | None, default: str | Path) -> Path:
@@ -65,7 +117,21 @@ def show(rows: Sequence[Sequence[object]], head: Sequence[str]) -> None:
         table.add_column(Text(title), justify="right" if numbers else "left", no_wrap=True)
     for row in cells:
         table.add_row(*map(Text, row))  # as Text, since `[s]` would be rich markup
-    _print(Padding.indent(table, _INDENT))
+    _print_table(Padding.indent(table, _INDENT), Shown(list(head), cells))
+
+
+def _print_table(content: RenderableType, shown: Shown) -> None:
+    """Print a table, and keep its cells if a recording is on."""
+    out = sys.stdout
+    if not isinstance(out, Recording):
+        _print(content)
+        return
+    out.blocks.append(shown)
+    out.in_table = True
+    try:
+        _print(content)
+    finally:
+        out.in_table = False
 
 
 def _check(cells: list[list[str]], head: Sequence[str]) -> None:
@@ -87,7 +153,7 @@ def _print(content: RenderableType) -> None:
 
 
 def scripts_of(folder: str | Path) -> tuple[str, ...]:
-    """Sorted names of the scripts in a folder: its modules except `all`, `common...` and `_...`.
+    """Sorted names of the scripts in a folder: its modules except `all`, `book`, `common...` and `_...`.
 
     Parameters
     ----------
@@ -98,7 +164,7 @@ def scripts_of(folder: str | Path) -> tuple[str, ...]:
     tuple of str
     """
     names = sorted(path.stem for path in Path(folder).glob("*.py"))
-    return tuple(name for name in names if name != "all" and not name.startswith(("common", "_")))
+    return tuple(name for name in names if name not in ("all", "book") and not name.startswith(("common", "_")))
 
 
 def run_all(names: Sequence[str], output: Path, settings: Mapping[str, Mapping[str, Any]] | None = None) -> None:

@@ -1,21 +1,25 @@
-"""`mbdae solve`: one run to a file."""
+"""`mbdae solve`: one run, its summary, and what is written of it."""
+
+from __future__ import annotations
 
 import argparse
 import csv
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import RenderableType
+from rich.text import Text
 
 from ..assemble import assemble
 from ..library.base import Entry
-from ..model.bodies import Particle, PlanarBody, RigidBody
 from ..pictures.figures import save
 from ..pictures.outputs import observe, plot_outputs
 from ..registry import MethodSpec, find
 from ..results import storage
+from ..results.names import names_of
 from ..results.rows import COLUMNS
 from ..results.solution import Solution
 from ..solve import solve
@@ -24,21 +28,29 @@ from ..studies.table import metadata, plain, write_json
 from ..system.assembly import AssemblyError
 from ..system.system import System
 from ..typing import Matrix, Vector
-from .compare import milliseconds, number
 from .console import Bar, output, print_error, progress_bar
+from .numbers import milliseconds, number
 from .options import Commands, Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
+from .tables import new_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ENDINGS = (".npz", ".csv", ".json")
 PICTURES = (".png", ".pdf", ".svg")
+MAX_OUTPUTS = 12  # in the summary
 MAX_POINTS = 10_000  # stored by a method with fixed step without --points
 
 _EPILOG = """\
-The file holds time, positions, velocities, accelerations, multipliers, energy,
-constraint residuals and the natural outputs of the mechanism. With a .csv file
-a .json file is written that contains versions, machine and parameters. An .npz
-file is one of mbdae.Solution.load; --resume continues its run to another end.
+Without --output and --plot a summary is shown. The file holds time, positions,
+velocities, accelerations, multipliers, energy, constraint residuals and the
+natural outputs of the mechanism. With a .csv file a .json file is written that
+contains versions, machine and parameters. An .npz file is one of
+mbdae.Solution.load; --resume continues its run to another end. The figure has
+coordinates, energy, constraint violation and reactions.
 
 examples:
+  mbdae solve andrews --plot                             writes andrews.png
   mbdae solve slider-crank --output run.npz --plot run.png
   mbdae solve chain --set links=8 --h 5e-4 --points 301 --output chain.csv
   mbdae solve double-pendulum --method Ida:ggl --rtol 1e-8 --output pendulum.json
@@ -49,15 +61,17 @@ examples:
 
 def add_parser(commands: Commands) -> None:
     """The parser of `solve`."""
-    p = commands.add_parser("solve", help="one run to a file", description="Run one method on a mechanism; write the motion to a file.",
+    p = commands.add_parser("solve", help="one run: summary, files, figure",
+                            description="Run one method on a mechanism; show a summary, write the motion to a file, draw it.",
                             epilog=_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
                             formatter_class=argparse.RawDescriptionHelpFormatter)
     add_method_options(p)
     p.add_argument("--points", metavar="N", type=natural, help="output times, evenly spread; by default the steps of the method")
-    p.add_argument("--output", metavar="FILE", required=True, help=f"ends in {', '.join(ENDINGS)}")
+    p.add_argument("--output", metavar="FILE", help=f"ends in {', '.join(ENDINGS)}; by default nothing is written")
     p.add_argument("--resume", metavar="FILE", help="an .npz file of an earlier run or checkpoint with the same options, which goes on")
     p.add_argument("--checkpoint", metavar="FILE", help="an .npz file to which the run is written every minute, for --resume after a crash")
-    p.add_argument("--plot", metavar="FILE", help=f"figure of the natural outputs, ends in {', '.join(PICTURES)}")
+    p.add_argument("--plot", metavar="FILE", nargs="?", const="", help="figure of the motion with names and units, ends in "
+                   f"{', '.join(PICTURES)} (default MECHANISM.png)")
     p.set_defaults(run=run)
 
 
@@ -73,8 +87,8 @@ def add_method_options(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
-    path = output_file(arguments.output, ENDINGS)
-    picture = arguments.plot and output_file(arguments.plot, PICTURES)
+    path = None if arguments.output is None else output_file(arguments.output, ENDINGS)
+    picture = None if arguments.plot is None else output_file(arguments.plot or f"{entry.name}.png", PICTURES)
     t_end = arguments.t_end or entry.t_end
     if arguments.points == 1:
         raise Refusal("--points must be at least 2")
@@ -85,11 +99,13 @@ def run(arguments: argparse.Namespace) -> int:
         outputs = observe(entry, solution)
         settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "method": solution.method,
                     "formulation": solution.formulation, **used}
-        written = _write(path, solution, outputs, settings)
-        if picture:
-            save(plot_outputs(solution.t, outputs, f"{entry.title},  {solution.method}"), picture)
+        written = [] if path is None else _write(path, solution, outputs, settings)
+        if picture is not None and len(solution.t):
+            save(_figure(entry, solution, outputs), picture)
             written.append(picture)
     _report(solution, written)
+    if path is None and len(solution.t):
+        output().print(_ends(solution, outputs))
     if solution.success:
         return 0
     print_error(f"{solution.method} failed: {solution.message}")
@@ -140,6 +156,12 @@ def _configured(spec: MethodSpec, entry: Entry, arguments: argparse.Namespace) -
     return spec.make(), {"rtol": rtol, "atol": arguments.atol or rtol / 100.0}
 
 
+def _figure(entry: Entry, solution: Solution, outputs: Mapping[str, Vector]) -> Figure:
+    """The quantities of a mechanism; the natural outputs of a system of functions, whose coordinates have no names."""
+    title = f"{entry.title},  {solution.method}"
+    return plot_outputs(solution.t, outputs, title) if solution.system.mechanism is None else solution.plot(title=title)
+
+
 def _report(solution: Solution, paths: Sequence[Path]) -> None:
     console, s = output(), solution.statistics
     console.print(f"[bold]{solution.method}[/bold], {solution.formulation}: {solution.status.name}, {len(solution.t)} points, "
@@ -148,14 +170,23 @@ def _report(solution: Solution, paths: Sequence[Path]) -> None:
         levels = ", ".join(f"{n} {number(x)}" for n, x in zip(("Phi", "Phi'", "Phi''"), constraint_residuals(solution)))
         drift = energy_drift(solution)
         console.print(f"constraint violations: {levels}" + ("" if drift is None else f"; energy drift {number(drift)}"))
-    console.print(f"written: {', '.join(str(p) for p in paths)}", soft_wrap=True)
+    if paths:
+        console.print(f"written: {', '.join(str(p) for p in paths)}", soft_wrap=True)
 
 
-_COORDINATES = {
-    RigidBody: ("x y z e0 e1 e2 e3", "vx vy vz omega_x omega_y omega_z", "ax ay az alpha_x alpha_y alpha_z"),
-    PlanarBody: ("x y angle", "vx vy omega", "ax ay alpha"),
-    Particle: ("x y z", "vx vy vz", "ax ay az"),
-}
+def _ends(solution: Solution, outputs: Mapping[str, Vector]) -> RenderableType:
+    """The first natural outputs at the beginning and the end."""
+    table = new_table()
+    table.add_column("")
+    for k in (0, -1):
+        table.add_column(f"t = {solution.t[k]:g} s", justify="right")
+    some = list(outputs)[:MAX_OUTPUTS]
+    for name in some:
+        table.add_row(Text(name), *(f"{outputs[name][k]:.6g}" for k in (0, -1)))
+    if len(some) < len(outputs):
+        table.add_row(f"and {len(outputs) - len(some)} more with --output", "", "")
+    return table
+
 
 # files -------------------------------------------------------------------------------------------------------------------------
 
@@ -192,13 +223,5 @@ def _write_csv(path: Path, solution: Solution, arrays: Mapping[str, Matrix], out
 
 
 def columns(system: System) -> dict[str, list[str]]:
-    """Names of the components of `q`, `v`, `a`, `lam`: of bodies and constraint equations, or indices for a system of functions."""
-    lam = {"lam": [f"lam[{label}]" for label in system.labels]}
-    if system.mechanism is None:
-        return {x: [f"{x}[{k}]" for k in range(n)] for x, n in (("q", system.nq), ("v", system.nv), ("a", system.nv))} | lam
-    found: dict[str, list[str]] = {"q": [], "v": [], "a": []}
-    for b in system.mechanism.bodies:
-        kind = next((k for k in _COORDINATES if isinstance(b, k)), Particle)
-        for block, names in zip(found, _COORDINATES[kind]):
-            found[block] += [f"{b.name}.{n}" for n in names.split()]
-    return found | lam
+    """Names of the components of `q`, `v`, `a`, `lam`, see `mbdae.results.names`."""
+    return {block: [c.name for c in found] for block, found in names_of(system)._asdict().items()}

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from ..integrators.structural.formula import RULES, newmark
 from ..pictures.figures import save
-from ..studies.stability import largest_frequencies, plot_frequencies, stable_steps
+from ..pictures.frequencies import draw_frequencies
+from ..studies.stability import largest_frequencies, stable_steps
 from ..typing import Vector
 from .console import output, print_error, progress_bar
 from .options import Commands, Refusal, build, natural, output_file, parser_of_mechanism
@@ -50,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         bar(1.0, 1.0, "frequencies")
         t, omega = largest_frequencies(system, solution)
         if picture and len(t):
-            save(plot_frequencies(t, omega, title=f"{entry.title},  {solution.method}"), picture)
+            limits = {name: newmark(*rule).limit() for name, rule in RULES.items()}
+            save(draw_frequencies(t, omega, limits, f"{entry.title},  {solution.method}"), picture)
     if len(t):
         _report(t, omega, picture)
     if solution.success:

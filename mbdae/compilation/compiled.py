@@ -1,6 +1,7 @@
 """The decorator of compiled code, functions called by address, and unchecked array views."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +15,7 @@ from numba.np.arrayobj import make_array, populate_array
 from ..typing import Bytes
 from .dispatcher import FAST as FAST
 from .dispatcher import Function, MadeOf
+from .linked import LinkedCompiler
 from .stamp import stamp
 
 # Views by `records`, `window` and `matrix` skip bounds checks and reference counting, which cost more than most kernels; the caller of a
@@ -42,10 +44,22 @@ def unlocked(function: F) -> F:
 def compiled_with(function: Callable[..., Any], owner: Any, **names: Any) -> Any:
     """The same for a function that stands for many, which differ in what these names mean in it.
 
-    It is kept on disk as a part of the file of `owner`, a compiled function, which imports all that the names stand for.
+    It is kept on disk as a part of its own file and that of `owner`, a compiled function, which imports all that the names stand for.
     """
     made = FunctionType(function.__code__, function.__globals__ | names, function.__name__)
-    return compiled_from(made, None if config.DISABLE_JIT else stamp(owner.py_func.__code__.co_filename))
+    return compiled_from(made, None if config.DISABLE_JIT else _stamp_with(function, owner, names))
+
+
+def _stamp_with(function: Callable[..., Any], owner: Any, names: dict[str, Any]) -> tuple[str, int]:
+    """The stamp of both files and of what the names stand for."""
+    stamps = [stamp(f.__code__.co_filename) for f in (function, owner.py_func)]
+    meant = [f"{name} = {_meaning(x)}" for name, x in sorted(names.items())]
+    return sha256("\n".join([text for text, _ in stamps] + meant).encode()).hexdigest(), sum(count for _, count in stamps)
+
+
+def _meaning(x: Any) -> str:
+    function = getattr(x, "py_func", None)
+    return repr(x) if function is None else f"{function.__module__}.{function.__qualname__}"
 
 
 def compiled_from(function: F, made_of: MadeOf) -> F:
@@ -59,7 +73,7 @@ def compiled_from(function: F, made_of: MadeOf) -> F:
 def inlined(function: Any) -> Any:
     """The same function for a caller that it is to become part of without a call, such as a loop around it; not kept apart on disk."""
     options = {"forceinline": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-    return njit(error_model="numpy", fastmath=FAST, **options)(getattr(function, "py_func", function))
+    return njit(error_model="numpy", fastmath=FAST, pipeline_class=LinkedCompiler, **options)(getattr(function, "py_func", function))
 
 
 def generic(function: F) -> F:

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from numba import njit
+from numba import njit, typeof
+from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
+
+from .linked import LinkedCache, LinkedCompiler, PausedCompiler
 
 # multiply-adds may be fused and sums reassociated; NaN and infinity keep their meaning
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -25,25 +28,34 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
     def of(cls, function: Callable[..., Any], made_of: MadeOf, nogil: bool = False) -> "Function":
         """The compiled function of a Python function; with `nogil` it runs without the interpreter's lock."""
         made = cls(function, targetoptions={"nopython": True, "boundscheck": None, "error_model": "numpy", "fastmath": FAST,
-                                            "no_cfunc_wrapper": True, "nogil": nogil})
+                                            "no_cfunc_wrapper": True, "nogil": nogil}, pipeline_class=PausedCompiler)
         made.made_of = made_of
         _keep(made, made_of, "python")
         return made
 
     @cached_property
     def inner(self) -> Any:
-        """The same function without wrappers."""
-        return self._other("compiled", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        """The same function for compiled code, of which it becomes a part."""
+        return self._other("linked", LinkedCache, pipeline_class=LinkedCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+    @cached_property
+    def alone(self) -> Any:
+        """The same function with machine code of its own, but without wrappers."""
+        return self._other("alone", pipeline_class=PausedCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
     @cached_property
     def for_c(self) -> Any:
         """The same function with the wrapper for calls by its address."""
-        return self._other("c", no_cpython_wrapper=True)
+        return self._other("c", pipeline_class=PausedCompiler, no_cpython_wrapper=True)
 
-    def _other(self, caller: str, **options: Any) -> Any:
+    def _other(self, caller: str, cache: Any = FunctionCache, **options: Any) -> Any:
         made = njit(error_model="numpy", fastmath=FAST, **options)(self.py_func)
-        _keep(made, self.made_of, caller)
+        _keep(made, self.made_of, caller, cache)
         return made
+
+    def entry(self, *args: Any) -> Any:
+        """The function for arguments of these types, without the look at their types that each call takes otherwise."""
+        return self.compile(tuple(typeof(x) for x in args))
 
     # what numba asks for when it compiles a call
 
@@ -58,9 +70,9 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         return self.inner.is_compiling
 
 
-def _keep(made: Any, made_of: MadeOf, caller: str) -> None:
+def _keep(made: Any, made_of: MadeOf, caller: str, cache: Any = FunctionCache) -> None:
     """Keep compiled code on disk, in files of its own for each version of the code and each kind of callers."""
     if made_of is not None:
-        made.enable_caching()
+        made._cache = cache(made.py_func)
         file = made._cache._cache_file
         file.__init__(file._cache_path, f"{made._cache._impl.filename_base}-{caller}-{made_of[0][:12]}", made_of)

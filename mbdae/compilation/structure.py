@@ -14,7 +14,7 @@ from numba.core import cgutils, config
 from numba.core.datamodel.models import OpaqueModel
 from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import NativeValue, register_model, unbox
+from numba.extending import NativeValue, intrinsic, register_model, unbox
 from numba.np.arrayobj import make_array, populate_array
 
 WORD = 8  # bytes
@@ -50,6 +50,7 @@ class Structure:
     _memory: np.ndarray
     _address: int
     _values: dict[str, Any]
+    _numbers: dict[str, tuple[tuple[np.ndarray, type], int]]  # where numbers are, and their type in Python
 
     def __init__(self, **fields: Any):
         names = list(_names(type(self)))
@@ -63,6 +64,9 @@ class Structure:
         object.__setattr__(self, "_numba_type_", StructureType(type(self).__name__, kinds))
         object.__setattr__(self, "_memory", np.zeros(max(self._numba_type_.words, 1), dtype=np.int64))
         object.__setattr__(self, "_address", self._memory.ctypes.data)
+        places, reals = self._numba_type_.places, self._memory.view(np.float64)
+        object.__setattr__(self, "_numbers", {name: ((reals, float) if kind is types.float64 else (self._memory, int), places[name])
+                                              for name, kind in kinds if kind is types.float64 or kind is types.int64})
         for name, value in values.items():
             self._write(name, value)
 
@@ -73,6 +77,9 @@ class Structure:
 
     def __getattr__(self, name: str) -> Any:
         values = object.__getattribute__(self, "_values")
+        if not config.DISABLE_JIT and name in self._numbers:
+            (words, python), at = self._numbers[name]
+            return python(words[at])
         if name not in values:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         if config.DISABLE_JIT or not isinstance(self._numba_type_.fields[name], (types.Number, types.Boolean)):
@@ -84,7 +91,10 @@ class Structure:
         if name not in self._values:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         if not config.DISABLE_JIT:
-            kind = self._numba_type_.fields[name]
+            kind, number = self._numba_type_.fields[name], self._numbers.get(name)
+            if number is not None and type(value) is number[0][1]:
+                number[0][0][number[1]] = value
+                return
             if isinstance(kind, types.Float):
                 value = float(value)
             if _kind(value) != kind:
@@ -145,6 +155,17 @@ def _unbox(typ, obj, c):
     pointer = c.pyapi.long_as_voidptr(address)
     c.pyapi.decref(address)
     return NativeValue(pointer)
+
+
+@intrinsic
+def structure_at(typingctx, address, kind):
+    """The structure of a type at an address."""
+    target = kind.instance_type
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], context.get_value_type(target))
+
+    return target(types.int64, kind), codegen
 
 
 @infer_getattr

@@ -135,6 +135,12 @@ class SpherePlane(BodyGap):
         Points out of the material.
     s_i, s_j : sequence of 3 (or 2) floats
     radius : float
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.SpherePlane("ball", "ground", n_j=(0, 0, 1), radius=0.1).radius
+    0.1
     """
 
     n_j: tuple[float, ...] = (0.0, 0.0, 1.0)
@@ -173,6 +179,12 @@ class SphereSphere(BodyGap):
     radius_i, radius_j : float
     s_i, s_j : sequence of 3 (or 2) floats
     inside : bool
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.SphereSphere("one", "two", 0.1, 0.2).radius_j
+    0.2
     """
 
     radius_i: float = 0.0
@@ -218,6 +230,11 @@ class UserGap(Gap):
     gradient : callable, optional
         `gradient(t, q) -> (nv,)`, the derivative along the velocity coordinates; compared with difference quotients at the start. By
         default these are used, with five points, accurate to about 1e-11.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> wall = mbdae.Impact("wall", mbdae.UserGap(lambda t, q: q[0] + 1.0), restitution=1.0)
     """
 
     function: Callable[[float, Vector], float]

@@ -59,6 +59,15 @@ class Impact:
     Raises
     ------
     ValueError
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> ball = mbdae.Mechanism("ball", [mbdae.Particle("ball", 2.0, (0, 0, 1))], gravity=(0, 0, -9.81))
+    >>> floor = mbdae.Impact("floor", mbdae.SpherePlane("ball", "ground"), restitution=0.8)
+    >>> run = mbdae.solve(ball, mbdae.SolveIvp(), (0, 1), events=floor)
+    >>> run.t_events[0].round(4)
+    array([0.4515])
     """
 
     name: str

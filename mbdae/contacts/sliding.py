@@ -38,6 +38,11 @@ class SlidingLimit:
     friction : str
         Name of a `Friction`.
     side : {1, -1}
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> limits = [mbdae.SlidingLimit("friction", side) for side in (1, -1)]  # for `events`
     """
 
     friction: str

@@ -41,6 +41,11 @@ class JointStop(Gap):
     b_i, b_j : sequence of 3 floats, optional
         Directions of the bodies, perpendicular to the axis, between which the angle is measured. By default the first of
         `mbdae.model.rotations.triad` of the axes, as for joint coordinates.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> stop = mbdae.Impact("stop", mbdae.JointStop("pin", lower=-0.5, upper=0.5), restitution=0.3)
     """
 
     joint: str

@@ -125,6 +125,18 @@ class GuardedCallbacks(ABC):
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
         return failure
 
+    def counted(self, calls: int, bad: int, last_bad: int) -> None:
+        """What compiled callbacks have counted: evaluations, those that were not finite, and the last one of these."""
+        self.calls, self.bad, self._last_bad = calls, bad, last_bad
+
+    def met(self, fault: Cause | None) -> None:
+        """Why the last evaluations were not finite, if it is known."""
+        self._fault = fault
+
+    def keep(self, error: BaseException) -> None:
+        """Keep the exception of a callback that compiled code has called, for `raise_kept`."""
+        self.error = error
+
     def _keep(self, error: BaseException, out: Vector | None = None) -> int:
         if not self.keeps:
             try:

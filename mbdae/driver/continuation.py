@@ -14,7 +14,7 @@ from ..results.solution import Solution
 from ..results.storage import package_version
 from ..system.assembly import State
 from ..system.system import System
-from ..typing import Tolerance, Vector
+from ..typing import Matrix, Tolerance, Vector
 from .method import Method, Resumable
 
 UNIMPORTANT = ("max_steps",)  # parameters of methods that do not change steps
@@ -56,8 +56,8 @@ class Continued:
     ----------
     columns : Columns
         Its rows of output.
-    events : list of ndarray
-        The times at which its events were found.
+    events, motions : list of ndarray
+        The times at which its events were found, and `q` and `v` there.
     start : State
         Its initial state.
     memory : Memory or None
@@ -68,6 +68,7 @@ class Continued:
 
     columns: Columns
     events: list[Vector]
+    motions: list[Matrix]
     start: State
     memory: Memory | None
     at: State
@@ -163,4 +164,5 @@ def _from_the_last_state(saved: Solution, request: Request) -> Continued:
 def _up_to(saved: Solution, start: State, memory: Memory | None, at: State, rows: int) -> Continued:
     columns = Columns(*(getattr(saved, name)[:rows] for name in COLUMNS))
     events = [t[np.abs(t - start.t) <= abs(at.t - start.t)] for t in saved.t_events or ()]
-    return Continued(columns, events, start, memory, at)
+    motions = [y[:len(t)] for y, t in zip(saved.y_events or (), events)]
+    return Continued(columns, events, motions, start, memory, at)

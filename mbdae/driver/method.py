@@ -16,6 +16,12 @@ class Method(ABC):
 
     `mbdae.solve` makes the problem, the consistent initial values and the `Solution`. A subclass defines `label`, `support` and
     `integrate`. The other attributes have defaults; a class variable, a field or a property replaces them.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> isinstance(mbdae.Ida(), mbdae.Method), mbdae.Ida().formulations[0]
+    (True, 'gear')
     """
 
     @property

@@ -131,7 +131,8 @@ class Recording:
         made = self.solution(replace(self.completed(trajectory), status=Status.UNFINISHED))
         made.memory, made.message = memory, f"a checkpoint: the run had reached t = {self._reached(made, memory):.9g}"
         if self.watch is not None:
-            made.t_events = self.watch.found().times
+            found = self.watch.found()
+            made.t_events, made.y_events = found.times, found.motions
         about: Mapping[str, Any] = {}
         if self.stream is not None:
             about = {"folder": str(self.stream.folder.resolve()), "rows": len(made.t)}

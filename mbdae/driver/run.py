@@ -1,6 +1,6 @@
 """One integration by an external solver: every step passes through `Run.accept`, whether the solver is stepped or calls back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -85,16 +85,16 @@ class BasicRun:
     def __init__(self, callbacks: GuardedCallbacks, t0: float, t_end: float, start: tuple[Vector, Vector], *, t_eval: Vector | None = None,
                  every: int = 1, progress: TimeProgress | None = None, max_steps: int = 1_000_000) -> None:
         self.callbacks, self.t_end, self.max_steps = callbacks, t_end, max_steps
-        self.forward, self._rounding = 1.0 if t_end > t0 else -1.0, ROUNDING * max(abs(t0), abs(t_end))
+        self.forward, self.rounding = 1.0 if t_end > t0 else -1.0, ROUNDING * max(abs(t0), abs(t_end))
         self.t, self.steps, self._stalled = t0, 0, 0
         self.status, self.message = Status.SUCCESS, REACHED_END
         self._progress, self._every = progress, every
         self.rows: list[Row] = []
-        self._wanted = None if t_eval is None else list(t_eval[::-1])
-        if self._wanted is None:
+        self.wanted = None if t_eval is None else list(t_eval[::-1])
+        if self.wanted is None:
             self._keep(t0, *start)
-        while self._wanted and self.forward * (self._wanted[-1] - t0) <= 0.0:
-            self._keep(self._wanted.pop(), *start)
+        while self.wanted and self.forward * (self.wanted[-1] - t0) <= 0.0:
+            self._keep(self.wanted.pop(), *start)
 
     def accept(self, t: float, y: Vector, yd: Vector | None, at: At) -> None:
         """To be called after each internal step of the solver.
@@ -113,7 +113,7 @@ class BasicRun:
         """
         self.callbacks.raise_kept()
         signals.check()
-        if abs(t - self.t_end) <= self._rounding:
+        if abs(t - self.t_end) <= self.rounding:
             t = self.t_end
         before, self.t = self.t, t
         self._stalled = self._stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
@@ -168,10 +168,10 @@ class BasicRun:
             self.accept(*stepper.step(), stepper.at)
 
     def _store(self, t: float, y: Vector, yd: Vector | None, at: At) -> None:
-        if self._wanted is None and (self.ended or self.steps % self._every == 0):
+        if self.wanted is None and (self.ended or self.steps % self._every == 0):
             self._keep(t, y, yd)
-        while self._wanted and self.forward * (t - self._wanted[-1]) >= -1e-14 * abs(t):
-            time = self._wanted.pop()
+        while self.wanted and self.forward * (t - self.wanted[-1]) >= -1e-14 * abs(t):
+            time = self.wanted.pop()
             with self._undisturbed():
                 self._keep(time, *((y, yd) if time == t else at(time)))
 
@@ -221,13 +221,23 @@ class Run(BasicRun):
         if self.record is not None and self.record.continues:  # the output of the start is that of the earlier run
             self.rows.clear()
         if self.record is not None and self.record.resumed is not None and t_eval is not None:
-            self._wanted = list(t_eval[self.record.resumed.rows:][::-1])
+            self.wanted = list(t_eval[self.record.resumed.rows:][::-1])
 
     def accept(self, t: float, y: Vector, yd: Vector | None, at: At) -> None:
         """See `BasicRun`."""
         super().accept(t, y, yd, at)
         if self.record is not None:
             self._pass_on(self.record)
+
+    def take(self, t: float, steps: int, rows: Iterable[tuple[float, Vector]]) -> None:
+        """The output of a solver whose steps have been taken in compiled code, up to the step of number `steps` at the time `t`."""
+        self.t, self.steps = t, steps
+        for time, y in rows:
+            self._keep(time, y, None)
+        if len(self.rows) >= MAX_ROWS:
+            lost = self._drain()
+            if lost is not None:
+                raise SolverFailure(*lost)
 
     def _pass_on(self, record: Record) -> None:
         """Pass output on, and write a checkpoint if it is time for one."""
@@ -250,7 +260,7 @@ class Run(BasicRun):
         return self.problem.undisturbed()
 
     def _stops(self, before: float, t: float, y: Vector, at: At) -> bool:
-        self._look_for_turns(t, y)
+        self.look_for_turns(t, y)
         if self._until is None:
             return False
         if not isinstance(self._until, StepWatch):
@@ -263,7 +273,7 @@ class Run(BasicRun):
 
         return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
 
-    def _look_for_turns(self, t: float, y: Vector) -> None:
+    def look_for_turns(self, t: float, y: Vector) -> None:
         """End the run if it has turned onto another branch of the motion with this step."""
         if not self.turns.active:
             return
@@ -303,6 +313,20 @@ class Run(BasicRun):
 
     def _drain(self) -> Cause | None:
         """Pass the stored output on as states of the system; the cause if one of them cannot be had."""
+        if not self.rows:
+            return None
+        t, y, yd = zip(*self.rows)
+        signals.check()
+        try:
+            with self._undisturbed():
+                self.output.append(Columns(np.array(t), *self.problem.states(np.array(t), np.array(y), yd)))
+            self.rows.clear()
+            return None
+        except (AssemblyError, FloatingPointError):
+            return self._drain_one_by_one()
+
+    def _drain_one_by_one(self) -> Cause | None:
+        """The same where one of the states cannot be had, which ends the output."""
         system, lost = self.problem.system, None
         states: list[FullState] = []
         try:

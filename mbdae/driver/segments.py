@@ -29,7 +29,7 @@ from ..results.watch import Found, Side, Watch
 from ..system.assembly import AssemblyError, State, completed, polished
 from ..system.system import System
 from ..system.words import noted
-from ..typing import Event, FullState, Vector
+from ..typing import Event, FullState, Matrix, Vector
 from .restarts import REST
 
 Run: TypeAlias = Callable[[State, Vector | None, Watch], Trajectory]  # from a state, with times of the output, to the end of the time span
@@ -60,8 +60,8 @@ class Segments:
     Attributes
     ----------
     jumps : list of Jump
-    times : list of list of float
-        Zeros of each event.
+    times, motions : list of list
+        Zeros of each event, and `q` and `v` there, stacked, before they have changed.
     """
 
     def __init__(self, system: System, events: Sequence[Event], start: State, t_end: float, *, t_eval: Vector | None, keep: bool,
@@ -71,6 +71,7 @@ class Segments:
         self.max_steps = np.inf if max_steps is None else max_steps
         self.groups: tuple[EventGroup, ...] = tuple(dict.fromkeys(g for e in self.events if (g := getattr(e, "group", None)) is not None))
         self.times: list[list[float]] = [[] for _ in self.events]
+        self.motions: list[list[Vector]] = [[] for _ in self.events]
         self.jumps: list[Jump] = []
         self.sides: dict[int, Side] = {}
         self._rates: dict[int, float] = {}  # rates of events before the last change
@@ -87,6 +88,12 @@ class Segments:
     def zeros(self) -> list[Vector]:
         """The zeros of each event, as `Solution.t_events`."""
         return [np.array(t, dtype=float) for t in self.times]
+
+    @property
+    def zero_motions(self) -> list[Matrix]:
+        """`q` and `v` at these, as `Solution.y_events`."""
+        size = self.system.nq + self.system.nv
+        return [np.array(y, dtype=float).reshape(-1, size) for y in self.motions]
 
     def to_end(self, run: Run) -> Trajectory:
         """Integrate by `run`, segment by segment."""
@@ -123,8 +130,9 @@ class Segments:
         self._parts.append(part)
         self.steps += part.statistics.steps or 0
         self._pieces += watch.pieces
-        for times, new in zip(self.times, found.times):
+        for times, motions, new, there in zip(self.times, self.motions, found.times, found.motions):
             times += new.tolist()
+            motions += list(there)
         if part.status == Status.SUCCESS and found.end is None and watch.full:
             raise EndOfRun(Status.TOO_MANY_STEPS, too_many_steps(int(self.max_steps)))
         return found if part.status == Status.SUCCESS and found.end is not None else None
@@ -171,6 +179,8 @@ class Segments:
         self._parts[-1] = part.before(t, begin.t) if self.by_steps else part.up_to(t, begin.t)
         self.wanted = self.wanted[self.wanted > t]
         before = self._before(t, found.state, found.ended)
+        for k in found.ended:
+            self.motions[k][-1] = np.concatenate([before.q, before.v])
         if self.by_steps:
             self._parts[-1] = self._parts[-1].followed_by(t, (before.q, before.v, before.a, before.lam))
         self._rates = {k: self._rate(k, before) for k in found.ended if getattr(self.events[k], "group", None) is None}
@@ -202,6 +212,7 @@ class Segments:
             self._store(state)
             for k in due:
                 self.times[k].append(state.t)
+                self.motions[k].append(np.concatenate([state.q, state.v]))
             state = self._jump(state, due)
         raise EndOfRun(Status.ZENO, recurs(name_of(self.events[due[0]])))
 

@@ -1,126 +1,49 @@
 """BDF of variable order and step size for implicit problems, by the algorithm of DASSL [Brenan, chapter 5]."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import csc_array
 
 from ..driver.arguments import check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
-from ..driver.callbacks import GOOD, RECOVERABLE, GuardedCallbacks, Residual, SolverCallbacks
 from ..driver.method import Resumable
 from ..driver.record import Record
-from ..driver.run import BasicRun, Run
 from ..driver.support import Settings, implicit_support, tightened
-from ..jacobians.differences import FoldedDifference, NotFinite
-from ..jacobians.partitioned import PartitionedJacobian
+from ..jacobians.sources import Exact
 from ..jacobians.strategy import Strategy, as_strategy, labelled
 from ..problems.base import Problem
-from ..results.statistics import Statistics
-from ..results.status import Status
 from ..results.trajectory import Trajectory
-from ..stopwatch import Stopwatch
 from ..system.assembly import State
-from ..typing import ArrayLike, Integers, Matrix, TimeProgress, Until, Vector
+from ..typing import ArrayLike, Integers, TimeProgress, Until, Vector
 from ..typing import Tolerance as Atol
-from .bdf_fixed import FixedBdfStepper
-from .bdf_formulas import EXCLUDED, HIGHEST
-from .bdf_memory import KeptStepper, not_resumable
-from .bdf_stepper import BdfStepper, StepJacobian, Tolerance
+from .bdf_fixed import MAX_ITERATIONS, FixedBdfStepper
+from .bdf_formulas import EXCLUDED, HIGHEST, Norms
+from .bdf_functions import (
+    FullJacobian,
+    FullMatrix,
+    Function,
+    FunctionEquations,
+    ResidualSolution,
+    full_pattern,
+    initial_values,
+    integrate_function,
+    norms_per_unknown,
+    output_times,
+)
+from .bdf_memory import not_resumable
+from .bdf_stepper import BdfStepper, Equations, Parts, ProblemEquations, StepJacobian, norms_for
+from .control.driver import Driver
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling
 
 LINEAR = ("auto", "dense", "sparse")
 ALGEBRAIC = ("exclude", "scale", "test")
-FLOOR = 1e-2  # lower bound of unknowns in the increments of difference quotients
 INDEX3_NEWTON = 0.1  # factor on `newton`: in index 3 velocities are difference quotients of positions, with the errors of these
 MEASURES = {"mu": "v", "z": "q"}  # blocks whose size is that of the corrections: mu corrects velocities, z positions
-
-Function = Callable[[float, Vector, Vector], ArrayLike]  # F(t, y, yd)
-FullMatrix = Callable[[float, Vector, Vector, float], ArrayLike]  # jac(t, y, yd, c)
 
 _SETTINGS = Settings(mask=True, exclude=True, excluded_atol="atol", scaling="iteration matrix", linear_solver="dense, sparse")
 _INDEX3 = Settings(mask=True, exclude=True, excluded_atol="atol", tighten=1e-2, scaling="iteration matrix", linear_solver="dense, sparse")
 SUPPORT = implicit_support(ggl=_SETTINGS, gear=_SETTINGS, index2=_SETTINGS, index1=_SETTINGS, index3=_INDEX3)
-
-
-class _Guarded:
-    """The Jacobian of a strategy; NaN if differences are not finite: the step is then cut."""
-
-    def __init__(self, evaluator: PartitionedJacobian, entries: int) -> None:
-        self._evaluator, self._entries = evaluator, entries
-
-    def evaluate(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector) -> Vector:
-        try:
-            return self._evaluator.evaluate(t, y, yd, c, residual)
-        except NotFinite:
-            return np.full(self._entries, np.nan)
-
-    def update(self, t: float, y: Vector, yd: Vector, c: float) -> Vector | None:
-        return self._evaluator.update(t, y, yd, c)
-
-    def suspect(self) -> bool:
-        return self._evaluator.suspect()
-
-
-class FullJacobian:
-    """All entries, from a function of the user or from forward differences [Arnold, eq. (16)].
-
-    Parameters
-    ----------
-    residual : callable
-        `residual(t, y, yd, out)`
-    n : int
-    jac : callable or None
-        `jac(t, y, yd, c) -> (n, n)`
-    """
-
-    def __init__(self, residual: Residual, n: int, jac: FullMatrix | None) -> None:
-        self._jac = jac
-        self._difference = FoldedDifference(residual, np.ones((n, n)), floor=FLOOR, check=False)
-
-    def evaluate(self, t: float, y: Vector, yd: Vector, c: float, residual: Vector) -> Vector:
-        """See `StepJacobian`."""
-        if self._jac is not None:
-            return np.array(self._jac(t, y.copy(), yd.copy(), c), dtype=float).ravel(order="F")
-        return self._difference.values(t, y, yd, c, residual)
-
-    def update(self, t: float, y: Vector, yd: Vector, c: float) -> None:
-        """There is no cheap update."""
-        return None
-
-    def suspect(self) -> bool:
-        """No entry can be missing."""
-        return False
-
-
-@dataclass(frozen=True)
-class ResidualSolution:
-    """The result of `Bdf.solve_residual`.
-
-    Attributes
-    ----------
-    t : ndarray, shape (m,)
-    y, yd : ndarray, shape (m, n)
-        One row per time.
-    success : bool
-    status : Status
-    message : str
-    statistics : Statistics
-    """
-
-    t: Vector
-    y: Matrix
-    yd: Matrix
-    status: Status
-    message: str
-    statistics: Statistics
-
-    @property
-    def success(self) -> bool:
-        """Whether the run reached its end."""
-        return self.status == Status.SUCCESS
 
 
 @dataclass(frozen=True)
@@ -159,6 +82,13 @@ class Bdf(Resumable):
     ------
     ValueError
         If a field is not valid.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.Bdf(), (0.0, 0.1), rtol=1e-5)
+    >>> run.success
+    True
     """
 
     jacobian: str | Strategy = "exact"
@@ -208,17 +138,17 @@ class Bdf(Resumable):
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
                   record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        callbacks, start = SolverCallbacks(problem, jacobian=self.jacobian), problem.pack(state)
-        problem.compile(state.t, *start)
-        run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps,
-                  record=record)
         rtol, atol = tightened(self.support, problem, rtol, atol)
         excluded = None if np.ndim(atol) else float(atol)  # an array is for all unknowns
-        newton = self.newton * (INDEX3_NEWTON if problem.index.max() > 2 else 1.0)
-        tolerance = Tolerance(rtol, problem.tolerances(rtol, atol, excluded), newton, _powers(problem, self.algebraic), _shared(problem))
+        norms = norms_for(rtol, problem.tolerances(rtol, atol, excluded), _powers(problem, self.algebraic), _shared(problem))
+        strategy = as_strategy(self.jacobian, "Bdf")
+        assert strategy is not None
+        equations, jacobian = ProblemEquations(problem, state), strategy.bind(problem)
+        _compile(problem, jacobian, state.t, equations.y0, equations.yd0)
         matrix = IterationMatrix(problem.pattern, self._linear(problem.n), *scaling(problem))
-        jacobian = _Guarded(callbacks.evaluator, problem.pattern.nnz)
-        return run.trajectory(self._carry_out(run, start, jacobian, matrix, tolerance))
+        newton = self.newton * (INDEX3_NEWTON if problem.index.max() > 2 else 1.0)
+        stepper = self._stepper(equations, t_end, jacobian, matrix, norms, newton)
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
 
     def solve_residual(self, F: Function, t_span: ArrayLike, y0: ArrayLike, yd0: ArrayLike, *, rtol: float = 1e-6, atol: ArrayLike = 1e-8,
                        jac: FullMatrix | None = None, excluded: ArrayLike | None = None,
@@ -255,16 +185,11 @@ class Bdf(Resumable):
         """
         t0, t_end = time_span("solve_residual", t_span)
         check_rtol("solve_residual", rtol)
-        start, callbacks = _initial_values(y0, yd0), _Function(F)
-        n = len(start[0])
-        absolute, mask = _per_unknown(n, atol, excluded)
-        run = BasicRun(callbacks, t0, t_end, start, t_eval=_outputs(t_eval, t0, t_end), max_steps=self.max_steps)
-        powers = np.where([mask, np.zeros(n, dtype=bool)], EXCLUDED, 0)
-        matrix = IterationMatrix(csc_array(np.ones((n, n))), self._linear(0))
-        jacobian, tolerance = FullJacobian(callbacks.residual(), n, jac), Tolerance(rtol, absolute, self.newton, powers)
-        statistics = self._carry_out(run, start, jacobian, matrix, tolerance)
-        t, y, yd = np.array([row.t for row in run.rows]), [row.y for row in run.rows], [row.yd for row in run.rows]
-        return ResidualSolution(t, np.reshape(y, (-1, n)), np.reshape(yd, (-1, n)), run.status, run.message, statistics)
+        y, yd = initial_values(y0, yd0)
+        n, times = len(y), output_times(t_eval, t0, t_end)
+        norms, equations = norms_per_unknown(n, rtol, atol, excluded), FunctionEquations(F, t0, y, yd)
+        jacobian, matrix = FullJacobian(equations.residual, n, jac), IterationMatrix(full_pattern(n), self._linear(0))
+        return integrate_function(self._stepper(equations, t_end, jacobian, matrix, norms, self.newton), times)
 
     def _linear(self, n: int) -> str:
         """The linear solver for `n` unknowns."""
@@ -272,93 +197,20 @@ class Bdf(Resumable):
             return self.linsolver
         return "dense" if n <= DENSE_LIMIT else "sparse"
 
-    def _carry_out(self, run: BasicRun, start: tuple[Vector, Vector], jacobian: StepJacobian, matrix: IterationMatrix,
-                   tolerance: Tolerance) -> Statistics:
-        """Step to the end; the work counters."""
-        _compile()
-        s = self._stepper(run, start, jacobian, matrix, tolerance)
-        record = run.record if isinstance(run, Run) and not self.not_resumable else None
-        kept = KeptStepper(s, run, record) if isinstance(run, Run) and record is not None else None
-        watch = Stopwatch()
-        run.carry_out(lambda: run.pull(s if kept is None else kept))
-        if kept is not None:
-            kept.end()
-        return Statistics(steps=run.steps, rejected_error=s.rejected_error, rejected_newton=s.rejected_newton, residuals=s.residuals,
-                          residuals_jacobian=run.callbacks.calls - s.residuals, jacobians=s.jacobians, partitioned_updates=s.updates,
-                          factorisations=matrix.factorisations, solves=matrix.solves, newton_iterations=s.iterations,
-                          seconds=watch.seconds + (0.0 if record is None else record.seconds))
-
-
-    def _stepper(self, run: BasicRun, start: tuple[Vector, Vector], jacobian: StepJacobian, matrix: IterationMatrix,
-                 tolerance: Tolerance) -> BdfStepper:
-        residual, (y0, yd0) = run.callbacks.residual(), start
+    def _stepper(self, equations: Equations, t_end: float, jacobian: StepJacobian, matrix: IterationMatrix, norms: Norms,
+                 newton: float) -> BdfStepper:
+        parts = Parts(jacobian, matrix, norms, newton, self.max_order, self.first_step, self.max_step, self.max_steps)
         if self.order is None:
-            return BdfStepper(residual, run.t, y0, yd0, run.t_end, jacobian, matrix, tolerance, max_order=self.max_order,
-                              first_step=self.first_step, max_step=self.max_step)
-        return FixedBdfStepper(residual, run.t, y0, yd0, run.t_end, jacobian, matrix, tolerance, order=self.order, size=self.fixed_step,
-                               max_order=self.max_order, first_step=self.first_step, max_step=self.max_step)
+            return BdfStepper(equations, t_end, parts)
+        return FixedBdfStepper(equations, t_end, replace(parts, max_iterations=MAX_ITERATIONS), order=self.order, size=self.fixed_step)
 
 
-@cache
-def _compile() -> None:
-    """Steps of a trivial problem, so that compilation does not count as run time."""
-    def residual(t: float, y: Vector, yd: Vector, out: Vector) -> int:
-        np.add(y, yd, out=out)
-        return GOOD
-
-    jacobian, tolerance = FullJacobian(residual, 2, lambda t, y, yd, c: (1.0 + c) * np.eye(2)), Tolerance(1e-4, np.full(2, 1e-4), 0.05)
-    for linsolver in ("dense", "sparse"):
-        matrix = IterationMatrix(csc_array(np.ones((2, 2))), linsolver)
-        s = FixedBdfStepper(residual, 0.0, np.ones(2), -np.ones(2), 0.5, jacobian, matrix, tolerance, order=2, size=0.2)
-        while s.t < s.t_end:
-            s.step()
-        s.at(s.t)
-
-
-class _Function(GuardedCallbacks):
-    """The residual of a user."""
-
-    def __init__(self, F: Function) -> None:
-        super().__init__()
-        self._F = F
-
-    def residual(self) -> Residual:
-        def residual(t: float, y: Vector, yd: Vector, out: Vector) -> int:
-            self.calls += 1
-            out[:] = self._F(t, y.copy(), yd.copy())
-            return GOOD if np.isfinite(out).all() else RECOVERABLE
-
-        return residual
-
-
-def _initial_values(y0: ArrayLike, yd0: ArrayLike) -> tuple[Vector, Vector]:
-    """The initial values of `solve_residual` as vectors."""
-    y, yd = np.array(y0, dtype=float), np.array(yd0, dtype=float)
-    if y.ndim != 1 or y.shape != yd.shape:
-        raise ValueError(f"solve_residual: y0 and yd0 must be vectors of one length, got shapes {y.shape} and {yd.shape}")
-    return y, yd
-
-
-def _per_unknown(n: int, atol: ArrayLike, excluded: ArrayLike | None) -> tuple[Vector, npt.NDArray[np.bool_]]:
-    """Absolute tolerance of each unknown, and whether it is excluded from the error test."""
-    absolute, mask = np.array(atol, dtype=float), np.zeros(n, dtype=bool) if excluded is None else np.array(excluded)
-    for name, shape, possible in (("atol", absolute.shape, ((), (n,))), ("excluded", mask.shape, ((n,),))):
-        if shape not in possible:
-            raise ValueError(f"solve_residual: {name} must have one entry for each of the {n} unknowns, got shape {shape}")
-    if not (np.isfinite(absolute).all() and (absolute >= 0.0).all()):
-        raise ValueError(f"solve_residual: atol must be finite and not negative, got {absolute!r}")
-    return np.full(n, absolute), mask.astype(bool)
-
-
-def _outputs(t_eval: ArrayLike | None, t0: float, t_end: float) -> Vector | None:
-    """Validated times of the output of `solve_residual`."""
-    if t_eval is None:
-        return None
-    times = np.array(t_eval, dtype=float)
-    ahead = np.sign(t_end - t0) * np.diff(np.concatenate([[t0], times, [t_end]]))
-    if times.ndim != 1 or not (ahead >= 0.0).all():
-        raise ValueError("solve_residual: t_eval must lie within t_span, in the direction of integration")
-    return times
+def _compile(problem: Problem, jacobian: Any, t: float, y: Vector, yd: Vector) -> None:
+    """Evaluate what Jacobians need, so that compilation does not count as run time."""
+    if isinstance(getattr(jacobian, "source", None), Exact):
+        problem.jacobian_values(t, y, yd, 1.0)
+    else:
+        problem.residual(t, y, yd)
 
 
 def _excluded(problem: Problem) -> list[str]:

@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from ..driver.callbacks import Residual, SolverFailure
+from ..results.status import Cause
+from ..system.codes import NEEDS_STEP
 from ..typing import Vector
 from . import bdf_formulas as bdf
-from .bdf_stepper import BdfStepper, StepJacobian, Tolerance
-from .iteration_matrix import IterationMatrix
+from .bdf_stepper import BdfStepper, Equations, Parts
+
+MAX_ITERATIONS = 12  # of Newton's method, as steps cannot be cut
+SAME_TIME = 1e-12  # relative distance of two times that are the same
 
 
 class FixedBdfStepper(BdfStepper):
@@ -17,55 +20,59 @@ class FixedBdfStepper(BdfStepper):
 
     Parameters
     ----------
+    equations, t_end, parts
+        See `BdfStepper`.
     order : int
     size : float
         The last step is shortened to end at `t_end`.
     """
 
-    max_iterations = 12  # steps cannot be cut
+    def __init__(self, equations: Equations, t_end: float, parts: Parts, *, order: int, size: float) -> None:
+        super().__init__(equations, t_end, parts)
+        self._order, self._size = order, size
+        self._signed = float(np.copysign(size, t_end - self.t))
+        self._values: list[Vector] = []
+        self.run.memory.plans = 1
 
-    def __init__(self, residual: Residual, t0: float, y0: Vector, yd0: Vector, t_end: float, jacobian: StepJacobian,
-                 matrix: IterationMatrix, tolerance: Tolerance, *, order: int, size: float, max_order: int = bdf.HIGHEST,
-                 first_step: float = 0.0, max_step: float = 0.0) -> None:
-        super().__init__(residual, t0, y0, yd0, t_end, jacobian, matrix, tolerance, max_order=max_order, first_step=first_step,
-                         max_step=max_step)
-        self._order, self._begin, self._end = order, self.t, self.t_end
-        self._size = float(np.copysign(size, self.t_end - self.t))
-        self._values = [self._phi[0].copy()]
+    def begin(self) -> None:
+        """See `BdfStepper`."""
+        super().begin()
+        self._values.append(self.y.copy())
         self._aim()
 
-    def step(self) -> tuple[float, Vector, Vector]:
-        out = super().step()
-        if self._is_filling() and self.t == self.t_end:
-            self._values.append(self._y.copy())
+    def assist(self, fault: int) -> None:
+        """The size of the next step while values before the first step of the formula are missing; or a matrix."""
+        if fault != NEEDS_STEP:
+            super().assist(fault)
+            return
+        if abs(self.t - self._target) <= SAME_TIME * abs(self._signed):
+            self._values.append(self.y.copy())
+        if len(self._values) <= self._order:
             self._aim()
-        return out
+        else:
+            self._fix()
 
-    def _is_filling(self) -> bool:
-        """Whether values before the first step of the formula are missing."""
-        return len(self._values) <= self._order
+    @property
+    def _target(self) -> float:
+        """The next time at which a value is needed."""
+        return self.clock.origin + len(self._values) * self._signed
 
     def _aim(self) -> None:
-        """Set the next time at which a value is needed, or the end once there are enough values."""
-        if self._is_filling():
-            target = self._begin + len(self._values) * self._size
-            self.t_end = target if abs(target - self._begin) < abs(self._end - self._begin) else self._end
-            return
-        self.t_end, self.k, self._last_order, self._last_step = self._end, self._order, self._order, self._size
-        bdf.equidistant(np.array(self._values[::-1]), self._size, self._phi, self._table)
+        """Let the next step end at the next target at the latest."""
+        rest = abs(self._target - self.t)
+        if self.clock.h * 1.01 >= rest:
+            self.clock.h = rest
 
-    def _limit(self) -> None:
-        if self._is_filling():
-            super()._limit()
-            return
-        rest = self.t_end - self.t
-        self.h = rest if abs(rest) <= abs(self._size) * (1.0 + 1e-9) else self._size
+    def _fix(self) -> None:
+        """From now on steps of one size."""
+        clock, memory = self.clock, self.run.memory
+        clock.origin, clock.steps, clock.h, clock.fixed = self.t, 0, self._size, 1
+        memory.order = memory.next_order = memory.last_order = self._order
+        memory.last_step, memory.factor, memory.plans = self._signed, 1.0, 0
+        bdf.equidistant(np.array(self._values[::-1]), self._signed, self.run.phi, self.run.table)
 
-    def _attempt(self) -> bool:
-        if self._is_filling():
-            return super()._attempt()
-        if self._corrected() is None:
-            status, reason = self._failure
-            raise SolverFailure(status, f"{reason} in a step of the fixed size {self.h:.3g}")
-        self._accept(self.k)
-        return True
+    def explain(self, fault: int) -> Cause:
+        """See `BdfStepper`."""
+        found = super().explain(fault)
+        where = f" in a step of the fixed size {self._signed:.3g}" if self.fixed else ""
+        return Cause(found.status, found.reason + where)

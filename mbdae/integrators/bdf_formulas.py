@@ -52,7 +52,7 @@ def predict(phi, k, table, y, yd, e):
 
 
 class Norms(NamedTuple):
-    """Of the error test and of Newton's convergence test, see `bdf_stepper.Tolerance`.
+    """Of the error test and of Newton's convergence test, see `bdf_stepper.norms_for`.
 
     Attributes
     ----------
@@ -185,6 +185,24 @@ def interpolate(s, phi, k, table, y, yd):
         for m in range(y.shape[0]):
             y[m] += value * phi[i, m]
             yd[m] += slope * phi[i, m]
+
+
+@compiled
+def interpolate_ahead(s, phi, e, k, table, polynomials, y, yd):
+    """The same as `interpolate` after `accept`, which need not have been called; `polynomials` is scratch."""
+    values, slopes, psi = polynomials[0], polynomials[1], table[PSI]
+    values[0], slopes[0], gamma = 1.0, 0.0, s / psi[0]
+    for i in range(1, k + 1):
+        slopes[i] = slopes[i - 1] * gamma + values[i - 1] / psi[i - 1]
+        values[i] = values[i - 1] * gamma
+        gamma = (s + psi[i - 1]) / psi[i]
+    for m in range(y.shape[0]):
+        x, value, slope = e[m], 0.0, 0.0
+        for i in range(k, -1, -1):
+            x += table[BETA, i] * phi[i, m]
+            value += values[i] * x
+            slope += slopes[i] * x
+        y[m], yd[m] = value, slope
 
 
 @compiled

@@ -96,7 +96,8 @@ def _step(t, h, following, run):
         before, size = size, np.sqrt(_squares(da) + _squares(dlam))
         _move(h, start, run.end, d, model)
         # convergence test
-        noisy = size > NOISY_RATE * before and at_rounding(max(violation, h * h * COUPLED_ROUNDING_RATIO * missing), start.q, q1, G)
+        noisy = size > NOISY_RATE * before and at_rounding(
+            max(violation, h * h * COUPLED_ROUNDING_RATIO * missing), start.q, q1, G, model, work)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         rate = verdict.rate
         if verdict.status == GOOD and following is not None and followed and not oriented(following.coupling):
@@ -162,6 +163,13 @@ class FullyImplicit(OneStep):
         `HalfImplicit` with `tol = 1e-10`, which applies to `h^2 (a, lam)`.
     max_iter : int
         Newton iterations per step, after which the run ends with `NEWTON_FAILED`.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.FullyImplicit(h=1e-3), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
     h: float = 1e-3

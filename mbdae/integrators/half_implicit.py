@@ -13,7 +13,8 @@ from ..system.coupling import add_response, coupled_forces, follow, next_step, o
 from ..system.layout import header, part
 from ..system.least_norm import solve_least_norm
 from ..system.system import System
-from ..system.vectors import largest, put
+from ..system.two_positions import solve_two_positions
+from ..system.vectors import is_finite, largest, put
 from ..typing import Vector
 from .control.loop import loops, shortened, step_from
 from .control.newton import NOISY_RATE, newton_test
@@ -22,6 +23,7 @@ from .one_step import COUPLED_ROUNDING_RATIO, OneStep, accept, at_rounding, bala
 
 DYNAMICS_TOL = 1e-6  # residual of the equations of motion, relative to accelerations, if forces depend on the multipliers
 DIVERGENCE_RATIO = 1e4  # of a correction and the smallest one, above which the iteration diverges
+MOST_DENSE = 4e9  # `nc^3` of all dense matrices of one step: a few seconds
 
 
 class Scratch(Structure):
@@ -42,17 +44,17 @@ def _solve(t, h, state, following, run):
     `state.a` and `state.lam` are the initial guess. After the first correction eqs. (11a), (11b) hold, and Newton's method with the matrix
     (12) is one solve with `B = G M^-1 G^T` per iteration. If forces depend on the multipliers, (11a) is evaluated in every iteration;
     `following` is `None` if they do not, and those parts are not compiled then. In a step across a singular position the frozen matrix can
-    have the wrong sign; if the iteration diverges, it is replaced by the exact one in every iteration.
+    have the wrong sign; if the iteration diverges, it is replaced by the exact one in every iteration, see `_solve_anew`.
     """
     a, lam, s = state.a, state.lam, run.scratch
     b, d, e, r, q1, lam0 = s.b, s.d, s.e, s.r, s.q1, s.lam0
     model, work, counts = run.model, run.work, run.counts
     put(lam, lam0)
-    G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
+    G = part(model, work, lay.W_G)
     _begin(t, state, run)
     if following is not None:
         forces, phi = _prepare(t, state, following, run)
-    size, smallest, frozen, rate = np.inf, np.inf, True, 0.0
+    size, smallest, frozen, rate, dense = np.inf, np.inf, True, 0.0, MOST_DENSE
     for k in range(run.newton.max_iter):
         counts.newton_iterations += 1
         counts.residuals += 1
@@ -73,18 +75,20 @@ def _solve(t, h, state, following, run):
         if frozen:
             kkt.solve_reduced(model, work, r, r)
         else:
-            _solve_anew(t + h, q1, G, L, d, r, model, work)
+            dense = _solve_anew(t + h, dense, run)
             counts.factorisations += 1
             counts.jacobians += 1
         if following is not None and followed:
-            _respond(t + h, frozen, phi, following, run)
+            dense = _respond(t + h, frozen, dense, phi, following, run)
+        if dense < 0.0:
+            return DIVERGED
         before, size = size, _correct(h, unbalanced, state, run)
         # convergence test
-        noisy = size > NOISY_RATE * before and at_rounding(violation, state.q, q1, G)
+        noisy = size > NOISY_RATE * before and at_rounding(violation, state.q, q1, G, model, work)
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         converged, rate = verdict.status == GOOD, verdict.rate
         if following is not None:
-            converged = converged and _balanced(missing, h, state.q, q1, a, G)
+            converged = converged and _balanced(missing, h, state.q, a, run)
             if converged and followed and not oriented(following.coupling):
                 return DIVERGED
         if converged:
@@ -95,7 +99,7 @@ def _solve(t, h, state, following, run):
             put(b, a)  # restart from the guess
             put(lam0, lam)
             frozen, size = False, np.inf
-        elif not np.isfinite(size):
+        elif not is_finite(size):
             return NOT_FINITE
     return DIVERGED
 
@@ -194,8 +198,8 @@ def _follow(t, state, rate, forces, following, run):
 
 
 @compiled
-def _respond(t, frozen, phi, following, run):
-    """Add `dQ/dlam r`, for the correction `r` of the multipliers, to the residual `e`, and solve for `r` again."""
+def _respond(t, frozen, dense, phi, following, run):
+    """Add `dQ/dlam r`, for the correction `r` of the multipliers, to the residual `e`, and solve for `r` again; see `_solve_anew`."""
     d, e, r, model, work = run.scratch.d, run.scratch.e, run.scratch.r, run.model, run.work
     G, L = part(model, work, lay.W_G), part(model, work, lay.W_MINV)
     sparse.fill(d, 0.0)
@@ -205,23 +209,42 @@ def _respond(t, frozen, phi, following, run):
         e[k] += d[k]
     put(phi, r)
     sparse.add_times(G, e, model, r)
-    if frozen:
-        kkt.solve_reduced(model, work, r, r)
-    else:
-        _solve_anew(t, run.scratch.q1, G, L, d, r, model, work)
+    if not frozen:
+        return _solve_anew(t, dense, run)
+    kkt.solve_reduced(model, work, r, r)
+    return dense
 
 
 @compiled
-def _balanced(missing, h, q, q1, a, G):
+def _balanced(missing, h, q, a, run):
     """Whether `missing`, the residual of the equations of motion before the last correction times `h^2`, is below its tolerance."""
-    return missing <= DYNAMICS_TOL * h * h * (1.0 + largest(a)) or at_rounding(COUPLED_ROUNDING_RATIO * missing, q, q1, G)
+    model, work = run.model, run.work
+    return missing <= DYNAMICS_TOL * h * h * (1.0 + largest(a)) or at_rounding(
+        COUPLED_ROUNDING_RATIO * missing, q, run.scratch.q1, part(model, work, lay.W_G), model, work)
 
 
 @compiled
-def _solve_anew(t, q1, G, L, d, r, model, work):
-    """Solve `(G(q1) M^-1 G^T) x = r` with a dense matrix into `r`; the minimum-norm solution if the matrix is singular."""
-    G1, e, column = np.empty_like(G), np.zeros_like(r), np.empty_like(r)
+def _solve_anew(t, dense, run):
+    """Solve `(G(q1) M^-1 G^T) x = r` for `r` and `q1` of `run.scratch`, into `r`; the minimum-norm solution if the matrix is singular.
+
+    A singular matrix is dense. Returns what is left of `dense`, see `MOST_DENSE`; if that is negative there is no solution.
+    """
+    q1, r, model, work = run.scratch.q1, run.scratch.r, run.model, run.work
+    G1 = np.empty_like(part(model, work, lay.W_G))
     kernels.phi_q(t, q1, model, work, G1)
+    if solve_two_positions(G1, model, work, r):
+        return dense
+    dense -= float(r.shape[0]) ** 3
+    if dense >= 0.0:
+        _solve_dense(G1, run)
+    return dense
+
+
+@compiled
+def _solve_dense(G1, run):
+    """`_solve_anew` with a dense matrix."""
+    d, r, model, work = run.scratch.d, run.scratch.r, run.model, run.work
+    G, L, e, column = part(model, work, lay.W_G), part(model, work, lay.W_MINV), np.zeros_like(r), np.empty_like(r)
     B = np.empty((r.shape[0], r.shape[0]))
     for k in range(r.shape[0]):
         e[k] = 1.0
@@ -288,6 +311,13 @@ class HalfImplicit(OneStep):
         Newton's method stops when the norm of the correction of `(q, h^2 lam)` is below it [Fang, eq. (8)].
     max_iter : int
         Newton iterations per step, after which the run ends with `NEWTON_FAILED`.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.HalfImplicit(h=1e-3), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
     h: float = 1e-3

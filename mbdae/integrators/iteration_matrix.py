@@ -1,20 +1,79 @@
-"""The matrix `F_y + c F_yd` of Newton's method in a BDF step: scaled, factorised, and reused after `c` has changed."""
+"""The matrix `F_y + c F_yd` of Newton's method in a BDF step: scaled, factorised, and reused after `c` has changed.
+
+Matrices are factorised where they are requested, in Python: dense ones by LAPACK, sparse ones by SuperLU, whose supernodes the compiled
+elimination of `mbdae.system.sparse_lu` lacks (it takes `n^2` operations). Compiled code solves with the factors.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf, dgetrs
+from scipy.linalg.lapack import dgetrf
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from ..compilation.compiled import compiled
+from ..compilation.structure import Structure
 from ..problems.base import Problem
-from ..typing import Integers, Vector
+from ..system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
+from ..system.vectors import is_finite
+from ..typing import Integers, Matrix, Vector
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are faster
-ORDERINGS = ("COLAMD", "MMD_AT_PLUS_A")
-SINGULAR, NOT_FINITE = "singular", "not finite"
+USUAL_FILL = 8  # entries of the factors relative to those of the matrix, above which another order of the columns is tried
+DENSE, SPARSE = range(2)
+
+
+class Triangle(Structure):
+    """A triangular factor by columns, with its diagonal."""
+
+    start: np.ndarray
+    rows: np.ndarray
+    values: Vector
+
+
+class Factors(Structure):
+    """Factors of the scaled matrix, and the scaling for the present coefficient.
+
+    Attributes
+    ----------
+    kind : int
+        `DENSE` or `SPARSE`.
+    c : float
+        Coefficient of the factors, 0 before there are any.
+    rows, columns : ndarray of int
+        Powers of `c`, see `IterationMatrix`.
+    row, column : ndarray
+        The scaling; the correction is `column * x` with the result `x` of `solve`.
+    x, z : ndarray
+        The result of `solve`, and scratch.
+    dense : ndarray, shape (n, n)
+        The columns of `L` and `U` by rows; empty if they are sparse, as the arrays of sparse factors are if they are dense.
+    pivots : ndarray of int32
+        Rows that were exchanged, one after the other.
+    L, U : Triangle
+    diagonal : ndarray
+        That of `U`.
+    from_row, to_column : ndarray of int32
+        Places of the equations and of the unknowns in the order of the pivots.
+    """
+
+    kind: int
+    c: float
+    rows: Integers
+    columns: Integers
+    row: Vector
+    column: Vector
+    x: Vector
+    z: Vector
+    dense: Matrix
+    pivots: np.ndarray
+    L: Triangle
+    U: Triangle
+    diagonal: Vector
+    from_row: np.ndarray
+    to_column: np.ndarray
 
 
 @compiled
@@ -28,15 +87,80 @@ def _powers(c, powers, sign, out):
 
 
 @compiled
+def adapt(c, factors):
+    """Set the scaling for corrections with the coefficient `c`."""
+    mean = 0.5 * abs(factors.c + c)
+    _powers(mean, factors.rows, -1, factors.row)
+    _powers(mean, factors.columns, 1, factors.column)
+
+
+@compiled
+def solve(residual, factors):
+    """`factors.x = K^-1 D_r residual`."""
+    x = factors.x
+    for k in range(x.shape[0]):
+        x[k] = factors.row[k] * residual[k]
+    if factors.kind == DENSE:
+        _solve_dense(factors.dense, factors.pivots, x)
+    else:
+        _solve_sparse(factors, x, factors.z)
+
+
+@compiled
+def _solve_dense(columns, pivots, x):
+    n = x.shape[0]
+    for k in range(n):
+        p = pivots[k]
+        x[k], x[p] = x[p], x[k]
+    for k in range(n):
+        u = x[k]
+        for i in range(k + 1, n):
+            x[i] -= columns[k, i] * u
+    for k in range(n - 1, -1, -1):
+        u = x[k] / columns[k, k]
+        x[k] = u
+        for i in range(k):
+            x[i] -= columns[k, i] * u
+
+
+@compiled
+def _solve_sparse(factors, x, z):
+    L, U, n = factors.L, factors.U, x.shape[0]
+    for k in range(n):
+        z[factors.from_row[k]] = x[k]
+    for k in range(n):
+        u = z[k]
+        if u != 0.0:
+            for m in range(L.start[k], L.start[k + 1]):
+                z[L.rows[m]] -= L.values[m] * u
+            z[k] = u
+    for k in range(n - 1, -1, -1):
+        u = z[k] / factors.diagonal[k]
+        if u != 0.0:
+            for m in range(U.start[k], U.start[k + 1]):
+                z[U.rows[m]] -= U.values[m] * u
+        z[k] = u
+    for k in range(n):
+        x[k] = z[factors.to_column[k]]
+
+
+@compiled
+def _scale(c, rows, columns, row, column):
+    """The scaling of a new matrix."""
+    _powers(abs(c), rows, -1, row)
+    _powers(abs(c), columns, 1, column)
+
+
+@compiled
 def _scatter(values, rows, columns, row, column, A):
-    """The scaled matrix into a square array; whether all of it is finite."""
+    """The scaled matrix into a square array, its columns by rows; whether all of it is finite."""
     A[:, :] = 0.0
     s = 0.0
     for k in range(values.shape[0]):
         x = row[rows[k]] * values[k] * column[columns[k]]
-        A[rows[k], columns[k]] = x
+        A[columns[k], rows[k]] = x
         s += abs(x)
-    return np.isfinite(s)
+    return is_finite(s)
 
 
 @compiled
@@ -47,13 +171,7 @@ def _scaled(values, rows, columns, row, column, entries, out):
         m = entries[k]
         out[k] = row[rows[m]] * values[m] * column[columns[m]]
         s += abs(out[k])
-    return np.isfinite(s)
-
-
-@compiled
-def _product(row, r, out):
-    for k in range(r.shape[0]):
-        out[k] = row[k] * r[k]
+    return is_finite(s)
 
 
 class IterationMatrix:
@@ -75,144 +193,126 @@ class IterationMatrix:
 
     Attributes
     ----------
-    c : float
-        Coefficient of the factors.
-    column : ndarray
-        The correction is `column * x` with the result `x` of `solve`.
-    factorisations, solves : int
+    factors : Factors
+        For compiled code, see `adapt` and `solve`.
+    entries : int
+        Number of those of the pattern.
     """
 
     def __init__(self, pattern: csc_array, linsolver: str, rows: Integers | None = None, columns: Integers | None = None) -> None:
-        n = pattern.shape[1]
-        self._powers = (np.array(np.ones(n) if rows is None else rows, dtype=np.int64),
-                        np.array(np.zeros(n) if columns is None else columns, dtype=np.int64))
-        self._row, self.column, self._load = np.ones(n), np.ones(n), np.empty(n)
-        self._factors: _Factors = _Dense(pattern) if linsolver == "dense" else _Sparse(pattern)
-        self.c, self.factorisations, self.solves = 0.0, 0, 0
+        n, self.entries = pattern.shape[1], int(pattern.nnz)
+        powers = (np.array(np.ones(n) if rows is None else rows, dtype=np.int64),
+                  np.array(np.zeros(n) if columns is None else columns, dtype=np.int64))
+        size = n if linsolver == "dense" else 0
+        none = np.zeros(0, dtype=np.int32)
+        self.factors = Factors(kind=DENSE if linsolver == "dense" else SPARSE, c=0.0, rows=powers[0], columns=powers[1], row=np.ones(n),
+                               column=np.ones(n), x=np.empty(n), z=np.empty(n - size), dense=np.zeros((size, size)),
+                               pivots=np.zeros(size, dtype=np.int32), L=Triangle(start=none, rows=none, values=np.zeros(0)),
+                               U=Triangle(start=none, rows=none, values=np.zeros(0)), diagonal=np.zeros(0), from_row=none, to_column=none)
+        self._scaling = (*powers, self.factors.row, self.factors.column)
+        self._kind: _Kind = _Dense(pattern, self.factors) if linsolver == "dense" else _Sparse(pattern, self.factors)
 
-    def factorise(self, values: Vector, c: float) -> str:
-        """Factorise `J(c)`, from its values in the order of the pattern; `""`, or `"singular"` or `"not finite"` if this fails."""
-        self.c = c
-        self.adapt(c)
-        self.factorisations += 1
-        return self._factors.factorise(values, self._row, self.column)
+    def factorise(self, values: Vector, c: float) -> int:
+        """Factorise `J(c)`, from its values in the order of the pattern; `GOOD`, `SINGULAR_MATRIX` or `BAD_DERIVATIVES`."""
+        self.factors.c = c
+        _scale(c, *self._scaling)
+        return self._kind.factorise(values)
 
-    def adapt(self, c: float) -> None:
-        """Set the scaling for corrections with another coefficient."""
-        mean = 0.5 * abs(self.c + c)
-        _powers(mean, self._powers[0], -1, self._row)
-        _powers(mean, self._powers[1], 1, self.column)
+    def extra(self) -> dict[str, np.ndarray]:
+        """What later factorisations depend on, beside `factors`."""
+        return self._kind.extra()
 
-    def solve(self, residual: Vector) -> Vector:
-        """`K^-1 D_r residual`, in an array that the next call overwrites."""
-        self.solves += 1
-        _product(self._row, residual, self._load)
-        return self._factors.solve(self._load)
-
-
-    def contents(self) -> dict[str, np.ndarray]:
-        """What later calls depend on, by name."""
-        numbers = {name: np.array(getattr(self, name)) for name in ("c", "factorisations", "solves")}
-        return numbers | {"row": self._row.copy(), "column": self.column.copy()} | self._factors.contents()
-
-    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Go on with these `contents`."""
-        self.c, self.factorisations, self.solves = float(saved["c"]), int(saved["factorisations"]), int(saved["solves"])
-        self._row[:], self.column[:] = saved["row"], saved["column"]
-        self._factors.resume(saved)
+    def prepare(self, saved: Mapping[str, np.ndarray], prefix: str) -> None:
+        """Adopt `extra`, and make room for saved factors whose names begin with `prefix`."""
+        self._kind.prepare(saved, prefix)
 
 
-class _Factors(ABC):
-    """Factors of the scaled matrix."""
+class _Kind(ABC):
+    """How the scaled matrix is factorised."""
 
     @abstractmethod
-    def factorise(self, values: Vector, row: Vector, column: Vector) -> str:
-        """Factorise, from the values and the scaling of rows and columns; `""`, `SINGULAR` or `NOT_FINITE`."""
+    def factorise(self, values: Vector) -> int:
+        """Factorise, from the values; `GOOD`, `SINGULAR_MATRIX` or `BAD_DERIVATIVES`."""
 
-    @abstractmethod
-    def solve(self, b: Vector) -> Vector:
-        """The solution, which may overwrite `b`."""
+    def extra(self) -> dict[str, np.ndarray]:
+        """See `IterationMatrix`."""
+        return {}
 
-    @abstractmethod
-    def contents(self) -> dict[str, np.ndarray]:
-        """The factors, or what they are made of."""
-
-    @abstractmethod
-    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Go on with these `contents`."""
+    def prepare(self, saved: Mapping[str, np.ndarray], prefix: str) -> None:  # noqa: B027  # dense factors need nothing
+        """See `IterationMatrix`."""
 
 
-class _Dense(_Factors):
+class _Dense(_Kind):
     """Factors by LAPACK, in place."""
 
-    def __init__(self, pattern: csc_array) -> None:
-        n = pattern.shape[1]
-        self._place = pattern.indices.astype(np.int64), np.repeat(np.arange(n), np.diff(pattern.indptr))
-        self._A, self._pivots = np.zeros((n, n), order="F"), np.zeros(n, dtype=np.int32)
+    def __init__(self, pattern: csc_array, factors: Factors) -> None:
+        place = pattern.indices.astype(np.int64), np.repeat(np.arange(pattern.shape[1]), np.diff(pattern.indptr))
+        self._to = (*place, factors.row, factors.column, factors.dense)
+        self._pivots, self._lu = factors.pivots, factors.dense.T
 
-    def factorise(self, values: Vector, row: Vector, column: Vector) -> str:
-        if not _scatter(values, *self._place, row, column, self._A):
-            return NOT_FINITE
-        _, self._pivots, info = dgetrf(self._A, overwrite_a=1)
-        return SINGULAR if info else ""
-
-    def solve(self, b: Vector) -> Vector:
-        x: Vector = dgetrs(self._A, self._pivots, b, overwrite_b=1)[0]
-        return x
-
-    def contents(self) -> dict[str, np.ndarray]:
-        return {"A": self._A.copy(), "pivots": self._pivots.copy()}
-
-    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
-        self._A[...], self._pivots = saved["A"], saved["pivots"].copy()
+    def factorise(self, values: Vector) -> int:
+        if not _scatter(values, *self._to):
+            return BAD_DERIVATIVES
+        lu, self._pivots[:], info = dgetrf(self._lu, overwrite_a=1)
+        if lu.base is not self._lu.base and lu is not self._lu:
+            self._lu[...] = lu
+        return SINGULAR_MATRIX if info else GOOD
 
 
-class _Sparse(_Factors):
+class _Sparse(_Kind):
     """Factors by SuperLU. The order of the columns is chosen once, for the least fill-in of the first matrix."""
 
-    def __init__(self, pattern: csc_array) -> None:
-        self._pattern = pattern
+    def __init__(self, pattern: csc_array, factors: Factors) -> None:
+        self._pattern, self._factors = pattern, factors
         self._order: Integers | None = None
 
-    def factorise(self, values: Vector, row: Vector, column: Vector) -> str:
+    def factorise(self, values: Vector) -> int:
         try:
-            if self._order is None and not self._choose(values, row, column):
-                return NOT_FINITE
-            if not self._fill(values, row, column):
-                return NOT_FINITE
-            self._factors = splu(self._matrix, permc_spec="NATURAL")
+            if self._order is None and not self._choose(values):
+                return BAD_DERIVATIVES
+            if not self._fill(values):
+                return BAD_DERIVATIVES
+            self._take(splu(self._matrix, permc_spec="NATURAL", relax=1))  # supernodes with zeros would slow `solve`
         except RuntimeError:  # exactly singular
-            return SINGULAR
-        return ""
+            return SINGULAR_MATRIX
+        return GOOD
 
-    def solve(self, b: Vector) -> Vector:
-        x = self._factors.solve(b)
-        b[self._order] = x
-        return b
+    def _take(self, lu: Any) -> None:
+        """Let compiled code have the factors."""
+        f, order = self._factors, self._order
+        assert order is not None
+        for triangle, found in ((f.L, lu.L), (f.U, lu.U)):
+            triangle.start, triangle.rows, triangle.values = found.indptr, found.indices, found.data
+        f.diagonal, f.from_row, f.to_column = lu.U.diagonal(), lu.perm_r, np.empty(len(order), dtype=np.int32)
+        f.to_column[order] = lu.perm_c
 
-    def contents(self) -> dict[str, np.ndarray]:
-        return {} if self._order is None else {"order": self._order.copy(), "values": self._matrix.data.copy()}
+    def extra(self) -> dict[str, np.ndarray]:
+        return {} if self._order is None else {"matrix.order": self._order.copy()}
 
-    def resume(self, saved: Mapping[str, np.ndarray]) -> None:
-        """The same values give the same factors."""
-        if "order" in saved:
-            self._order = saved["order"].copy()
-            self._arrange(self._order)
-            self._matrix.data[:] = saved["values"]
-            self._factors = splu(self._matrix, permc_spec="NATURAL")
+    def prepare(self, saved: Mapping[str, np.ndarray], prefix: str) -> None:
+        if "matrix.order" not in saved:
+            return
+        self._order = saved["matrix.order"].copy()
+        self._arrange(self._order)
+        f = self._factors
+        for owner, start, names in ((f.L, "L.", ("start", "rows", "values")), (f.U, "U.", ("start", "rows", "values")),
+                                    (f, "", ("diagonal", "from_row", "to_column"))):
+            for name in names:
+                setattr(owner, name, np.zeros_like(saved[f"{prefix}.{start}{name}"]))
 
-    def _fill(self, values: Vector, row: Vector, column: Vector) -> bool:
+    def _fill(self, values: Vector) -> bool:
         """Store the scaled values; whether they are finite."""
-        return bool(_scaled(values, *self._place, row, column, self._entries, self._matrix.data))
+        return bool(_scaled(values, *self._place, self._factors.row, self._factors.column, self._entries, self._matrix.data))
 
-    def _choose(self, values: Vector, row: Vector, column: Vector) -> bool:
+    def _choose(self, values: Vector) -> bool:
         """Choose the order of the columns; whether the values are finite."""
-        n = self._pattern.shape[1]
-        self._arrange(np.arange(n))
-        if not self._fill(values, row, column):
+        self._arrange(np.arange(self._pattern.shape[1]))
+        if not self._fill(values):
             return False
-        found = [splu(self._matrix, permc_spec=name) for name in ORDERINGS]
-        order = np.argsort(min(found, key=lambda lu: lu.nnz).perm_c)
+        lu = splu(self._matrix, permc_spec="COLAMD")
+        if lu.nnz > USUAL_FILL * self._pattern.nnz:  # of the matrix of a chain of 1024 links the other one makes 100 times as many entries
+            lu = min(lu, splu(self._matrix, permc_spec="MMD_AT_PLUS_A"), key=lambda x: int(x.nnz))
+        order = np.argsort(lu.perm_c)
         self._order = order
         self._arrange(order)
         return True

@@ -19,6 +19,7 @@ from ..system import evaluate
 from ..system.assembly import State as Start
 from ..system.codes import DIVERGED, GOOD
 from ..system.coupling import Following, new_following
+from ..system.extent import extent
 from ..system.system import System
 from ..system.vectors import largest, put
 from ..typing import TimeProgress, Tolerance, Until, Vector
@@ -43,12 +44,13 @@ class OneStepRun(Run):
 
 
 @compiled
-def at_rounding(phi, q0, q, G):
-    """Whether the largest `|Phi|` is at rounding of the positions `q`: then a correction that does not contract is rounding, too.
+def at_rounding(phi, q0, q, G, model, work):
+    """Whether the largest `|Phi|` is at rounding of the placed positions `q`: then a correction that does not contract is rounding, too.
 
     Positions that have grown by more than `MAX_GROWTH` in a step from `q0` are those of an iteration that diverges.
     """
-    size = min(1.0 + largest(q), MAX_GROWTH * (1.0 + largest(q0)))
+    grown = MAX_GROWTH * (1.0 + largest(q0))
+    size = extent(q, model, work) if 1.0 + largest(q) <= grown else grown
     return phi <= POSITION_ROUNDING * size * max(1.0, largest(G))
 
 

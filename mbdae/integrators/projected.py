@@ -47,6 +47,13 @@ class Projected(Resumable):
     -----
     A run ends with `PROJECTION_FAILED` if a projection has no solution. Statistics are the sums over the restarts of the method;
     factorisations and solves of the projections are added if the method counts its own, and `restarts` includes those of the method.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.Projected(mbdae.HalfImplicit(h=1e-3), "PV"), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
     method: Method

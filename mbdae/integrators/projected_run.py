@@ -287,6 +287,7 @@ class ProjectedRun:
         """The output so far."""
         statistics = summed(self.counted)
         statistics.steps, statistics.seconds = self.steps, self.seconds
+        statistics.cpu_seconds = None if self.record is not None and self.record.resumed else self.watch.cpu_seconds
         statistics.restarts = (statistics.restarts or 0) + max(self.restarts + len(self.counted) - 1, 0)
         statistics = self.projection.counted(statistics)
         self._pass_on()

@@ -39,6 +39,13 @@ class DescriptionError(ValueError):
     place : str
         Path inside the file such as `bodies[2].mass`, or line and column; empty for the file as a whole.
     file : str
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> error = mbdae.DescriptionError("must be a number", "bodies[2].mass", "four-bar.yaml")
+    >>> error.place
+    'bodies[2].mass'
     """
 
     def __init__(self, reason: str, place: str = "", file: str = "") -> None:

@@ -66,14 +66,24 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Mechanism:
         A `ValueError` that names the file, the place in it, what is wrong and what would be right.
     OSError
         There is no such file, or it cannot be opened.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mechanism = mbdae.load("four-bar.yaml")  # doctest: +SKIP
     """
     path = syntax.as_path("load", path)
     try:
         ending = syntax.check_ending(path)
-        return _mechanism(syntax.parse(syntax.decode(_content(path, max_bytes)), ending))
+        return from_text(syntax.decode(_content(path, max_bytes)), ending)
     except DescriptionError as error:
         error.file = str(path)
         raise
+
+
+def from_text(text: str, ending: str) -> Mechanism:
+    """The mechanism described by the text of a file with this ending, `".json"`, `".yaml"` or `".yml"`; see `load`."""
+    return _mechanism(syntax.parse(text, ending))
 
 
 def _content(path: Path, max_bytes: int) -> bytes:

@@ -51,6 +51,14 @@ def save(mechanism: Mechanism, path: str | Path) -> None:
         A `ValueError` that names the element and field that a file cannot hold, such as a Python function. Nothing is written then.
     OSError
         The file cannot be written.
+
+    Examples
+    --------
+    >>> import mbdae, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "four-link.yaml"
+    >>> mbdae.save(mbdae.library.mechanism("four-link"), path)
+    >>> mbdae.load(path).name
+    'four-link'
     """
     path = syntax.as_path("save", path)
     try:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csc_array
 
 from ..compilation.compiled import compiled
+from ..system.vectors import is_finite
 from .colouring import incidence
 from .complex_step import COMPLEX_STEP
 from .signatures import Array, Indices, Mask, Vector
@@ -146,7 +147,7 @@ def not_finite(plus: Array, minus: Array) -> int:
     if s == s:
         return -1
     for k in range(plus.shape[0]):
-        if not (np.isfinite(plus[k]) and np.isfinite(minus[k])):
+        if not (is_finite(plus[k]) and is_finite(minus[k])):
             return k
     return -1
 

@@ -1,7 +1,7 @@
 """Types of the functions that Jacobians are made of, and what the strategies need of a problem."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,14 @@ Indices = NDArray[np.int64]
 Array = NDArray[Any]  # real, or complex for the complex step
 Arrays = tuple[Array, ...]  # the fields of a NamedTuple: plain tuples pass from Python to compiled code much faster
 Tables = NDArray[np.uint8]  # of a system
+
+
+class DerivativeArguments(NamedTuple):
+    """The fields of `Sweep` and of `ComplexBuffers`, and the arguments of the kernel behind `out`, for complex numbers."""
+
+    sweep: Arrays
+    scratch: Arrays
+    arguments: tuple[Any, ...]
 
 
 class Residual(Protocol):

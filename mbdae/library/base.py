@@ -100,8 +100,10 @@ class Comparison:
     rtol: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
 
 
-NON_STIFF = Comparison(("HalfImplicit", "FullyImplicit", "Ida:gear", "Ida:ggl", "Cvode:BDF", "SolveIvp:DOP853"))
-STIFF = Comparison(("Ida:gear", "Ida:ggl", "Cvode:BDF", "SolveIvp:Radau", "RosenbrockNystrom"))
+# the best of each family of integrators, and of the established solvers; those that are not installed are left out
+NON_STIFF = Comparison(("HalfImplicit", "NullSpaceGeneralizedAlpha", "ProjectedGauss:3", "NullSpaceHHT", "RosenbrockNystrom", "Bdf:ggl",
+                        "Ida:ggl", "Cvode:Adams", "SolveIvp:DOP853", "Radau13"))
+STIFF = Comparison(("NullSpaceHHT", "RosenbrockNystrom", "SdirkFirstOrder", "Bdf:ggl", "Ida:ggl", "Cvode:BDF", "SolveIvp:Radau", "Radau13"))
 
 
 @dataclass(frozen=True)

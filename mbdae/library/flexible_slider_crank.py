@@ -73,7 +73,8 @@ def _picture(t: float, q: Vector) -> Picture:
     slider = np.array([x3, 0.0, 0.0])
     rod = pin + np.outer(s, slider - pin) + np.outer(across, (-math.sin(phi2), math.cos(phi2), 0.0))
     corners = 0.012 * np.array([(-2, -1, 0), (2, -1, 0), (2, 1, 0), (-2, 1, 0), (-2, -1, 0)])
-    return Picture([pin / 2, rod[12], slider], [[(0, 0, 0), pin], rod, slider + corners], [pin, slider], [(0, 0, 0)])
+    return Picture([pin / 2, rod[12], slider], [[(0, 0, 0), pin], rod, slider + corners], [pin, slider], [(0, 0, 0)],
+                   names=("crank", "rod", "slider"))
 
 
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:

@@ -136,5 +136,5 @@ ENTRY = Entry(
     step=1e-3,
     observe=_observe,
     references=_POSITIONS + _RATES,
-    view="xz",
+    view="3d",
 )

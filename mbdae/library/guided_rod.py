@@ -31,6 +31,7 @@ class GuidedRod(Primitive):
     directions = (("axis", "i"),)
     points = (("s_i", "i"), ("s_j", "j"))
     carries_force = True
+    multiplier_unit = "N/m"
 
     def check(self, owner: str) -> None:
         """See `Primitive`."""

@@ -240,5 +240,5 @@ ENTRY = Entry(
     step=1e-3,
     observe=_observe,
     references=REFERENCES,
-    view="xz",
+    view="3d",
 )

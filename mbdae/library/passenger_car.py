@@ -298,7 +298,8 @@ ENTRY = Entry(
              "to 10 ms. Many modes between 15 and 150 Hz are lightly damped. Derivatives of constraints depend on the steering explicitly.",
     t_end=5.0,
     step=2e-4,
+    size=100.0,
     observe=_observe,
     references=REFERENCES,
-    view="xy",
+    view="3d",
 )

@@ -76,10 +76,12 @@ def _angles(links: int, omega: float) -> System:
     def excitation(t: float) -> Vector:
         return np.array([math.sin(omega * t)])
 
+    names = ("suspension", *(f"mass {k}" for k in range(1, links + 1)))
+
     def picture(t: float, q: Vector) -> Picture:
         x, y = positions(t, q, omega)
         points = np.column_stack([x, y, 0.0 * x])
-        return Picture(points, [[p] for p in points], rods=[points[k:k + 2] for k in range(links)])
+        return Picture(points, [[p] for p in points], rods=[points[k:k + 2] for k in range(links)], names=names)
 
     return System.from_functions(nq=links, nc=0, mass=mass, force=force(omega), phi=phi, phi_q=phi_q, nu=nu, gamma=gamma, energy=energy,
                                  excitation=excitation, picture=picture, name="pendulum-chain, angles")

@@ -34,8 +34,8 @@ def problem(target: str | Mechanism | System, formulation: str = "ggl", **parame
 
     Examples
     --------
-    >>> problem("andrews", formulation="ggl")
-    <GGL of 'andrews': 82 unknowns, 82 equations>
+    >>> problem("andrews", formulation="ggl").n
+    82
     """
     if isinstance(target, str) and target in FORMULATIONS and formulation in names():
         raise ValueError(f"problem: mechanism and formulation are swapped, write problem({formulation!r}, {target!r})")

@@ -31,6 +31,9 @@ from .rail_contact import HALF, R0, TIP
 WHEELS = tuple(f"{axle}{side}" for axle in "1234" for side in "LR")
 T_END = 15.0
 _VIEW = 14.0  # of the track before and behind the middle of the car body [m]
+_SLEEPERS, _UNDER = 2.0, -0.2  # distance of the sleepers that are drawn, and their height [m]
+_COUNT = int(2.0 * _VIEW / _SLEEPERS)  # their number, the same in all pictures
+_BODIES = ("car body", "bogie 1", "axle 1", "axle 2", "bogie 2", "axle 3", "axle 4")
 
 
 def _least_normal_force(t: float, q: Vector, v: Vector, lam: Vector) -> float:
@@ -95,7 +98,10 @@ def _picture(t: float, q: Vector) -> Picture:
         outlines.append(centre + OUTLINES[kind] @ A.T)
         beams.append(centre + BEAMS[kind] @ A.T)
     rails = [[beside(here + x, y, 0.0) for x in np.linspace(-_VIEW, _VIEW, 57)] for y in (HALF, -HALF)]
-    return Picture(centres, beams, rods=[*rails, *outlines])
+    first = _SLEEPERS * math.ceil((here - _VIEW) / _SLEEPERS)
+    sleepers = [[beside(s, y, _UNDER) for y in (1.7 * HALF, -1.7 * HALF)] for s in np.arange(first, here + _VIEW, _SLEEPERS)[:_COUNT]]
+    names = ("left rail", "right rail", *("outline of " + name for name in _BODIES), *("sleeper",) * len(sleepers))
+    return Picture(centres, beams, rods=[*rails, *outlines, *sleepers], names=_BODIES, rod_names=names)
 
 
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:

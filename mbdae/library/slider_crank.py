@@ -171,5 +171,5 @@ ENTRY = Entry(
     step=1e-3,
     observe=_observe,
     references=_MOTION + _ROD + _MULTIPLIERS + _friction(0.0, 1) + _friction(0.2, 4) + _friction(0.4, 7),
-    view="xz",
+    view="3d",
 )

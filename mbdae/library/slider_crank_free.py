@@ -70,5 +70,5 @@ ENTRY = Entry(
     step=2.5e-4,
     observe=_observe,
     references=_REFERENCES,
-    view="xz",
+    view="3d",
 )

@@ -98,7 +98,7 @@ def _energy(t: float, q: Vector, v: Vector) -> float:
 
 def _picture(t: float, q: Vector) -> Picture:
     pin, mass = (0.0, 0.0, 0.0), (np.sin(q[0]), -np.cos(q[0]), 0.0)
-    return Picture([mass], [[mass]], ground=[pin], rods=[[pin, mass]])
+    return Picture([mass], [[mass]], ground=[pin], rods=[[pin, mass]], names=("mass",))
 
 
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:

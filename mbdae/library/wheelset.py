@@ -66,9 +66,23 @@ def _picture(t: float, q: Vector) -> Picture:
 
     wheels = [np.concatenate([circle(side * (e.AR - 0.03)), circle(side * (e.AR + 0.03))]) for _, side, _ in SIDES]
     axle = q[:3] + np.outer([-e.AR - 0.06, 0.0, e.AR + 0.06], frame[0])
-    head = np.stack([e.RS * np.sin(angle), e.RS * np.cos(angle) - e.DEPTH, 0.0 * angle], axis=1)
-    rails = [head + [side * e.CENTRE, 0.0, 0.0] for _, side, _ in SIDES]
-    return Picture([q[:3]], [axle, *wheels], [contact_point(q, side) for _, side, _ in SIDES], rods=rails, up="y")
+    rails = [_RAIL + [side * e.CENTRE, -e.DEPTH, 0.0] for _, side, _ in SIDES]
+    return Picture([q[:3]], [axle, *wheels], [contact_point(q, side) for _, side, _ in SIDES], rods=rails, up="y",
+                   names=("axle", "left wheel", "right wheel"), joint_names=("left contact", "right contact"),
+                   rod_names=("left rail", "right rail"))
+
+
+def _rail() -> Matrix:
+    """The outline of a rail about the centre of its head, the circle of the contact: head, web and foot."""
+    turn = np.linspace(-_HEAD, _HEAD, 25)
+    head = e.RS * np.stack([np.sin(turn), np.cos(turn)], axis=1)
+    half = e.RS * np.array([(0.25, 0.0), (0.2, -1.3), (1.0, -1.6), (1.0, -1.8)])
+    points = np.concatenate([head, half, half[::-1] * (-1.0, 1.0), head[:1]])
+    return np.column_stack([points, np.zeros(len(points))])
+
+
+_HEAD = math.radians(75.0)  # of the circle, to either side
+_RAIL = _rail()
 
 
 def _observe(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:

@@ -129,6 +129,7 @@ class Primitive(Constraint):
     directions: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that are directions in a body, with the body they live in
     points: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that are points of a body
     carries_force: ClassVar[bool] = False  # whether multipliers are forces, which friction in a joint may depend on
+    multiplier_unit: ClassVar[str] = ""  # in names of results; empty if it is not known
 
     def check(self, owner: str) -> None:
         for field, _ in self.directions:

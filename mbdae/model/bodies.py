@@ -26,6 +26,11 @@ class Particle:
         Guess of the initial position [m].
     velocity : sequence of 3 floats or None, optional
         Initial velocity [m/s]; what is `None` is free.
+
+    Examples
+    --------
+    >>> Particle("ball", mass=2.0, position=(0, 0, 1), velocity=(0.5, 0, None)).velocity
+    (0.5, 0.0, None)
     """
 
     name: str
@@ -59,6 +64,11 @@ class PlanarBody:
         Initial velocity of the centre of mass [m/s]; what is `None` is free.
     omega : float, optional
         Initial angular velocity [rad/s]; `None` leaves it free.
+
+    Examples
+    --------
+    >>> PlanarBody("bar", mass=1.0, inertia=0.1, position=(0.5, 0), angle=0.2).angle
+    0.2
     """
 
     name: str
@@ -102,6 +112,11 @@ class RigidBody:
     any_inertia : bool
         Accept a principal moment of inertia that is larger than the sum of the others. No body has such moments by itself, but parts may
         have them into which one body is divided.
+
+    Examples
+    --------
+    >>> RigidBody("rod", mass=1.0, inertia=(1e-4, 0.083, 0.083), position=(0.5, 0, 0)).position
+    (0.5, 0.0, 0.0)
     """
 
     name: str

@@ -23,12 +23,23 @@ class AngleDriver(Driver):
 
     Parameters
     ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
     f : Motion, callable or float
         Prescribed angle [rad].
     a_i : sequence of 3 floats
         Unit axis, fixed in body i.
     b_i, b_j : sequence of 3 floats
         Unit vectors perpendicular to the axis, fixed in body i and j.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> motor = mbdae.AngleDriver("motor", "ground", "rod", lambda t: 2.0 * t, a_i=(0, 0, 1), b_i=(1, 0, 0), b_j=(1, 0, 0))
+    >>> motor.f(1.0)
+    (2.0, 2.0, 0.0)
     """
 
     f: Motion
@@ -50,7 +61,23 @@ class AngleDriver(Driver):
 
 @dataclass(frozen=True)
 class PlanarAngleDriver(Driver):
-    """`angle_j - angle_i = f(t)` for planar bodies."""
+    """`angle_j - angle_i = f(t)` for planar bodies.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    f : Motion, callable or float
+        Right-hand side, a function of time: the relative angle [rad].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.PlanarAngleDriver("motor", "ground", "rod", mbdae.Polynomial((0.0, 2.0))).f(1.0)
+    (2.0, 2.0, 0.0)
+    """
 
     f: Motion
 
@@ -60,7 +87,25 @@ class PlanarAngleDriver(Driver):
 
 @dataclass(frozen=True)
 class DistanceDriver(Driver):
-    """Two points have the distance `f(t) > 0`; the constraint is `d . d - f(t)^2 = 0`."""
+    """Two points have the distance `f(t) > 0`; the constraint is `d . d - f(t)^2 = 0`.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    f : Motion, callable or float
+        Right-hand side, a function of time: the distance, positive [m].
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.DistanceDriver("jack", "ground", "rod", lambda t: 1.0 + 0.1 * t).f(1.0)[0]
+    1.1
+    """
 
     f: Motion
     s_i: tuple[float, ...] = ORIGIN
@@ -77,7 +122,27 @@ class DistanceDriver(Driver):
 
 @dataclass(frozen=True)
 class CoordinateDriver(Driver):
-    """The global component along `c` of the vector from `s_i` to `s_j` is `f(t)`."""
+    """The global component along `c` of the vector from `s_i` to `s_j` is `f(t)`.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    f : Motion, callable or float
+        Right-hand side, a function of time: the component [m].
+    c : sequence of 3 floats
+        Global unit direction.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.CoordinateDriver("lift", "ground", "rod", mbdae.Harmonic(0.1, 2.0), c=(0, 0, 1)).f(0.0)
+    (0.0, 0.2, -0.0)
+    """
 
     f: Motion
     c: tuple[float, ...]

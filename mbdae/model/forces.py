@@ -31,12 +31,24 @@ class TSDA(Force):
 
     Parameters
     ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
     k, c : float
         Stiffness [N/m] and damping [N s/m].
     l0 : float
         Free length [m].
     law : callable, optional
         `law(l, l_dot, t) -> float` [N], plain Python or compiled with numba.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.TSDA("spring", "ground", "rod", s_j=(0.5, 0, 0), k=100.0, c=2.0, l0=0.3).k
+    100.0
     """
 
     i: str
@@ -72,6 +84,10 @@ class RSDA(Force):
 
     Parameters
     ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
     k, c : float
         Stiffness [N m/rad] and damping [N m s/rad].
     theta0 : float
@@ -80,6 +96,12 @@ class RSDA(Force):
         `law(theta, theta_dot, t) -> float` [N m]; for spatial bodies `theta` lies in `theta0 + (-pi, pi]`.
     a_i, b_i, b_j : sequence of 3 floats, optional
         Unit axis and unit vectors perpendicular to it; required unless both bodies are planar.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.RSDA("spring", "ground", "rod", k=5.0, a_i=(0, 0, 1), b_i=(1, 0, 0), b_j=(1, 0, 0)).k
+    5.0
     """
 
     i: str
@@ -123,9 +145,19 @@ class PointForce(Force):
 
     Parameters
     ----------
+    name, body : str
     force : sequence of 3 (float, Motion or callable of t), or callable of t returning 3 floats
         Components in the `frame` [N].
+    s : sequence of 3 floats, optional
+        The point, from the centre of mass [m].
     frame : {"global", "body"}
+
+    Examples
+    --------
+    >>> import mbdae, math
+    >>> push = mbdae.PointForce("push", "rod", (0.0, 0.0, lambda t: math.sin(t)), s=(0.5, 0, 0))
+    >>> push.frame
+    'global'
     """
 
     body: str
@@ -149,7 +181,21 @@ class PointForce(Force):
 
 @dataclass(frozen=True)
 class PointTorque(Force):
-    """Torque on a body [N m]; parameters as for `PointForce`. On a planar body only the z-component acts."""
+    """Torque on a body [N m]; parameters as for `PointForce`. On a planar body only the z-component acts.
+
+    Parameters
+    ----------
+    name, body : str
+    torque : sequence of 3 (float, Motion or callable of t), or callable of t returning 3 floats
+        Components in the `frame` [N m].
+    frame : {"body", "global"}
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.PointTorque("motor", "rod", (0.0, 0.0, 1.5)).frame
+    'body'
+    """
 
     body: str
     torque: tuple[Any, ...]  # three motions once it is made
@@ -175,12 +221,23 @@ class UserForce(Force):
 
     Parameters
     ----------
+    name : str
     bodies : sequence of str
         The `k` bodies seen and acted on.
     function : callable
         `function(t, r, A, v, omega, F, T)` with `r, v` (k, 3) global, `A` (k, 3, 3), `omega` (k, 3) body-fixed; it fills
         `F` (k, 3) [N], global, at the centres of mass, and `T` (k, 3) [N m], body-fixed, both zero on entry.
         Plain Python, or compiled with `numba.njit` (then it costs no Python call).
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> def drag(t, r, A, v, omega, F, T):
+    ...     F[0] = -0.1 * v[0]
+    >>> ball = mbdae.Particle("ball", 1.0, (0, 0, 1), (1, 0, 0))
+    >>> flight = mbdae.Mechanism("flight", [ball], forces=[mbdae.UserForce("drag", ["ball"], drag)])
+    >>> float(mbdae.solve(flight, mbdae.SolveIvp(), (0, 1)).v[-1, 0].round(4))
+    0.9048
     """
 
     bodies: tuple[str, ...]
@@ -217,6 +274,7 @@ class Friction(Force):
 
     Parameters
     ----------
+    name : str
     joint : str
         Name of a `Translational`, `PlanarTranslational`, `Revolute` or `PlanarRevolute` joint.
     mu : float
@@ -226,9 +284,17 @@ class Friction(Force):
     v_s : float
         Transition velocity [m/s] (or rate [rad/s]): below it there is no friction (`smooth=False`, the law of Fang et al.), or
         `sign(v)` is replaced by `tanh(v/v_s)` (`smooth=True`, for solvers with error control).
+    smooth : bool
+        Which of the two.
     normal : sequence of str, optional
         Labels of the constraint rows of a translational joint whose multipliers make up `N`; by default both rows
         that carry normal forces.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.Friction("rubbing", "rail", mu=0.2, v_s=1e-3, smooth=True).mu
+    0.2
     """
 
     joint: str

@@ -17,7 +17,25 @@ from .primitives import DP1, DP2, Coincident, D, PlanarAngle, PlanarCoincident
 
 @dataclass(frozen=True)
 class Spherical(Joint):
-    """Two points coincide: three rows."""
+    """Two points coincide: three rows.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Spherical("ball", "ground", "rod", s_j=(-0.5, 0, 0))
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    3
+    """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         return (_coincident(self),)
@@ -36,7 +54,27 @@ class _AxisJoint(Joint):
 
 @dataclass(frozen=True)
 class Revolute(_AxisJoint):
-    """Two points coincide and two axes stay parallel: five rows."""
+    """Two points coincide and two axes stay parallel: five rows.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    a_i, a_j : sequence of 3 floats, optional
+        Unit axes, fixed in the bodies; by default z.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Revolute("pin", "ground", "rod", s_j=(-0.5, 0, 0), a_i=(0, 1, 0), a_j=(0, 1, 0))
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    1
+    """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         return (_coincident(self), *_parallel(self, self.a_i, self.a_j))
@@ -44,7 +82,27 @@ class Revolute(_AxisJoint):
 
 @dataclass(frozen=True)
 class Universal(_AxisJoint):
-    """Two points coincide and two axes stay perpendicular: four rows."""
+    """Two points coincide and two axes stay perpendicular: four rows.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    a_i, a_j : sequence of 3 floats, optional
+        Unit axes, fixed in the bodies; both z by default, which must be replaced: they are perpendicular.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Universal("cross", "ground", "rod", a_i=(0, 1, 0), a_j=(0, 0, 1))
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    2
+    """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         return _coincident(self), DP1(f"{self.name}.cross", self.i, self.j, self.a_i, self.a_j)
@@ -52,7 +110,27 @@ class Universal(_AxisJoint):
 
 @dataclass(frozen=True)
 class Cylindrical(_AxisJoint):
-    """Body j turns about and slides along the axis `a_i` through `s_i`: four rows."""
+    """Body j turns about and slides along the axis `a_i` through `s_i`: four rows.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    a_i, a_j : sequence of 3 floats, optional
+        Unit axes, fixed in the bodies; by default z.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Cylindrical("sleeve", "ground", "rod", a_i=(1, 0, 0), a_j=(1, 0, 0))
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    2
+    """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         b, c = rotations.triad(self.a_i)
@@ -64,6 +142,25 @@ class RevoluteCylindrical(_AxisJoint):
     """The point `s_j` stays on the axis `a_i` through `s_i`, and the axis `a_j` stays perpendicular to `a_i`: three rows.
 
     A revolute joint about `a_j` and a cylindrical joint along `a_i` with a massless body between them.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    a_i, a_j : sequence of 3 floats, optional
+        Unit axes, fixed in the bodies; the line, and the axis of the revolute joint, which is perpendicular to it.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.RevoluteCylindrical("guide", "ground", "rod", a_i=(1, 0, 0), a_j=(0, 0, 1))
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    3
     """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
@@ -77,9 +174,25 @@ class Translational(_AxisJoint):
 
     Parameters
     ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    a_i, a_j : sequence of 3 floats, optional
+        Unit axes, fixed in the bodies; by default z.
     b_i, b_j : sequence of 3 floats, optional
         Unit vectors perpendicular to `a_i` and `a_j` that stay perpendicular to each other. By default `b_i` is any
         perpendicular vector and `b_j` follows from the initial orientations of the bodies.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Translational("rail", "ground", "rod", a_i=(1, 0, 0), a_j=(1, 0, 0))
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    1
     """
 
     b_i: tuple[float, ...] | None = None
@@ -116,7 +229,25 @@ class Translational(_AxisJoint):
 
 @dataclass(frozen=True)
 class Fixed(Joint):
-    """Two bodies move as one: six rows. The relative orientation is that of the initial position."""
+    """Two bodies move as one: six rows. The relative orientation is that of the initial position.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Fixed("weld", "ground", "rod")
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    0
+    """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         R = _frame(bodies[self.j]).T @ _frame(bodies[self.i])  # axes of body i in components of body j
@@ -132,6 +263,23 @@ class Free(Joint):
 
     For bodies on springs or bushings: what moves little against body i has small coordinates, and forces between both do not depend on
     where body i is. Otherwise a body without a joint has Cartesian coordinates.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; where the coordinates of body j are measured.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Free("mount", "ground", "rod")
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    6
     """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
@@ -150,6 +298,25 @@ class Rod(Joint):
     """Two points keep the distance `length`: one row, `d . d - length^2 = 0`.
 
     Its multiplier is half the tension divided by the length; a strut under pressure has a negative one.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    length : float
+        Distance of the points [m].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.Rod("strut", "ground", "rod", s_j=(-0.5, 0, 0), length=0.5)
+    >>> rod = mbdae.RigidBody("rod", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    5
     """
 
     length: float = 1.0
@@ -168,7 +335,25 @@ class Rod(Joint):
 
 @dataclass(frozen=True)
 class PlanarRevolute(PlanarJoint):
-    """Two points of planar bodies coincide: two rows."""
+    """Two points of planar bodies coincide: two rows.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 2 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.PlanarRevolute("pin", "ground", "rod", s_j=(-0.5, 0))
+    >>> rod = mbdae.PlanarBody("rod", 1.0, 0.1, position=(0.5, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    1
+    """
 
     def primitives(self, bodies: Bodies) -> tuple[Primitive, ...]:
         return (PlanarCoincident(self.name, self.i, self.j, *_points(self)),)
@@ -179,6 +364,25 @@ class PlanarTranslational(PlanarJoint):
     """Body j slides along the direction `a_i` through `s_i` of body i without turning: two rows.
 
     The relative angle is that of the initial position.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 2 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    a_i : sequence of 2 floats, optional
+        Unit direction, fixed in body i; by default x.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> joint = mbdae.PlanarTranslational("rail", "ground", "rod", a_i=(0, 1))
+    >>> rod = mbdae.PlanarBody("rod", 1.0, 0.1, position=(0.5, 0))
+    >>> mbdae.Mechanism("example", [rod], [joint]).dof
+    1
     """
 
     a_i: tuple[float, ...] = (1.0, 0.0)

@@ -5,14 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..spelling import guess
+from ..summary import Summarised, Summary, counted, named, plural
 from . import checks
 from .base import Bodies, Constraint, Driver, Force, Joint, PlanarJoint, Primitive
 from .bodies import GROUND, Body, RigidBody
 from .forces import Friction
 
 
-@dataclass(frozen=True)
-class Mechanism:
+@dataclass(frozen=True, repr=False)
+class Mechanism(Summarised):
     """A mechanism as data. `mbdae.System(mechanism)` makes its equations, `mbdae.solve(mechanism, ...)` moves it.
 
     Parameters
@@ -67,6 +68,14 @@ class Mechanism:
     @property
     def _owner(self) -> str:
         return f"Mechanism {self.name!r}"
+
+    def _summary(self) -> Summary:
+        rows = [(kind, f"{counted(found)}: {named([e.name for e in found])}" if found else "")
+                for kind in ("bodies", "joints", "drivers", "forces") if (found := getattr(self, kind)) is not None]
+        n = self.dof + len(self.labels)
+        equations = f"{plural(n, 'velocity coordinate')}, {plural(len(self.labels), 'constraint equation')}"
+        gravity = ", ".join(f"{g:g}" for g in self.gravity) + " m/s^2" if any(self.gravity) else "none"
+        return Summary(f"Mechanism {self.name!r}", (*rows, ("gravity", gravity), ("equations", equations)))
 
     @property
     def constraints(self) -> tuple[Joint | PlanarJoint | Driver | Primitive, ...]:

@@ -12,7 +12,17 @@ MAX_COEFFICIENTS = 8
 
 @dataclass(frozen=True)
 class Constant:
-    """`f(t) = value`."""
+    """`f(t) = value`.
+
+    Parameters
+    ----------
+    value : float
+
+    Examples
+    --------
+    >>> Constant(2.0)(5.0)
+    (2.0, 0.0, 0.0)
+    """
 
     value: float
 
@@ -26,6 +36,11 @@ class Constant:
 @dataclass(frozen=True)
 class Polynomial:
     """`f(t) = c0 + c1 t + c2 t^2 + ...` with at most eight coefficients.
+
+    Parameters
+    ----------
+    coefficients : sequence of floats
+        `c0, c1, c2, ...`, one to eight of them.
 
     Examples
     --------
@@ -52,7 +67,18 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Harmonic:
-    """`f(t) = offset + amplitude sin(omega t + phase)`."""
+    """`f(t) = offset + amplitude sin(omega t + phase)`.
+
+    Parameters
+    ----------
+    amplitude, omega, phase, offset : float
+        `omega` [rad/s], `phase` [rad].
+
+    Examples
+    --------
+    >>> Harmonic(amplitude=2.0, omega=3.0)(0.0)
+    (0.0, 6.0, -0.0)
+    """
 
     amplitude: float
     omega: float
@@ -82,6 +108,11 @@ class Function:
         `f(t) -> float`.
     df, d2f : callable, optional
         First and second derivative.
+
+    Examples
+    --------
+    >>> Function(lambda t: t**3)(2.0)
+    (8.0, 12.0, 12.0)
     """
 
     f: TimeFunction

@@ -28,17 +28,56 @@ AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 @dataclass(frozen=True)
 class DP1(Primitive):
-    """`(A_i a_i) . (A_j a_j) - f(t) = 0`."""
+    """`(A_i a_i) . (A_j a_j) - f(t) = 0`.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    a_i, a_j : sequence of 3 floats
+        Directions, fixed in the bodies.
+    f : Motion, callable or float
+        Right-hand side, a function of time; zero for perpendicular directions.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.DP1("cross", "ground", "rod", a_i=(1, 0, 0), a_j=(0, 1, 0)).rows
+    1
+    """
 
     a_i: tuple[float, ...]
     a_j: tuple[float, ...]
     f: Motion = ZERO
     directions = (("a_i", "i"), ("a_j", "j"))
+    multiplier_unit = "N m"
 
 
 @dataclass(frozen=True)
 class DP2(Primitive):
-    """`(A_i a_i) . d - f(t) = 0`."""
+    """`(A_i a_i) . d - f(t) = 0`.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    a_i : sequence of 3 floats
+        Direction, fixed in body i.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    f : Motion, callable or float
+        Right-hand side, a function of time [m].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.DP2("plane", "ground", "rod", a_i=(0, 0, 1)).rows
+    1
+    """
 
     a_i: tuple[float, ...]
     s_i: tuple[float, ...] = ORIGIN
@@ -47,16 +86,36 @@ class DP2(Primitive):
     directions = (("a_i", "i"),)
     points = (("s_i", "i"), ("s_j", "j"))
     carries_force = True
+    multiplier_unit = "N"
 
 
 @dataclass(frozen=True)
 class D(Primitive):
-    """`d . d - f(t) = 0`; `f` is the square of the distance and must be positive."""
+    """`d . d - f(t) = 0`; `f` is the square of the distance and must be positive.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats
+        Points of the bodies, from their centres of mass [m].
+    f : Motion, callable or float
+        Right-hand side, a function of time, positive [m^2].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.D("rod", "ground", "rod", (0, 0, 0), (0.5, 0, 0), f=0.25).rows
+    1
+    """
 
     s_i: tuple[float, ...]
     s_j: tuple[float, ...]
     f: Motion
     points = (("s_i", "i"), ("s_j", "j"))
+    multiplier_unit = "N/m"
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -67,7 +126,27 @@ class D(Primitive):
 
 @dataclass(frozen=True)
 class CD(Primitive):
-    """`c . d - f(t) = 0` with the global direction `c`."""
+    """`c . d - f(t) = 0` with the global direction `c`.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    c : sequence of 3 floats
+        Global direction.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+    f : Motion, callable or float
+        Right-hand side, a function of time [m].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.CD("height", "ground", "rod", c=(0, 0, 1), f=0.3).rows
+    1
+    """
 
     c: tuple[float, ...]
     s_i: tuple[float, ...] = ORIGIN
@@ -75,6 +154,7 @@ class CD(Primitive):
     f: Motion = ZERO
     points = (("s_i", "i"), ("s_j", "j"))
     carries_force = True
+    multiplier_unit = "N"
 
     def check(self, owner: str) -> None:
         super().check(owner)
@@ -83,13 +163,30 @@ class CD(Primitive):
 
 @dataclass(frozen=True)
 class Coincident(Primitive):
-    """`r_j + A_j s_j - r_i - A_i s_i = 0`, three rows."""
+    """`r_j + A_j s_j - r_i - A_i s_i = 0`, three rows.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.Coincident("ball", "ground", "rod", s_j=(-0.5, 0, 0)).rows
+    3
+    """
 
     s_i: tuple[float, ...] = ORIGIN
     s_j: tuple[float, ...] = ORIGIN
     rows = 3
     points = (("s_i", "i"), ("s_j", "j"))
     carries_force = True
+    multiplier_unit = "N"
 
     def labels(self) -> tuple[str, ...]:
         return tuple(f"{self.name}.{axis}" for axis in "xyz"[:self.rows])
@@ -104,7 +201,23 @@ class Coincident(Primitive):
 
 @dataclass(frozen=True)
 class PlanarCoincident(Coincident):
-    """The first two rows of `Coincident`, between planar bodies (or particles, or the ground)."""
+    """The first two rows of `Coincident`, between planar bodies (or particles, or the ground).
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    s_i, s_j : sequence of 3 floats, optional
+        Points of the bodies, from their centres of mass [m]; by default these.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.PlanarCoincident("pin", "ground", "rod", s_j=(-0.5, 0, 0)).rows
+    2
+    """
 
     rows = 2
 
@@ -121,6 +234,23 @@ class Turn(Primitive):
     With `a_i, b_i` and `a_j` unit vectors perpendicular to a common axis this is `sin(theta - f) = 0`; unlike
     `cos theta - cos f = 0` it has no dead points, and its multiplier is the driving torque. `theta = f + pi` is a solution, too: the guess
     of the bodies selects one, while an `AngleDriver` prescribes `theta = f`.
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    a_i, b_i, a_j : sequence of 3 floats
+        Directions, fixed in body i (two, perpendicular to each other) and j.
+    f : Motion, callable or float
+        Right-hand side, a function of time [rad].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.Turn("turn", "ground", "rod", (1, 0, 0), (0, 1, 0), (1, 0, 0), f=0.5).rows
+    1
     """
 
     a_i: tuple[float, ...]
@@ -128,6 +258,7 @@ class Turn(Primitive):
     a_j: tuple[float, ...]
     f: Motion
     directions = (("a_i", "i"), ("b_i", "i"), ("a_j", "j"))
+    multiplier_unit = "N m"
 
     def check_bodies(self, bodies: Bodies) -> None:
         super().check_bodies(bodies)
@@ -136,9 +267,26 @@ class Turn(Primitive):
 
 @dataclass(frozen=True)
 class PlanarAngle(Primitive):
-    """`angle_j - angle_i - f(t) = 0` between planar bodies (or the ground, whose angle is zero)."""
+    """`angle_j - angle_i - f(t) = 0` between planar bodies (or the ground, whose angle is zero).
+
+    Parameters
+    ----------
+    name : str
+        Unique within the mechanism; for messages and results.
+    i, j : str
+        Names of the bodies; one of them may be `"ground"`.
+    f : Motion, callable or float
+        Right-hand side, a function of time [rad].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.PlanarAngle("angle", "ground", "rod", f=0.5).rows
+    1
+    """
 
     f: Motion = ZERO
+    multiplier_unit = "N m"
 
     def check_bodies(self, bodies: Bodies) -> None:
         if not is_planar((bodies[self.i], bodies[self.j])):

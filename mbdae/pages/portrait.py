@@ -12,7 +12,8 @@ import numpy as np
 from ..adapters.scipy import SolveIvp
 from ..library import system as library_system
 from ..library.base import Entry, Parameters
-from ..pictures.drawing import geometry_of, plot_positions, project
+from ..pictures.canvas import geometry_of, project
+from ..pictures.drawing import plot_positions
 from ..pictures.figures import style
 from ..pictures.viewpoint import followed
 from ..results.solution import Solution
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 RTOL, ATOL = 1e-5, 1e-7
 POINTS = 241
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of the usual time span, tried in this order
-PATHS = ((5, 1.3, 5), (8, 1.1, 4), (math.inf, 0.7, 3))  # up to this number of bodies: length of path in sizes of the mechanism, times
+# up to this number of bodies: length of path in sizes of the mechanism, times
+PATHS = ((5, 1.3, 5), (8, 1.1, 3), (13, 0.7, 2), (math.inf, 0.7, 1))
 SMALL, VISIBLE = 0.04, 0.12  # displacements in sizes of the mechanism: below the first magnified, to at most the second
 RESOLUTION = 110  # dots per inch
 COLOURS = 128
@@ -86,7 +88,7 @@ def stretch(entry: Entry, system: System) -> Stretch:
         if path[-1] >= wanted:
             break
     n = min(max(int(np.searchsorted(path, wanted)) + 1, 2), len(path))
-    chosen = np.searchsorted(path[:n], np.linspace(0.0, path[n - 1], instants)).clip(0, n - 1)
+    chosen = np.searchsorted(path[:n], np.linspace(0.0, path[n - 1], instants)).clip(0, n - 1) if instants > 1 else np.array([n - 1])
     farthest = float(np.linalg.norm(points[:n] - points[0], axis=2).max()) / size
     for name in ("t", "q", "v", "a", "lam"):
         setattr(solution, name, getattr(solution, name)[:n])

@@ -13,7 +13,7 @@ import numpy as np
 from ..results.solution import Solution
 from ..results.trajectory import DenseOutput
 from ..typing import Vector
-from .drawing import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, put_title, scene, size_of_figure, top
+from .canvas import Drawing, body_colour, checked_view, geometry_of, prepared_axes, put, put_title, scene, size_of_figure, top
 from .figures import GREY, new_figure, style
 from .viewpoint import MAX_TRAVEL_ANIMATED, followed, prefix
 

@@ -18,8 +18,8 @@ class Shape(Protocol):
 
 
 # Travel of the centre in sizes of the mechanism, beyond which the mechanism is drawn relative to it: in pictures of several positions,
-# which show the travel, and in animations, whose frames show one position that should not be small.
-MAX_TRAVEL, MAX_TRAVEL_ANIMATED = 12.0, 3.0
+# which show the travel, in animations, whose frames show one position that should not be small, and in pictures of one position.
+MAX_TRAVEL, MAX_TRAVEL_ANIMATED, MAX_TRAVEL_ALONE = 12.0, 3.0, 0.2
 SAMPLES = 24  # times at which the travel is measured
 
 _PARTS = ("centres", "joints", "ground")

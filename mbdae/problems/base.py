@@ -1,7 +1,7 @@
 """What all problem classes share: the contract between formulations, integrators and solver adapters."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,14 +12,16 @@ from scipy.sparse import coo_array, csc_array, eye_array
 
 from ..jacobians.complex_step import ComplexBuffers, Sweep, sweep_of
 from ..jacobians.grouping import column_groups
-from ..jacobians.signatures import Indices, Vector
+from ..jacobians.signatures import DerivativeArguments, Indices, Vector
+from ..results.rows import by_rows
 from ..results.status import Cause
-from ..system import evaluate as ev
+from ..summary import Summarised, Summary, plural
 from ..system import layout as lay
-from ..system.assembly import State, accelerations
-from ..system.null_space import vectors
+from ..system.assembly import State, accelerations, accelerations_of_rows
 from ..system.system import System
+from ..typing import Matrix
 from .known import Known
+from .null_vectors import NullVectors, renew
 from .pattern import Structure, structure
 from .regularisation import regularisation_weight
 
@@ -30,7 +32,7 @@ PatternBlocks = dict[tuple[str, str], Any]  # sparse or dense pattern by (equati
 Place = tuple[Indices, Indices]  # rows and columns
 
 
-class Problem(ABC):
+class Problem(Summarised, ABC):
     """An implicit problem `F(t, y, yd) = 0` made from a system.
 
     Subclasses define the compiled residual, the blocks of unknowns and equations, and the settings that solvers need.
@@ -97,8 +99,14 @@ class Problem(ABC):
         self._null_space_at = np.full(system.nq + system.nv, np.inf)  # state at which it was computed last
         self._work = system.workspace()
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.system.name!r}: {self.n} unknowns, {self.m} equations>"
+    def _summary(self) -> Summary:
+        sizes = (", ".join(f"{name} {s.stop - s.start}" for name, s in blocks.items()) for blocks in (self.blocks, self.equations))
+        excluded = [name for name in self.excluded_blocks if name in self.blocks]
+        indices = ", ".join(str(k) for k in np.unique(self.index[self.algebraic]))
+        return Summary(f"{type(self).__name__} of {self.system.name!r}: {self.n} unknowns, {self.m} equations",
+                       (("form", f"{self.formulation!r}, {self.title}"), *zip(("unknowns", "equations"), sizes),
+                        ("algebraic", f"{plural(int(self.algebraic.sum()), 'unknown')} of index {indices}" if indices else ""),
+                        ("excluded", f"{', '.join(excluded)}, from the error test" if excluded else "")))
 
     # the equations -----------------------------------------------------------------------------------------------------
 
@@ -137,10 +145,15 @@ class Problem(ABC):
     def jacobian_values(self, t: float, y: Vector, yd: Vector, c: float, a: float = 1.0) -> Vector:
         """The values of `a F_y + c F_yd` in the order of `pattern`."""
         self.follow(t, y)
-        values, arguments = np.empty(self.pattern.nnz), (self.model, self._complex_work, *self.parameters)
-        self.derivative(t, y, yd, (float(a), float(c)), tuple(self._sweep), tuple(self._complex), values, arguments)
+        values, (sweep, scratch, arguments) = np.empty(self.pattern.nnz), self.derivative_arguments
+        self.derivative(t, y, yd, (float(a), float(c)), sweep, scratch, values, arguments)
         self.system.callbacks.check()
         return values
+
+    @property
+    def derivative_arguments(self) -> DerivativeArguments:
+        """Further arguments of `derivative(t, y, yd, (a, c), sweep, scratch, values, arguments)`."""
+        return DerivativeArguments(tuple(self._sweep), tuple(self._complex), (self.model, self._complex_work, *self.parameters))
 
     @abstractmethod
     def _pattern_blocks(self, s: Structure) -> PatternBlocks:
@@ -280,10 +293,28 @@ class Problem(ABC):
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
 
+    def states(self, t: Vector, y: Matrix, yd: Sequence[Any]) -> Outputs:
+        """`state` of several outputs, by rows: (n, nq), (n, nv), (n, nv), (n, nc)."""
+        if type(self).state is not Problem.state:
+            q, v, a, lam = by_rows([self.state(*row) for row in zip(t.tolist(), y, yd)])
+            return q, v, a, lam
+        q, v = self.motions(t, y)
+        return q, v, *accelerations_of_rows(self.system, t, q, v)
+
+    def motions(self, t: Vector, y: Matrix) -> tuple[Matrix, Matrix]:
+        """`projected` of several outputs, by rows."""
+        if type(self).projected is Problem.projected and type(self).motion is Problem.motion:
+            return y[:, self.blocks["q"]].copy(), y[:, self.blocks["v"]].copy()
+        q, v = by_rows([self.projected(*row) for row in zip(t.tolist(), y)])
+        return q, v
+
     @cached_property
-    def _root_of_weight(self) -> float:
-        """The factor of `N` with which `N N^T` has its weight."""
-        return float(np.sqrt(regularisation_weight(self.system, self.regularised[0][1])))
+    def null_vectors(self) -> NullVectors | None:
+        """What `follow` needs; `None` where it has nothing to do."""
+        if not self.regularised or not len(self._redundant):
+            return None
+        weight = float(np.sqrt(regularisation_weight(self.system, self.regularised[0][1])))
+        return NullVectors(np.asarray(self._redundant, dtype=np.int64), self._null_space_at, int(self.drifts), weight)
 
     @property
     def _null_space(self) -> Vector:
@@ -303,19 +334,8 @@ class Problem(ABC):
         t : float
         y : ndarray, shape (n,)
         """
-        if self.regularised and len(self._redundant):
-            n = self.system.nq + (self.system.nv if self.drifts else 0)  # `y` starts with positions and velocities
-            if not (y[:n] == self._null_space_at[:n]).all():
-                self._null_space_at[:n] = y[:n]
-                self._renew(t, *np.split(self._null_space_at, [self.system.nq]))
-
-    def _renew(self, t: float, q: Vector, v: Vector) -> None:
-        """The null space and the term against drift at this state."""
-        ev.factor(t, q, self.model, self._work)
-        kept = self._redundant  # the others are zero but for rounding and constraint violations
-        self._null_space[:, kept] = self._root_of_weight * vectors(self.model, self._work)[:, kept]
-        if self.drifts:
-            lay.records_of(self.model, lay.DRIFT, float)[:] = ev.drift_term(t, q, v, self.model, self._work)
+        if self.null_vectors is not None:
+            renew(float(t), np.ascontiguousarray(y), *self.null_vectors, self.model, self._work)
 
     def projected(self, t: float, y: Vector) -> tuple[Vector, Vector]:
         """`(q, v)` of `state`."""

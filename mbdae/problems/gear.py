@@ -32,6 +32,17 @@ class Gear(Problem):
     `w` and `z` start at zero; they are integrals of the multipliers. In the exact solution `z` vanishes. In a numerical one `zd`
     contains the truncation error of the positions and jumps with every change of step size and order. Therefore `z` is excluded from the
     error test; otherwise solvers stay at order one and steps of microseconds.
+
+    Parameters
+    ----------
+    system : System
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> problem = mbdae.Gear(mbdae.library.system("four-link"))
+    >>> problem.n, problem.m
+    (75, 75)
     """
 
     formulation = "gear"

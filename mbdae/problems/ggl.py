@@ -58,6 +58,13 @@ class GGL(Problem):
     system : System
     form : {"residual", "explicit"}
         Dynamics as `M vd + Phi_q^T lam - Q` [Arnold, eq. (9)] or as `vd - M^-1 (Q - Phi_q^T lam)` [Arnold, eq. (10)].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> problem = mbdae.GGL(mbdae.library.system("four-link"))
+    >>> problem.n, problem.m
+    (75, 75)
     """
 
     formulation = "ggl"

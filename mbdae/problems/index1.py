@@ -49,6 +49,13 @@ class Index1(WithMultipliers):
     system : System
     alpha, beta : float
         Baumgarte's parameters [1/s]; zero leaves the plain index-1 form, whose positions drift quadratically in time.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> problem = mbdae.Index1(mbdae.library.system("four-link"), alpha=5.0, beta=5.0)
+    >>> problem.n, problem.m
+    (57, 57)
     """
 
     formulation = "index1"

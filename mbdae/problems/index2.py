@@ -25,7 +25,19 @@ def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], swe
 
 
 class Index2(WithMultipliers):
-    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi_q v = nu` with `y = (q, v, lam)`. Positions drift off `Phi = 0` linearly in time."""
+    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi_q v = nu` with `y = (q, v, lam)`. Positions drift off `Phi = 0` linearly in time.
+
+    Parameters
+    ----------
+    system : System
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> problem = mbdae.Index2(mbdae.library.system("four-link"))
+    >>> problem.n, problem.m
+    (57, 57)
+    """
 
     formulation = "index2"
     title = "index 2"

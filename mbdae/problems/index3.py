@@ -26,7 +26,19 @@ def _derivative(t: float, y: Array, yd: Array, factors: tuple[float, float], swe
 
 
 class Index3(WithMultipliers):
-    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi = 0` with `y = (q, v, lam)`."""
+    """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi = 0` with `y = (q, v, lam)`.
+
+    Parameters
+    ----------
+    system : System
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> problem = mbdae.Index3(mbdae.library.system("four-link"))
+    >>> problem.n, problem.m
+    (57, 57)
+    """
 
     formulation = "index3"
     title = "index 3"

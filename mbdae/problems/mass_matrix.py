@@ -70,6 +70,12 @@ class MassMatrix(Problem):
         `M`.
     nind : tuple of int
         Numbers of unknowns of index 1, 2 and 3, which follow each other in this order in `y`.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.MassMatrix(mbdae.library.system("particle-pendulum")).nind
+    (6, 2, 0)
     """
 
     formulation = "mass"

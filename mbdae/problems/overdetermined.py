@@ -32,6 +32,17 @@ class Overdetermined(WithMultipliers):
     """`qd = T v`, `M vd + Phi_q^T lam = Q`, `Phi = 0`, `Phi_q v = nu`, `Phi_q vd = gamma` with `y = (q, v, lam)`.
 
     More equations than unknowns.
+
+    Parameters
+    ----------
+    system : System
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> problem = mbdae.Overdetermined(mbdae.library.system("four-link"))
+    >>> problem.n, problem.m
+    (57, 93)
     """
 
     formulation = "overdetermined"

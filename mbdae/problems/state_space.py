@@ -20,6 +20,7 @@ from ..system.assembly import AssemblyError, State, accelerations, on_constraint
 from ..system.codes import CHART_LOST, GOOD, NO_POSITION, NOT_FINITE
 from ..system.evaluate import refine
 from ..system.system import System
+from ..system.vectors import is_finite
 from .base import Outputs
 from .explicit import Explicit
 from .pieces import finite, sizes, split
@@ -87,7 +88,7 @@ def _rhs(t: float, y: Array, out: Array, model: Tables, work: Array, store: Arra
     if _distance(z, m.anchor_z) < _distance(z, m.z):
         m.q[:] = m.anchor_q
     # from the positions found last, then with the factors of the anchor
-    warm, status = np.isfinite(m.z[0]), NO_POSITION
+    warm, status = is_finite(m.z[0]), NO_POSITION
     for again in range(0 if warm else 1, 2):
         if again:
             m.q[:], m.lam[:] = m.anchor_q, m.anchor_lam
@@ -163,6 +164,12 @@ class StateSpace(Explicit):
     ------
     ValueError
         If the system has no degree of freedom, or a parameter is unknown.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> mbdae.StateSpace(mbdae.library.system("double-pendulum")).dof
+    2
     """
 
     formulation = "partition"

@@ -90,6 +90,13 @@ class UnderlyingODE(Explicit):
         Baumgarte's parameters [1/s].
     project : bool
         Project the positions and velocities of the output onto the constraints.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> problem = mbdae.UnderlyingODE(mbdae.library.system("four-link"))
+    >>> problem.n, problem.m
+    (39, 39)
     """
 
     formulation = "ode"

@@ -5,7 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array, diags_array, eye_array, vstack
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from ..model import joints
+from ..model.bodies import GROUND
 from ..system import layout as lay
 from ..system.assembly import State
 from ..system.codes import CHART_LOST, NO_FRICTION, NO_POSITION, NOT_FINITE, RANK_LOST
@@ -14,7 +18,10 @@ from ..system.jamming import jammed
 from ..system.system import System
 from .status import Cause, Status
 
-MAX_ROWS = 400  # constraint equations for which singular positions are searched
+MAX_ROWS = 400  # constraint equations, some of them redundant, for which singular positions are searched
+AHEAD_ROWS = 1000  # the same for positions ahead, where many are examined
+DENSE_ROWS = 100  # up to which, or where equations are redundant, all singular values are computed
+NO_VALUE = 1e-14  # square of a singular value that is not told from zero by iteration
 JAM_TIME = 1e-6  # relative time before a joint jams at which step sizes tend to zero
 SEARCH_STEPS = 2.5  # steps that are searched: along a straight line a dead point is twice as far away as on the motion
 PREDICTED_RATIO = 1e-2  # as the next one, along a straight line
@@ -59,12 +66,32 @@ def jam_ahead(system: System, t: float, q: Vector, v: Vector, a: Vector, span: f
     return None
 
 
+def may_lose_rank(system: System) -> bool:
+    """Whether `Phi_q` may lose rank: not where the joints between bodies form a tree, each of which has independent equations anywhere."""
+    mechanism = system.mechanism
+    if system.nc == 0 or mechanism is None or mechanism.drivers or not all(type(j).__module__ == joints.__name__ for j in mechanism.joints):
+        return system.nc > 0
+    part = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}  # each body leads to one of its part of the graph
+
+    def root(name: str) -> str:
+        while part[name] != name:
+            name = part[name]
+        return name
+
+    for joint in mechanism.joints:
+        i, j = root(joint.i), root(joint.j)
+        if i == j:
+            return True
+        part[i] = j
+    return False
+
+
 def near_singular(system: System, start: State, t: float, q: Vector) -> Cause | None:
     """`(Status, reason)` if the constraints are about to lose rank at `q` after a run from the state `start`, otherwise `None`.
 
     Step sizes tend to zero there before a factorisation fails.
     """
-    if system.nc == 0:
+    if system.nc > _most_rows(system) or not may_lose_rank(system):
         return None
     scales, before = _reference(system, start)
     if not _smallest(system, scales, t, q) < SINGULAR_RATIO * before:
@@ -78,7 +105,7 @@ def singular_ahead(system: System, start: State, t: float, q: Vector, v: Vector,
 
     A step fails before it reaches a singular position. The search is along a straight line.
     """
-    if not 0 < system.nc <= MAX_ROWS or not (np.isfinite(q).all() and np.isfinite(v).all()):
+    if system.nc > min(AHEAD_ROWS, _most_rows(system)) or not may_lose_rank(system) or not (np.isfinite(q).all() and np.isfinite(v).all()):
         return None
     scales, before = _reference(system, start)
     found = minimize_scalar(lambda s: _smallest(system, scales, t + s * span, system.retract(q, s * span * v)), bounds=(0.0, SEARCH_STEPS),
@@ -98,31 +125,55 @@ def rank_lost_at(system: System, t: float, q: Vector, ratio: float) -> str | Non
     return f", in {_dependent_rows(system, scales, t, q)}"
 
 
+def _most_rows(system: System) -> float:
+    """Constraint equations up to which singular values are computed."""
+    return MAX_ROWS if len(system.dependent) else np.inf
+
+
 def _reference(system: System, start: State) -> tuple[Vector, float]:
     """Scales of the rows of `Phi_q`, and its smallest singular value, at a regular state."""
-    rows = _gradients(system, start.t, start.q)
-    scales = 1.0 / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-    return scales, np.linalg.svd(scales * rows, compute_uv=False)[_smallest_index(system)]
+    rows = system.phi_q(start.t, start.q)
+    scales = 1.0 / np.maximum(np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel()), 1e-300)
+    return scales, _smallest(system, scales, start.t, start.q)
 
 
 def _smallest(system: System, scales: Vector, t: float, q: Vector) -> float:
     """The smallest singular value of the scaled `Phi_q`."""
-    return np.linalg.svd(scales * _gradients(system, t, q), compute_uv=False)[_smallest_index(system)]
+    return _smallest_of(system, scales, t, q)[0]
 
 
 def _dependent_rows(system: System, scales: Vector, t: float, q: Vector) -> str:
     """Labels of the constraints that become linearly dependent."""
-    weights = np.abs(np.linalg.svd(scales * _gradients(system, t, q))[0][:, _smallest_index(system)])
+    weights = np.abs(_smallest_of(system, scales, t, q, True)[1])
     return ", ".join(system.labels[k] for k in np.flatnonzero(weights > 0.5 * weights.max()))
 
 
-def _smallest_index(system: System) -> int:
-    """Index of the smallest singular value of `Phi_q` apart from the zeros of redundant equations."""
-    return system.nc - len(system.dependent) - 1
+def _smallest_of(system: System, scales: Vector, t: float, q: Vector, vector: bool = False) -> tuple[float, Vector]:
+    """The smallest singular value of the scaled `Phi_q`, apart from the zeros of redundant equations, and its left vector if asked for."""
+    rows = diags_array(scales) @ csr_array(system.phi_q(t, q))
+    if system.nc > DENSE_ROWS and not len(system.dependent):
+        return _by_iteration(rows)
+    k = system.nc - len(system.dependent) - 1
+    if not vector:
+        return np.linalg.svd(rows.toarray(), compute_uv=False)[k], np.zeros(0)
+    U, values, _ = np.linalg.svd(rows.toarray())
+    return values[k], U[:, k]
 
 
-def _gradients(system: System, t: float, q: Vector) -> Vector:
-    return system.phi_q(t, q).toarray()
+def _by_iteration(A: Any) -> tuple[float, Vector]:
+    """Smallest singular value and left vector of a sparse matrix, by Lanczos iteration with the inverse of `A A^T + NO_VALUE I`.
+
+    The inverse is the last block of that of `[I A^T; A -NO_VALUE I]`, whose factors lose fewer digits than those of `A A^T`.
+    """
+    if not np.isfinite(A.data).all():
+        return np.nan, np.zeros(0)
+    m, n = A.shape
+    K = vstack([csr_array(eye_array(n)), A]).tocsc()
+    K.resize((n + m, n + m))
+    solve = splu((K + K.T - diags_array(np.r_[np.ones(n), np.full(m, NO_VALUE)])).tocsc()).solve
+    inverse = LinearOperator((m, m), matvec=lambda x: -solve(np.r_[np.zeros(n), x.ravel()])[n:], dtype=float)
+    values, vectors = eigsh(inverse, 1, which="LM", v0=np.random.default_rng(0).standard_normal(m), tol=1e-6)
+    return float(np.sqrt(max(1.0 / values[0] - NO_VALUE, 0.0))), vectors[:, 0]
 
 
 def _lost_rows(system: System, work: Vector, t: float, q: Vector) -> str:

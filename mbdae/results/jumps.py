@@ -30,6 +30,15 @@ class Jump:
         Normal impulses by the names of the impacts [N s], or [N m s] for stops of angles.
     reactions : ndarray, shape (nc,)
         Impulses of the constraints, `M (v+ - v-) + Phi_q^T reactions = G^T impulses`; zero for changes by a user's function.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> ball = mbdae.Mechanism("ball", [mbdae.Particle("ball", 2.0, (0, 0, 1))], gravity=(0, 0, -9.81))
+    >>> floor = mbdae.Impact("floor", mbdae.SpherePlane("ball", "ground"), restitution=0.5)
+    >>> jump = mbdae.solve(ball, mbdae.SolveIvp(), (0, 0.6), events=floor).jumps[0]
+    >>> float((-jump.after.v[2] / jump.before.v[2]).round(6))
+    0.5
     """
 
     t: float

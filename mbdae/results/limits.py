@@ -42,6 +42,7 @@ def cut(solution: Solution, end: float, t0: float) -> None:
         setattr(solution, column, getattr(solution, column)[:keep])
     if solution.t_events is not None:
         solution.t_events = [t[np.abs(t - t0) <= abs(end - t0)] for t in solution.t_events]
+        solution.y_events = None if solution.y_events is None else [y[:len(t)] for y, t in zip(solution.y_events, solution.t_events)]
     solution.jumps = [jump for jump in solution.jumps if np.abs(jump.t - t0) <= abs(end - t0)]
     if isinstance(solution.sol, StepwiseOutput):
         solution.sol = solution.sol.until(end)

@@ -1,7 +1,7 @@
 """The rows of output of a run, kept in memory."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,11 @@ class Columns(NamedTuple):
     v: Matrix
     a: Matrix
     lam: Matrix
+
+
+def by_rows(states: Sequence[tuple[Vector, ...]]) -> Any:
+    """Arrays of rows from a sequence of tuples of vectors."""
+    return tuple(np.array(column) for column in zip(*states))
 
 
 class Rows:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.mechanism import Mechanism
+from ..summary import Summary, plural
 from ..system.assembly import State
 from ..system.system import System
 from . import storage
+from .shown import Shown
 from .status import Status
 
 if TYPE_CHECKING:
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 
-class Solution:
+class Solution(Shown):
     """A motion of a mechanism.
 
-    One row per time: `q[k]` belongs to `t[k]`.
+    One row per time: `q[k]` belongs to `t[k]`. `plot`, `animate` and `view` draw it, `to_pandas` and `to_xarray` make tables with names
+    and units.
 
     Attributes
     ----------
@@ -38,13 +41,18 @@ class Solution:
         Why and when the run ended.
     statistics : Statistics
     nfev, njev, nlu : int or None
-        As in SciPy: evaluations (those for Jacobians not counted), Jacobians, factorisations.
+        As in SciPy: evaluations (those for Jacobians not counted), Jacobians, factorisations; `None` where the solver does not report it.
+    y : ndarray, shape (nq + nv, n)
+        As in SciPy: positions and velocities stacked, one column per time, a new array.
     system : System
     method, formulation : str
     sol : callable or None
-        Dense output `sol(t) -> (q, v, a, lam)` if it was asked for.
+        Dense output `sol(t) -> (q, v, a, lam)` at any time of the run, if `dense_output=True` was asked for: arrays of shape (nq,), (nv,),
+        (nv,), (nc,), or with one row per time for an array of times. SciPy's `sol(t)` is `np.concatenate(solution.sol(t)[:2])`.
     t_events : list of ndarray or None
         Times at which each event was found.
+    y_events : list of ndarray, shape (n_k, nq + nv), or None
+        As in SciPy: positions and velocities stacked at these times, before the event has changed them.
     jumps : list of Jump
         The changes of the state by events, in the order of time, each with the states before and after.
     memory : Memory or None
@@ -53,6 +61,13 @@ class Solution:
         What was asked of the run, which a continuation must agree with.
     package : str
         The version of mbdae that computed it.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.HalfImplicit(h=1e-2), (0, 1), dense_output=True)
+    >>> run.success, run.q.shape, run.sol(0.5)[0].shape
+    (True, (101, 14), (14,))
     """
 
     def __init__(self, system: System, trajectory: Trajectory, method: str, formulation: str) -> None:
@@ -62,6 +77,7 @@ class Solution:
         self.method, self.formulation = method, formulation
         self.sol: Callable[[ArrayLike], FullState] | None = None
         self.t_events: list[Vector] | None = None
+        self.y_events: list[Matrix] | None = None
         self.jumps: list[Jump] = []
         self.memory: Memory | None = None
         self.request: Request | None = None
@@ -120,6 +136,11 @@ class Solution:
         return State(float(self.t[k]), q, v, a, lam)
 
     @property
+    def y(self) -> Matrix:
+        """Positions and velocities stacked as in SciPy, shape (nq + nv, n)."""
+        return np.concatenate([self.q, self.v], axis=1).T
+
+    @property
     def success(self) -> bool:
         """Whether the run reached its end, or the terminal event."""
         return self.status == Status.SUCCESS
@@ -139,9 +160,14 @@ class Solution:
         """Factorisations."""
         return self.statistics.factorisations
 
-    def __repr__(self) -> str:
-        span = f"t = {self.t[0]:g} ... {self.t[-1]:g}" if len(self.t) else "no output"
-        return f"<Solution of {self.system.name!r} by {self.method}, {self.formulation}: {self.status.name}, {span}, {len(self.t)} points>"
+    def _summary(self) -> Summary:
+        span = f"t = {self.t[0]:g} ... {self.t[-1]:g} s, {plural(len(self.t), 'point')}" if len(self.t) else "no output"
+        shapes = ", ".join(f"{name} {getattr(self, name).shape}" for name in ("q", "v", "a", "lam"))
+        found = sum(map(len, self.t_events or ()))
+        events = "" if self.t_events is None else f"{found} found, {plural(len(self.jumps), 'change')} of the state"
+        return Summary(f"Solution of {self.system.name!r} by {self.method}, {self.formulation}: {self.status.name}",
+                       (("time", span), ("arrays", shapes), ("message", self.message), ("work", self.statistics.in_words()),
+                        ("events", events), ("dense output", "" if self.sol is None else "solution.sol(t)")))
 
     def body(self, name: str) -> tuple[Matrix, Matrix]:
         """Coordinates and velocities of one body, `(n, 3 or 7)` and `(n, 3 or 6)`.

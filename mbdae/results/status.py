@@ -5,7 +5,14 @@ from typing import NamedTuple
 
 
 class Status(IntEnum):
-    """Outcome of a run; `0` is success, as in `scipy.integrate.solve_ivp`."""
+    """Outcome of a run; `0` is success, as in `scipy.integrate.solve_ivp`.
+
+    Examples
+    --------
+    >>> from mbdae import Status
+    >>> Status(-6).name
+    'SINGULAR'
+    """
 
     SUCCESS = 0
     NEWTON_FAILED = -1

@@ -1,8 +1,8 @@
 """Solutions as files: `.npz` without pickled objects, and the folders of `mbdae.results.stream`, with the same arrays.
 
 An array for each of `t`, `q`, `v`, `a`, `lam`; `metadata`, a text in JSON with all that is not an array; `events_0`, ..., the times of
-events; `jumps_before_q`, ..., changes of the state by events; `start_q`, ..., the initial state; `memory/...`, the contents of the memory
-of the integrator. Other arrays are not read.
+events, and `motions_0`, ..., `q` and `v` there; `jumps_before_q`, ..., changes of the state by events; `start_q`, ..., the initial state;
+`memory/...`, the contents of the memory of the integrator. Other arrays are not read.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ def save_beside(folder: Path, solution: Solution) -> None:
 def _kept(solution: Solution) -> dict[str, np.ndarray]:
     """The arrays beside the states: events, the initial state, the memory."""
     found = {f"events_{k}": t for k, t in enumerate(solution.t_events or ())} | arrays_of(solution.jumps)
+    found |= {f"motions_{k}": y for k, y in enumerate(solution.y_events or ())}
     if solution.request is not None:
         found |= {f"start_{name}": np.asarray(getattr(solution.request.start, name)) for name in STATE}
     if solution.memory is not None:
@@ -249,6 +250,8 @@ def _solution(arrays: Mapping[str, Any], about: Mapping[str, Any], system: Syste
     found.package = about["package"]
     if about["events"] is not None:
         found.t_events = [np.asarray(arrays[f"events_{k}"]) for k in range(about["events"])]
+        motions = [f"motions_{k}" for k in range(about["events"])]
+        found.y_events = [np.asarray(arrays[name]) for name in motions] if all(name in arrays for name in motions) else None
     found.jumps = jumps_from(arrays, about["jumps"])
     if about["request"] is not None:
         q, v, a, lam = (np.array(arrays[f"start_{name}"], dtype=float) for name in STATE)

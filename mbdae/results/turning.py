@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..model import joints
-from ..model.bodies import GROUND
 from ..system.assembly import AssemblyError, accelerations, on_constraints
 from ..system.contents import contents, restore, saved_array
 from ..system.sudden import IS_SUDDEN, change_rate, smallest_along, smallest_pivot, usual_after
-from .diagnosis import MAX_ROWS, rank_lost_at
+from .diagnosis import MAX_ROWS, may_lose_rank, rank_lost_at
 from .status import Cause, Status
 
 if TYPE_CHECKING:
@@ -54,26 +52,6 @@ class Turn(NamedTuple):
     cause: Cause
     since: float
     steps: int
-
-
-def may_lose_rank(system: System) -> bool:
-    """Whether `Phi_q` may lose rank: not where the joints between bodies form a tree, each of which has independent equations anywhere."""
-    mechanism = system.mechanism
-    if system.nc == 0 or mechanism is None or mechanism.drivers or not all(type(j).__module__ == joints.__name__ for j in mechanism.joints):
-        return system.nc > 0
-    part = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}  # each body leads to one of its part of the graph
-
-    def root(name: str) -> str:
-        while part[name] != name:
-            name = part[name]
-        return name
-
-    for joint in mechanism.joints:
-        i, j = root(joint.i), root(joint.j)
-        if i == j:
-            return True
-        part[i] = j
-    return False
 
 
 class TurnWatch:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from ..system.assembly import AssemblyError, accelerations, polished, velocities
-from ..typing import Event, FullState, Motion, Vector
+from ..typing import Event, FullState, Matrix, Motion, Vector
 from .events import NOT_TERMINAL, changes, evaluated, evaluated_rate, passed, rate_along, terminal
 from .steps import Piece, StepWatch, TimedState, hermite_step, taylor_piece
 from .turning import Moment
@@ -52,6 +53,8 @@ class Found:
     ----------
     times : list of ndarray
         Per event, in the direction of integration, up to the end.
+    motions : list of ndarray
+        `q` and `v` at these times, stacked, one row each.
     end : float or None
         Time of the event that ended the run: a terminal one, or one that changes the state.
     state : tuple or None
@@ -61,6 +64,7 @@ class Found:
     """
 
     times: list[Vector]
+    motions: list[Matrix]
     end: float | None = None
     state: FullState | None = None
     ended: tuple[int, ...] = ()
@@ -95,6 +99,8 @@ class Watch(StepWatch):
         For each event the times at which it was found before the run went on from a later state.
     at : Moment, optional
         This state.
+    seen_motions : sequence of ndarray
+        `q` and `v` at these times; NaN where they are not given.
 
     Attributes
     ----------
@@ -109,10 +115,12 @@ class Watch(StepWatch):
 
     def __init__(self, system: System, events: Sequence[Event], start: State, keep: bool = False, *,
                  sides: Mapping[int, Side] | None = None, counts: Sequence[int] | None = None, seen: Sequence[Vector] = (),
-                 at: Moment | None = None) -> None:
+                 at: Moment | None = None, seen_motions: Sequence[Matrix] = ()) -> None:
         self._system, self._events, self._start, self._keep = system, tuple(events), start, keep
         self._sides, begins = dict(sides or {}), at or Moment(start.t, start.q, start.v)
         self._seen = [np.asarray(t, dtype=float) for t in seen] or [np.zeros(0) for _ in self._events]
+        size = len(start.q) + len(start.v)
+        self._seen_motions = list(seen_motions) or [np.full((len(t), size), np.nan) for t in self._seen]
         self._counts = [len(t) for t in self._seen] if counts is None else list(counts)
         self._changing = [changes(event) for event in self._events]
         self._values = [0.0 if k in self._sides else x for k, x in enumerate(self._evaluated(*begins))]
@@ -162,11 +170,21 @@ class Watch(StepWatch):
         ends = [end for k, row in enumerate(zeros) for end in self._ending(k, row)]
         times = [np.concatenate([seen, np.array([t for t, _ in row], dtype=float)]) for seen, row in zip(self._seen, zeros)]
         if not ends:
-            return Found(times)
+            return Found(times, self._motions(times, zeros))
         _, end, piece = min(ends, key=lambda zero: abs(zero[1] - self._start.t))
         ended = tuple(k for k, t, _ in ends if abs(t - end) <= SIMULTANEOUS * max(1.0, abs(end)))
         times = [self._up_to(end, t, k in ended) for k, t in enumerate(times)]
-        return Found(times, end, piece(end), ended)
+        return Found(times, self._motions(times, zeros, {end: piece}), end, piece(end), ended)
+
+    def _motions(self, times: list[Vector], zeros: list[list[tuple[float, Piece]]], more: Mapping[float, Piece] = MappingProxyType({})
+                 ) -> list[Matrix]:
+        """`q` and `v` at the zeros of each event, on the interpolants of their steps."""
+        made = []
+        for seen, all_times, row in zip(self._seen_motions, times, zeros):
+            pieces = dict(row) | dict(more)
+            new = [np.concatenate(pieces[t](t)[:2]) for t in all_times[len(seen):].tolist()]
+            made.append(np.concatenate([seen[:len(all_times)], np.array(new).reshape(-1, seen.shape[1])]))
+        return made
 
     def _up_to(self, end: float, times: Vector, ended: bool) -> Vector:
         """The zeros of an event up to the end of the run; that of an event that ended it is the end."""

@@ -21,7 +21,8 @@ from .reference import ReferenceFailed, reference
 from .scaling import ScalingRow, plot_scaling, scaling_study
 from .stability import eigenvalues, largest_frequencies, natural_frequencies, plot_frequencies, stability_limit
 from .table import metadata, write_csv, write_json
-from .work_precision import Series, WorkPrecisionRow, plot_work_precision, work_precision
+from .work_precision import Series, WorkPrecisionRow, work_precision
+from .work_precision_figures import plot_work_precision
 
 __all__ = [
     "Cell",

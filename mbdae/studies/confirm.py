@@ -5,7 +5,8 @@ constraints. The second is that of Gear's form by a collocation method for DAEs,
 A mechanism with two sets of coordinates is verified in both.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,16 +194,32 @@ def confirm_all(names: Sequence[str], progress: Progress | None = None) -> list[
 
 def confirmation_page(found: list[Confirmation], before: str = "") -> str:
     """The report on all references as Markdown; rows of a report `before` are kept for sets of parameters that are not in `found`."""
-    rows = {_key(line): line for line in before.splitlines() if line.startswith("| [")}
-    tables: dict[tuple[Any, ...], list[Confirmation]] = {}
-    for c in found:
-        tables.setdefault((c.mechanism, tuple(c.parameters.items()), c.label, c.kind, c.listed, c.digits), []).append(c)
-    new = {_key(line): line for line in (_row(*both) for both in tables.values())}
+    rows = _keyed(line for line in before.splitlines() if line.startswith("| ["))
+    new = _keyed(_row(*both) for both in _by_table(found))
     confirmed = {key[:2] for key in new}
     kept = {key: new.get(key, line) for key, line in rows.items() if key in new or key[:2] not in confirmed}
     order = {name: k for k, name in enumerate(library.names())}
     lines = sorted((kept | new).items(), key=lambda item: order.get(item[0][0], len(order)))
     return "\n".join([_HEAD, _TITLES, "|" + _TITLES.count(" | ") * "---|" + "---|", *(line for _, line in lines)]) + "\n" + _NOTES
+
+
+def _by_table(found: Sequence[Confirmation]) -> list[list[Confirmation]]:
+    """The two solutions of each table; of tables with the same name, number of instants and digits all first ones come first."""
+    alike: dict[tuple[Any, ...], list[Confirmation]] = {}
+    for c in found:
+        alike.setdefault((c.mechanism, tuple(c.parameters.items()), c.label, c.kind, c.listed, c.digits), []).append(c)
+    return [both[k::max(len(both) // 2, 1)] for both in alike.values() for k in range(max(len(both) // 2, 1))]
+
+
+def _keyed(lines: Iterable[str]) -> dict[tuple[Any, ...], str]:
+    """Lines by their keys and, for those of the same key, their numbers."""
+    met: Counter[tuple[Any, ...]] = Counter()
+    found = {}
+    for line in lines:
+        key = _key(line)
+        met[key] += 1
+        found[(*key, met[key])] = line
+    return found
 
 
 def _row(first: Confirmation, *others: Confirmation) -> str:
@@ -257,8 +274,13 @@ _NOTES = """
   of `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s. At a kink
   the step in extended precision is cut until the tolerance is met, by ten to twenty rejected steps (tests/test_precise.py, for kinks in
   time); the lines of these mechanisms are still in double precision.
+- `passenger-car`: DOP853 in Cartesian and in joint coordinates agree to 10.8 digits or more in positions and velocities, to 10.5 in tyre
+  forces, but to 9.2 in the tension of the tie rod: bushings of 9e6 N/m see the rounding errors of positions of up to 100 m, 1.4e-14 m.
+  IDA at 1e-10 has 6.9.
 - `n-four-bar` passes singular positions, at which the solutions in double precision end.
 - `pendulum-chain` amplifies rounding errors of its Cartesian coordinates: its small angles are differences of positions.
+- Tethers of `tethered-satellites`, 1 km, are differences of coordinates of 7000 km, and see 7000 times the rounding errors of these. With
+  64 bits of mantissa the two methods agree to 10.0 digits; the stored values are from 113 bits.
 - Small quantities, such as the elastic coordinates of `flexible-slider-crank` (1e-5 beside angles of 15 rad), have fewer digits than
   large ones, as tolerances are relative to the largest position and to the largest velocity.
 - Initial values in double precision satisfy the constraints to 1e-16 only. Where a motion amplifies that, the digits depend on which

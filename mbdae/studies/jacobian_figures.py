@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..pictures.figures import COLOURS, GREY, new_figure, style
+from ..pictures.timeline import draw_timeline
 from ..problems.base import Problem
 from ..system.system import System
 from ..typing import Integers, Vector
@@ -19,14 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curve: TypeAlias = tuple[Vector, Vector, str]  # times, values, label
-Log: TypeAlias = Sequence[tuple[float, str]]  # time, kind
 
 DARK = "#222222"
 KNOWN, DIFFERENCED = "#9CC9E8", COLOURS[1]
 SYMBOLS = {"lam": r"$\lambda$", "mu": r"$\mu$", "q": "$q$", "v": "$v$", "w": "$w$", "z": "$z$"}
 MAX_SEPARATE = 120  # unknowns up to which entries are drawn with gaps
 MIN_SHARE = 0.055  # of an axis, below which the label of a block has one line
-MAX_FULL_WIDTH, MIN_WIDTH = 60, 0.35  # number of vertical lines of full width in a panel, and the smallest width
 EXCITATION_TOL = 1e-9  # relative change above which an excitation varies
 OUTPUT_TOL = 1e-6  # change relative to the largest one above which an output varies
 
@@ -185,48 +184,7 @@ def plot_timeline(study: JacobianStudy, curve: Curve, strategies: Sequence[str] 
     -------
     matplotlib.figure.Figure
     """
-    names = [n for n in (study.logs if strategies is None else strategies) if n in study.logs and (strategies or n != "exact")]
-    t, values, label = curve
-    with style():
-        figure = new_figure(7.2, 0.95 + 1.02 * len(names))
-        axes = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
-        for axis, name in zip(axes, names):
-            axis.plot(t, values, color=GREY, linewidth=1.0, zorder=3)
-            _instants(axis, study.logs[name])
-            axis.set(xlim=(t[0], t[-1]))
-            axis.grid(False)
-            axis.set_title(_panel_title(name, study.logs[name]), loc="left", fontsize=8.5, color=DARK, pad=3)
-        axes[-1].set_xlabel("time  [s]")
-        figure.supylabel(label, fontsize=9)
-        seen = {kind for name in names for _, kind in study.logs[name]}
-        handles = [axes[0].plot([], [], **look, label=text)[0] for kind, (look, text) in _LINES.items() if kind in seen]
-        figure.legend(handles=handles, loc="outside lower center", ncols=3)
-        _headline(figure, title)
-    return figure
-
-
-_LINES: dict[str, tuple[dict[str, Any], str]] = {
-    "update": ({"color": COLOURS[0], "linestyle": (0, (4, 2)), "linewidth": 0.8}, "update"),
-    "growth": ({"color": "#000000", "linestyle": "-", "linewidth": 1.0}, "all columns evaluated, for missing entries"),
-    "jacobian": ({"color": COLOURS[1], "linestyle": (0, (1, 1.2)), "linewidth": 1.3}, "Jacobian evaluated"),
-}
-UPDATE_HEIGHT = 0.8  # of the lines of updates relative to those of evaluations
-
-
-def _instants(axis: Axes, log: Log) -> None:
-    """Vertical lines, thinner if there are many."""
-    thin = min(1.0, (MAX_FULL_WIDTH / max(len(log), 1)) ** 0.5)
-    for what, (look, _) in _LINES.items():
-        at = [t for t, kind in log if kind == what]
-        properties: dict[str, Any] = look | {"linewidth": max(MIN_WIDTH, thin * look["linewidth"])}
-        axis.vlines(at, 0.0, UPDATE_HEIGHT if what == "update" else 1.0, transform=axis.get_xaxis_transform(), zorder=2, **properties)
-
-
-def _panel_title(name: str, log: Log) -> str:
-    kinds = [kind for _, kind in log]
-    evaluated, updated, looks = len(kinds) - kinds.count("update"), kinds.count("update"), kinds.count("growth")
-    parts = [f"{evaluated} evaluations" + (f" ({looks} of all columns again)" if looks else "")]
-    return f"{name}:  " + ", ".join(parts + ([f"{updated} updates"] if ":" in name else []))
+    return draw_timeline(study.logs, curve, strategies, title)
 
 
 def excitation_curve(system: System, times: Vector) -> Curve | None:

@@ -83,10 +83,11 @@ def fitted_orders(rows: Sequence[OrderRow]) -> dict[str, float | None]:
     dict
         `"q"`, `"v"`, `"lam"` -> slope; `None` with fewer than two runs, or where the error is zero.
     """
-    return {block: _slope([(r.h, getattr(r, f"error_{block}")) for r in rows]) for block in BLOCKS}
+    return {block: fitted_slope([(r.h, getattr(r, f"error_{block}")) for r in rows]) for block in BLOCKS}
 
 
-def _slope(pairs: Sequence[tuple[float, float | None]]) -> float | None:
+def fitted_slope(pairs: Sequence[tuple[float, float | None]]) -> float | None:
+    """Slope of the logarithms by least squares; `None` with fewer than two positive values."""
     positive = np.array([p for p in pairs if p[1]], dtype=float)
     if len(positive) < 2:
         return None
@@ -138,7 +139,7 @@ def _draw(axis: Axes, rows: Sequence[OrderRow], block: str) -> None:
 
 def _annotate_slope(axis: Axes, pairs: Pairs, colour: str, above: bool) -> None:
     """The fitted slope at the middle of a curve."""
-    slope = _slope(pairs)
+    slope = fitted_slope(pairs)
     if slope is None:
         return
     where: dict[str, Any] = {"xytext": (-5, 5), "ha": "right", "va": "bottom"} if above else {"xytext": (5, -5), "ha": "left", "va": "top"}

@@ -58,6 +58,8 @@ What users of Assimulo meet, tried with plain problems of the package (`python -
 | GLIMDA: matrix before `yd` | taken for constant | as 3.0 | form `ggl` is divided by a mass matrix that is not constant, `index2` and `index3` are refused then |
 | GLIMDA: flags | `KeyError` for some | as 3.0 | named |
 | sparse direct solver | none | CVode, Radau5ODE | - |
+| RungeKutta34: steps with errors above the tolerances | accepted; the error only sets the next step, and its estimate is zero for forces of time alone | as 3.0 | repeated, with a second estimate |
+| Dopri5: `rtol = atol = 1e-160` | the first step is NaN and repeated without an end | as 3.0 | the exception is raised through it after 200 evaluations |
 | DASP3ODE | one fast unknown works, more are refused | wrong with one, too: flag 3 or success at t = 8e17 | takes nothing |
 | Radar5ODE (delays) | `KeyError` | works | - |
 """

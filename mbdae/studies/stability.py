@@ -14,13 +14,12 @@ from ..charts.motion import evaluate
 from ..driver.method import Method
 from ..integrators.structural.formula import RULES, Formula, newmark
 from ..jacobians.complex_step import COMPLEX_STEP
-from ..pictures.figures import COLOURS, new_figure, style
+from ..pictures.frequencies import draw_frequencies
 from ..results.solution import Solution
 from ..system.system import System
 from ..typing import ArrayLike, ComplexVector, Matrix, Numbers, Vector
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SYMMETRY_TOL = 1e-9  # relative difference between the reduced stiffness matrix and its transpose
@@ -165,29 +164,7 @@ def plot_frequencies(t: ArrayLike, omega: ArrayLike, methods: Mapping[str, objec
         If a method has no formula.
     """
     methods = {name: newmark(*rule) for name, rule in RULES.items()} if methods is None else methods
-    limits = {name: _formula(method).limit() for name, method in methods.items()}
-    with style():
-        figure = new_figure(7.4, 3.2)
-        left, right = figure.subplots(1, 2)
-        left.plot(t, omega, color=COLOURS[0])
-        left.set(xlabel="time  [s]", ylabel=r"largest natural frequency $\omega$  [rad/s]", ylim=(0.0, None))
-        _draw_steps(right, t, omega, {name: limit for name, limit in limits.items() if 0.0 < limit < np.inf})
-        left.margins(x=0.0)
-        right.set_xlim(left.get_xlim())
-        if right.lines:
-            figure.legend(loc="outside lower center", ncols=3)
-        if title:
-            figure.suptitle(title, fontsize=10, color="#222222")
-    return figure
-
-
-def _draw_steps(axis: Axes, t: ArrayLike, omega: ArrayLike, limits: Mapping[str, float]) -> None:
-    """The largest stable steps over time; the legend contains the minimum of each."""
-    vibrating = bool(limits) and np.any(np.asarray(omega) > 0.0)
-    axis.set(xlabel="time  [s]", ylabel="largest stable step $h$  [s]", yscale="log" if vibrating else "linear")
-    for k, (name, limit) in enumerate(limits.items() if vibrating else ()):
-        steps = stable_steps(omega, limit)
-        axis.plot(t, np.where(np.isfinite(steps), steps, np.nan), color=COLOURS[k], label=f"{name}: {steps.min():.3g} s")
+    return draw_frequencies(t, omega, {name: _formula(method).limit() for name, method in methods.items()}, title)
 
 
 def largest_frequency(frequencies: Vector | ComplexVector) -> float:

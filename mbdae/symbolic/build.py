@@ -72,6 +72,16 @@ def from_sympy(method: LagrangesMethod | KanesMethod | None = None, *, q: Entrie
         Without SymPy.
     ValueError
         If something is missing, superfluous, or of the wrong shape; the message names it.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> import sympy as sp
+    >>> x, y, u, w, m, g = sp.symbols("x y u w m g")
+    >>> pendulum = mbdae.from_sympy(q=[x, y], v=[u, w], mass=sp.diag(m, m), force=[0, -m * g], phi=[x**2 + y**2 - 1],
+    ...                             parameters={m: 1.0, g: 9.81}, q0=[1.0, 0.0])
+    >>> pendulum.nq, pendulum.nc
+    (2, 1)
     """
     try:
         import sympy  # noqa: F401

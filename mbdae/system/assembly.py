@@ -23,7 +23,19 @@ MAX_STEP = 0.1  # rad or m, of a step that stays on the branch
 
 
 class AssemblyError(ValueError):
-    """The mechanism cannot be brought into a consistent state."""
+    """The mechanism cannot be brought into a consistent state.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> bead = mbdae.Particle("bead", 1.0, (3, 0, 0))
+    >>> rods = [mbdae.Rod("one", "ground", "bead"), mbdae.Rod("two", "ground", "bead", s_i=(5, 0, 0))]
+    >>> try:
+    ...     state = mbdae.assemble(mbdae.Mechanism("impossible", [bead], rods))
+    ... except mbdae.AssemblyError as error:
+    ...     print("impossible" in str(error))
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,13 @@ class State:
     q, v, a, lam : ndarray
     redundant : tuple of str
         Constraint equations that follow from the others here; `lam` is then the solution of minimal norm.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> state = mbdae.assemble(mbdae.library.mechanism("four-link"))
+    >>> state.t, state.q.shape, state.lam.shape
+    (0.0, (21,), (18,))
     """
 
     t: float
@@ -218,6 +237,18 @@ def accelerations(system: System, t: float, q: Vector, v: Vector) -> tuple[Vecto
         return a, lam, tuple(system.labels[k] for k in system.dependent)
     redundant = redundant_rows(system)  # reads the factors, which later evaluations overwrite
     return a, least(system, t, q, lam), redundant
+
+
+def accelerations_of_rows(system: System, t: Vector, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
+    """`accelerations` at several states, by rows: (n, nv) and (n, nc)."""
+    a, lam, done = np.empty((len(t), system.nv)), np.empty((len(t), system.nc)), 0
+    t, q, v, guess = (np.ascontiguousarray(x, dtype=float) for x in (t, q, v, system.multiplier_guess()))
+    while True:
+        done = ev.accelerations_of_rows(done, t, q, v, guess, system.model, system._work, a, lam)
+        if done == len(t):
+            return a, lam
+        a[done], lam[done], _ = accelerations(system, float(t[done]), q[done], v[done])
+        done += 1
 
 
 def least(system: System, t: float, q: Vector, lam: Vector) -> Vector:

@@ -25,7 +25,7 @@ from .loads.kind import ForceKind, copy_fields
 from .loads.kinds import FRICTION, USER_FORCE
 from .loads.kinds import KINDS as FORCE_KINDS
 from .ordering import joint_numbers, order_rows
-from .reduced import PIECE_T, envelope, meetings, pair_table, segment_table
+from .reduced import PIECE_T, envelope, meetings, pair_table, runs, segment_table
 
 _KIND = {Particle: lay.PARTICLE, PlanarBody: lay.PLANAR, RigidBody: lay.RIGID}
 _NQ = {lay.PARTICLE: 3, lay.PLANAR: 3, lay.RIGID: 7}
@@ -101,10 +101,14 @@ def _element_tables(constraints: dict[ConstraintKind, list[Records]],
 
 
 def assemble(mechanism: Mechanism, elements: Elements, header: dict[int, int], of_coordinates: dict[str, Any], blocks: Records,
-             numbering: str | list[int]) -> Tables:
-    """The tables of a system, with those of its coordinates; its constraints in the order of their elimination."""
+             numbering: str | list[int], paths: bool = False) -> Tables:
+    """The tables of a system, with those of its coordinates; its constraints in the order of their elimination.
+
+    `paths`: the pieces of a row stand one after another along paths of a tree.
+    """
     bodies, pieces = elements.bodies, elements.pieces
-    pairs, joint = meetings(pieces["body"]), joint_of_rows(mechanism)
+    pairs, lengths = runs(pieces) if paths else (meetings(pieces["body"]), None)
+    joint = joint_of_rows(mechanism)
     shared = pieces["row"][pairs]
     order = order_rows(joint, shared, numbering)
     first, env_ptr = envelope(order, joint, shared)
@@ -112,7 +116,7 @@ def assemble(mechanism: Mechanism, elements: Elements, header: dict[int, int], o
     block_of = np.repeat(np.arange(len(blocks)), blocks["n"])
     tables = {"gravity": np.asarray(mechanism.gravity), "body": bodies, **elements.tables, **of_coordinates,
               "segment": segment_table(pieces), "block": blocks, "block_of": block_of, "rows": order,
-              "first": first, "env_ptr": env_ptr, "pair": pair_table(pieces, pairs, order, first, env_ptr)}
+              "first": first, "env_ptr": env_ptr, "pair": pair_table(pieces, pairs, order, first, env_ptr, lengths)}
     return Tables(lay.pack(header, tables), elements.pattern, bodies, order)
 
 

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numba import carray, cfunc, njit, types
-from numba.extending import intrinsic
 
 from ..compilation.compiled import compiled
+from ..compilation.foreign import pointer
 from ..typing import Matrix, Numbers, Vector
 from . import words
 from .layout import FRAME
@@ -37,17 +37,6 @@ class CFunction:
     address: int
     replay: Callable[[], None]
     place: Callable[[Iterable[Any]], tuple[str, float]]
-
-
-@intrinsic
-def pointer(typingctx, address):
-    """An address as a pointer."""
-    signature = types.voidptr(types.int64)
-
-    def codegen(context, builder, sig, values):
-        return builder.inttoptr(values[0], context.get_value_type(sig.return_type))
-
-    return signature, codegen
 
 
 # functions of time ---------------------------------------------------------------------------------------------------------------

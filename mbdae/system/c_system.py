@@ -7,8 +7,9 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 
 from ..compilation.compiled import compiled
+from ..compilation.foreign import pointer
 from . import layout as lay
-from .c_functions import KEPT, CFunction, Function, finished, pointer
+from .c_functions import KEPT, CFunction, Function, finished
 from .vectors import fill
 
 if TYPE_CHECKING:

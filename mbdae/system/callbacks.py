@@ -19,12 +19,12 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, SupportsInt
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
 from numba.core import config
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
+from ..compilation.foreign import foreign
 from ..interrupts import signals
 from ..typing import Matrix, Numbers
 from . import c_functions, c_system, words
@@ -39,24 +39,6 @@ _MOTION = ctypes.CFUNCTYPE(_F, _F)
 _LAW = ctypes.CFUNCTYPE(_F, _F, _F, _F, _I)
 _FORCE = ctypes.CFUNCTYPE(None, _F, _I, _I, _I, _I)
 _SYSTEM = ctypes.CFUNCTYPE(None, _I, _F, _I, _I, _I, _I, _I)
-
-
-def _by_address(restype: Any, argtypes: tuple[Any, ...]) -> Callable[..., Any]:
-    """An intrinsic that calls the C function `restype(argtypes)` at an address."""
-
-    def declare(typingctx: Any, address: int, *args: Any) -> Any:
-        signature = restype(types.int64, *argtypes)
-
-        def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            low = [context.get_value_type(a) for a in argtypes]
-            ret = ir.VoidType() if restype is types.void else context.get_value_type(restype)
-            pointer = builder.inttoptr(values[0], ir.FunctionType(ret, low).as_pointer())
-            result = builder.call(pointer, values[1:])
-            return context.get_dummy_value() if restype is types.void else result
-
-        return signature, codegen
-
-    return declare
 
 
 if TYPE_CHECKING or config.DISABLE_JIT:  # the same calls through ctypes, so that kernels can be stepped through
@@ -82,32 +64,32 @@ else:
     @intrinsic
     def call_motion(typingctx, address, t):
         """`double f(double t)`."""
-        return _by_address(_d, (_d,))(typingctx, address, t)
+        return foreign(_d, (_d,))(typingctx, address, t)
 
     @intrinsic
     def call_law(typingctx, address, x, xd, t, which):
         """`double f(double x, double xd, double t, int64 which)`: the law (0), its derivative by `x` (1), by `xd` (2)."""
-        return _by_address(_d, (_d, _d, _d, _i))(typingctx, address, x, xd, t, which)
+        return foreign(_d, (_d, _d, _d, _i))(typingctx, address, x, xd, t, which)
 
     @intrinsic
     def call_force(typingctx, address, t, states, k, out, is_complex):
         """`void f(double t, int64 states, int64 k, int64 out, int64 is_complex)`, addresses as integers."""
-        return _by_address(types.void, (_d, _i, _i, _i, _i))(typingctx, address, t, states, k, out, is_complex)
+        return foreign(types.void, (_d, _i, _i, _i, _i))(typingctx, address, t, states, k, out, is_complex)
 
     @intrinsic
     def call_system(typingctx, address, what, t, q, v, lam, out, is_complex):
         """`void f(int64 what, double t, int64 q, int64 v, int64 lam, int64 out, int64 is_complex)`, addresses as integers."""
-        return _by_address(types.void, (_i, _d, _i, _i, _i, _i, _i))(typingctx, address, what, t, q, v, lam, out, is_complex)
+        return foreign(types.void, (_i, _d, _i, _i, _i, _i, _i))(typingctx, address, what, t, q, v, lam, out, is_complex)
 
     @intrinsic
     def call_extra(typingctx, address, what, t, entry, q, model, work, out, is_complex):
         """`int64 f(int64 what, double t, int64 entry, int64 q, int64 model, int64 work, int64 out, int64 is_complex)`, see `extra`."""
-        return _by_address(_i, (_i, _d, *(_i,) * 6))(typingctx, address, what, t, entry, q, model, work, out, is_complex)
+        return foreign(_i, (_i, _d, *(_i,) * 6))(typingctx, address, what, t, entry, q, model, work, out, is_complex)
 
     @intrinsic
     def call_rare(typingctx, address, t, number, q, v, c, a, lam, model, work):
         """`int64 f(double t, int64 number, int64 q, int64 v, int64 c, int64 a, int64 lam, int64 model, int64 work)`, see `rare`."""
-        return _by_address(_i, (_d, *(_i,) * 8))(typingctx, address, t, number, q, v, c, a, lam, model, work)
+        return foreign(_i, (_d, *(_i,) * 8))(typingctx, address, t, number, q, v, c, a, lam, model, work)
 
 
 @njit

@@ -20,17 +20,17 @@ from numba import carray
 from numba.core import config
 
 from ..compilation.compiled import compiled
+from ..compilation.foreign import pointer
 from ..typing import Bytes, Numbers, Vector
 from . import kernels, kkt, rare
 from . import layout as lay
-from .c_functions import pointer
 from .callbacks import call_rare
 from .codes import GOOD, NO_FRICTION, NOT_FINITE
 from .coupling import linearise, new_coupling, oriented, weakest
 from .dense import solve
 from .layout import header, part
 from .sparse import fill
-from .vectors import largest
+from .vectors import is_finite, largest
 
 FIXED_POINT_ITERATIONS = 60  # of the fixed-point iteration
 NEWTON_ITERATIONS = 12
@@ -67,7 +67,7 @@ def accelerations(t, q, v, c, a, lam, model, work):
     force = np.empty_like(v)
     kernels.force(t, q, v, lam, model, work, force)
     kkt.solve(model, work, force, c, a, lam)
-    return GOOD if np.isfinite(largest(a)) and np.isfinite(largest(lam)) else NOT_FINITE
+    return GOOD if is_finite(largest(a)) and is_finite(largest(lam)) else NOT_FINITE
 
 
 if TYPE_CHECKING or config.DISABLE_JIT:
@@ -137,7 +137,7 @@ def _respond(at, lam, force, a, out):
     """Accelerations `a` and `out = g(lam)`, for the forces at `lam`; whether they are finite."""
     kernels.force(at.t, at.q, at.v, lam, at.model, at.work, force)
     kkt.solve(at.model, at.work, force, at.c, a, out)
-    return np.isfinite(largest(a)) and np.isfinite(largest(out))
+    return is_finite(largest(a)) and is_finite(largest(out))
 
 
 @compiled
@@ -241,7 +241,7 @@ def _newton(at, share, base, coupling, free, force, a, lam):
             lam[rows[i]] += d[i]
         # convergence
         state = _verdict(k, change, before, 0.0, scale)
-        if not np.isfinite(change) or (state == SLOW and k > free):
+        if not is_finite(change) or (state == SLOW and k > free):
             return NO_FRICTION
         if state == CONVERGED:
             if more == 0:
@@ -297,7 +297,7 @@ def _largest_at(rows, x):
 def _remove_nan(x):
     """Replace entries of a guess that are not finite by zero."""
     for k in range(x.shape[0]):
-        if not np.isfinite(x[k]):
+        if not is_finite(x[k]):
             x[k] = 0.0
 
 

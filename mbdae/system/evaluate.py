@@ -5,7 +5,9 @@ import numpy as np
 from ..compilation.compiled import compiled, generic
 from . import drift, dynamics, extra, frames, kernels, kkt, motion, multibody, null_space, sparse
 from . import layout as lay
+from .codes import GOOD
 from .layout import count, header, part, table
+from .vectors import all_finite
 
 
 @compiled
@@ -170,6 +172,18 @@ def accelerations(t, q, v, lam, model, work):
     kernels.gamma(t, q, v, model, work, target)
     code = dynamics.accelerations(t, q, v, target, a, lam, model, work)
     return a, lam, code, dependent
+
+
+@compiled
+def accelerations_of_rows(begin, t, q, v, guess, model, work, a, lam):
+    """`accelerations` by rows from number `begin` on; the number of the first row that has none, or other redundant equations."""
+    for k in range(begin, t.shape[0]):
+        lam[k] = guess
+        found, multipliers, code, dependent = accelerations(t[k], q[k], v[k], lam[k], model, work)
+        if code != GOOD or dependent not in (0, count(model, lay.DEPENDENT)) or not all_finite(found):
+            return k
+        a[k], lam[k] = found, multipliers
+    return t.shape[0]
 
 
 @compiled

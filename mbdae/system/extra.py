@@ -15,11 +15,11 @@ from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
 from ..compilation.compiled import FAST, by_address, compiled, compiled_from, records
+from ..compilation.foreign import pointer
 from ..compilation.ingredients import stamp_of
 from ..model.base import Force, Primitive
 from ..typing import Bytes, Numbers
 from . import layout as lay
-from .c_functions import pointer
 from .callbacks import call_extra
 from .elements.kind import ConstraintKind, arguments
 from .elements.kinds import KINDS as CONSTRAINT_KINDS

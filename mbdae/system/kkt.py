@@ -15,10 +15,10 @@ from numba import carray
 from numba.core import config
 
 from ..compilation.compiled import compiled
+from ..compilation.foreign import pointer
 from ..typing import Bytes, Numbers
 from . import layout as lay
 from . import null_space, rare
-from .c_functions import pointer
 from .callbacks import call_rare
 from .factorisation import factorise, solve_factorised
 from .layout import DEPENDENT_T, PAIR_T, count, part, table

@@ -12,9 +12,10 @@ DEPENDENT = 1e-14  # a remaining column below this fraction of the longest one c
 
 @compiled
 def solve_least_norm(A: Matrix, x: Vector) -> int:
-    """`x <- A^+ x`, the least-squares solution of minimum norm; `A` is overwritten. Returns the rank, -1 with `x` NaN if not finite."""
+    """`x <- A^+ x`, the least-squares solution of minimum norm. Returns the rank, -1 with `x` NaN if not finite."""
     n = len(A)
     order = np.arange(n)
+    A = np.ascontiguousarray(A.T)  # its columns, each in one piece
     rank = _triangularise(A, x, order)
     if rank < 0:
         fill(x, np.nan)
@@ -27,7 +28,7 @@ def solve_least_norm(A: Matrix, x: Vector) -> int:
     # less its part in the null space, which (-R11^-1 R12, I) spans
     for k in range(n - rank):
         for i in range(rank):
-            N[k, i] = -A[i, rank + k]
+            N[k, i] = -A[rank + k, i]
         _back_substitute(A, rank, N[k])
         N[k, rank + k] = 1.0
     orthonormalise(N)
@@ -39,16 +40,17 @@ def solve_least_norm(A: Matrix, x: Vector) -> int:
 
 
 @compiled
-def _triangularise(A: Matrix, x: Vector, order: Integers) -> int:
-    """`A P = Q R` and `x <- Q^T x` by Householder reflections, with the longest remaining column next; returns the rank."""
-    n, longest = len(A), 0.0
+def _triangularise(C: Matrix, x: Vector, order: Integers) -> int:
+    """`A P = Q R` and `x <- Q^T x` by Householder reflections, with the longest remaining column next; returns the rank.
+
+    The rows of `C` are the columns of `A`, and of `R` in the end.
+    """
+    n, longest = len(C), 0.0
     for k in range(n):
         # the longest remaining column
         best, size = k, 0.0
         for j in range(k, n):
-            s = 0.0
-            for i in range(k, n):
-                s += A[i, j] * A[i, j]
+            s = _product(C[j], C[j], k)
             if not s <= size:
                 best, size = j, s
         size = np.sqrt(size)
@@ -59,31 +61,39 @@ def _triangularise(A: Matrix, x: Vector, order: Integers) -> int:
             return k
         order[k], order[best] = order[best], order[k]
         for i in range(n):
-            A[i, k], A[i, best] = A[i, best], A[i, k]
+            C[k, i], C[best, i] = C[best, i], C[k, i]
         # the reflection (I - u u^T / c) with u below the diagonal
-        pivot = -size if A[k, k] > 0.0 else size
-        u0 = A[k, k] - pivot
-        c = -pivot * u0
-        A[k, k] = u0
+        u = C[k]
+        pivot = -size if u[k] > 0.0 else size
+        c = -pivot * (u[k] - pivot)
+        u[k] -= pivot
         for j in range(k + 1, n):
-            s = 0.0
-            for i in range(k, n):
-                s += A[i, k] * A[i, j]
-            for i in range(k, n):
-                A[i, j] -= s / c * A[i, k]
-        s = 0.0
-        for i in range(k, n):
-            s += A[i, k] * x[i]
-        for i in range(k, n):
-            x[i] -= s / c * A[i, k]
-        A[k, k] = pivot
+            _subtract(_product(u, C[j], k) / c, u, C[j], k)
+        _subtract(_product(u, x, k) / c, u, x, k)
+        u[k] = pivot
     return n
 
 
 @compiled
-def _back_substitute(R: Matrix, rank: int, x: Vector) -> None:
-    """`x[:rank] = R11^-1 x[:rank]`."""
-    for i in range(rank - 1, -1, -1):
-        for j in range(i + 1, rank):
-            x[i] -= R[i, j] * x[j]
-        x[i] /= R[i, i]
+def _product(x: Vector, y: Vector, k: int) -> float:
+    """`x[k:] . y[k:]`."""
+    s = 0.0
+    for i in range(k, len(x)):
+        s += x[i] * y[i]
+    return s
+
+
+@compiled
+def _subtract(s: float, x: Vector, y: Vector, k: int) -> None:
+    """`y[k:] -= s x[k:]`."""
+    for i in range(k, len(x)):
+        y[i] -= s * x[i]
+
+
+@compiled
+def _back_substitute(C: Matrix, rank: int, x: Vector) -> None:
+    """`x[:rank] = R11^-1 x[:rank]`; the rows of `C` are the columns of `R`."""
+    for j in range(rank - 1, -1, -1):
+        x[j] /= C[j, j]
+        for i in range(j):
+            x[i] -= x[j] * C[j, i]

@@ -15,6 +15,7 @@ from . import layout as lay
 from .factorisation import solve_factorised
 from .layout import DEPENDENT_T, SEGMENT_T, count, header, part, table
 from .sparse import add_transposed, fill, half_solve, times
+from .vectors import is_finite
 
 MAX_ENTRY = 10.0  # of a null vector, relative to the entry of the row left out; above it other rows are chosen
 MARGIN = 4.0  # the same bound, relative to the largest entry right after the choice
@@ -197,7 +198,7 @@ def _unit_rows(model, work):
         s = segments[i]
         for k in range(s["n"]):
             rows[s["row"], s["v"] + k] = W[s["at"] + k].real
-            finite = finite and np.isfinite(W[s["at"] + k].real)
+            finite = finite and is_finite(W[s["at"] + k].real)
     for i in range(rows.shape[0]):
         _scale_to_unit(rows[i])
     return rows, finite

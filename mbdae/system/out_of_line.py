@@ -43,7 +43,7 @@ def out_of_line(number: int, arguments: str, result: str = "") -> Callable[[Call
             return function
         assert number not in _FUNCTIONS, function
         made: Any = compiled(function)
-        _FUNCTIONS[number] = made.inner, arguments
+        _FUNCTIONS[number] = made.alone, arguments
         call = _caller(function.__name__, number, arguments, _RESULTS[result])
         call.__doc__ = function.__doc__
         return call

@@ -11,9 +11,9 @@ from numba import carray, types
 from numba.core import config
 
 from ..compilation.compiled import by_address, compiled, records
+from ..compilation.foreign import pointer
 from ..typing import Bytes, Numbers
 from . import layout as lay
-from .c_functions import pointer
 from .layout import header, part
 
 _ARGUMENTS = (types.float64, *(types.int64,) * 8)

@@ -1,5 +1,7 @@
 """Tables from which `B = Phi_q M^-1 Phi_q^T` is formed: segments of `Phi_q`, pairs of them that meet on a body, the envelope."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compilation.compiled import compiled
@@ -46,6 +48,47 @@ def _fill_meetings(bounds, by_body, out):
                 m += 1
 
 
+class Runs(NamedTuple):
+    """Stretches of values that two rows have in the same columns: their first pieces, shape (m, 2), and numbers of values, shape (m,)."""
+
+    pairs: Integers
+    lengths: Integers
+
+
+def runs(pieces: Records) -> Runs:
+    """The `Runs` of pieces that stand one after another in each row, as those along the paths of a tree.
+
+    Rows that share a path to the root have it in one run, not in a pair of pieces for each of its joints: a ladder of `n` loops has
+    `O(n^2)` runs and `O(n^3)` pairs.
+    """
+    row, body = pieces["row"], pieces["body"]
+    begins = np.diff(row, prepend=-1) != 0
+    before = np.where(begins, -1, np.roll(body, 1))
+    order = np.lexsort((before, body))
+    # a run begins where the pieces before differ, or where there is none
+    new = (np.diff(body[order], prepend=-1) != 0), (np.diff(before[order], prepend=-2) != 0)
+    of_body, of_group = (np.maximum.accumulate(np.where(x, np.arange(len(order)), 0)) for x in (new[0], new[0] | new[1]))
+    last = np.where(before[order] < 0, np.arange(len(order)) + 1, of_group)
+    out = Runs(np.empty((int((last - of_body).sum()), 2), dtype=np.int64), np.empty(int((last - of_body).sum()), dtype=np.int64))
+    end = np.searchsorted(row, row, side="right")
+    total = np.concatenate([[0], np.cumsum(pieces["n"])])
+    _fill_runs(order, of_body, last, end, body.copy(), total, *out)
+    return out
+
+
+@compiled
+def _fill_runs(order, first, last, end, body, total, pairs, lengths):
+    m = 0
+    for x in range(order.shape[0]):
+        for y in range(first[x], last[x]):
+            a, b = order[x], order[y]
+            k, most = 1, min(end[a] - a, end[b] - b)
+            while k < most and body[a + k] == body[b + k]:
+                k += 1
+            pairs[m, 0], pairs[m, 1], lengths[m] = a, b, total[a + k] - total[a]
+            m += 1
+
+
 def envelope(rows: Integers, joint: Integers, shared: Integers) -> tuple[Integers, Integers]:
     """First non-zero column of each row of `B` in the new order, and where each row begins in the envelope.
 
@@ -65,13 +108,18 @@ def envelope(rows: Integers, joint: Integers, shared: Integers) -> tuple[Integer
     return first, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def pair_table(pieces: Records, pairs: Integers, rows: Integers, first: Integers, ptr: Integers) -> Records:
-    """Records of the products that make up `B`; those of one length stand together, each kind in the order of the envelope."""
+def pair_table(pieces: Records, pairs: Integers, rows: Integers, first: Integers, ptr: Integers,
+               lengths: Integers | None = None) -> Records:
+    """Records of the products that make up `B`; those of one length stand together, each kind in the order of the envelope.
+
+    Of the two segments `a` is that of the later row. `lengths` are those of `Runs`.
+    """
     a, b = pairs.T
     both = pieces["filled"][a] & pieces["filled"][b]
-    start, end = _filled_part(pieces["n"][a], both)
+    start, end = _filled_part(pieces["n"][a], both) if lengths is None else (0, lengths)
     place = np.argsort(rows)[pieces["row"]]
-    high, low = np.maximum(place[a], place[b]), np.minimum(place[a], place[b])
+    a, b = np.where(place[a] >= place[b], pairs.T, pairs.T[::-1])
+    high, low = place[a], place[b]
     table = np.zeros(len(pairs), dtype=PAIR_T)
     table["to"], table["n"] = ptr[high] - first[high] + low, end - start
     table["a"], table["b"] = pieces["at"][a] + start, pieces["at"][b] + start

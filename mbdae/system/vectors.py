@@ -26,6 +26,24 @@ def largest(x):
 
 
 @compiled
+def is_finite(x):
+    """Whether a real number is neither infinite nor NaN.
+
+    `np.isfinite` asks whether `x - x` is zero; compiled sums may be reassociated, and then it always is where `x` is a sum.
+    """
+    return abs(x) < np.inf
+
+
+@compiled
+def all_finite(x):
+    """Whether no entry is infinite or NaN."""
+    for k in range(x.shape[0]):
+        if not is_finite(x[k]):
+            return False
+    return True
+
+
+@compiled
 def fill(x, value):
     """`x[:] = value`, without the checks that slices of NumPy make."""
     for k in range(x.shape[0]):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import mbdae
+
 from . import models
 from .calls import _jumping, _pieces
 from .fault import Trial, fault
@@ -93,3 +95,33 @@ def writing_event(subject: Subject) -> Trial:
         return 1.0
 
     return _checked(lambda: subject.solve(models.plain(), (0.0, T_END), events=greedy), lambda s: True, models.undisturbed())
+
+
+@fault(GROUP, "an event that halves the velocities at a time, as an impulse does", "solved")
+def impulse(subject: Subject) -> Trial:
+    def struck(t, q, v):
+        return t - AT
+
+    vars(struck)["on_event"] = lambda t, state: (state.q, 0.5 * state.v)
+    there = _HELD.setdefault("impulse", _halved())
+
+    def run():
+        s = subject.solve(models.plain(), (0.0, T_END), events=struck)
+        if s.success and not (len(s.jumps) == 1 and abs(s.jumps[0].t - AT) < 1e-12):
+            s.q[-1] += np.inf
+        for jump in s.jumps:  # of two states at a time the first belongs to the motion before
+            before, after = np.flatnonzero(s.t == jump.t)
+            s.t[before], s.t[after] = AT - 1e-12, AT
+        return s
+
+    return Trial(run, Promise(there))
+
+
+def _halved():
+    """The solution with half the velocities from `AT` on."""
+    before, system = models.undisturbed(), models.plain()
+    q, v = before(AT)
+    after = mbdae.solve(system, models.SolveIvp("DOP853"), (AT, T_END), state=mbdae.assemble(system, AT, q, 0.5 * v), rtol=1e-12,
+                        atol=1e-13, dense_output=True)
+    assert after.success, after.message
+    return lambda t: before(t) if t < AT else after.sol(t)[:2]

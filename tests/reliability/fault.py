@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .outcomes import Promise
+from .outcomes import Outcome, Promise
 from .subjects import Subject
 
 
@@ -21,22 +21,21 @@ class Fault:
 
     Attributes
     ----------
-    group, title : str
-    make : callable
-        `make(subject) -> Trial`.
+    group, name, title : str
     promise : str
         What is promised, in words.
+    make : callable, optional
+        `make(subject) -> Trial`.
+    judge : callable, optional
+        `judge(subject) -> Outcome` in the place of a `Trial`, for what takes more than one run.
     """
 
     group: str
+    name: str
     title: str
     promise: str
-    make: Callable[[Subject], Trial]
-
-    @property
-    def name(self) -> str:
-        """The name of the function, with blanks."""
-        return self.make.__name__.replace("_", " ")
+    make: Callable[[Subject], Trial] | None = None
+    judge: Callable[[Subject], Outcome] | None = None
 
 
 FAULTS: list[Fault] = []
@@ -45,7 +44,7 @@ FAULTS: list[Fault] = []
 def fault(group: str, title: str, promise: str) -> Callable:
     """Register a function that makes a `Trial`."""
     def register(make: Callable[[Subject], Trial]) -> Callable[[Subject], Trial]:
-        FAULTS.append(Fault(group, title, promise, make))
+        FAULTS.append(Fault(group, make.__name__.replace("_", " "), title, promise, make))
         return make
 
     return register

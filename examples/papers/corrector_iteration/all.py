@@ -1,4 +1,7 @@
-"""Tables and figures of the paper, one after the other, and a summary. `make papers` runs this; it takes some minutes."""
+"""Tables and figures of the paper, one after the other, and a summary.
+
+It takes some minutes; `make papers` runs the same scripts for the paper book.
+"""
 
 import common
 

@@ -88,6 +88,11 @@ def solvers():
     return found
 
 
+def chosen(some):
+    """`MethodSpec` of solvers given by name or as such; those that are installed for `None`."""
+    return solvers() if some is None else [find(s) if isinstance(s, str) else s for s in some]
+
+
 def chain(links, frequency):
     """The chain of pendulums in its angles, an ODE in the explicit form of GGL."""
     return mbdae.GGL(library.system("pendulum-chain", links=links, frequency=frequency, coordinates="classical"), "explicit")
@@ -188,5 +193,7 @@ def _around(line, name):
 def as_rows(lines, **more):
     """Lines as plain dictionaries, for files."""
     return [{**more, **{f.name: getattr(line.row, f.name) for f in fields(line.row)},
+             **{f"{end}_{name}": (line.span(name) or (None, None))[k]
+                for name in ("jacobians", "updates") for k, end in enumerate(("least", "largest"))},
              **{f"nearby_{name}": line.middle(name) for name in ("jacobians", "updates", "evaluations", "error_end", "error_late")},
              **{f"published_{f.name}": getattr(line.published, f.name, None) for f in fields(Published)[1:]}} for line in lines]

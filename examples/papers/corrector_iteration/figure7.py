@@ -8,12 +8,14 @@ each. Counts are those of single runs; table2.py tells how much they scatter.
 import common
 
 from mbdae.cli.scripts import output_folder
-from mbdae.pictures.figures import save
+from mbdae.pictures.curves import save
+from mbdae.studies import write_csv
 from mbdae.studies.jacobian import jacobian_study, output_times
 from mbdae.studies.jacobian_figures import excitation_curve, plot_timeline
 
 LINKS = 16
 STRATEGIES = ("dense", "dense:extended")
+PUBLISHED = dict(zip(STRATEGIES, (p.jacobians for p in common.TABLE_2[LINKS])))
 
 
 def run(frequency, links=LINKS, t_end=200.0, spec=None):
@@ -35,14 +37,17 @@ def draw(study, curve, frequency, path, solver, links=LINKS):
 
 
 def main(output, **settings):
-    """Run, print, draw; returns the line for the summary."""
-    told, solver = [], settings.get("spec", common.solvers()[0]).label
+    """Run, print, draw, write; returns the line for the summary."""
+    told, rows, solver = [], [], settings.get("spec", common.solvers()[0]).label
     for frequency in common.FREQUENCIES:
         study, curve = run(frequency, **settings)
         path = output / f"figure7_{frequency.replace(' ', '_').replace('/', '_')}.png"
         draw(study, curve, frequency, path, solver, settings.get("links", LINKS))
         told.append("{}: #Je {} -> {}".format(frequency, *counts(study)))
         print(f"  {told[-1]}, {study.rows[1].updates} updates; published 43 -> 6")
+        rows += [{"frequency": frequency, "strategy": strategy, "jacobians": row.jacobians, "updates": row.updates,
+                  "published_jacobians": PUBLISHED[strategy]} for strategy, row in zip(STRATEGIES, study.rows)]
+    write_csv(output / "figure7.csv", rows)
     return "; ".join(told) + " (published 43 -> 6)"
 
 

@@ -26,7 +26,7 @@ def run(t_end=15.0, repeats=5, nearby=NEARBY, solvers=None):
     """Lines by `(form, solver)`."""
     system, table = library.system("rail-carriage"), {}
     exact = common.motion_by_ida(system, t_end)
-    for spec in common.solvers() if solvers is None else solvers:
+    for spec in common.chosen(solvers):
         for form, lines in common.table1(system, spec.make(), t_end, repeats=repeats, nearby=nearby, reference_values=exact).items():
             table[form, spec.name] = lines
     return table

@@ -29,7 +29,7 @@ def run(cases=CASES, t_end=200.0, repeats=5, nearby=common.NEARBY, solvers=None)
     for links, frequency in cases:
         problem = common.chain(links, frequency)
         reference_values = common.exact_motion(problem, t_end)
-        for spec in common.solvers() if solvers is None else solvers:
+        for spec in common.chosen(solvers):
             table[links, frequency, spec.name] = common.compare(problem, spec.make(), t_end, STRATEGIES, common.TABLE_2[links],
                                                                 repeats=repeats, nearby=nearby, reference_values=reference_values)
     return table

@@ -1,4 +1,7 @@
-"""All figures of the paper, one after the other, and a summary. `make papers` runs this; it takes a few minutes."""
+"""All tables and figures of the paper, one after the other, and a summary.
+
+It takes a few minutes; `make papers` runs the same scripts for the paper book.
+"""
 
 import common
 
@@ -6,11 +9,12 @@ from mbdae.cli.scripts import output_folder, run_all
 
 FIGURES = ("fig2_order", "fig3_energy", "fig4_double_pendulum", "fig5_slider_crank", "fig6_four_link", "fig7_setup", "fig8_scaling",
            "fig9_friction")
+SCRIPTS = ("tables1_2", *FIGURES, "gyroscopic_sign")
 
 
 def main(output, settings=None):
     """Run every script, or only those with `settings`; prints its numbers, then one line per script."""
-    run_all(settings or FIGURES, output, settings)
+    run_all(settings or SCRIPTS, output, settings)
 
 
 if __name__ == "__main__":

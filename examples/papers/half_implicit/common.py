@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 import mbdae
 from mbdae import library
 from mbdae.pictures.figures import COLOURS, GREY
-from mbdae.studies import ReferenceSolution, kinematic_reference
+from mbdae.studies import ReferenceSolution, kinematic_reference, write_csv
 
 OUTPUT = "results/papers/half_implicit"  # default of --output
 METHODS = {"HI": mbdae.HalfImplicit, "FI": mbdae.FullyImplicit}
@@ -30,6 +30,11 @@ PUBLISHED = {
     ("four-link", "HI"): ((1e-4, 1e-7, 2.00, 93.32), (1e-3, 1e-9, 3.60, 13.56), (1e-2, 1e-10, 6.86, 2.139)),
     ("four-link", "FI"): ((1e-4, 1e-2, 3.00, 128.5), (1e-3, 1e-5, 4.65, 21.70), (1e-2, 1e-7, 8.14, 3.902)),
 }
+# Newton iterations per step of the slider-crank by the archived programs (https://github.com/uwsbel/sbel-reproducibility, folder
+# 2022/HalfImplicit_JCND) at the printed settings, by step: run apart from these scripts. "HI, mended" has the sign of the gyroscopic term
+# mended, see gyroscopic_sign.py.
+ARCHIVED = {"HI": {1e-4: 1.978, 1e-3: 3.135, 1e-2: 5.588}, "HI, mended": {1e-4: 1.003, 1e-3: 3.001, 1e-2: 5.468},
+            "FI": {1e-4: 2.00, 1e-3: 4.00, 1e-2: 6.46}}
 
 
 def system(name, **parameters):
@@ -137,10 +142,14 @@ def pendulum_coordinates(y):
 # --- tables and pictures -----------------------------------------------------------------------------------------------------------------
 
 
-def present(table, report, draw, summary, path):
-    """Print rows by `report(table)`, draw them by `draw(table, path)`; returns the line for the summary, `summary(table)`."""
+def present(table, report, draw, summary, path, rows=None):
+    """Print rows by `report(table)`, draw them by `draw(table, path)`, write `rows`, or the table itself, as CSV beside the picture.
+
+    Returns the line for the summary, `summary(table)`.
+    """
     report(table)
     draw(table, path)
+    write_csv(path.with_suffix(".csv"), table if rows is None else rows)
     return summary(table)
 
 

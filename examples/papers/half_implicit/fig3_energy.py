@@ -11,7 +11,8 @@ import common
 import numpy as np
 
 from mbdae.cli.scripts import output_folder, show
-from mbdae.pictures.figures import GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import GREY, new_figure, style
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,9 @@ def summary(table):
 
 def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    return common.present(run(**settings), report, draw, summary, output / "fig3_energy.png")
+    table = run(**settings)
+    rows = [{"method": r.method, "drift": r.drift, "largest": r.largest} for r in table]
+    return common.present(table, report, draw, summary, output / "fig3_energy.png", rows)
 
 
 if __name__ == "__main__":

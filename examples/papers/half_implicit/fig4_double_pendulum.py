@@ -9,7 +9,7 @@ The iterations are the published ones to within 0.02. The times are those of com
 
 import common
 import performance
-from performance import draw, report, summary
+from performance import draw, report, rows, summary
 
 from mbdae.cli.scripts import output_folder
 
@@ -23,7 +23,8 @@ def run(t_end=8.0, repeats=5):
 
 def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    return common.present(run(**settings), report, draw, summary, output / "fig4_double_pendulum.png")
+    table = run(**settings)
+    return common.present(table, report, draw, summary, output / "fig4_double_pendulum.png", rows(table))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 import mbdae
 from mbdae.cli.scripts import output_folder, show
 from mbdae.model import rotations
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 
 DARK, FAINT = "#333333", "#C9DCEA"
 WIDTH = 0.26  # of a drawn bar; true to scale it would be 0.05 m
@@ -117,7 +118,9 @@ def summary(table):
 
 def main(output, **settings):
     """Run, print, draw; returns the line for the summary."""
-    return common.present(run(**settings), report, draw, summary, output / "fig7_setup.png")
+    table = run(**settings)
+    rows = [{"t": r.t, "joint": k, "x": x, "y": y, "z": z} for r in table for k, (x, y, z) in enumerate(r.points)]
+    return common.present(table, report, draw, summary, output / "fig7_setup.png", rows)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
 """CPU time and Newton iterations at the published steps and tolerances: figures 4, 5 and 6."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import common
 
 from mbdae.cli.scripts import show
-from mbdae.pictures.figures import GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import GREY, new_figure, style
 
 
 @dataclass(frozen=True)
 class Row:
-    """One run, and what the paper has for it. `seconds` is that of the fastest of the repeats."""
+    """One run, and what the paper and the archived program have for it. `seconds` is that of the fastest of the repeats."""
 
     method: str
     h: float
@@ -19,13 +20,15 @@ class Row:
     seconds: float
     published_iterations: float
     published_seconds: float
+    archived_iterations: float | None = None
 
 
 def run(mechanism, t_end=8.0, repeats=5):
     """HI and FI at the published settings, a list of `Row`."""
     known = [(method, *setting) for method in common.METHODS for setting in common.PUBLISHED[mechanism, method]]
     found = common.timed(common.system(mechanism), [k[:3] for k in known], (0.0, t_end), repeats)
-    return [Row(*k[:3], *ours, *k[3:]) for k, ours in zip(known, found)]
+    archived = common.ARCHIVED if mechanism == "slider-crank" else {}
+    return [Row(*k[:3], *ours, *k[3:], archived.get(k[0], {}).get(k[1])) for k, ours in zip(known, found)]
 
 
 def ratios(table):
@@ -36,9 +39,9 @@ def ratios(table):
 
 def report(table):
     """Print ours beside what is published."""
-    show([(r.method, f"{r.h:g}", f"{r.tol:g}", f"{r.iterations:.2f}", f"{r.published_iterations:.2f}", f"{r.seconds:.3g}",
-           f"{r.published_seconds:.3g}") for r in table],
-         ("method", "h [s]", "tolerance", "iterations", "published", "CPU time [s]", "published [s]"))
+    show([(r.method, f"{r.h:g}", f"{r.tol:g}", f"{r.iterations:.2f}", f"{r.published_iterations:.2f}",
+           r.archived_iterations and f"{r.archived_iterations:.2f}", f"{r.seconds:.3g}", f"{r.published_seconds:.3g}") for r in table],
+         ("method", "h [s]", "tolerance", "iterations", "published", "archived program", "CPU time [s]", "published [s]"))
     for h, (here, there) in ratios(table).items():
         print(f"  h = {h:g}: HI takes {here:.2f} of the time of FI (published {there:.2f})")
 
@@ -71,3 +74,9 @@ def summary(table):
     here, there = zip(*ratios(table).values())
     return (f"iterations {', '.join(f'{r.iterations:.2f}' for r in table)}; time HI/FI {min(here):.2f} to {max(here):.2f} "
             f"(published {min(there):.2f} to {max(there):.2f})")
+
+
+def rows(table):
+    """Lines for the file, those of HI with its time over that of FI."""
+    gains = ratios(table)
+    return [{**asdict(r), **dict(zip(("gain", "published_gain"), gains[r.h] if r.method == "HI" else (None, None)))} for r in table]

@@ -18,7 +18,8 @@ import numpy as np
 
 import mbdae
 from mbdae import library
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 
 OUTPUT = "results/papers/null_space"  # default of --output
 DARK = "#222222"

@@ -12,7 +12,8 @@ import common_double as double
 import numpy as np
 
 from mbdae.cli.scripts import output_folder, show
-from mbdae.pictures.figures import COLOURS, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, new_figure, style
 from mbdae.studies import write_csv
 
 T_END, H = 10.0, 1e-3

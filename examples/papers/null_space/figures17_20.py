@@ -11,7 +11,8 @@ import common_double as double
 import numpy as np
 
 from mbdae.cli.scripts import output_folder, show
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 from mbdae.studies import write_csv
 
 T_END, EARLY = 10.0, 0.05  # s; the second one ends the start

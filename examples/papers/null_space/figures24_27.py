@@ -16,7 +16,8 @@ import numpy as np
 
 from mbdae import library
 from mbdae.cli.scripts import output_folder, show
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 from mbdae.studies import observe, write_csv
 from mbdae.studies.stability import largest_frequencies, stable_steps
 
@@ -25,7 +26,7 @@ SMALL, LARGE = 2e-6, {26: 5e-4, 27: 6e-4}
 MORE = (1e-3,)
 PUBLISHED = {"error": 2.28e-6, "frequency": 4503.477, "step": 5.44e-4}
 OTHERS = {"trapezoidal rule, MBSLab, 1e-6 s": 8.2e-6, "Runge-Kutta-Fehlberg, OpenSim": 3.75e-7}
-RULES = (common.TRAPEZOIDAL, (0.2507, 0.5001))  # of the classical method
+RULES = {common.TRAPEZOIDAL: "fails", (0.2507, 0.5001): "works"}  # of the classical method, (beta, gamma), and what the paper says of them
 DISPLACEMENT = 1e-7  # of a central difference
 CLASSICAL_TOL = 1e-7  # of Newton's method: Phi / h^2 is rounding below that
 
@@ -41,6 +42,9 @@ class Row:
     error_pin: float
     error_crank: float
     multiplier: float
+    published: str | None = None
+    here: str | None = None
+    published_error: float | None = None
 
 
 def target():
@@ -66,19 +70,20 @@ def run(method, t_end=T_END):
     return common.run(target(), method, (0.0, t_end), t_eval=references(t_end)[0])
 
 
-def row(name, h, s, t_end=T_END):
+def row(name, h, s, t_end=T_END, published=None, published_error=None):
     """The `Row` of a run."""
     off = np.abs(outputs(s) - references(t_end)[1][:len(s.t)])
     return Row(name, h, s.success, float(s.t[-1]), float(off[:, 1:].max(initial=0.0)), float(off[:, 0].max(initial=0.0)),
-               float(np.abs(s.lam).max(initial=0.0)))
+               float(np.abs(s.lam).max(initial=0.0)), published, "works" if s.success else "fails", published_error)
 
 
 def study(t_end=T_END, small=SMALL):
     """Rows of all steps in null-space coordinates, and of the classical method with the small one."""
-    table = [row("null space, Fox-Goodwin", h, run(common.null_space(h), t_end), t_end) for h in (small, *LARGE.values(), *MORE)]
-    for rule in RULES:
+    table = [row("null space, Fox-Goodwin", h, run(common.null_space(h), t_end), t_end, "works",
+                 PUBLISHED["error"] if h == small else None) for h in (small, *LARGE.values(), *MORE)]
+    for rule, published in RULES.items():
         s = run(common.classical(small, rule, tol=CLASSICAL_TOL), t_end)
-        table.append(row(f"classical, ({rule[0]:g}, {rule[1]:g})", small, s, t_end))
+        table.append(row(f"classical, ({rule[0]:g}, {rule[1]:g})", small, s, t_end, published))
     return table
 
 
@@ -168,6 +173,12 @@ def main(output, t_end=T_END, small=SMALL, every=10):
         s = common.run(target(), common.null_space(h), (0.0, t_end))
         draw_pin(s, exact, f"Fox-Goodwin, null-space coordinates, step {1e6 * h:g} µs", output / f"figure{number}.png")
     write_csv(output / "figures24_27.csv", table)
+    limit = common.null_space(1.0).formula.limit()
+    write_csv(output / "figure25.csv", [
+        {"of": name, "largest": float(x.max()), "published": published, "limit": float(stable_steps(x.max(), limit)),
+         "published_limit": step}
+        for name, x, published, step in (("bodies without constraints", omega[2], PUBLISHED["frequency"], PUBLISHED["step"]),
+                                         ("reduced system", omega[1], None, None))])
     return f"error {table[0].error_crank:.2e} (published {PUBLISHED['error']:.2e}); largest frequency {omega[2].max():.1f} rad/s " \
            f"(published {PUBLISHED['frequency']:.1f}), of the reduced system {omega[1].max():.1f} rad/s"
 

@@ -1,4 +1,7 @@
-"""All figures and tables of the paper in this folder, one after the other, and a summary. `make papers` runs this, for a minute or two."""
+"""All figures and tables of the paper in this folder, one after the other, and a summary.
+
+It takes some minutes; `make papers` runs the same scripts for the paper book.
+"""
 
 from pathlib import Path
 

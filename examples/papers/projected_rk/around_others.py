@@ -10,7 +10,8 @@ import numpy as np
 import mbdae
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.cli.scripts import output_folder, show
-from mbdae.pictures.figures import COLOURS, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, new_figure, style
 from mbdae.studies import write_csv
 
 EXAMPLE, FLOOR, PARTS = common.PENDULUM, 1e-17, 30

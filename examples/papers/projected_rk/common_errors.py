@@ -3,7 +3,8 @@
 import common
 import numpy as np
 
-from mbdae.pictures.figures import new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import new_figure, style
 from mbdae.studies import write_csv
 
 FLOOR = 1e-19  # where zero is drawn

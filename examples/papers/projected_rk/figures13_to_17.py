@@ -15,7 +15,8 @@ from matplotlib.ticker import MultipleLocator
 
 from mbdae.cli.scripts import output_folder
 from mbdae.library.tethered_satellites import MU, ORBIT
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 
 EXAMPLE, EARTH = common.SATELLITES, 6371.0  # km
 

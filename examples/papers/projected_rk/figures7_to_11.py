@@ -9,7 +9,8 @@ import common_errors as drawing
 import numpy as np
 
 from mbdae.cli.scripts import output_folder
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 
 EXAMPLE = common.SPHERICAL
 WIDTHS = (("R-K-PVAE-0", 0.8, COLOURS[0]), ("R-K", 1.6, COLOURS[6]))  # method, line, colour

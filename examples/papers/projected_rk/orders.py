@@ -13,7 +13,8 @@ import numpy as np
 
 import mbdae
 from mbdae.cli.scripts import output_folder, show
-from mbdae.pictures.figures import look, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import look, new_figure, style
 from mbdae.studies import write_csv
 
 CASES = {common.PENDULUM: 1.0, common.SPHERICAL: 0.5}  # times at which values are known
@@ -39,7 +40,8 @@ def errors(example, t, stages, project, steps=STEPS):
     """`{block: errors}` at the steps, NaN where a run fails, and the sizes of the blocks."""
     known, found = exact(example, t), {name: [] for name in BLOCKS}
     for h in steps:
-        s = mbdae.solve(example.system, mbdae.ProjectedGauss(h=h, stages=stages, project=project), (0.0, t), t_eval=[t])
+        method = mbdae.ProjectedGauss(h=h, stages=stages, project=project, stages_hold="position")
+        s = mbdae.solve(example.system, method, (0.0, t), t_eval=[t])
         for name in BLOCKS:
             found[name].append(np.abs(getattr(s, name)[-1] - known[name]).max() if s.success else np.nan)
     return {name: np.array(x) for name, x in found.items()}, {name: np.abs(x).max() for name, x in known.items()}

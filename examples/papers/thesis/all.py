@@ -1,4 +1,7 @@
-"""All tables and figures of the thesis in this folder, one after the other, and a summary. `make papers` runs this, for some minutes."""
+"""All tables and figures of the thesis in this folder, one after the other, and a summary.
+
+It takes some minutes; `make papers` runs the same scripts for the paper book.
+"""
 
 from pathlib import Path
 

@@ -136,8 +136,8 @@ def runs(name, span, repeats):
                 kept.append(s.statistics)
         for m, kept in several.items():
             c = kept[0]
-            found.append(Run(name, method, m, min(k.seconds for k in kept), c.steps, c.rejected_newton, c.newton_iterations, c.jacobians,
-                             c.factorisations))
+            found.append(Run(name, method, m, min(k.cpu_seconds for k in kept), c.steps, c.rejected_newton, c.newton_iterations,
+                             c.jacobians, c.factorisations))
     return found
 
 

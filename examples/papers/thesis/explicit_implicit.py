@@ -42,7 +42,7 @@ def row(name, method, k, t_end, repeats):
     off = abs(s.q[-1, common.THETA] - known.angle(t_end)) if s.success else np.nan
     evaluations = None if c.residuals is None else c.residuals + (c.residuals_jacobian or 0)
     return {"method": name, "k": k, "t_end": t_end, "success": s.success, "steps": c.steps, "evaluations": evaluations,
-            "seconds": min(r.statistics.seconds for r in runs), "error": float(off)}
+            "seconds": min(r.statistics.cpu_seconds for r in runs), "error": float(off)}
 
 
 def study(tolerances=common.TOLERANCES, t_end=common.T_END, limit=LIMIT, repeats=3):

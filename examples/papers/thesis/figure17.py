@@ -10,7 +10,8 @@ import numpy as np
 import mbdae
 from mbdae import library
 from mbdae.cli.scripts import output_folder
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 from mbdae.studies import write_csv
 
 PUBLISHED = {"front wheels": 0.5, "rear wheels": 1.2}  # s, when they hit the bump
@@ -63,6 +64,9 @@ def main(output, **settings):
     columns = study(**settings)
     draw(columns, output / "figure17.png")
     write_csv(output / "figure17.csv", [dict(zip(columns, row)) for row in zip(*(c.tolist() for c in columns.values()))])
+    write_csv(output / "figure17_numbers.csv", [
+        *({"what": f"{name} at the bump [s]", "ours": t, "published": PUBLISHED[name]} for name, t in arrivals(columns).items()),
+        {"what": "height of the chassis at the end [m]", "ours": float(columns["height"][-1]), "published": SETTLED}])
     told = ", ".join(f"{name} {f'{t:.2f}' if t else '-'} s (published {PUBLISHED[name]:g})" for name, t in arrivals(columns).items())
     return f"on the bump: {told}; height at {columns['t'][-1]:g} s {columns['height'][-1]:.3f} m (published {SETTLED:g})"
 

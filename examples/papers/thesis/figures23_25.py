@@ -11,7 +11,8 @@ import mbdae
 from mbdae.cli.scripts import output_folder, show
 from mbdae.integrators.control.driver import Driver
 from mbdae.integrators.state_space.stepper import ChartedStepper
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 from mbdae.studies import write_csv
 
 K = -3
@@ -77,7 +78,7 @@ def line(name, s, t_end):
     at_bound = s.t[:-1][h >= (1.0 - 1e-9) * common.MAX_STEP]
     theirs = PUBLISHED_SECONDS.get((name, t_end))
     return (name, f"{t_end:g} s", s.statistics.steps, f"{h[1:-1].min():.1e}", f"{s.t[1:-2][np.argmin(h[1:-1])]:.2f}",
-            f"{h.max():.2f}", f"{at_bound[0]:.1f}" if len(at_bound) else None, f"{1e3 * s.statistics.seconds:.0f}",
+            f"{h.max():.2f}", f"{at_bound[0]:.1f}" if len(at_bound) else None, f"{1e3 * s.statistics.cpu_seconds:.0f}",
             f"{theirs:g}" if theirs else None)
 
 
@@ -95,6 +96,7 @@ def main(output, lengths=None, iterations_to=ITERATIONS[1]):
         lines += [line(name, s, t_end) for name, s in runs.items()]
         rows += [{"figure": figure, "method": name, "t": t, "h": h} for name, s in runs.items() for t, h in zip(s.t[:-1], np.diff(s.t))]
     show(lines, _HEAD)
+    write_csv(output / "figures23_24_runs.csv", [dict(zip(_HEAD, cells)) for cells in lines])
     write_csv(output / "figures23_24.csv", rows)
     name, t_end = ITERATIONS[0], iterations_to
     ends, counts = iterations(name, t_end)

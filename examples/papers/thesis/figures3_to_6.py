@@ -10,7 +10,8 @@ from linear_solvers.topology import joint_graph, numberings, reduced_pattern
 
 import mbdae
 from mbdae.cli.scripts import output_folder
-from mbdae.pictures.figures import COLOURS, GREY, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import COLOURS, GREY, new_figure, style
 
 DARK = "#222222"
 # where the joints of the seven-body mechanism are drawn, and where their names, in points from there

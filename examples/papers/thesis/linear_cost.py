@@ -4,7 +4,8 @@ import common
 from linear_solvers.topology import chain_costs, growth
 
 from mbdae.cli.scripts import output_folder, show
-from mbdae.pictures.figures import GREY, look, new_figure, save, style
+from mbdae.pictures.curves import save
+from mbdae.pictures.figures import GREY, look, new_figure, style
 from mbdae.studies import write_csv
 
 LINKS = (10, 20, 50, 100, 200, 500, 1000, 2000)

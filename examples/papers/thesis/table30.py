@@ -52,6 +52,9 @@ def main(output, **settings):
     report(rows)
     write_csv(output / "table30.csv", rows)
     exact, last = {r.length: r for r in rows if r.method == "analytic"}, max(r.length for r in rows)
+    write_csv(output / "table30_ratios.csv", [
+        {"derivatives": r.method, "length": r.length, "ratio": r.seconds / exact[r.length].seconds,
+         "published": r.published / exact[r.length].published if r.published else None} for r in rows if r.method != "analytic"])
     found = {r.method: r for r in rows if r.length == last}
     told = ", ".join(f"{kind} {found[kind].seconds / exact[last].seconds:.2f}" for kind in KINDS if kind != "analytic")
     return f"time / analytic over {last} s: {told} (published {found['numeric'].published / exact[last].published:.2f})"

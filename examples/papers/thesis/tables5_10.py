@@ -118,14 +118,21 @@ def main(output, repeats=9, seconds=0.02):
     """Run, print, write; returns the line for the summary."""
     s = system()
     bodies(s)
-    write_csv(output / "table6.csv", operations("table 6, Gaussian elimination", gauss_operations(s.nv + s.nc), TABLE_6))
-    write_csv(output / "table7.csv", operations("table 7, Alg-S", ClosedLoopSolver(s).operations(), TABLE_7))
-    write_csv(output / "table8.csv", operations("table 8, Alg-D", ClosedLoopSolver(s, sparse=False).operations(), TABLE_8))
+    counted = {6: operations("table 6, Gaussian elimination", gauss_operations(s.nv + s.nc), TABLE_6),
+               7: operations("table 7, Alg-S", ClosedLoopSolver(s).operations(), TABLE_7),
+               8: operations("table 8, Alg-D", ClosedLoopSolver(s, sparse=False).operations(), TABLE_8)}
+    for number, rows in counted.items():
+        write_csv(output / f"table{number}.csv", rows)
+    write_csv(output / "tables6_8.csv", [{"table": number, "step": row["step"], "operation": name, "ours": row[f"{name}_ours"],
+                                          "published": row[f"{name}_published"]}
+                                         for number, rows in counted.items() for row in rows for name in "AMDS"])
     found = times(s, repeats, seconds)
     print(f"\n  tables 9 and 10: {s.nv} + {s.nc} equations")
     ratio = {k: f"{v / TABLE_9['Alg-S']:.2f}" for k, v in TABLE_9.items()}
     show(common.time_cells(found, lambda solver: ratio[solver.split(",")[0]]), common.TIME_HEAD)
     write_csv(output / "table9.csv", found)
+    write_csv(output / "table9_ratios.csv", [{"solver": r.solver, "ratio": r.seconds / found[0].seconds,
+                                              "published": TABLE_9[r.solver.split(",")[0]] / TABLE_9["Alg-S"]} for r in found])
     by = {r.solver: r.seconds for r in found}
     sparse, dense = (by["dense LU"] / by[name] for name in ("Alg-S", "Alg-D"))
     return f"dense LU takes {sparse:.1f} times as long as Alg-S (published 1.9), {dense:.1f} times as long as Alg-D (published 2.0)"

@@ -1,10 +1,12 @@
 """The driver of all in-house methods: chunks of steps, output, events, progress, interrupts, messages, statistics."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...compilation.dispatcher import Function
 from ...driver.record import Record
 from ...interrupts import signals
 from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
@@ -53,6 +55,8 @@ class Driver:
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
         self.watch = Stopwatch()
         self.turns = TurnWatch(stepper.system)
+        self.march: Callable[..., int] | None = None  # see `_enter`
+        self.lost = False  # whether a row of output could not be had
         self.end: float | None = None  # of the valid part of a run that has turned, see `mbdae.results.turning`
         if not self.turns.active:
             stepper.clock.usual = np.inf
@@ -65,9 +69,10 @@ class Driver:
             self.watch = Stopwatch()
             self._carry_out()
         except ChartError as error:
+            self._flush()
             self._fail(*self._with_cause(error.status, error.reason))
         self._forget_what_has_ended()
-        if self.by_steps and self.stepper.clock.phase > 0:  # the last state is always kept
+        if self.by_steps and self.stepper.clock.phase > 0 and not self.lost:  # the last state is always kept
             self._keep(self.stepper.row())
         return self._trajectory()
 
@@ -86,11 +91,19 @@ class Driver:
     def _keep_start(self) -> None:
         s = self.stepper.begins
         if self.by_steps or self.times[0] == s.t:
-            self._keep((s.t, s.q, s.v, s.a, s.lam))
+            self.rows.append(Columns(*(np.array([x]) for x in (s.t, s.q, s.v, s.a, s.lam))))
             self.stepper.clock.next_output = 0 if self.by_steps else 1
 
     def _keep(self, row: TimedState) -> None:
-        self.rows.append(Columns(*(np.array([x]) for x in row)))
+        self._append(Columns(*(np.array([x]) for x in row)))
+
+    def _append(self, rows: Columns) -> None:
+        """Rows of output, up to the first one that cannot be had."""
+        rows, lost = self.stepper.completed(rows)
+        self.rows.append(rows)
+        if lost is not None:
+            self.lost = True
+            self._fail(*self._with_cause(*lost))
 
     def _check_step(self) -> None:
         clock = self.stepper.clock
@@ -108,7 +121,7 @@ class Driver:
             code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps))
             if self.progress is not None and stepper.t != t:
                 self.progress(stepper.t)
-            if self.end is not None:
+            if self.end is not None or self.lost:
                 return
             if stepper.t != t and self._ends(before):
                 self.message = TERMINAL_EVENT
@@ -134,23 +147,40 @@ class Driver:
         """Take at most `most` steps and store their output; the code of the cause for which they end."""
         room = min(most, self.chunk) // self.every + 2 if self.by_steps else min(len(self.times), self.room)
         output = self.spare
-        if output is None or len(output.t) < room:
-            output = new_output(self.stepper.begins, room, self.times, self.every)
+        if output is None:
+            output = self.spare = new_output(self.stepper.begins, room, self.times, self.every)
         before, begin = self.stepper.counts.steps, time.perf_counter()
-        code = self.stepper.loops.march(self.stepper.run, output, most, signals.flag)
+        code = self._enter(output)(self.stepper.run, output, most, signals.flag)
         done = self.stepper.counts.steps - before  # fewer after a signal
         if done > 0:
-            self.chunk = int(np.clip(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6), 1, 4 * done))
-        self.spare = output if code == ASKING else None  # a stepper may ask at every step
-        if output.stored:
-            rows = (_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam))
-            self.rows.append(Columns(*(x.copy() if code == ASKING else x for x in rows)))
-        elif code == ASKING and self.stepper.clock.fault == NEEDS_ROOM:  # for the output of a single step
+            self.chunk = min(max(int(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6)), 1), 4 * max(done, self.chunk))
+        if code == ASKING and self.stepper.clock.fault == NEEDS_ROOM and not output.stored:  # for the output of a single step
             self.room, self.spare = 2 * self.room, None
+        elif self._is_to_flush(code, output):
+            self._flush()
         self._check()
         if self.stepper.clock.sudden:
             self._look_for_turns(output.inside)
         return code
+
+    def _is_to_flush(self, code: int, output: Output) -> bool:
+        """Whether stored rows are to be passed on; a stepper may ask at every step, and they are then left for later."""
+        full = output.stored == len(output.t) or (code == ASKING and self.stepper.clock.fault == NEEDS_ROOM)
+        return code != ASKING or full or self.until is not None
+
+    def _flush(self) -> None:
+        """Pass the stored rows of output on."""
+        output = self.spare
+        if output is not None and output.stored:
+            self.spare = None
+            self._append(Columns(*(_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam))))
+
+    def _enter(self, output: Output) -> Callable[..., int]:
+        """The time loop, for a run and output of types that do not change."""
+        march = self.stepper.loops.march
+        if self.march is None and isinstance(march, Function):
+            self.march = march.entry(self.stepper.run, output, 1, signals.flag)
+        return self.march or march
 
     def _check(self) -> None:
         """Raise the exception of a user function, or that of Ctrl-C, before which a checkpoint is written."""
@@ -169,6 +199,7 @@ class Driver:
         """The memory after the last accepted step."""
         record, stepper = self.record, self.stepper
         assert record is not None
+        self._flush()
         t, q, v, *_ = stepper.row()
         return Memory(t, record.before + self.rows.count, self._seconds, with_motion(q, v, stepper.contents() | self.turns.contents()))
 
@@ -237,10 +268,12 @@ class Driver:
 
     def _trajectory(self) -> Trajectory:
         """The rows of output so far."""
+        self._flush()
         counted = {name: getattr(self.stepper.counts, name) for name in COUNTERS}
         for name, more in self.stepper.additional_counts().items():
-            counted[name] += more
-        statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=self._seconds)
+            counted[name] = counted.get(name, 0) + more
+        statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=self._seconds,
+                                cpu_seconds=None if self.record is not None and self.record.resumed else self.watch.cpu_seconds)
         made = Trajectory(*self.rows.columns(), statistics, self.status, self.message, self.end)
         return made if self.end is None else made.up_to(self.end, self.stepper.begins.t)
 

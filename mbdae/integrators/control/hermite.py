@@ -5,7 +5,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system.codes import GOOD, NOT_FINITE
-from ...system.vectors import largest
+from ...system.vectors import is_finite, largest
 
 
 @compiled
@@ -24,7 +24,7 @@ def hermite(time, t, h, start, end, model, inside):
     lam, lam0, lam1 = inside.lam, start.lam, end.lam
     for k in range(lam.shape[0]):
         lam[k] = (1.0 - theta) * lam0[k] + theta * lam1[k]
-    return GOOD if np.isfinite(largest(inside.q) + largest(inside.v)) else NOT_FINITE
+    return GOOD if is_finite(largest(inside.q) + largest(inside.v)) else NOT_FINITE
 
 
 @compiled

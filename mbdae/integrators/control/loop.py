@@ -9,9 +9,14 @@ A family of methods supplies four compiled functions. `run` is its `Run`, see `r
         After a rejected attempt: the factor on the length of the next one, 1 if another attempt of this length makes sense (with new
         derivatives, say), 0 if no shorter one does either. After the error test it is the controller's factor that counts.
     accept(h, factor, run) -> status
-        Make `run.end` the new start. `NEEDS_CHART` if coordinates should be chosen anew.
+        Make `run.end` the new start; what is needed before the next step, such as `NEEDS_CHART`, otherwise `GOOD`.
     between(time, t, h, run, inside) -> status
         The state at a time within the step from `t`, before it is accepted, into `inside`.
+
+A family with a step-size control of its own supplies a fifth one.
+
+    ratio(status, error, h, run) -> factor
+        The ratio of the next step to this one, which is accepted (`GOOD`) or not (`ERROR_TEST`); by default that of the controller.
 
 `loops` compiles the loop with these functions.
 """
@@ -42,14 +47,22 @@ class Loops(NamedTuple):
     sample: Callable[..., int]
 
 
-def loops(attempt: Any, retry: Any, accept: Any, between: Any) -> Loops:
+@compiled
+def filtered(status, error, h, run):
+    """The ratio of the next step to this one by the controller; a step does not grow at once after a rejected one."""
+    clock = run.clock
+    factor = step_factor(run.rule, error, h, 0.0 if clock.rejected else clock.past_error, clock.past_step)
+    return min(factor, 1.0) if status == GOOD and clock.rejected else factor
+
+
+def loops(attempt: Any, retry: Any, accept: Any, between: Any, ratio: Any = filtered) -> Loops:
     """The time loop and the loop over times within a step, compiled for a family; all functions are known in the file of `attempt`."""
-    march = compiled_with(_march, attempt, attempt=attempt, retry=retry, accept=accept, between=between)
+    march = compiled_with(_march, attempt, attempt=attempt, retry=retry, accept=accept, between=between, ratio=ratio)
     return Loops(march, compiled_with(_sample, attempt, between=between))
 
 
 def _march(run, output, most, flag):
-    return time_loop(attempt, retry, accept, between, run, output, most, flag)  # noqa: F821  # names given by `loops`
+    return time_loop(attempt, retry, accept, between, ratio, run, output, most, flag)  # noqa: F821  # names given by `loops`
 
 
 def _sample(times, t, h, run, output):
@@ -57,11 +70,13 @@ def _sample(times, t, h, run, output):
 
 
 @generic
-def time_loop(attempt, retry, accept, between, run, output, most, flag):
-    """Steps until the end, until `most` of them are done, the output is full, `flag` is set, velocities change suddenly, or a step fails
-    or needs something; with `clock.hold`, until the end of the run limits a step for the first time."""
+def time_loop(attempt, retry, accept, between, ratio, run, output, most, flag):
+    """Steps until the end, with further rows of output.
+
+    It pauses when `most` of them are done, the output is full, `flag` is set, velocities change suddenly, or a step fails or needs
+    something; with `clock.hold`, when the end of the run limits a step for the first time.
+    """
     clock, done = run.clock, 0
-    output.stored = 0
     while done < most and (output.times.shape[0] > 0 or output.stored < output.t.shape[0]):
         t = clock.t
         h, last, end = next_step(clock)
@@ -85,7 +100,7 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
         if status in (NEEDS_CHART, NEEDS_MATRIX, NEEDS_DERIVATIVES, NEEDS_ROOM):
             clock.fault = status
             return ASKING
-        factor = step_factor(run.rule, error, h, 0.0 if clock.rejected else clock.past_error, clock.past_step)
+        factor = ratio(status, error, h, run)
         if status != GOOD:
             other = retry(status, run)
             if reject(status, factor if status == ERROR_TEST else other, h, run):
@@ -100,7 +115,7 @@ def time_loop(attempt, retry, accept, between, run, output, most, flag):
                 clock.phase = 0
             if last:
                 return ARRIVED
-            if status == NEEDS_CHART:
+            if status != GOOD:
                 clock.fault = status
                 return ASKING
         if flag[0] != 0 or clock.sudden != 0:
@@ -174,14 +189,14 @@ def reject(status, factor, h, run):
 
 @compiled
 def advance(h, end, last, factor, error, run):
-    """The clock after an accepted step: the length of the next one does not grow at once after a rejected one."""
+    """The clock after an accepted step."""
     clock = run.clock
     run.counts.steps += 1
     clock.t = end
     clock.steps += 1
     clock.phase += 1
     if not clock.fixed:
-        grown = abs(h) * (min(factor, 1.0) if clock.rejected else factor)
+        grown = abs(h) * factor
         clock.h = max(grown, clock.h) if last else grown
     clock.past_error, clock.past_step = 0.0 if clock.rejected else error, h
     clock.rejected = 0

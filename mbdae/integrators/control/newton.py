@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ...compilation.compiled import compiled
 from ...system.codes import DIVERGED, GOOD, NOT_FINITE
+from ...system.vectors import is_finite
 
 ITERATE = -1  # the iteration goes on
 LEAST_GAP = 0.1  # between the contraction rate and 1, in the estimate of the error that is left
@@ -65,7 +64,7 @@ def newton_test(rule, k, size, before, eta, noisy):
     that is given stands for it: that of the step before, or infinity. `noisy` corrections are as small as rounding; they end the iteration
     if they do not contract any more.
     """
-    if not np.isfinite(size):
+    if not is_finite(size):
         return Verdict(NOT_FINITE, 0.0, eta)
     rate = size / before if k > 0 and before > 0.0 else 0.0
     if k > 0:

@@ -33,6 +33,14 @@ class StepSizeController:
     ------
     ValueError
         For coefficients that are not finite, or factors out of bounds.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> method = mbdae.RosenbrockNystrom(controller=mbdae.StepSizeController(0.7, -0.4))
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), method, (0.0, 0.1))
+    >>> run.success
+    True
     """
 
     beta1: float = 1.0

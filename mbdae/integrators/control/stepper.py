@@ -8,6 +8,7 @@ import numpy as np
 
 from ...compilation.structure import Structure
 from ...results.diagnosis import explain
+from ...results.rows import Columns
 from ...results.status import Cause, Status
 from ...results.steps import Step, TimedState, hermite_step
 from ...system.assembly import State as Start
@@ -41,6 +42,7 @@ class Stepper(ABC):
     - `assist(fault)`: supply what a step has requested;
     - `cure(fault)`: whether a run that has failed can be continued after a change;
     - `explain(fault)`: the cause of a failure, in words;
+    - `completed(rows)`: rows of output whose accelerations and multipliers are evaluated when they are put out;
     - `step(before)`: the last accepted step with the interpolant of the family, by default cubic polynomials;
     - `additional_counts()`: work that is not counted in `run.counts`;
     - `omitted`, `extra()` and `prepare(saved)`: what of `run` is not a part of its memory, what else is, and arrays of the right sizes.
@@ -89,6 +91,10 @@ class Stepper(ABC):
     def additional_counts(self) -> dict[str, int]:
         """Work that is not counted in `run.counts`."""
         return {}
+
+    def completed(self, rows: Columns) -> tuple[Columns, Cause | None]:
+        """Rows of output as they are put out; those before the first one that cannot be had, and its cause."""
+        return rows, None
 
     # continuation ----------------------------------------------------------------------------------------------------------
 

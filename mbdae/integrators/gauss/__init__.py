@@ -1,1 +1,1 @@
-"""Gauss collocation on index-3 equations, with projections after every step."""
+"""Gauss methods for constrained mechanisms, with projections after every step."""

@@ -24,12 +24,17 @@ class Memory(Structure):
 
 
 class Stages(Structure):
-    """Positions, velocities, accelerations and multipliers of the stages, by rows, and the factors of the coupled matrix."""
+    """Positions, velocities, accelerations and multipliers of the stages, by rows, and the factors of the coupled matrix.
+
+    `u` and `mu` belong to `VELOCITY`, see `stages`; for `POSITION` they are zero.
+    """
 
     Q: Matrix
     V: Matrix
     W: Matrix
     L: Matrix
+    u: Vector
+    mu: Vector
     matrix: Matrix
     pivots: Integers
     mode: int
@@ -48,12 +53,20 @@ class Scratch(Structure):
 
     rates: Matrix  # T(Q_i) V_i
     R: Matrix  # residuals of the equations of motion
-    P: Matrix  # residuals of the constraints
+    P: Matrix  # residuals of the constraints, or their combinations
     Y: Matrix  # corrections of the accelerations
     Z: Matrix  # corrections of the multipliers
     W: Matrix  # initial guess of the accelerations
     L: Matrix  # initial guess of the multipliers
     x: Vector  # right-hand sides
+    p: Vector  # residual of the constraints in a stage
+    speed: Vector  # a vector of the size of velocities
+    end_q: Vector  # positions and velocities at the end of the step, before projections
+    end_v: Vector
+    drift: Vector  # residual of the positions at the end
+    balance: Vector  # residual of the equations for `u`
+    du: Vector  # corrections of `u` and `mu`
+    dmu: Vector
     iterations: int  # of the last attempt
     other: ComplexVector  # complex scratch of the system
 
@@ -67,8 +80,10 @@ class GaussRun(Run):
     memory: Memory
     scratch: Scratch
     tableau: Gauss
-    prepare: Any  # these four are functions called by their addresses
+    level: int  # POSITION or VELOCITY, see `stages`
+    prepare: Any  # these five are functions called by their addresses
     evaluate: Any
+    evaluate_end: Any
     form: Any
     project: Any
     projection: Projection
@@ -76,7 +91,7 @@ class GaussRun(Run):
 
 
 _F, _I, _X, _ROWS = types.float64, types.int64, types.float64[::1], types.float64[:, ::1]
-_STAGES = dict.fromkeys("QVWL", _ROWS) | {"matrix": _ROWS, "pivots": types.int64[::1], "mode": _I, "age": _I}
+_STAGES = dict.fromkeys("QVWL", _ROWS) | {"u": _X, "mu": _X, "matrix": _ROWS, "pivots": types.int64[::1], "mode": _I, "age": _I}
 _TABLEAU = dict.fromkeys(Gauss.__annotations__, _ROWS) | {"b": _X, "c": _X, "d": _X, "r": _F}
 STAGES, TABLEAU = StructureType("Stages", tuple(_STAGES.items())), StructureType("Gauss", tuple(_TABLEAU.items()))
 
@@ -84,13 +99,14 @@ STAGES, TABLEAU = StructureType("Stages", tuple(_STAGES.items())), StructureType
 def stages_for(system: System, stages: int) -> Stages:
     """Arrays for the stages. The coupled matrix is large; it takes no memory until it is formed."""
     size, rows = stages * (system.nv + system.nc), {"Q": system.nq, "V": system.nv, "W": system.nv, "L": system.nc}
-    return Stages(**{name: np.zeros((stages, n)) for name, n in rows.items()}, matrix=np.zeros((size, size)),
-                  pivots=np.zeros(size, dtype=np.int64), mode=0, age=0)
+    return Stages(**{name: np.zeros((stages, n)) for name, n in rows.items()}, u=np.zeros(system.nv), mu=np.zeros(system.nc),
+                  matrix=np.zeros((size, size)), pivots=np.zeros(size, dtype=np.int64), mode=0, age=0)
 
 
 def scratch_for(system: System, stages: int) -> Scratch:
     """Vectors of a step."""
     nq, nv, nc = system.nq, system.nv, system.nc
     sizes = {"rates": nq, "R": nv, "P": nc, "Y": nv, "Z": nc, "W": nv, "L": nc}
-    return Scratch(**{name: np.zeros((stages, n)) for name, n in sizes.items()}, x=np.zeros(stages * (nv + nc)), iterations=0,
-                   other=system.workspace(complex))
+    vectors = {"p": nc, "speed": nv, "end_q": nq, "end_v": nv, "drift": nc, "balance": nv, "du": nv, "dmu": nc}
+    return Scratch(**{name: np.zeros((stages, n)) for name, n in sizes.items()}, **{name: np.zeros(n) for name, n in vectors.items()},
+                   x=np.zeros(stages * (nv + nc)), iterations=0, other=system.workspace(complex))

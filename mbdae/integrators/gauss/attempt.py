@@ -7,7 +7,7 @@ from ...system import kernels
 from ...system import layout as lay
 from ...system.codes import GOOD, NOT_FINITE
 from ...system.layout import header
-from ...system.vectors import largest, put, put_rows
+from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.loop import loops
 from ..control.records import put_state
 from ..projections.project import INITIAL
@@ -38,7 +38,7 @@ def _step(t, h, end, stages, new, run):
     q, v, a, lam = new.q, new.v, new.a, new.lam
     if header(model)[lay.KIND] != lay.USER and not header(model)[lay.IDENTITY_MAP]:
         kernels.retract(q, np.zeros_like(v), model, q)  # normalises the quaternions
-    if not np.isfinite(largest(q) + largest(v)):
+    if not is_finite(largest(q) + largest(v)):
         return NOT_FINITE, target
     levels = run.projection.levels
     if levels.positions or levels.velocities or levels.accelerations:

@@ -1,6 +1,13 @@
 """Newton's method for the stages: simplified, with one factorisation for all stages, or with the coupled matrix.
 
-    M Y_i + Phi_q^T Z_i = ((A A) r)_i,   Phi_q Y_i = -Phi_i/h^2,   Y = (A A) dW,   Z = (A A) dL
+    M Y_i + Phi_q^T Z_i = (B r)_i,   Phi_q Y_i = -p_i,   Y = B dW,   Z = B dL
+
+For constraints on positions `B = A A` and `p_i = Phi_i/h^2`; for velocities the rows of `B` are those of the constraints, the moments of
+the stages and the end, and `p_i` these divided by `h`. One more solution gives the corrections of `u` and `mu`,
+
+    M du + Phi_q^T dmu = -sum_i b_i (M_i u + Phi_q,i^T mu),   Phi_q du = -Phi(t1, q1)/h - Phi_q sum_i b_i dV_i,
+
+also where the coupled matrix is used: the motion of the stages does not change `Phi(t1, q1)` once the velocities satisfy their constraints.
 
 In the simplified method derivatives of forces and reactions are left out, and `Phi_q` of all stages is that in the middle of the step. The
 stages are then decoupled, as above, with one factorisation of size `nv + nc`. The contraction rate is of the order of `h` times the
@@ -17,15 +24,17 @@ from ...system import kkt
 from ...system import layout as lay
 from ...system.codes import DIVERGED, GOOD, NOT_FINITE
 from ...system.dense import solve
+from ...system.extent import extent
 from ...system.layout import count
 from ...system.sparse import fill
-from ...system.vectors import largest, put, put_rows
+from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.newton import ITERATE, NewtonRule, Verdict, newton_test
-from .stages import follow
+from .stages import POSITION, VELOCITY, end_of, follow, residuals
 
 SIMPLIFIED, COUPLED = range(2)
 REUSE_RATE = 0.3  # contraction rate up to which a matrix is reused without a forecast of convergence
 MAX_FORECAST_ITER = 12  # further iterations in the forecast of convergence at a larger rate
+RENEWAL_TOL = 1e-6  # relative correction of positions below which the null space of redundant constraints is that of the solution
 MAX_COUPLED_STEPS = 100  # after which the simplified method is tried again
 POSITION_ROUNDING = 2e-15  # relative
 STAGNATION_TOL = 1e-13  # relative corrections of positions below which stagnation is due to rounding
@@ -63,11 +72,16 @@ class Progress(NamedTuple):
 def solve_stages(t, h, stages, run):
     """Solve for the stages of one step from the guess in `run.scratch`; `GOOD` or the code of a failure.
 
+    Where the stages satisfy redundant constraints on velocities, their positions are near those where the constraints lose rank;
+    multipliers without a component in the null space of `Phi_q^T` in the middle of the step make them unique. The null space is taken
+    twice, at the guess and close to the solution, so that it does not depend on the guess.
+
     After slow convergence the coupled matrix is formed at the present stages; after divergence at the guess. If the iteration diverges
     again, it restarts once from zero accelerations: those of stiff vibrations, constant over the step, are a poor guess.
     """
     counts, scratch, tol, form = run.counts, run.scratch, run.newton.tol, run.form
-    from_rest, formed, progress = False, False, _nothing()
+    from_rest, formed, progress, correction = False, False, _nothing(), (np.inf, np.inf)
+    renew = run.level == VELOCITY and count(run.model, lay.DEPENDENT) > 0
     status = _begin(t, h, stages, run)
     if status != GOOD:
         return status
@@ -75,9 +89,10 @@ def solve_stages(t, h, stages, run):
         counts.newton_iterations += 1
         scratch.iterations = iteration
         # correction
-        good = _residuals(t, h, stages, run)
+        good = residuals(t, h, stages, run)
         if good:
-            progress = _test(tol, iteration, _correct(h, stages, run), progress)
+            correction = _correct(h, stages, run)
+            progress = _test(tol, iteration, correction, progress)
             good = progress.verdict.status != NOT_FINITE
         # convergence test
         if good:
@@ -85,6 +100,10 @@ def solve_stages(t, h, stages, run):
             if progress.verdict.status == GOOD:
                 return GOOD
             if progress.verdict.status == ITERATE or progress.noisy:
+                if renew and correction[1] < RENEWAL_TOL:
+                    renew, progress, status = False, _nothing(), _factorise(t, h, stages, run)
+                if status != GOOD:
+                    return status
                 continue
         # coupled matrix, at the guess or at the present stages
         diverging = not good or progress.verdict.rate >= 1.0
@@ -95,7 +114,11 @@ def solve_stages(t, h, stages, run):
             _again(from_rest, run.start.lam, scratch, stages)
             follow(t, h, True, stages, run)
         stages.mode, stages.age, formed, progress = COUPLED, 0, True, _nothing()
-        status = form(t, h, stages, run.tableau, run.model, run.work, scratch.other)
+        if run.level == VELOCITY:
+            end_of(t, h, stages, run, scratch.end_q, scratch.end_v)
+            status = _factorise(t, h, stages, run)
+        if status == GOOD:
+            status = form(t, h, stages, run.tableau, run.level, scratch.end_q, scratch.end_v, run.model, run.work, scratch.other)
         if status != GOOD:
             stages.mode = SIMPLIFIED
             return status
@@ -112,22 +135,31 @@ def _nothing():
 @compiled
 def _begin(t, h, stages, run):
     """Stages from the guess, and factors in the middle of the step if they are used; `GOOD` or the code of a failure."""
-    L, model, work, prepare = stages.L, run.model, run.work, run.prepare
     put_rows(run.scratch.W, stages.W)
-    put_rows(run.scratch.L, L)
+    put_rows(run.scratch.L, stages.L)
+    fill(stages.u, 0.0)
+    fill(stages.mu, 0.0)
     if stages.mode == COUPLED:
         stages.age += 1
         stages.mode = SIMPLIFIED if stages.age > MAX_COUPLED_STEPS else COUPLED
     follow(t, h, True, stages, run)
-    if stages.mode == SIMPLIFIED or count(model, lay.DEPENDENT):
-        status = prepare(t + 0.5 * h, _middle(stages.Q), False, work, model, work)
-        run.counts.factorisations += 1
-        if status != GOOD:
-            return status
+    if stages.mode == SIMPLIFIED or run.level == VELOCITY or count(run.model, lay.DEPENDENT):
+        return _factorise(t, h, stages, run)
+    return GOOD
+
+
+@compiled
+def _factorise(t, h, stages, run):
+    """Factorise in the middle of the step; `GOOD` or the code of a failure."""
+    L, model, work, prepare = stages.L, run.model, run.work, run.prepare
+    run.counts.factorisations += 1
+    status = prepare(t + 0.5 * h, _middle(stages.Q), False, work, model, work)
+    if status == GOOD:
         # minimum norm: corrections do not change the component in the null space of Phi_q^T, which grows by extrapolation
         for i in range(L.shape[0]):
             kkt.minimise(model, work, L[i])
-    return GOOD
+        kkt.minimise(model, work, stages.mu)
+    return status
 
 
 @compiled
@@ -141,22 +173,13 @@ def _middle(Q):
 
 
 @compiled
-def _residuals(t, h, stages, run):
-    """Residuals of all stages; whether they are finite."""
-    Q, V, W, L, R, P = stages.Q, stages.V, stages.W, stages.L, run.scratch.R, run.scratch.P
-    c, model, work, evaluate, good = run.tableau.c, run.model, run.work, run.evaluate, True
-    run.counts.residuals += c.shape[0]
-    for i in range(c.shape[0]):
-        good = good and evaluate(t + c[i] * h, Q[i], V[i], W[i], L[i], model, work, R[i], P[i])
-    return good
-
-
-@compiled
 def _again(from_rest, lam, scratch, stages):
     """Restart from the guess, or from zero accelerations and the multipliers of the start."""
     W, L = stages.W, stages.L
     put_rows(scratch.W, W)
     put_rows(scratch.L, L)
+    fill(stages.u, 0.0)
+    fill(stages.mu, 0.0)
     if from_rest:
         for i in range(W.shape[0]):
             fill(W[i], 0.0)
@@ -191,24 +214,26 @@ def _test(tol, iteration, correction, last):
 @compiled
 def _correct(h, stages, run):
     """Correct with the matrix in use; the size of the correction in velocities and positions, relative to the largest of each."""
-    is_coupled, tableau, Y = stages.mode == COUPLED, run.tableau, run.scratch.Y
-    # dv = A dW = A^-1 (A A) dW, dq = (A A) dW
+    is_coupled, tableau, Y, du = stages.mode == COUPLED, run.tableau, run.scratch.Y, run.scratch.du
+    # dV = h A dW, dQ = h^2 (A A) dW
     if is_coupled:
-        _coupled(h, stages, run.scratch)
+        _coupled(h, run.level, stages, run.scratch)
         run.counts.solves += 1
-        speed, shift = _largest_sum(tableau.A, Y), _largest_sum(tableau.AA, Y)
+        speed, shift = abs(h) * _largest_sum(tableau.A, Y), h * h * _largest_sum(tableau.AA, Y)
     else:
         _simplified(h, stages, run)
         run.counts.solves += Y.shape[0]
-        speed, shift = _largest_sum(tableau.A_inverse, Y), 0.0
-        for i in range(Y.shape[0]):
-            shift = max(shift, largest(Y[i]))
-    if not np.isfinite(speed + shift):
+        speed, shift = abs(h) * _largest_sum(tableau.speeds, Y), h * h * _largest_sum(tableau.shifts, Y)
+    if run.level == VELOCITY:
+        _correct_end(h, stages, run)
+        run.counts.solves += 1
+        speed, shift = max(speed, largest(du)), max(shift, abs(h) * largest(du))
+    if not is_finite(speed + shift):
         return np.inf, np.inf
     V, fastest = stages.V, 1.0 + largest(run.start.v)
     for i in range(V.shape[0]):
         fastest = max(fastest, largest(V[i]))
-    return abs(h) * speed / fastest, h * h * shift / (1.0 + largest(run.start.q))
+    return speed / fastest, shift / extent(run.start.q, run.model, run.work)
 
 
 @compiled
@@ -220,7 +245,7 @@ def _largest_sum(matrix, rows):
             total = 0.0
             for j in range(rows.shape[0]):
                 total += matrix[i, j] * rows[j, k]
-            if not np.isfinite(total):
+            if not is_finite(total):
                 return np.inf
             out = max(out, abs(total))
     return out
@@ -228,22 +253,40 @@ def _largest_sum(matrix, rows):
 
 @compiled
 def _simplified(h, stages, run):
-    """The correction with decoupled stages; on return `Y = (A A) dW`."""
-    scratch, tableau, model, work = run.scratch, run.tableau, run.model, run.work
-    R, P, Y, Z, x, AA = scratch.R, scratch.P, scratch.Y, scratch.Z, scratch.x, tableau.AA
+    """The correction with decoupled stages; on return `Y = B dW`."""
+    scratch, tableau, model, work, level = run.scratch, run.tableau, run.model, run.work, run.level
+    R, P, Y, Z, x, mix = scratch.R, scratch.P, scratch.Y, scratch.Z, scratch.x, tableau.mix
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
-    b, p = window(x, 0, nv), window(x, nv, nc)
+    b, p, scale = window(x, 0, nv), window(x, nv, nc), h * h if level == POSITION else h
     for i in range(s):
         for k in range(nv):
             total = 0.0
             for j in range(s):
-                total += AA[i, j] * R[j, k]
+                total += mix[i, j] * R[j, k]
             b[k] = total
         for k in range(nc):
-            p[k] = -P[i, k] / (h * h)
+            p[k] = -P[i, k] / scale
         kkt.solve(model, work, b, p, Y[i], Z[i])
-    _add(tableau.AA_inverse, Y, stages.W)
-    _add(tableau.AA_inverse, Z, stages.L)
+    _add(tableau.mix_inverse, Y, stages.W)
+    _add(tableau.mix_inverse, Z, stages.L)
+
+
+@compiled
+def _correct_end(h, stages, run):
+    """Correct `u` and `mu`."""
+    scratch, u, mu, du, dmu = run.scratch, stages.u, stages.mu, run.scratch.du, run.scratch.dmu
+    b, p = window(scratch.x, 0, u.shape[0]), window(scratch.x, u.shape[0], mu.shape[0])
+    # Phi_q sum_i b_i dV_i = -P_0 for s > 1, and one half of it for s = 1
+    share = 0.5 if scratch.P.shape[0] == 1 else 1.0
+    for k in range(u.shape[0]):
+        b[k] = -scratch.balance[k]
+    for k in range(mu.shape[0]):
+        p[k] = share * scratch.P[0, k] - scratch.drift[k] / h
+    kkt.solve(run.model, run.work, b, p, du, dmu)
+    for k in range(u.shape[0]):
+        u[k] += du[k]
+    for k in range(mu.shape[0]):
+        mu[k] += dmu[k]
 
 
 @compiled
@@ -258,16 +301,16 @@ def _add(matrix, rows, out):
 
 
 @compiled
-def _coupled(h, stages, scratch):
-    """The correction with the coupled matrix and right-hand sides `r_i`, `-Phi_i/h^2`; on return `Y = dW`."""
+def _coupled(h, level, stages, scratch):
+    """The correction with the coupled matrix and right-hand sides `r_i`, `-p_i`, as in `_simplified`; on return `Y = dW`."""
     R, P, Y, x, W, L = scratch.R, scratch.P, scratch.Y, scratch.x, stages.W, stages.L
     s, nv, nc = R.shape[0], R.shape[1], P.shape[1]
-    n = nv + nc
+    n, scale = nv + nc, h * h if level == POSITION else h
     for i in range(s):
         for k in range(nv):
             x[i * n + k] = R[i, k]
         for k in range(nc):
-            x[i * n + nv + k] = -P[i, k] / (h * h)
+            x[i * n + nv + k] = -P[i, k] / scale
     solve(stages.matrix, stages.pivots, x)
     for i in range(s):
         for k in range(nv):

@@ -23,7 +23,7 @@ from .arrays import GaussRun, Memory, Previous, scratch_for, stages_for
 from .attempt import LOOPS
 from .coupled import ABSENT, FORM
 from .newton import SIMPLIFIED
-from .stages import EVALUATE
+from .stages import EVALUATE, EVALUATE_END, POSITION, VELOCITY
 from .tableau import gauss
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class GaussStepper(Stepper):
 
     def __init__(self, method: "ProjectedGauss", problem: Problem, state: Start, t_end: float) -> None:
         super().__init__(problem.system, state, t_end)
-        s, n = self.system, method.stages
+        s, n, level = self.system, method.stages, VELOCITY if method.stages_hold == "velocity" else POSITION
         self.method, self.projector = method, Projector("ProjectedGauss", problem.system, method.project, method.norm, method.energy)
         p = self.projector
         self.model, self.work = p.model, p.work
@@ -50,8 +50,9 @@ class GaussStepper(Stepper):
                              end=new_state(State, state))
         self.run = GaussRun(
             **common, stages=stages_for(s, n), inner=stages_for(s, n),
-            previous=Previous(W=np.zeros((n, s.nv)), L=np.zeros((n, s.nc))), memory=memory, scratch=scratch_for(s, n), tableau=gauss(n),
-            prepare=PREPARE, evaluate=EVALUATE, form=ABSENT, project=PROJECT, projection=p.projection, keeps=p.keeps)
+            previous=Previous(W=np.zeros((n, s.nv)), L=np.zeros((n, s.nc))), memory=memory, scratch=scratch_for(s, n),
+            tableau=gauss(n, method.stages_hold), level=level, prepare=PREPARE, evaluate=EVALUATE, evaluate_end=EVALUATE_END, form=ABSENT,
+            project=PROJECT, projection=p.projection, keeps=p.keeps)
 
     def begin(self) -> None:
         """The first step needs no preparation."""

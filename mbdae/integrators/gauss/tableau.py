@@ -11,6 +11,7 @@ from ...driver.arguments import is_integer
 from ...typing import Matrix, Vector
 
 STAGES = 1, 2, 3, 4
+LEVELS = "velocity", "position"  # of the constraints in the stages
 
 # The nodes are zeros of Legendre polynomials. The other coefficients follow from them; they are computed in extended precision and rounded
 # once.
@@ -31,7 +32,14 @@ class Gauss(Structure):
     r : float
     AA : ndarray (s, s)
         `A A`, for the positions of the stages from accelerations.
-    A_inverse, AA_inverse : ndarray (s, s)
+    moments : ndarray (s, s)
+        Weights of the constraints of the stages in the equations that the method solves. For constraints on velocities the rows
+        `k < s - 1` are `b_i P_k(2 c_i - 1)`, with Legendre's polynomials; the last one is zero, and stands for the end of the step. For
+        constraints on positions the identity.
+    mix, mix_inverse : ndarray (s, s)
+        `Y = mix dW` decouples the corrections of the stages: `[moments A; b^T]` for velocities, `A A` for positions.
+    speeds, shifts : ndarray (s, s)
+        Corrections of velocities and positions from `Y`: `A mix^-1` and `A A mix^-1`.
 
     References
     ----------
@@ -44,8 +52,11 @@ class Gauss(Structure):
     d: Vector
     r: float
     AA: Matrix
-    A_inverse: Matrix
-    AA_inverse: Matrix
+    moments: Matrix
+    mix: Matrix
+    mix_inverse: Matrix
+    speeds: Matrix
+    shifts: Matrix
 
     @property
     def order(self) -> int:
@@ -83,19 +94,42 @@ def _inverse(A: Extended) -> Extended:
     return rows[:, n:]
 
 
-def gauss(stages: int) -> Gauss:
-    """The formula with `stages` stages.
+def _moments(c: Extended, b: Extended) -> Extended:
+    """Weights `b_i P_k(2 c_i - 1)` in the rows `k < s - 1`, and zeros in the last one."""
+    rows = np.zeros((len(c), len(c)), dtype=c.dtype)
+    for k in range(len(c) - 1):
+        rows[k] = b * legendre.legval(2 * c - 1, np.eye(k + 1, dtype=c.dtype)[k])
+    return rows
+
+
+def _decoupled(A: Extended, b: Extended, c: Extended, level: str) -> dict[str, Extended]:
+    """The coefficients that depend on the level."""
+    one = np.eye(len(c), dtype=c.dtype)
+    if level == "position":
+        inverse = _inverse(A)
+        return {"moments": one, "mix": A @ A, "mix_inverse": inverse @ inverse, "speeds": inverse, "shifts": one}
+    moments = _moments(c, b)
+    mix = moments @ A
+    mix[-1] = b
+    inverse = _inverse(mix)
+    return {"moments": moments, "mix": mix, "mix_inverse": inverse, "speeds": A @ inverse, "shifts": A @ A @ inverse}
+
+
+def gauss(stages: int, level: str = "velocity") -> Gauss:
+    """The formula with `stages` stages, for constraints of this level, one of `LEVELS`.
 
     Raises
     ------
     ValueError
-        If `stages` is not in `STAGES`.
+        If `stages` is not in `STAGES`, or `level` is not in `LEVELS`.
     """
     if not is_integer(stages) or stages not in STAGES:
         raise ValueError(f"a Gauss formula has {STAGES[0]} to {STAGES[-1]} stages, got {stages!r}")
+    if level not in LEVELS:
+        raise ValueError(f"stages_hold must be one of {', '.join(map(repr, LEVELS))}, got {level!r}")
     c, b = _nodes(stages)
     # a_ij is the integral of the Lagrange polynomial j from 0 to c_i, for which the formula is exact
     A = np.array([[ci * np.sum(b * _cardinal(c, j, ci * c)) for j in range(stages)] for ci in c])
     inverse = _inverse(A)
-    exact = {"A": A, "b": b, "c": c, "d": b @ inverse, "AA": A @ A, "A_inverse": inverse, "AA_inverse": inverse @ inverse}
+    exact = {"A": A, "b": b, "c": c, "d": b @ inverse, "AA": A @ A, **_decoupled(A, b, c, level)}
     return Gauss(r=(-1.0) ** stages, **{name: np.array(x, dtype=float, order="C") for name, x in exact.items()})

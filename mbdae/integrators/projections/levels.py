@@ -16,9 +16,10 @@ from ...jacobians.signatures import Array, Indices, Tables, Vector
 from ...system import evaluate, kernels, kkt, sparse
 from ...system import layout as lay
 from ...system.codes import GOOD, NO_POSITION, NOT_FINITE, RANK_LOST
+from ...system.extent import extent
 from ...system.layout import header, part
 from ...system.system import System
-from ...system.vectors import largest, put
+from ...system.vectors import is_finite, largest, put
 
 MAX_POSITION_ITER = 30  # of Newton's method for positions
 EPS = 2.3e-16
@@ -112,7 +113,7 @@ def prepare(t: float, q: Array, identity: bool, metric: Vector, model: Tables, w
         lost = max(lost, kkt.factor(model, metric, False))
     if lost > head[lay.DEPENDENT + 1]:
         return RANK_LOST
-    return GOOD if np.isfinite(largest(G)) else NOT_FINITE
+    return GOOD if is_finite(largest(G)) else NOT_FINITE
 
 
 @compiled
@@ -123,9 +124,9 @@ def refresh(t: float, q: Array, p: Projection, model: Tables, work: Array) -> in
 
 
 @compiled
-def rounding(q: Array, G: Vector) -> float:
-    """The size of `Phi` that follows from rounding errors of `q`."""
-    return EPS * (1.0 + largest(q)) * max(1.0, largest(G))
+def rounding(q: Array, G: Vector, model: Tables, work: Array) -> float:
+    """The size of `Phi` that follows from rounding errors of the placed positions `q`."""
+    return float(EPS * extent(q, model, work) * max(1.0, largest(G)))
 
 
 @compiled
@@ -146,9 +147,9 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
         kernels.place(t, q, model, work)
         kernels.phi(t, q, model, work, room.residual)
         size = largest(room.residual)
-        if not np.isfinite(size):
+        if not is_finite(size):
             return NOT_FINITE
-        if size >= 0.5 * best or size <= 0.1 * rounding(q, G):
+        if size >= 0.5 * best or size <= 0.1 * rounding(q, G, model, work):
             break
         best = size
         # right-hand sides and correction
@@ -164,7 +165,7 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
         put(room.trial, q)
         if largest(room.d) > REFRESH_TOL * (1.0 + largest(q)):
             status = refresh(t, q, p, model, work)
-    return GOOD if size <= RESIDUAL_FACTOR * rounding(q, G) else NO_POSITION
+    return GOOD if size <= RESIDUAL_FACTOR * rounding(q, G, model, work) else NO_POSITION
 
 
 @compiled

@@ -15,7 +15,7 @@ from ...system import layout as lay
 from ...system.codes import GOOD, NO_ENERGY, NO_FRICTION, NO_POSITION, NO_VALUE, NOT_CONSERVED, NOT_FINITE
 from ...system.sparse import fill
 from ...system.system import System
-from ...system.vectors import largest, put
+from ...system.vectors import is_finite, largest, put
 from .energy import energy, energy_function, gradient, kinetic, rate
 from .levels import (
     COUNTERS,
@@ -80,8 +80,8 @@ def project(t: float, q: Array, v: Array, a: Array, lam: Array, target: float, p
         error = abs(target - reached)
         parts = kinetic(v, model, work, p.room.d)
         parts += abs(reached - parts)
-        if not np.isfinite(reached):
-            return NO_VALUE if np.isfinite(largest(v)) else NOT_FINITE, reached
+        if not is_finite(reached):
+            return NO_VALUE if is_finite(largest(v)) else NOT_FINITE, reached
         # convergence, or stagnation at rounding; divergence
         if error <= ENERGY_ROUNDING * parts or (error >= 0.5 * before and error <= STAGNATION_TOL * parts):
             break

@@ -38,7 +38,7 @@ class Charted(Resumable):
     fixed_step: float = 0.0
     filter: bool = False
     controller: StepSizeController = ELEMENTARY
-    newton_tol: float = 0.02
+    newton_tol: float | None = None
     max_iter: int = 10
     reuse_rate: float = 1e-3
     max_jacobian_age: int | None = None
@@ -72,8 +72,8 @@ class Charted(Resumable):
 
     def _check_newton(self, name: str) -> None:
         """The parameters of Newton's method and of the reuse of derivatives."""
-        if not (is_finite(self.newton_tol) and self.newton_tol > 0.0):
-            raise ValueError(f"{name}: newton_tol must be positive and finite, got {self.newton_tol!r}")
+        if self.newton_tol is not None and not (is_finite(self.newton_tol) and self.newton_tol > 0.0):
+            raise ValueError(f"{name}: newton_tol must be None, or positive and finite, got {self.newton_tol!r}")
         if not (is_integer(self.max_iter) and self.max_iter >= 1):
             raise ValueError(f"{name}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
         if not (is_finite(self.reuse_rate) and 0.0 <= self.reuse_rate < 1.0):

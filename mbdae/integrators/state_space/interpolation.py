@@ -5,7 +5,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system.codes import GOOD, NEEDS_MATRIX
 from ...system.motion import refine
-from ...system.vectors import put
+from ...system.vectors import is_finite, put
 from ..control.hermite import cubic
 from ..control.records import put_state
 from .formulas import SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, formula
@@ -39,7 +39,7 @@ def complete(t, theta, h, state, run):
             return status
         put(run.start.q, state.q)
         put(run.start.lam, state.lam)
-        found = status == GOOD and np.isfinite(np.sum(state.z) + np.sum(state.zd))
+        found = status == GOOD and is_finite(np.sum(state.z) + np.sum(state.zd))
     if not found:
         interpolate(theta, h, run, state.z, state.zd)
         put(run.end.q, state.q)

@@ -12,6 +12,8 @@ from .formulas import ROSENBROCK, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, TRAPEZOID
 from .sdirk_tableau import SDIRK_4_15, SDIRK_4_16, Sdirk
 
 _END = """
+    Notes
+    -----
     `atol` of `solve` is one number, or an array of one number for each position and each velocity, `Atol_i` of [Negrut, eq. (4.6)].
 """
 _PARAMETERS = """
@@ -33,9 +35,10 @@ _PARAMETERS = """
     controller : StepSizeController
         By default the elementary one, as in the thesis; others are `PI`, `PI42`, `H211B` and `PREDICTIVE`. Its `safety`, `shrink` and
         `grow` are the safety factor and the limits of growth [Negrut, section 4.2.1].
-    newton_tol : float
+    newton_tol : float, optional
         `kappa`: the iteration ends when the estimated error of the iterate is below `kappa` times the tolerance [Negrut, eq. (4.91)].
-        Between 0.01 and 0.1 in the thesis.
+        Between 0.01 and 0.1 in the thesis. By default 0.02, but with step-size control at most `sqrt(rtol)`, so that errors stay
+        proportional to `rtol`.
     max_iter : int
         Iterations of Newton's method for a stage, `k_max` [Negrut, section 4.5.2]; 7 to 10 in the thesis.
     reuse_rate : float
@@ -59,7 +62,15 @@ class TrapezoidalStateSpace(Charted):
     `z1 = z0 + h z0' + h^2/4 (z0'' + z1'')`, `z1' = z0' + h/2 (z0'' + z1'')`, order 2, A-stable. The unknowns are the independent
     accelerations `z1''`, the equations `N^T (M a - Q) = 0` [Negrut, sections 3.2.1.2, 4.1]. The error estimate is the difference from
     backward Euler, of order 1; errors are therefore far below the tolerance.
-    {_PARAMETERS}"""
+    {_PARAMETERS}
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.TrapezoidalStateSpace(), (0.0, 0.1))
+    >>> run.success
+    True
+    """
 
     kind, error_order = TRAPEZOIDAL_STATE_SPACE, 1
 
@@ -96,7 +107,15 @@ class TrapezoidalDescriptor(Descriptor):
     __doc__ = f"""Trapezoidal rule, the descriptor form: as `TrapezoidalStateSpace`, with all accelerations and the multipliers as unknowns.
 
     The equations are those of motion and the constraints on the acceleration level [Negrut, sections 3.3, 4.3].
-    {_PARAMETERS.replace(_END, _MATRIX + _END)}"""
+    {_PARAMETERS.replace(_END, _MATRIX + _END)}
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.TrapezoidalDescriptor(), (0.0, 0.1))
+    >>> run.success
+    True
+    """
 
     kind, error_order = TRAPEZOIDAL_DESCRIPTOR, 1
 
@@ -124,7 +143,15 @@ class SdirkDescriptor(Descriptor, SdirkMethod):
     __doc__ = f"""SDIRK4/16, the descriptor form: five stages, order 4, L-stable, with all accelerations and the multipliers as unknowns.
 
     The embedded formula has order 3 [Negrut, sections 3.3.2, 4.2, table 13].
-    {_PARAMETERS.replace(_END, _MATRIX + _END)}"""
+    {_PARAMETERS.replace(_END, _MATRIX + _END)}
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.SdirkDescriptor(), (0.0, 0.1))
+    >>> run.success
+    True
+    """
 
     tableau, kind = SDIRK_4_16, SDIRK_DESCRIPTOR
 
@@ -135,7 +162,15 @@ class SdirkFirstOrder(SdirkMethod):
 
     Stopping rule, forecast of convergence and starting values as in the code of Hairer and Wanner [Negrut, section 4.5]. Their filter
     of the error estimate is optional, `filter`: with it errors reach fifty times the tolerance if stiff directions rotate with the bodies.
-    {_PARAMETERS}"""
+    {_PARAMETERS}
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.SdirkFirstOrder(), (0.0, 0.1))
+    >>> run.success
+    True
+    """
 
     tableau = SDIRK_4_15
 
@@ -146,7 +181,15 @@ class RosenbrockNystrom(Charted):
 
     Two new evaluations of the accelerations per step. The embedded formula has order 3 [Negrut, section 4.4]. Errors of velocities may
     exceed ten times the tolerance if stiff directions rotate with the bodies.
-    {_PARAMETERS}"""
+    {_PARAMETERS}
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.RosenbrockNystrom(), (0.0, 0.1))
+    >>> run.success
+    True
+    """
 
     filter: bool = True
 

@@ -22,7 +22,7 @@ from ...system import sparse
 from ...system.codes import CHART_LOST, GOOD, NOT_FINITE
 from ...system.dense import factorise, solve
 from ...system.layout import part
-from ...system.vectors import dot, largest, put, put_rows
+from ...system.vectors import dot, is_finite, largest, put, put_rows
 from ...typing import Integers, Matrix, Vector
 
 UNUSED, USED, STIFF = range(3)
@@ -173,4 +173,4 @@ def refresh(t, state, condition_limit, run):
     put_rows(derivatives.zdd_z.T, matrix.J1)
     put_rows(derivatives.zdd_zd.T, matrix.J2)
     matrix.state = USED
-    return GOOD if np.isfinite(largest(matrix.J1.ravel())) else NOT_FINITE
+    return GOOD if is_finite(largest(matrix.J1.ravel())) else NOT_FINITE

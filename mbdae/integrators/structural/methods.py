@@ -127,6 +127,13 @@ class Newmark(_NewmarkFormula, Classical):
     ------
     ValueError
         For parameters out of bounds, and for `beta = 0` on position level.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.Newmark(1e-2, *mbdae.TRAPEZOIDAL, level="stabilised"), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
 
@@ -143,6 +150,13 @@ class HHT(_HHTFormula, Classical):
         As for `Newmark`.
     alpha : float
         In [-1/3, 0]: damping at high frequencies is largest for -1/3; 0 is the trapezoidal rule, without damping.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.HHT(), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
 
@@ -159,6 +173,13 @@ class GeneralizedAlpha(_GeneralizedAlphaFormula, Classical):
         As for `Newmark`.
     rho_inf : float
         In [0, 1]: the spectral radius at infinite frequency.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.GeneralizedAlpha(h=1e-3, rho_inf=0.8), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
 
@@ -188,6 +209,13 @@ class NullSpaceNewmark(_NewmarkFormula, NullSpace):
         depend on it.
     first_step, tol, max_iter, max_steps, controller, beta, gamma
         As for `Newmark`. Central differences, `beta = 0`, are possible.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.NullSpaceNewmark(1e-3, *mbdae.FOX_GOODWIN), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
 
@@ -203,6 +231,13 @@ class NullSpaceHHT(_HHTFormula, NullSpace):
         As for `NullSpaceNewmark`.
     alpha : float
         In [-1/3, 0].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.NullSpaceHHT(), (0.0, 0.1))
+    >>> run.success
+    True
     """
 
 
@@ -216,4 +251,11 @@ class NullSpaceGeneralizedAlpha(_GeneralizedAlphaFormula, NullSpace):
         As for `NullSpaceNewmark`.
     rho_inf : float
         In [0, 1].
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.NullSpaceGeneralizedAlpha(h=1e-3, rho_inf=0.8), (0.0, 0.1))
+    >>> run.success
+    True
     """

@@ -32,8 +32,9 @@ from ...system.codes import DIVERGED, GOOD, NOT_FINITE, RANK_LOST
 from ...system.coupling import corrections, next_step
 from ...system.drift import subtract_drift_term
 from ...system.dynamics import accelerations
+from ...system.extent import extent
 from ...system.layout import header, part
-from ...system.vectors import largest, put
+from ...system.vectors import is_finite, largest, put
 from ..control.newton import ITERATE, NOISY_RATE, NewtonRule, newton_test
 from ..one_step import POSITION_ROUNDING, at_rounding
 from .matrix import STIFF, filtered, form, refresh
@@ -101,7 +102,7 @@ def _iterate(t, h, renewing, friction, run):
         scale, size = 1.0 + largest(a), largest(da)
         if friction is not None and kind != CORRECTED:  # forces depend on these multipliers
             size = max(size, scale * largest(dlam) / (1.0 + largest(lam)))
-        if not np.isfinite(largest(dlam)):
+        if not is_finite(largest(dlam)):
             return NOT_FINITE
         for i in range(a.shape[0]):
             a[i] += da[i]
@@ -109,7 +110,7 @@ def _iterate(t, h, renewing, friction, run):
             lam[i] += dlam[i]
         counts.solves += 1
         # convergence test
-        noisy = size > NOISY_RATE * before and _at_rounding(kind, size, by_position, by_velocity, q, v)
+        noisy = size > NOISY_RATE * before and _at_rounding(kind, size, by_position, by_velocity, extent(q, model, work), v)
         verdict = newton_test(_rule(k, scale, renewing, run), k, size, before, np.inf, noisy)
         rate, before = verdict.rate, size
         if size > 1e2 * run.newton.tol * scale:
@@ -153,12 +154,12 @@ def auxiliary(coefficients, start, a, w):
 
 
 @compiled
-def _at_rounding(kind, size, by_position, by_velocity, q, v):
-    """Whether a correction of the accelerations changes positions and velocities by rounding only.
+def _at_rounding(kind, size, by_position, by_velocity, reach, v):
+    """Whether a correction of the accelerations changes positions, of the size `reach`, and velocities by rounding only.
 
     With constraints on position level the accelerations contain the rounding of positions divided by `h^2`; then positions alone count.
     """
-    move = size * by_position / (1.0 + largest(q))
+    move = size * by_position / reach
     return (move <= 1e-13 and size * by_velocity <= 1e-10 * (1.0 + largest(v))) or (
         kind in (POSITION, CORRECTED) and move <= POSITION_ROUNDING)
 
@@ -226,16 +227,16 @@ def _nearest_position(t, first, q0, q, scratch, model, work):
         kernels.place(t, q, model, work)
         kernels.phi(t, q, model, work, defect)
         violation = largest(defect)
-        if at_rounding(violation, q0, q, G) or not violation < 2.0 * before:
+        if at_rounding(violation, q0, q, G, model, work) or not violation < 2.0 * before:
             break
         if violation > 0.1 * before:
             kernels.phi_q(t, q, model, work, G)
             kkt.factor_rows(G, model, nearness.envelope, nearness.inverse)
         correct(defect, G, model, nearness, d)
         before = violation
-    if not np.isfinite(violation):
+    if not is_finite(violation):
         return NOT_FINITE
-    return GOOD if first or violation <= POSITION_TOL * (1.0 + largest(q)) * max(1.0, largest(G)) else DIVERGED
+    return GOOD if first or violation <= POSITION_TOL * extent(q, model, work) * max(1.0, largest(G)) else DIVERGED
 
 
 @compiled

@@ -59,7 +59,8 @@ def build(constrained: Mechanism, tree: SpanningTree, callbacks: Callbacks, numb
               "tree_sizes": np.array(in_order, np.int64), "tree_row": rows.rows, "tree_end": rows.ends, "tree_place": rows.places}
     blocks = np.array([(0, joints.nv, 0)], dtype=lay.BLOCK_T)
     pattern = Pattern(rows.ptr, rows.col, np.ones(len(rows.col), dtype=bool))
-    return cartesian.assemble(constrained, found._replace(pieces=rows.pieces, pattern=pattern), header, tables, blocks, order)
+    return cartesian.assemble(constrained, found._replace(pieces=rows.pieces, pattern=pattern), header, tables, blocks, order,
+                              paths=True)
 
 
 def _joints(tree: SpanningTree, index: dict[str, int], motions: dict[str, int]) -> _Joints:
@@ -90,27 +91,29 @@ def _rows(joints: Records, pieces: Records, count: int) -> _Rows:
     """Each row of the constraints along the paths from its bodies to the root."""
     of_body = np.empty(len(joints), dtype=np.int64)
     of_body[joints["body"]] = np.arange(len(joints))
-    rows, ptr = np.zeros(count, ROW_T), [0]
-    ends: list[Any] = []
-    places: list[Any] = []
-    col: list[int] = []
-    made = []
+    rows, ends, at, places = np.zeros(count, ROW_T), [np.zeros(0, END_T)], 0, [np.zeros(0, PLACE_T)]
+    made, col, ptr = [np.zeros(0, PIECE_T)], [np.zeros(0, np.int64)], [0]
+    above, begin = joints["above"].tolist(), [0, 0]
     for r, of_row in enumerate(_by_row(pieces, count)):
-        path = _path(joints, of_body[of_row["body"]])
-        rows[r] = len(ends), len(of_row), len(places), len(path)
-        ends += [(of_body[piece["body"]], piece["at"]) for piece in of_row]
-        at, found = len(col), []
-        for n in path:
-            size, v = int(joints[n]["n"]), int(joints[n]["v"])
-            found.append((n, at))
-            if size:
-                made.append((r, n, at, v, size, (1 << size) - 1))
-            col += range(v, v + size)
-            at += size
-        places += found[::-1]
-        ptr.append(len(col))
-    return _Rows(rows, np.array(ends, END_T), np.array(places, PLACE_T), np.array(made, PIECE_T), np.array(ptr, np.int64),
-                 np.array(col, np.int64))
+        path = np.array(_path(above, of_body[of_row["body"]]), dtype=np.int64)
+        rows[r] = begin[0], len(of_row), begin[1], len(path)
+        ends.append(_records(END_T, of_body[of_row["body"]], of_row["at"]))
+        n, v = joints["n"][path], joints["v"][path]
+        ats = at + np.cumsum(n) - n
+        places.append(_records(PLACE_T, path, ats)[::-1])
+        made.append(_records(PIECE_T, r, path, ats, v, n, (1 << n) - 1)[n > 0])
+        col.append(np.repeat(v - ats + at, n) + np.arange(n.sum()))
+        at, begin = at + int(n.sum()), [begin[0] + len(of_row), begin[1] + len(path)]
+        ptr.append(at)
+    return _Rows(rows, np.concatenate(ends), np.concatenate(places), np.concatenate(made), np.array(ptr, np.int64), np.concatenate(col))
+
+
+def _records(dtype: np.dtype[Any], *fields: Integers | int) -> Records:
+    """Records with these fields in the order of the type."""
+    out = np.zeros(max(np.size(x) for x in fields), dtype)
+    for name, x in zip(dtype.names or (), fields):
+        out[name] = x
+    return out
 
 
 def _by_row(pieces: Records, count: int) -> list[Records]:
@@ -119,11 +122,11 @@ def _by_row(pieces: Records, count: int) -> list[Records]:
     return np.split(ordered, np.searchsorted(ordered["row"], np.arange(1, count))) if count else []
 
 
-def _path(joints: Records, ends: Integers) -> list[int]:
+def _path(above: list[int], ends: Integers) -> list[int]:
     """The joints from some bodies to the root, those nearest to the root first."""
     path: set[int] = set()
     for n in ends.tolist():
         while n >= 0 and n not in path:
             path.add(n)
-            n = int(joints[n]["above"])
+            n = above[n]
     return sorted(path)

@@ -9,7 +9,7 @@ from .inertia import add_wrench
 from .kinematics import place_rates
 from .layout import BIAS, END_T, PLACE_T, RATE, ROW_T, WRENCH, axes, gradients, joints, kinematics, wrenches
 
-ROUNDING = 1e-15  # of an entry of Phi_q, relative to the largest wrench of the row, the length of its path and the number of its joints
+ROUNDING = 1e-15  # of an entry of Phi_q, relative to the terms that cancel in it and the number of joints on the path of the row
 
 
 @compiled
@@ -31,16 +31,32 @@ def phi_q(model, work, out):
         for i in range(row["end"], row["end"] + row["ends"]):
             n = ends[i]["joint"]
             _add_force(G, ends[i]["at"], bodies[tree[n]["body"]]["kind"], X, tree[n]["body"], kin[n])
-        size, reach = 0.0, 1.0
+        forces, moments, reach = 0.0, 0.0, 0.0
         for i in range(first, last):
             n, at = path[i]["joint"], path[i]["at"]
             joint = tree[n]
-            size, reach = max(size, _largest(kin[n], WRENCH, 6)), reach + _largest(kin[n], 0, 3)
+            forces, moments = max(forces, _largest(kin[n], WRENCH, 3)), max(moments, _largest(kin[n], WRENCH + 3, 3))
+            arm = reach + _largest(kin[n], 0, 3)
             for k in range(joint["n"]):
-                x = _work(B[joint["v"] + k], kin[n])
-                out[at + k] = x - x.real if abs(x.real) <= ROUNDING * row["places"] * size * reach else x
+                b = B[joint["v"] + k]
+                x = _work(b, kin[n])
+                out[at + k] = x - x.real if abs(x.real) <= ROUNDING * row["places"] * _terms(b, forces, moments, reach, arm) else x
             if joint["above"] >= 0:
                 _add_wrench_before(kin[n], kin[joint["above"]])
+                reach = arm
+
+
+@compiled
+def _terms(b, forces, moments, reach, arm):
+    """The size of what cancels in an entry: `forces` and `moments` are the largest of the row, carried along a path of the length `reach`.
+
+    A velocity along an axis has forces only, so that a body far away has no larger errors than another one. The arm of a turn is the
+    difference of two places, unless its axis goes through the centre of mass; `arm` is the length of the path with this joint.
+    """
+    along, about = _largest(b, 0, 3), _largest(b, 3, 3)
+    if about == 0.0:
+        return along * forces
+    return about * (moments + reach * forces) + (max(along, arm) * forces if along > 0.0 else 0.0)
 
 
 @compiled

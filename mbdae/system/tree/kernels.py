@@ -4,8 +4,8 @@ import numpy as np
 from numba import carray
 
 from ...compilation.compiled import compiled
+from ...compilation.foreign import pointer
 from .. import layout as lay
-from ..c_functions import pointer
 from ..layout import header
 from ..rare import model_at
 from . import equations, inertia, kinematics

@@ -12,6 +12,7 @@ import numpy as np
 from ...model.bodies import GROUND, PlanarBody
 from ...model.geometry import Geometry, Picture, frame_of
 from ...model.mechanism import Mechanism
+from ...summary import named
 from ...typing import ArrayLike, Excitation, Integers, Vector
 from .. import layout as lay
 from .. import rare
@@ -70,6 +71,13 @@ class TreeSystem(System):
         `branches` in the order of the coordinates, the names of the joints that are `cut`, and the drivers that are `prescribed`.
     cartesian : System
         The same mechanism in Cartesian coordinates.
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> system = mbdae.System(mbdae.library.mechanism("chain", links=4), coordinates="joint")
+    >>> type(system).__name__, system.nv, system.nc
+    ('TreeSystem', 12, 0)
     """
 
     cartesian: System
@@ -92,8 +100,12 @@ class TreeSystem(System):
         if self.tree.prescribed and not self.nv:
             raise ValueError(f"{self.name}: its drivers prescribe all coordinates, no equation of motion is left; leave one a constraint")
 
-    def __repr__(self) -> str:
-        return f"<TreeSystem {self.name!r}: nq={self.nq}, nv={self.nv}, nc={self.nc}>"
+    def coordinate_rows(self) -> tuple[tuple[str, str], ...]:
+        """See `System`."""
+        cut, free = self.tree.cut, [b.body for b in self.tree.branches if b.joint is None]
+        joints = [b.joint for b in self.tree.branches if b.joint is not None]
+        rows = (("joints", joints), ("free bodies", free), ("cut joints", cut), ("prescribed by", self._prescribed))
+        return tuple((what, f"{len(names)}: {named(names)}") for what, names in rows if names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TreeSystem, (self.mechanism, self.numbering, "joint", self._cut, self._prescribed)

@@ -1,0 +1,1 @@
+"""SUNDIALS without Python in its loop: IDA and CVODE called in their C libraries, with compiled callbacks."""

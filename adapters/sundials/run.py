@@ -1,0 +1,246 @@
+"""Runs of IDA and CVODE without Python in their loops."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
+from mbdae.driver.run import MAX_ROWS, Run
+from mbdae.interrupts import signals
+from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
+from mbdae.problems.base import Problem
+from mbdae.results.messages import too_many_steps
+from mbdae.results.statistics import Statistics
+from mbdae.results.status import Status
+from mbdae.results.trajectory import Trajectory
+from mbdae.results.turning import Moment
+from mbdae.stopwatch import Stopwatch
+from mbdae.system.assembly import State
+from mbdae.typing import TimeProgress, Tolerance, Until, Vector
+
+from .bound import Bound
+from .library import Library
+from .march import ARRIVED, FAILED, PAUSED, STALLED, TOO_MANY, March, march
+from .session import BDF, MANY_STEPS, Session
+
+EXACT = JacobianStrategy("exact")
+FIRST_CHUNK, CHUNK_SECONDS = 64, 0.2  # steps and wall time between two visits of Python, when other threads run
+ROWS_BYTES = 2**22  # of output that is kept before it is passed on
+
+
+class Steps:
+    """Single steps, for `Run.pull`."""
+
+    def __init__(self, session: Session, bound: Bound, t: float, t_end: float) -> None:
+        self.session, self.bound, self.t, self.t_end = session, bound, t, t_end
+
+    def step(self) -> tuple[float, Vector, Vector | None]:
+        """See `Stepper`."""
+        code, t = self.session.step(self.t_end)
+        self.bound.check()
+        if code < 0:
+            raise self.bound.failure(self.session, code, self.t)
+        self.t, s = t, self.session
+        return t, s.view(s.y).copy(), s.view(s.yp).copy() if s.name == "IDA" else None
+
+    def at(self, t: float) -> tuple[Vector, Vector | None]:
+        """See `Stepper`."""
+        s = self.session
+        return s.interpolated(t), s.interpolated(t, 1) if s.name == "IDA" else None
+
+
+def carry_out(session: Session, bound: Bound, run: Run, single: bool, t_eval: Vector | None, every: int) -> Statistics:
+    """Step to the end, in compiled code unless something is to be called after each step; the statistics of the run."""
+    watch = Stopwatch()
+    if single:
+        run.carry_out(lambda: run.pull(Steps(session, bound, run.t, run.t_end)))
+    else:
+        chunks = _Chunks(session, bound, run, t_eval, every)
+        watch = Stopwatch()  # without what was compiled
+        run.carry_out(chunks.to_end)
+    bound.pass_on()
+    return _statistics(session, bound, run, watch)
+
+
+class _Chunks:
+    """A run in chunks of steps of compiled code."""
+
+    def __init__(self, session: Session, bound: Bound, run: Run, t_eval: Vector | None, every: int) -> None:
+        self.session, self.bound, self.run, self.chunk = session, bound, run, FIRST_CHUNK
+        p, s = bound.problem, session
+        first = {name: block.start for name, block in p.blocks.items()}
+        room = int(np.clip(ROWS_BYTES // (8 * p.n), 16, MAX_ROWS))
+        times = np.zeros(0) if t_eval is None else np.array((run.wanted or [])[::-1], dtype=float)
+        lib, ida = s.library, s.name == "IDA"
+        solve, interpolate = ("IDASolve", "IDAGetDky") if ida else ("CVode", "CVodeGetDky")
+        watched = run.turns.active and "v" in first
+        self.march = March(equations=bound.equations, implicit=int(ida), solve=lib.address(solve), interpolate=lib.address(interpolate),
+                           memory=s.memory.value, y=s.y.value, yp=s.yp.value, inside=s.inside.value, reached=np.zeros(1), t=run.t,
+                           t_end=run.t_end, forward=run.forward, rounding=run.rounding, steps=0, max_steps=run.max_steps, pause=0,
+                           every=every,
+                           stalled=0, fault=0, times=times, by_steps=int(t_eval is None), next_output=0, stored=0,
+                           rows_t=np.empty(room), rows_y=np.empty((room, p.n)), q=first.get("q", 0), nq=p.system.nq,
+                           v=first.get("v", 0), nv=p.system.nv, usual=0.0 if watched else np.inf, sudden=0, before=run.t,
+                           before_y=np.zeros(p.n))
+        self._compile()
+
+    def _compile(self) -> None:
+        """An empty chunk."""
+        rows = self.march.rows_t
+        self.march.rows_t = rows[:0]
+        march(self.march, signals.flag)
+        self.march.rows_t = rows
+
+    def to_end(self) -> None:
+        """Step to the end, and until all output up to there has been taken."""
+        code = PAUSED
+        while code != ARRIVED:
+            code = self._march()
+            self._take_output()
+            self.bound.check()
+            self._look(code)
+
+    def _march(self) -> int:
+        """A chunk of steps, of `CHUNK_SECONDS` if there is room for their output."""
+        m, begin = self.march, time.perf_counter()
+        m.pause = m.steps + self.chunk
+        code: int = march(m, signals.flag)
+        elapsed, done = max(time.perf_counter() - begin, 1e-6), m.steps - (m.pause - self.chunk)
+        self.chunk = int(np.clip(done * CHUNK_SECONDS / elapsed, 1, 4 * self.chunk))
+        return code
+
+    def _take_output(self) -> None:
+        m, run = self.march, self.run
+        rows = zip(m.rows_t[:m.stored].tolist(), m.rows_y[:m.stored].copy())
+        run.take(m.t, m.steps, rows)
+        m.stored = 0
+
+    def _look(self, code: int) -> None:
+        """What a chunk has ended for."""
+        m = self.march
+        if code == FAILED:
+            raise self.bound.failure(self.session, m.fault, m.t)
+        if code == STALLED:
+            raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
+        if m.sudden:
+            self._look_for_turns()
+        if code == TOO_MANY:
+            raise SolverFailure(Status.TOO_MANY_STEPS, too_many_steps(m.max_steps))
+
+    def _look_for_turns(self) -> None:
+        m, run = self.march, self.run
+        m.sudden, run.turns.rate = 0, m.usual
+        q, v = m.before_y[m.q:m.q + m.nq].copy(), m.before_y[m.v:m.v + m.nv].copy()
+        run.last = Moment(m.before, q, v)
+        run.look_for_turns(m.t, self.session.view(self.session.y).copy())
+        m.usual = run.turns.rate
+
+
+def _statistics(session: Session, bound: Bound, run: Run, watch: Stopwatch) -> Statistics:
+    """The counters of the solver and of the callbacks."""
+    spent: dict[str, Any] = {"seconds": watch.seconds, "cpu_seconds": watch.cpu_seconds}
+    names = {"rejected_error": "NumErrTestFails", "rejected_newton": "NumNonlinSolvConvFails", "factorisations": "NumLinSolvSetups",
+             "newton_iterations": "NumNonlinSolvIters", "jacobians": "NumJacEvals"}
+    counts: dict[str, Any] = {name: session.count(of) for name, of in names.items()}
+    counts["jacobians"] = bound.callbacks.jacobians or counts["jacobians"]
+    residuals, differences = ("NumResEvals", "NumLinResEvals") if session.name == "IDA" else ("NumRhsEvals", "NumLinRhsEvals")
+    return Statistics(steps=run.steps, residuals=session.count(residuals), residuals_jacobian=session.count(differences), **counts, **spent)
+
+
+def set_jacobian(session: Session, bound: Bound, jacobian: str | Strategy) -> None:
+    """Tell the solver where its Jacobian comes from."""
+    strategy = as_strategy(jacobian)
+    if strategy is None:  # its own difference quotients
+        return
+    if session.name != "IDA":
+        address = bound.rhs_jacobian()
+    else:
+        address = bound.exact_jacobian() if strategy == EXACT else bound.jacobian_in_python()
+    session.call("SetJacFn", ctypes.c_void_p(address))
+
+
+def supports(problem: Problem, linsolver: str, jacobian: Any) -> bool:
+    """Whether a run needs nothing that only the package in Python has."""
+    stored = linsolver == "dense" or (linsolver == "sparse" and jacobian != "difference")
+    return stored and hasattr(problem.kernel, "for_c")
+
+
+
+class Request(NamedTuple):
+    """A run as `Method.integrate` gets it, with the tolerances of the form."""
+
+    problem: Problem
+    state: State
+    t_end: float
+    rtol: float
+    atol: Tolerance
+    t_eval: Vector | None
+    every: int
+    progress: TimeProgress | None
+    until: Until | None
+
+
+class Settings(NamedTuple):
+    """Settings of the solver.
+
+    Attributes
+    ----------
+    jacobian : str or Strategy
+    sparse : bool
+    max_order : int
+    first_step, max_step : float
+        Zero leaves the choice to the solver.
+    max_steps : int
+    multistep : int
+        `ADAMS` or `BDF`, for CVODE.
+    """
+
+    jacobian: str | Strategy
+    sparse: bool
+    max_order: int
+    first_step: float
+    max_step: float
+    max_steps: int
+    multistep: int = BDF
+
+
+def integrate(library: Library, request: Request, settings: Settings) -> Trajectory:
+    """IDA for implicit problems, CVODE for explicit ones."""
+    problem, state, forward = request.problem, request.state, 1.0 if request.t_end > request.state.t else -1.0
+    callbacks = SolverCallbacks(problem, keeps=True, jacobian=settings.jacobian)
+    start = problem.pack(state)
+    run = Run(callbacks, state.t, request.t_end, start, t_eval=request.t_eval, every=request.every, progress=request.progress,
+              until=request.until, max_steps=settings.max_steps)
+    single = request.progress is not None or request.until is not None
+    with Session(library, "IDA" if problem.implicit else "CVode", problem.n) as session:
+        bound = Bound(library, callbacks, forward, settings.sparse)
+        _set_up(session, bound, request, settings, start)
+        statistics = carry_out(session, bound, run, single, request.t_eval, request.every)
+        return run.trajectory(statistics)
+
+
+def _set_up(session: Session, bound: Bound, request: Request, settings: Settings, start: tuple[Vector, Vector]) -> None:
+    """Create the solver at the start."""
+    problem, t0 = request.problem, request.state.t
+    if problem.implicit:
+        session.start_ida(bound.residual(), t0, *start)
+    else:
+        session.start_cvode(bound.rhs(), t0, start[0], settings.multistep)
+    session.call("SetUserData", ctypes.c_void_p(bound.equations._address))
+    session.set_tolerances(request.rtol, problem.tolerances(request.rtol, request.atol))
+    if problem.algebraic.any():
+        session.set_algebraic(problem.algebraic, suppress=False)
+    if settings.sparse:
+        session.use_sparse(problem.pattern)
+    else:
+        session.use_dense()
+    set_jacobian(session, bound, settings.jacobian)
+    session.call("SetMaxNumSteps", MANY_STEPS)
+    session.call("SetMaxOrd", settings.max_order)
+    session.call("SetMaxStep", settings.max_step if np.isfinite(settings.max_step) else 0.0)
+    session.call("SetInitStep", bound.guard.direction * settings.first_step)
+    session.call("SetStopTime", request.t_end)

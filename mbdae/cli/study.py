@@ -1,0 +1,181 @@
+"""`mbdae study`: studies over mechanisms, formulations, methods and settings."""
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from .. import library
+from ..pictures.figures import save
+from ..studies.grid.executors import Dask, Executor, Joblib, Serial
+from ..studies.grid.studies import STUDIES, study
+from ..studies.grid.table import StudyTable
+from ..studies.grid.target import Coordinates, Target
+from .console import output, print_error, progress_bar
+from .numbers import number, percent, short
+from .options import ENDINGS_OF_FILES, Commands, Refusal, assignment, natural, output_folder, parameters_of, positive, positives
+from .tables import add_numbers, fitting, new_table
+
+_DESCRIPTION = """\
+Carry out a study over any mechanisms, formulations, methods and tolerances. Writes one
+table (.csv, .json with versions, machine, commit and settings, .parquet if pandas and
+pyarrow are installed) and one figure. Results of cells are kept in the folder: after an
+interrupt the same command goes on. A cell that fails is a row with its status.
+"""
+_EPILOG = """\
+studies:
+""" + "\n".join(f"  {s.name:<15} {s.summary}" for s in STUDIES.values()) + """
+
+examples:
+  mbdae study work-precision andrews,four-link --methods HalfImplicit,Ida:ggl
+  mbdae study tolerance double-pendulum --methods RosenbrockNystrom,Bdf --rtol 1e-4,1e-8
+  mbdae study order four-link --steps 8e-3,4e-3,2e-3
+  mbdae study solvers andrews --formulations ggl,index1 --jobs 2
+  mbdae study scaling chain --sizes 4,16,64
+  mbdae study solvers andrews --executor dask --scheduler tcp://10.0.0.5:8786
+
+The exit code is 0 if no cell has failed and no error exceeds a hundred tolerances.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """The parser of `study`."""
+    p = commands.add_parser("study", help="studies over many mechanisms, methods and settings", description=_DESCRIPTION, epilog=_EPILOG,
+                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("study", metavar="STUDY", choices=tuple(STUDIES), help=", ".join(STUDIES))
+    p.add_argument("mechanisms", metavar="A,B", type=_names, nargs="?", default=(), help="names, see 'mbdae list', or files")
+    p.add_argument("--methods", metavar="M,N", type=_names, default=(), help="names, see 'mbdae list'")
+    p.add_argument("--formulations", metavar="F,G", type=_names, default=(), help="for methods that are named without one")
+    p.add_argument("--rtol", metavar="R,S", type=positives, default=(), help="relative tolerances; atol is a hundredth")
+    p.add_argument("--steps", metavar="H,K", type=positives, default=(), help="steps of methods with fixed step [s]")
+    p.add_argument("--sizes", metavar="N,M", type=_sizes, default=(), help="numbers of links, of 'scaling'")
+    p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
+                   help="parameter of the mechanisms; may be repeated")
+    p.add_argument("--coordinates", choices=("cartesian", "joint"), default="cartesian")
+    p.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")
+    p.add_argument("--repeats", metavar="N", type=natural, help="runs of which the least time is taken")
+    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (60)")
+    p.add_argument("--jobs", metavar="N", type=natural, default=1, help="cells at once, each on a core (1); disturbs the timings")
+    p.add_argument("--executor", choices=("local", "dask"), default="local")
+    p.add_argument("--scheduler", metavar="ADDRESS", help="of an existing Dask cluster, such as tcp://10.0.0.5:8786")
+    p.add_argument("--fresh", action="store_true", help="compute kept results again")
+    p.add_argument("--output", metavar="DIR", help="folder for tables, figure and kept results (results/STUDY)")
+    p.set_defaults(run=run)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(sorted({natural(part.strip()) for part in text.split(",")}))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    folder = output_folder(arguments.output or f"results/{arguments.study}")
+    targets = _targets(arguments.mechanisms, arguments.parameters, arguments.coordinates, arguments.t_end)
+    executor = _executor(arguments)
+    with progress_bar() as bar:
+        table = study(arguments.study, targets, methods=arguments.methods, formulations=arguments.formulations, rtol=arguments.rtol,
+                      steps=arguments.steps, sizes=arguments.sizes, repeats=arguments.repeats, limit=arguments.limit, executor=executor,
+                      folder=folder / "cells", fresh=arguments.fresh, progress=bar)
+    written = table.write(folder / arguments.study)
+    figure = folder / f"{arguments.study}.png"
+    save(STUDIES[arguments.study].figure(table.rows, None), figure)
+    _show(table)
+    console = output()
+    console.print(f"written: {', '.join(str(path) for path in [figure, *written])}", soft_wrap=True, markup=False)
+    return _judge(table)
+
+
+def _targets(names: Sequence[str], assignments: Sequence[tuple[str, str]], coordinates: Coordinates, t_end: float | None) -> list[Target]:
+    found = []
+    for name in names:
+        if Path(name).suffix.lower() in ENDINGS_OF_FILES:
+            if assignments:
+                raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
+            found.append(Target.of(name, None, coordinates, t_end))
+        else:
+            found.append(Target.of(name, parameters_of(library.entry(name), assignments), coordinates, t_end))
+    return found
+
+
+def _executor(arguments: argparse.Namespace) -> Executor:
+    if arguments.executor == "dask":
+        if not arguments.scheduler:
+            raise Refusal("--executor dask needs --scheduler ADDRESS")
+        try:
+            return Dask(arguments.scheduler)
+        except (ImportError, OSError) as error:
+            raise Refusal(f"no Dask cluster at {arguments.scheduler}: {error}") from None
+    if arguments.scheduler:
+        raise Refusal("--scheduler is for --executor dask")
+    return Serial() if arguments.jobs == 1 else Joblib(arguments.jobs)
+
+
+# output ---------------------------------------------------------------------------------------------------------------
+
+_RUN = (("err q", "error_q"), ("err v", "error_v"), ("err lam", "error_lam"), ("q/tol", "tolerances_q"), ("v/tol", "tolerances_v"),
+        ("Phi", "residual_position"), ("steps", "steps"), ("evals", "evaluations"), ("cpu s", "cpu"), ("+ %", "cpu_spread"))
+_STRATEGY = (("cpu s", "cpu"), ("%", "percent"), ("evals", "evaluations"), ("Jacobians", "jacobians"), ("updates", "updates"),
+             ("err end", "error_end"))
+_SCALING = (("links", "links"), ("build s", "build"), ("start s", "start"), ("step s", "step"), ("bytes", "memory"))
+_DRIFT = (("t", "t"), ("energy change", "energy_change"), ("Phi", "residual_position"), ("Phi'", "residual_velocity"))
+_COLUMNS = {"jacobian": _STRATEGY, "scaling": _SCALING, "drift": _DRIFT}
+_DISPENSABLE = ("evaluations", "error_v", "tolerances_v", "residual_position", "error_lam", "cpu_spread")
+MOST_LINES = 200
+
+
+def _show(table: StudyTable) -> None:
+    console, rows = output(), table.rows
+    if table.study == "drift":
+        rows = _last_of_each(rows)
+    if not rows:
+        return
+    columns = _COLUMNS.get(table.study, _RUN)
+    shown = [r for r in rows if r.status != "REFUSED"][:MOST_LINES]
+    console.print(fitting(console, partial(_table, shown), list(columns), _DISPENSABLE))
+    if len(shown) < len(rows):
+        console.print(f"{len(rows)} rows, of which {sum(r.status == 'REFUSED' for r in rows)} are refused; all of them are in the table",
+                      style="dim", soft_wrap=True)
+    for r in rows:
+        if r.status not in ("SUCCESS", "REFUSED", "LEFT_OUT"):
+            console.print(f"{_place(r)}: {r.status}, {r.message}", style="red", soft_wrap=True, markup=False)
+
+
+def _last_of_each(rows: Sequence[Any]) -> list[Any]:
+    return list({(r.mechanism, r.method, r.setting): r for r in rows}.values())
+
+
+def _place(row: Any) -> str:
+    parts = [getattr(row, name, None) for name in ("mechanism", "family", "case", "links", "method", "formulation", "strategy")]
+    setting = getattr(row, "setting", None)
+    return ", ".join(str(x) for x in parts if x) + ("" if setting is None else f", {row.control} = {setting:g}")
+
+
+def _table(rows: Sequence[Any], columns: Sequence[tuple[str, str]]) -> Table:
+    table = new_table()
+    first = ("mechanism", "method", "strategy", "family", "case")
+    named = [name for name in first if hasattr(rows[0], name)] if rows else []
+    for name in named:
+        table.add_column(name, no_wrap=True)
+    with_setting = bool(rows) and hasattr(rows[0], "setting")
+    add_numbers(table, (*(["h / rtol"] if with_setting else []), *(title for title, _ in columns)))
+    for r in rows:
+        values = [getattr(r, field) for _, field in columns]
+        shown = [percent(x) if field == "cpu_spread" else number(x) for x, (_, field) in zip(values, columns)]
+        table.add_row(*(str(getattr(r, name)) for name in named), *([short(r.setting)] if with_setting else []), *shown)
+    return table
+
+
+def _judge(table: StudyTable) -> int:
+    """The exit code; says what is wrong."""
+    failed = [r for r in table.rows if r.status not in ("SUCCESS", "REFUSED", "LEFT_OUT")]
+    far = [r for r in table.rows if (getattr(r, "tolerances_q", None) or 0.0) > 100.0]
+    if failed or far:
+        print_error(f"{len(failed)} of {len(table.rows)} cells have failed, {len(far)} have errors above 100 tolerances")
+    return int(bool(failed or far))

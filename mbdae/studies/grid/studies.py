@@ -1,0 +1,214 @@
+"""The studies: which cells each of them has, and its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...registry import find
+from ...spelling import guess
+from ...typing import Progress
+from .. import scaling
+from . import figures
+from .cache import Cache
+from .energies import POINTS as DRIFT_POINTS
+from .energies import DriftTask
+from .engine import carry_out
+from .executors import Executor, Serial
+from .others import JacobianTask, ScalingTask
+from .references import ReferenceTask
+from .runs import POINTS, RTOL, Cell, RunTask, run_cells
+from .table import StudyTable, merged, provenance
+from .target import Target, targets_of
+from .task import Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MANY_TOLERANCES = tuple(10.0**-k for k in range(4, 11))
+STRATEGIC = ("Ida:ggl", "Bdf:ggl")  # solvers for the study of Jacobians
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a study is made of; empty fields mean the usual choice of the study.
+
+    Attributes
+    ----------
+    targets : tuple of Target
+    methods, formulations : tuple of str
+    rtol, steps : tuple of float
+    sizes : tuple of int
+        Numbers of links, of the study of scaling.
+    repeats : int
+    limit : float or None
+        Time limit of a run [s].
+    """
+
+    targets: tuple[Target, ...] = ()
+    methods: tuple[str, ...] = ()
+    formulations: tuple[str, ...] = ()
+    rtol: tuple[float, ...] = ()
+    steps: tuple[float, ...] = ()
+    sizes: tuple[int, ...] = ()
+    repeats: int | None = None
+    limit: float | None = 60.0
+
+    def cells(self, repeats: int, points: int = POINTS, rtol: Sequence[float] = (), controls: Sequence[str] = ("h", "rtol"),
+              methods: Sequence[str] = ()) -> list[Cell]:
+        """The runs, with the usual choice of a study where nothing is selected."""
+        return run_cells(self.targets, self.methods or methods, self.formulations, self.rtol or rtol, self.steps,
+                         repeats=self.repeats or repeats, limit=self.limit, points=points, controls=controls)
+
+
+Carry = Callable[[Sequence[Task]], list[Any]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One kind of study.
+
+    Attributes
+    ----------
+    name, summary : str
+    rows : callable
+        `rows(selection, carry_out, at_once)`.
+    figure : callable
+        `figure(rows, title)`.
+    """
+
+    name: str
+    summary: str
+    rows: Callable[[Selection, Carry, int], list[Any]]
+    figure: Callable[[Sequence[Any], str | None], Figure]
+
+
+def _runs(cells: Sequence[Cell], carry: Carry, at_once: int) -> list[Any]:
+    """Rows of runs, after the reference solutions that they need."""
+    needed = list(dict.fromkeys(ReferenceTask(cell.target, cell.points) for cell in cells))
+    exact = dict(zip(needed, carry(needed)))
+    return merged(carry([RunTask(cell, exact[ReferenceTask(cell.target, cell.points)], at_once) for cell in cells]))
+
+
+def _work_precision(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    return _runs(s.cells(repeats=5), carry, at_once)
+
+
+def _order(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    methods = ("HalfImplicit", "FullyImplicit", "NullSpaceGeneralizedAlpha", "ProjectedGauss:2")
+    return _runs(s.cells(repeats=1, controls=("h",), methods=methods), carry, at_once)
+
+
+def _tolerance(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    return _runs(s.cells(repeats=1, rtol=MANY_TOLERANCES, controls=("rtol",)), carry, at_once)
+
+
+def _solvers(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    from ..matrix import solvers
+
+    return _runs(s.cells(repeats=1, rtol=(1e-6,), controls=("rtol",), methods=[spec.name for spec in solvers()]), carry, at_once)
+
+
+def _drift(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    return merged(carry([DriftTask(cell, at_once) for cell in s.cells(repeats=1, points=DRIFT_POINTS)]))
+
+
+def _scaling(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    names = [target.mechanism for target in s.targets] or list(scaling.FAMILIES)
+    for name in names:
+        if name not in scaling.FAMILIES:
+            raise ValueError(f"the study of scaling takes {', '.join(scaling.FAMILIES)}, not {name!r}")
+    for name in s.methods:
+        if name not in scaling.CASES:
+            raise ValueError(f"the study of scaling takes the methods {', '.join(scaling.CASES)}, not {name!r}{guess(name, scaling.CASES)}")
+    tasks = [ScalingTask(family, case, s.sizes or scaling.SIZES, s.repeats or 3, s.limit or scaling.LIMIT)
+             for family in names for case in s.methods or scaling.CASES]
+    return merged(carry(tasks))
+
+
+def _jacobian(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    tasks = [JacobianTask(target, name, form, rtol, s.repeats or 3, s.limit) for target in s.targets for name in s.methods or STRATEGIC
+             for form in _formulations(name, s.formulations) for rtol in s.rtol or RTOL[:1]]
+    return merged(carry(tasks))
+
+
+def _formulations(name: str, chosen: Sequence[str]) -> Sequence[str]:
+    spec = find(name)
+    if spec.formulation is not None:
+        return (spec.formulation,)
+    return tuple(chosen) or spec.family.forms(spec.variant)[:1] or ("index3",)
+
+
+STUDIES: Mapping[str, Study] = {s.name: s for s in (
+    Study("work-precision", "errors, constraint violation and drift of energy against processor time", _work_precision,
+          figures.plot_work_precision_of_many),
+    Study("order", "errors over the step, with fitted orders", _order, figures.plot_orders),
+    Study("drift", "energy and constraint violation over long times", _drift, figures.plot_drift),
+    Study("tolerance", "error over tolerance: is it proportional?", _tolerance, figures.plot_tolerance),
+    Study("solvers", "every solver in every formulation: error in tolerances, refusals, failures", _solvers, figures.plot_solvers),
+    Study("jacobian", "strategies for Jacobians: evaluations and processor time", _jacobian, figures.plot_strategies),
+    Study("scaling", "growth of cost with the number of links", _scaling, figures.plot_scaling),
+)}
+
+
+def study(name: str, mechanisms: Sequence[str | Path | Target] = (), *, methods: Sequence[str] = (), formulations: Sequence[str] = (),
+          rtol: Sequence[float] = (), steps: Sequence[float] = (), sizes: Sequence[int] = (), t_end: float | None = None,
+          repeats: int | None = None, limit: float | None = 60.0, executor: Executor | None = None, folder: str | Path | None = None,
+          fresh: bool = False, progress: Progress | None = None) -> StudyTable:
+    """Carry out a study.
+
+    Parameters
+    ----------
+    name : str
+        Key of `STUDIES`: `"work-precision"`, `"order"`, `"drift"`, `"tolerance"`, `"solvers"`, `"jacobian"`, `"scaling"`.
+    mechanisms : sequence of str, path or Target
+        Names of the library, files, or `Target.of(name, parameters, coordinates, t_end)`.
+    methods, formulations : sequence of str
+        Names, see `mbdae.registry`; by default those usual for study and mechanism.
+    rtol, steps : sequence of float
+        Relative tolerances (`atol = rtol/100`) and steps [s].
+    sizes : sequence of int
+        Numbers of links, of the study of scaling.
+    t_end : float, optional
+        End of the time span [s].
+    repeats : int, optional
+        Runs of which the least processor time is taken.
+    limit : float, optional
+        Time limit of a run [s].
+    executor : Executor, optional
+        `Serial()` (the default), `Joblib(jobs)` or `Dask(scheduler)`.
+    folder : path, optional
+        Where results of cells are kept; the same study goes on from them after an interrupt.
+    fresh : bool
+        Whether kept results are computed again.
+    progress : callable, optional
+        `progress(done, total, text)`.
+
+    Returns
+    -------
+    StudyTable
+        One row for each cell; cells that fail or are refused have a status and a message.
+
+    Raises
+    ------
+    ValueError
+        If there is no such study, mechanism or method.
+    """
+    if name not in STUDIES:
+        raise ValueError(f"there is no study {name!r}{guess(name, STUDIES)}; there are {', '.join(STUDIES)}")
+    if not mechanisms and name != "scaling":
+        raise ValueError(f"the study {name!r} needs mechanisms")
+    for method in methods if name != "scaling" else ():
+        find(method)
+    targets = tuple(targets_of(mechanisms, t_end))
+    selection = Selection(targets, tuple(methods), tuple(formulations), tuple(rtol), tuple(steps), tuple(sizes), repeats, limit)
+    executor, cache = Serial() if executor is None else executor, Cache(folder, fresh)
+    rows = STUDIES[name].rows(selection, lambda tasks: carry_out(tasks, cache, executor, progress), executor.workers)
+    return StudyTable(name, rows, provenance(_settings(selection), executor.workers))
+
+
+def _settings(s: Selection) -> dict[str, Any]:
+    return {"mechanisms": [(t.label, t.t_end) for t in s.targets], "methods": s.methods, "formulations": s.formulations, "rtol": s.rtol,
+            "steps": s.steps, "sizes": s.sizes, "repeats": s.repeats, "limit": s.limit}

@@ -1,0 +1,157 @@
+"""Work-precision diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..pictures.figures import GREY, new_figure, style
+from ..pictures.methods import looks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 2.75, 2.5  # of a panel [inch]
+MAX_COLUMNS = 3
+LABELLED = 8  # curves up to which every point is labelled with its step or tolerance, beyond only the ends
+LINES = 7.2  # lines of a legend to an inch
+PANELS = {"error_q": "error of $q$  [m, rad]", "error_v": "error of $v$  [m/s, rad/s]", "error_lam": r"error of $\lambda$  [N, N m]",
+          "residual_position": r"constraint violation $|\Phi|$  [m, 1]", "energy_drift": "drift of energy / kinetic energy"}
+Look = Mapping[str, Mapping[str, Any]]
+
+
+class Row(Protocol):
+    """One run, as `WorkPrecisionRow`."""
+
+    @property
+    def method(self) -> str:
+        """Label."""
+        ...
+
+    @property
+    def setting(self) -> float:
+        """Step or relative tolerance."""
+        ...
+
+    @property
+    def cpu(self) -> float | None:
+        """Cost [s]."""
+        ...
+
+    @property
+    def success(self) -> bool:
+        """Whether it reached its end."""
+        ...
+
+
+def plot_work_precision(rows: Sequence[Row], title: str | None = None, cost: str = "cpu") -> Figure:
+    """Errors of positions, velocities and multipliers, constraint violation and drift of energy against processor time.
+
+    Each point is labelled with its step or tolerance in the first panel. Solid lines stand for integrators of mbdae, dashed ones for
+    established solvers; each method has the same colour and marker in all figures. Settings that failed stand in the legend.
+
+    Parameters
+    ----------
+    rows : list of WorkPrecisionRow
+    title : str, optional
+    cost : {"cpu", "cpu_solve", "evaluations", "steps"}
+        What is on the horizontal axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    fields = [f for f in PANELS if any(getattr(r, f) for r in rows)] or ["error_q"]
+    labels = list(dict.fromkeys(r.method for r in rows))
+    style_of = looks(labels)
+    columns = min(MAX_COLUMNS, len(fields))
+    lines = -(-len(fields) // columns)
+    inside = lines * columns > len(fields)  # the legend takes the free panels
+    entries = {name: _entry(name, [r for r in rows if r.method == name]) for name in labels}
+    below = 0.0 if inside else (-(-len(labels) // columns)) / LINES
+    with style():
+        figure = new_figure(WIDTH * columns + 0.3, HEIGHT * lines + below + (0.25 if title else 0.0))
+        axes = figure.subplots(lines, columns, squeeze=False).ravel()
+        for axis, field in zip(axes, fields):
+            axis.set(xlabel=COSTS[cost], ylabel=PANELS[field])
+            _draw(axis, rows, field, cost, style_of)
+        if axes[0].has_data():
+            _label_points(axes[0], rows, fields[0], cost, style_of)
+        for axis in axes[len(fields):]:
+            axis.axis("off")
+        legend(figure, axes[len(fields)] if inside else None, entries, style_of, columns)
+        if title:
+            figure.suptitle(title, fontsize=10, color="#222222")
+    return figure
+
+
+COSTS = {"cpu": "processor time  [s]", "cpu_solve": "time of the whole call  [s]",
+         "evaluations": "evaluations", "steps": "steps"}
+
+
+def _entry(name: str, rows: Iterable[Row]) -> str:
+    """The text of a legend, with the settings that failed."""
+    failed = ", ".join(_short(r.setting) for r in rows if not r.success)
+    return f"{name}  (failed: {failed})" if failed else name
+
+
+def _short(x: float) -> str:
+    mantissa, exponent = f"{x:.1e}".split("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
+
+
+def _points(rows: Sequence[Row], name: str, field: str, cost: str) -> list[tuple[float, float, float]]:
+    """Cost, value and setting of the runs that succeeded."""
+    return [(getattr(r, cost), getattr(r, field), r.setting) for r in rows
+            if r.method == name and r.success and getattr(r, field) and getattr(r, cost)]
+
+
+def _draw(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look) -> None:
+    for name, look in style_of.items():
+        points = _points(rows, name, field, cost)
+        if points:
+            axis.loglog([p[0] for p in points], [p[1] for p in points], **look)
+    if axis.has_data():
+        few_ticks(axis)
+    else:
+        axis.set(xticks=[], yticks=[])
+        axis.text(0.5, 0.5, "no run succeeded", transform=axis.transAxes, ha="center", va="center", color=GREY)
+
+
+def few_ticks(axis: Axes) -> None:
+    """Labels at powers of ten only, no more than fit; without a power of ten between the ends also at 2 and 5."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    for one, (low, high) in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
+        if np.log10(high / low) > 1.0:
+            one.set_major_locator(LogLocator(numticks=6))
+            one.set_minor_formatter(NullFormatter())
+        else:
+            one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=6))
+            one.set_major_formatter(lambda x, _: f"{x:g}")
+            one.set_minor_formatter(NullFormatter())
+
+
+def _label_points(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look) -> None:
+    for name, look in style_of.items():
+        points = _points(rows, name, field, cost)
+        shown = points if len(style_of) <= LABELLED else points[:1] + points[1:][-1:]
+        for x, y, setting in shown:
+            axis.annotate(_short(setting), (x, y), xytext=(3.5, 2.5), textcoords="offset points", fontsize=5.5, color=look["color"])
+
+
+def legend(figure: Figure, panel: Axes | None, entries: Mapping[str, str], style_of: Look, columns: int) -> None:
+    """The texts `entries` with the looks of their keys, in a free panel or below the panels."""
+    from matplotlib.lines import Line2D
+
+    if not entries:
+        return
+    handles = [Line2D([], [], label=text, **style_of[name]) for name, text in entries.items()]
+    size = 8.0 if len(handles) <= 12 else 6.5
+    if panel is not None:
+        panel.legend(handles=handles, loc="center left", fontsize=size, borderaxespad=0.0)
+    else:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), fontsize=size, columnspacing=1.4)

@@ -1,0 +1,1 @@
+"""Mutation testing: changes of one sign, coefficient or index at a time, and whether the fast tests notice."""

@@ -1,0 +1,87 @@
+"""Parts of the projections: the rate of a user's energy, rounding of the constraints, reasons of failures."""
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import Status, library
+from mbdae.integrators.projections.energy import rate
+from mbdae.integrators.projections.levels import rounding
+from mbdae.integrators.projections.project import NO_ENERGY, Projector, project
+from mbdae.system.codes import GOOD, NO_POSITION, NO_VALUE, NOT_CONSERVED
+
+
+def consistent(name="double-spherical-pendulum"):
+    """A system, and a state in motion on its constraints, as `project` takes it."""
+    s = library.system(name)
+    x = mbdae.assemble(s, 0.0, s.start.q, np.linspace(0.5, 1.5, s.nv))
+    return s, [np.array(y) for y in (x.q, x.v, x.a, x.lam)]
+
+
+@pytest.mark.parametrize("loss", [-3.0, -1e-3, 0.0, 1e-4, 0.2, 50.0])
+def test_a_rate_of_the_energy_is_noticed_at_once(loss):
+    """`H = E + loss t` of a mechanism that conserves `E`."""
+    s, state = consistent()
+    p = Projector("test", s, "PVAE-0", "mass", lambda t, q, v: s.energy(t, q, v) + loss * t)
+    code, _ = project(0.0, *state, s.energy(0.0, *state[:2]) * (1.0 + 1e-7), p.projection, s.model, p.work)
+    assert code == (NOT_CONSERVED if loss else GOOD)
+    power, difference, span = p.projection.energy.out[:3]
+    assert power == pytest.approx(loss, abs=1e-6) and abs(difference) < 1e-6 and 0.0 < span <= 1e-3
+    status, reason = p.explain(NOT_CONSERVED, 0.0, state[0])
+    assert status == Status.PROJECTION_FAILED and "the energy is not conserved, dH/dt = " in reason and f"= {power:.3g} at t" in reason
+
+
+@pytest.mark.parametrize(("loss", "code"), [(20.0, GOOD), (1e3, NOT_CONSERVED)])
+def test_a_rate_below_the_rounding_of_the_energy_is_not_noticed(loss, code):
+    """Of 1e9 J, differences over a microsecond have errors of 0.1 W by rounding, of which a thousandfold is tolerated."""
+    s, state = consistent()
+    p = Projector("test", s, "PVAE-0", "mass", lambda t, q, v: 1e9 + s.energy(t, q, v) + loss * t)
+    target = 1e9 + s.energy(0.0, *state[:2]) + 1e-4
+    assert project(0.0, *state, target, p.projection, s.model, p.work)[0] == code
+    assert 1e-6 < p.projection.energy.out[2] < 2e-6
+
+
+def test_the_rate_of_an_energy_is_that_along_the_motion():
+    """A function with a rate through each of its arguments, over a time in which nothing changes by more than a small part."""
+    s, (q, v, a, _) = consistent()
+    c, d = np.linspace(1.0, 2.0, s.nq), np.linspace(-1.0, 3.0, s.nv)
+    p = Projector("test", s, "PVAE-0", "mass", lambda t, q, v: 5.0 * np.sin(t) + np.sin(c @ q) + 0.1 * (d @ v) ** 2)
+    for scale in (1.0, 1e3):
+        power, difference, span = rate(0.3, q, v, scale * a, p.projection.energy)
+        exact = 5.0 * np.cos(0.3) + np.cos(c @ q) * (c @ s.qdot(q, v)) + 0.2 * (d @ v) * (d @ a) * scale
+        assert power == pytest.approx(exact, abs=1e-7 * scale) and abs(power - exact) < 10.0 * difference + 1e-9 * scale
+        quickest = max(np.abs(s.qdot(q, v)).max() / (1.0 + np.abs(q).max()), scale * np.abs(a).max() / (1.0 + np.abs(v).max()))
+        assert span == pytest.approx(min(6e-6 / quickest, 1e-3))
+    assert rate(0.3, q, 0.0 * v, 0.0 * a, p.projection.energy)[2] == 1e-3
+
+
+def test_reasons_of_failures():
+    s, (q, _, _, _) = consistent()
+    p = Projector("test", s, "PVAE-0", "mass")
+    for code, status, part in ((NO_ENERGY, Status.PROJECTION_FAILED, "the energy projection has no solution"),
+                               (NO_VALUE, Status.NOT_FINITE, "the energy, not the equations, is not finite at t = 0.25")):
+        found, reason = p.explain(code, 0.25, q)
+        assert found == status and part in reason
+    moved = q.copy()
+    moved[3:] += [0.5, 0.0, 0.0]
+    worst = [s.labels[k] for k in np.argsort(np.abs(s.phi(0.0, moved)))]
+    assert worst[-1] in p.explain(NO_POSITION, 0.0, moved)[1]
+
+
+def test_rounding_of_constraints_grows_with_positions_and_gradients():
+    s = mbdae.System(mbdae.Mechanism("free", [mbdae.Particle("mass", 2.0)]))
+    work = s.workspace()
+    for q, G, factor in (([-9.0, 1.0, 0.0], [4.0, -20.0], 200.0), ([0.0, 0.0, 0.0], [0.1], 1.0), ([3.0, 0.0, 0.0], [0.5, 0.1], 4.0)):
+        assert rounding(np.array(q), np.array(G), s.model, work) == pytest.approx(2.3e-16 * factor, rel=1e-9, abs=0.0)
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1.2, GOOD), (30.0, NO_ENERGY)])
+def test_velocities_are_not_corrected_by_more_than_their_size(factor, code):
+    """A particle on a rod without gravity: the gradient of its energy has no component in the positions."""
+    bodies = [mbdae.Particle("mass", 2.0, (0.0, 0.0, -1.0), (3.0, 0.0, 0.0))]
+    s = mbdae.System(mbdae.Mechanism("free", bodies, [mbdae.Rod("rod", "ground", "mass", length=1.0)]))
+    state = [np.array(y) for y in (s.start.q, s.start.v, s.start.a, s.start.lam)]
+    p = Projector("test", s, "PVAE-0", "mass")
+    assert project(0.0, *state, 9.0 * factor, p.projection, s.model, p.work)[0] == code
+    if code == GOOD:
+        np.testing.assert_allclose(state[1], [3.0 * factor**0.5, 0.0, 0.0], rtol=1e-12, atol=1e-12)
