@@ -12,6 +12,7 @@ import mbdae
 from mbdae.model import rotations
 
 GROUND = "ground"
+VEHICLES = ("hmmwv", "iltis", "passenger-car", "rail-carriage", "truck")  # their elements take long to compile
 T0 = 0.3  # time at which `all_elements` is consistent
 
 
@@ -21,6 +22,11 @@ def need(method):
     if available is not None and not available.installed:
         pytest.skip(f"{available.package} is not installed: {available.remedy}")
     return method
+
+
+def case(name, *more):
+    """Parameters of a test of a mechanism of the library, thorough for the vehicles."""
+    return pytest.param(name, *more, marks=pytest.mark.thorough if name in VEHICLES else ())
 
 
 def unit(rng):

@@ -22,6 +22,9 @@ from mbdae.interrupts import signals
 from .assimulo_cases import CELLS, MISSING, WORKING, Mine, kinds, native, throwing_system
 from .helpers import BREAKS_AT, double_pendulum, torn, with_law
 
+pytestmark = pytest.mark.thorough
+
+
 pytest.importorskip("assimulo.solvers", reason=MISSING)
 
 

@@ -14,6 +14,7 @@ from mbdae.studies.matrix import solvers
 
 from .helpers import need
 
+pytestmark = pytest.mark.thorough
 T_END = 0.3
 RTOL, ALLOWED = 1e-6, 100.0  # tolerances
 FOREIGN = {s.name: s for s in solvers(installed=False) if s.family.availability() is not None}

@@ -16,6 +16,7 @@ from mbdae.adapters.sundae import Ida
 
 from .helpers import need
 
+pytestmark = pytest.mark.thorough
 IDAS = {"scikit-sundae": Ida(), "scikits.odes": Odes("ida"), "Assimulo": Assimulo("IDA")}
 
 

@@ -14,6 +14,7 @@ from mbdae.system import c_functions
 from .forms import by_complex_step, random_point, random_state
 from .helpers import GROUND, drag
 
+pytestmark = pytest.mark.thorough
 LAW = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double, ctypes.c_double, ctypes.c_int64)
 
 

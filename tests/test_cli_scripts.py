@@ -14,6 +14,7 @@ from mbdae.studies import write_csv
 
 from .helpers import scripts_in
 
+pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "examples" / "papers"
 HEAD = ("method", "h [s]", "error", "published", "status")

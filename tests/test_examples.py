@@ -17,6 +17,7 @@ from mbdae import library
 from .helpers import scripts_in
 from .impact_cases import minimal_impacts, violation
 
+pytestmark = pytest.mark.thorough
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PAPER = EXAMPLES / "papers" / "half_implicit"
 STEPS = (1e-3, 2e-3, 4e-3)
@@ -183,10 +184,7 @@ NEEDS = {"odes_dropin": "scikits_odes", "solve_dae_dropin": "solve_dae", "radau1
          "sympy_dropin": "sympy"}
 
 
-LONG = {"projected_gauss", "sympy_dropin", "user_force"}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough if name in LONG else ()) for name in CHECKS])
+@pytest.mark.parametrize("name", CHECKS)
 def test_example(name, tmp_path, monkeypatch, capsys):
     pytest.importorskip(NEEDS.get(name, "numpy"), reason=f"the package of {name}.py is not installed")
     monkeypatch.chdir(tmp_path)

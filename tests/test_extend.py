@@ -22,6 +22,7 @@ from mbdae.system.extra import kind_of
 from .forms import FORMS, by_complex_step, by_differences, random_point, random_state
 from .helpers import T0, all_elements, rigid
 
+pytestmark = pytest.mark.thorough
 EXAMPLES = Path(__file__).parent.parent / "examples" / "extend"
 G = 9.81
 S = (0.1, 0.2, 0.3)
@@ -346,7 +347,6 @@ print(value, len([n for n in compiled if "Height" in n or n == "phi"]))
 '''
 
 
-@pytest.mark.thorough
 def test_compiled_kernels_are_kept_and_follow_every_change(tmp_path):
     files = {"element.py": OUTSIDE, "constants.py": "SCALE = 2.0\n",
              "helper.py": "import numba\n\n@numba.njit\ndef shifted(z):\n    return z - 1.0\n"}

@@ -18,6 +18,7 @@ from mbdae.integrators.state_space.sdirk_tableau import SDIRK_4_15
 from .helpers import relative
 from .state_space_cases import exact, system
 
+pytestmark = pytest.mark.thorough
 EXAMPLES = Path(__file__).parent.parent / "examples" / "extend"
 
 
@@ -75,7 +76,6 @@ def test_it_has_order_three(alexander, name, t_end, steps):
     assert slopes == pytest.approx([3.0] * 3, abs=0.15), (slopes, errors)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["double-pendulum", "andrews", "stiff wheel"])
 @pytest.mark.parametrize("controller", [mbdae.ELEMENTARY, mbdae.PI42], ids=["elementary", "PI42"])
 def test_errors_are_within_the_tolerances(alexander, name, controller):

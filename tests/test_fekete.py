@@ -12,6 +12,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.library import fekete
 
+pytestmark = pytest.mark.thorough
 ENTRY = fekete.ENTRY
 N = 20
 

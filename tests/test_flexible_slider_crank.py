@@ -11,6 +11,7 @@ from mbdae.adapters.sundae import Ida
 from mbdae.library import flexible_slider_crank as crank
 from mbdae.library import flexible_slider_crank_equations as e
 
+pytestmark = pytest.mark.thorough
 ENTRY = crank.ENTRY
 SMOOTH, UNDEFORMED, DAMPED, STIFFENED = {}, {"start": "undeformed"}, {"damping": True}, {"stiffening": True}
 FLAGS = [(False, False), (True, False), (False, True), (True, True)]

@@ -161,6 +161,7 @@ def test_results_are_kept_by_content(tmp_path):
 # --- executors -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_several_processes_find_the_same(table, tmp_path):
     found = run(executor=grid.Joblib(2), folder=tmp_path)
     assert without_times(found) == without_times(table) and {r.cells_at_once for r in found.rows} == {2}
@@ -203,7 +204,7 @@ SMALL = {"work-precision": {"methods": METHODS}, "order": {"methods": ["HalfImpl
          "scaling": {"methods": ["half-implicit"], "sizes": (2, 4), "repeats": 1}}
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough if name == "scaling" else ()) for name in STUDIES])
 def test_every_study_has_a_table_and_a_figure(name, tmp_path):
     mechanisms = ["chain"] if name == "scaling" else [PENDULUM]
     found = grid.study(name, mechanisms, **SMALL[name])

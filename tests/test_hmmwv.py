@@ -11,6 +11,7 @@ from mbdae.library import hmmwv
 from mbdae.problems import FORMULATIONS
 from mbdae.system.tree.composite import ClosedLoopSolver, Operations, gauss_operations
 
+pytestmark = pytest.mark.thorough
 WEIGHT = (2086.52 + 9.072 + 4 * (23.965 + 5.813 + 90.555)) * 9.81
 
 
@@ -25,7 +26,6 @@ def outputs(s, found):
     return [hmmwv.ENTRY.observe(c, t, *x, lam) for t, *x, lam in zip(found.t, bodies.q, bodies.v, bodies.a, found.lam)]
 
 
-@pytest.mark.thorough
 def test_sizes_are_the_published_ones():
     assert (system(steering="free").nv, system(steering="free").nc, system(steering="free").dof) == (27, 16, 11)
     stiff = system("cartesian", model="stiff")
@@ -33,7 +33,6 @@ def test_sizes_are_the_published_ones():
     assert set(system().tree.cut) == {f"{what} {corner}" for what in ("lower ball", "tie") for corner in hmmwv.CORNERS}
 
 
-@pytest.mark.thorough
 def test_the_design_position_is_a_static_equilibrium():
     s = system("cartesian", road="flat", speed=0.0, drop=0.0)
     assert np.abs(s.start.a).max() <= 1e-10

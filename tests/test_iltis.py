@@ -16,6 +16,7 @@ from mbdae.model import rotations
 
 from .iltis_coordinates import CORNERS, STEP, accelerations
 
+pytestmark = pytest.mark.thorough
 ENTRY = iltis.ENTRY
 MANOEUVRES = tuple(iltis.MANOEUVRES)
 WEIGHT = 1513.4 * 9.81
@@ -40,7 +41,6 @@ def solved(s, method, times, **options):
 # --- equations --------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("manoeuvre", MANOEUVRES)
 def test_the_equations_are_those_of_14_coordinates(manoeuvre, rng):
     """Accelerations of chassis, A-arms and spins near the motion, with random velocities; found: 3e-12, once 5e-10, of the largest."""

@@ -13,6 +13,8 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.studies.confirm import EXPLICIT, compare, confirm
 
+from .helpers import case
+
 VARIANTS = [(name, given) for name in library.names() for given in ({}, *library.entry(name).variants)]
 
 # largest relative error of DOP853 at rtol 1e-10, atol 1e-12, and the last time compared. The plain underlying ODE lets energy and
@@ -111,7 +113,7 @@ def test_the_catalogue_is_complete_and_consistent():
         assert {r.kind for r in entry.references} <= {"published", "closed form", "recomputed"}
 
 
-@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+@pytest.mark.parametrize(("name", "parameters"), [case(*v) for v in VARIANTS])
 def test_outputs_are_finite_numbers_and_include_all_that_is_listed(name, parameters):
     entry, s = build(name, parameters)
     out = entry.observe(s, 0.0, s.start.q, s.start.v, s.start.a, s.start.lam)

@@ -188,6 +188,7 @@ print(repr(np.concatenate([x.q[-1], x.lam[-1], p.residual(0.0, y, yd), p.jacobia
 """
 
 
+@pytest.mark.thorough
 def test_interpreter_mode_gives_the_same_numbers():
     """With NUMBA_DISABLE_JIT=1 the kernels are plain Python, to be stepped through."""
     plain, fast = (ast.literal_eval(run(PENDULUM, NUMBA_DISABLE_JIT=flag)) for flag in ("1", "0"))

@@ -14,6 +14,8 @@ from mbdae.library import Entry
 from mbdae.pages import facts, pages, portrait
 from mbdae.system import c_functions, c_system
 
+from .helpers import case
+
 DOCS = Path(__file__).parents[1] / "docs" / "mechanisms"
 RENEW = "run: mbdae pages"
 LARGEST = 60_000  # bytes of a picture
@@ -29,7 +31,7 @@ def entry_of(mechanism, **more):
 # --- what lies in docs -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", library.names())
+@pytest.mark.parametrize("name", [case(name) for name in library.names()])
 def test_every_page_is_current(name):
     assert pages.page(library.entry(name)) == (DOCS / f"{name}.md").read_text(encoding="utf-8"), RENEW
 

@@ -19,6 +19,8 @@ from mbdae.system.assembly import completed, positions, velocities
 
 from .helpers import rigid
 
+pytestmark = pytest.mark.thorough
+
 
 @cache
 def system(coordinates="cartesian", cut=False, **parameters):
@@ -289,7 +291,6 @@ def test_all_bushings_but_few_act_along_coordinates():
     assert saved[True] <= 0.75 * saved[False]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("coordinates", "method", "form", "tol"), [("cartesian", SolveIvp("DOP853"), "ode", 1e-11),
                                                                     ("joint", Ida(), "index2", 1e-10)])
 def test_two_routes_lead_to_the_references(coordinates, method, form, tol):
@@ -321,7 +322,6 @@ def test_the_jacobian_depends_on_the_steering(coordinates):
     assert np.abs(J1 - J0).max() > 0.0 and not np.allclose(s.excitation(0.4), s.excitation(0.45))
 
 
-@pytest.mark.thorough
 def test_extended_updates_lead_to_the_same_motion():
     ends = [mbdae.solve(system("joint", cut=True), Ida(jacobian=j), (0.0, 1.0), formulation="ggl", rtol=1e-5, atol=1e-5)
             for j in ("dense:extended", "dense")]

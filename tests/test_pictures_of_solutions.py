@@ -347,6 +347,7 @@ def test_names_in_html_are_escaped():
 # --- the page ------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_snippets_of_the_page_run(tmp_path, monkeypatch):
     for package in ("plotly", "pandas", "xarray"):
         pytest.importorskip(package)

@@ -356,6 +356,7 @@ def with_function(name):
     return s, lambda t, q, v: s.energy(t, q, v)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CONSERVED)
 @WHOSE
 def test_energies_that_are_conserved_are_taken(case, project):

@@ -13,6 +13,7 @@ from mbdae.library import rail_carriage as carriage
 from mbdae.library import rail_carriage_equations as e
 from mbdae.library import rail_contact, rail_track
 
+pytestmark = pytest.mark.thorough
 STEP = 1e-30
 LEFT = np.tile([1.0, -1.0, 1.0, -1.0, -1.0, 1.0], 7)[1:]  # left and right exchanged
 
@@ -160,7 +161,6 @@ def potential(t, q):
     return total
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("t", [0.0, 1.9, 4.5])
 def test_suspension_forces_are_those_of_a_potential(rng, monkeypatch, t):
     """On straight track, on a ramp, and in the arc; without the dampers, which move with the track."""
@@ -242,7 +242,6 @@ def outputs(system, motion):
     return [carriage.ENTRY.observe(system, *row) for row in zip(motion.t, motion.q, motion.v, motion.a, motion.lam)]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("method", "tol", "digits"), [(SolveIvp("DOP853"), 1e-9, 5e-7), (Ida(), 1e-8, 2e-5)])
 def test_two_routes_lead_to_the_references(system, method, tol, digits):
     wanted = [r for r in carriage.ENTRY.references if r.t <= 6.0]

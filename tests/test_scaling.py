@@ -11,6 +11,8 @@ from mbdae.charts.chart import Chart
 from mbdae.cli.main import main
 from mbdae.studies.scaling import CASES, FAMILIES, ScalingRow, growth, plot_scaling, scaling_study
 
+pytestmark = pytest.mark.thorough
+
 
 def test_rows_of_a_chain(tmp_path):
     rows = scaling_study(["chain"], (2, 4), ["half-implicit", "explicit-joint"], repeats=1)

@@ -212,6 +212,7 @@ def test_unpacking_without_the_time_says_what_to_ask():
         p.unpack(p.y0, p.yd0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", [mbdae.SdirkFirstOrder(), mbdae.RosenbrockNystrom(), SolveIvp("Radau")], ids=lambda m: m.label)
 def test_the_motion_does_not_depend_on_the_pivots(method):
     """In-house and external solvers take the chart of the problem and keep its rule when they switch it."""

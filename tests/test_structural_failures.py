@@ -9,7 +9,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.results.diagnosis import singular_ahead
 from mbdae.studies import stability_limit
 
-from .helpers import BREAKS_AT, double_pendulum, torn, with_law
+from .helpers import BREAKS_AT, case, double_pendulum, torn, with_law
 from .state_space_cases import system
 from .structural_cases import LEVELS, METHODS, NULL_SPACE, UNSTABLE
 from .test_adapter_state_space import parallelogram
@@ -190,7 +190,7 @@ def test_control_wants_one_positive_tolerance(atol):
 # --- every method on every mechanism --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", library.names())
+@pytest.mark.parametrize("name", [case(name) for name in library.names()])
 def test_every_method_on_every_mechanism(name):
     """The first hundredth of the usual time, forty steps at most: nothing fails but position constraints with small beta."""
     s, entry = library.system(name), library.entry(name)

@@ -23,6 +23,7 @@ from mbdae.studies.jacobian_figures import excitation_curve, output_curve, plot_
 
 from .helpers import assert_picture, need
 
+pytestmark = pytest.mark.thorough
 PAPER = Path(__file__).parents[1] / "examples" / "papers" / "corrector_iteration"
 SPAN = (0.0, 20.0)
 RTOL, ATOL = 1e-4, 1e-6

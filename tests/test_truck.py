@@ -12,6 +12,7 @@ from mbdae.library import truck_classical as classical
 
 from .helpers import central, need
 
+pytestmark = pytest.mark.thorough
 ENTRY = truck.ENTRY
 NINE = [1, 4, 5, 7, 10, 11, 12, 13, 14]  # the coordinates of the book among those of the bodies
 OPTIONS = [(c, p) for c in (True, False) for p in (False, True)]

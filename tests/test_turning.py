@@ -40,6 +40,7 @@ def run(system, name, tol=1e-6, t_end=T_END, **options):
     return mbdae.solve(system, spec.make(), (0.0, t_end), formulation=spec.formulation, rtol=tol, atol=tol, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tol", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8])
 @pytest.mark.parametrize("name", WANDERING)
 def test_solvers_that_turn_end_there_and_keep_what_is_right(system, motion, name, tol):

@@ -267,7 +267,7 @@ class _Run:
         """Number of steps, and the processor time of one of them, without that of a start of the method."""
         few, steps = min(self(MIN_STEPS) for _ in range(repeats)), 2 * MIN_STEPS
         while (total := self(steps)) < max(MEASURED, 4.0 * few) and steps < MAX_STEPS and self.status == Status.SUCCESS.name:
-            steps *= 2
+            steps, few = 2 * steps, min(few, self(MIN_STEPS))  # a start may have been disturbed
         total = min(total, *(self(steps) for _ in range(repeats - 1)), np.inf)
         return steps, (total - few) / (steps - MIN_STEPS)
 

@@ -50,8 +50,9 @@ def phi_q(t, q, model, work, G):
     if header(model)[lay.KIND] == lay.MULTIBODY:
         _cartesian_phi_q(t, q, model, work, G)
     elif header(model)[lay.KIND] == lay.TREE:
-        _cartesian_phi_q(t, q, model, work, gradients(model, work))
-        call.evaluate(call.PHI_Q, t, G, model, work)
+        if G.shape[0]:
+            _cartesian_phi_q(t, q, model, work, gradients(model, work))
+            call.evaluate(call.PHI_Q, t, G, model, work)
     else:
         user.evaluate(lay.PHI_Q, t, q, q, q, model, G)
 
@@ -77,7 +78,7 @@ def gamma(t, q, v, model, work, out):
         multibody.gamma(t, model, work, out)
         if count(model, lay.EXTRA_CONSTRAINT):
             extra.constraints(lay.GAMMA, t, cartesian(q, model, work), model, work, out)
-        if header(model)[lay.KIND] == lay.TREE:
+        if header(model)[lay.KIND] == lay.TREE and out.shape[0]:
             _cartesian_phi_q(t, q, model, work, gradients(model, work))
             call.evaluate(call.GAMMA, t, out, model, work)
     else:

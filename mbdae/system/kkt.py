@@ -38,6 +38,8 @@ def factor(model, work, fresh_mass):
     G, W = part(model, work, lay.W_G), part(model, work, lay.W_W)
     if fresh_mass:
         factor_mass(part(model, work, lay.W_MASS), model, part(model, work, lay.W_MINV))
+    if G.shape[0] == 0:
+        return 0
     scale_rows(G, part(model, work, lay.W_MINV), model, W)
     lost = factor_rows(W, model, part(model, work, lay.W_ENV), part(model, work, lay.W_DIAG))
     return renew_null_space(lost, model, work) if count(model, lay.DEPENDENT) else lost

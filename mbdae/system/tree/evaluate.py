@@ -10,6 +10,7 @@ from ..layout import BODY_T, PLANAR, RIGID, frames, header, table
 from ..vec3 import vec
 from ..vectors import put
 from . import call
+from .kinematics import orientations
 from .layout import BIAS, axes, joints, kinematics, positions, wrenches
 
 
@@ -17,6 +18,7 @@ from .layout import BIAS, axes, joints, kinematics, positions, wrenches
 def to_cartesian(t, q, v, a, model, work):
     """Positions, velocities and accelerations of the bodies; `a` are those of the joint coordinates."""
     kernels.place(t, q, model, work)
+    orientations(model, work)
     kernels.place_velocity(v, model, work)
     tree, bodies, X = joints(model), table(model, lay.BODY, BODY_T), frames(model, work)
     kin, B = kinematics(model, work), axes(model, work)

@@ -10,12 +10,14 @@ and back, with the acceleration `a` of the body before it: `x = (y - U . a / sqr
 conjugated, so all of this serves the complex step. Motions and wrenches of a body are at its centre of mass in global axes.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...compilation.compiled import compiled
 from .. import layout as lay
 from ..layout import BODY, BODY_T, NB, NV, frames, header, table
-from ..vec3 import cross, dot, vec
+from ..vec3 import add, cross, dot, scale, vec
 from .layout import (
     ARTICULATED,
     AXIS,
@@ -35,6 +37,7 @@ from .layout import (
     joints,
     kinematics,
 )
+from .spatial_inertia import less_product, load, of_body, plus, shifted, store, times
 
 
 @compiled
@@ -121,65 +124,32 @@ def factor(M, model, L):
     tree, nb, nv = joints(model), header(model)[NB], header(model)[NV]
     bodies, B, F, S = inertias(M, nb), inertia_axes(M, nb, nv), factors(L, nb), factor_axes(L, nb, nv)
     for n in range(nb):
-        _start(bodies[n], F[n])
+        for k in range(3):
+            F[n, k] = bodies[n, k]
+        store(of_body(bodies[n, MASS], bodies[n, MOMENTS:]), F[n, ARTICULATED:])
     for n in range(nb - 1, -1, -1):
-        joint, A = tree[n], F[n]
+        joint, I = tree[n], load(F[n, ARTICULATED:])
         # velocities of the joint, the last one first
         for v in range(joint["v"] + joint["n"] - 1, joint["v"] - 1, -1):
-            b = S[v]
-            for k in range(AXIS):
-                b[k] = B[v, k]
-            D = 0.0 * L[0]
-            for k in range(6):
-                U = 0.0 * L[0]
-                for m in range(6):
-                    U += A[ARTICULATED + 6 * k + m] * b[m]
-                b[GAINS + k] = U
-                D += b[k] * U
-            root = 1.0 / np.sqrt(D)
-            for k in range(6):
-                b[GAINS + k] *= root
-            b[ROOT] = root
-            for k in range(6):
-                for m in range(6):
-                    A[ARTICULATED + 6 * k + m] -= b[GAINS + k] * b[GAINS + m]
+            I = _without(I, B[v], S[v])
         if joint["above"] >= 0:
-            _add_inertia(A, F[joint["above"]])
+            before = F[joint["above"], ARTICULATED:]
+            store(plus(load(before), shifted(I, vec(F[n]))), before)
 
 
 @compiled
-def _start(I, A):
-    """The inertia of a body alone, `[m 1, 0; 0, J]`."""
-    for k in range(3):
-        A[k] = I[k]
-    for k in range(ARTICULATED, LOAD):
-        A[k] = 0.0
-    for k in range(3):
-        A[ARTICULATED + 7 * k] = I[MASS]
-        A[ARTICULATED + 21 + 7 * k] = I[MOMENTS + k]
-    for k in range(3):  # xy, xz, yz
-        i, j = 3 + (0, 0, 1)[k], 3 + (1, 2, 2)[k]
-        A[ARTICULATED + 6 * i + j] = A[ARTICULATED + 6 * j + i] = I[MOMENTS + 3 + k]
-
-
-@compiled
-def _add_inertia(A, to):
-    """Add `X^T I_A X` to the inertia of the body before; `X` is the shift of its motion to this body. `A` is overwritten."""
-    rho = vec(A)
-    # I_A X: the columns of the rotation gain (a e_k x rho) of those of the translation
-    for i in range(6):
-        at = ARTICULATED + 6 * i
-        d = cross(rho, (A[at], A[at + 1], A[at + 2]))
-        for k in range(3):
-            A[at + 3 + k] += d[k]
-    # X^T of it
-    for j in range(6):
-        at = ARTICULATED + j
-        d = cross(rho, (A[at], A[at + 6], A[at + 12]))
-        for k in range(3):
-            A[at + 18 + 6 * k] += d[k]
-    for k in range(ARTICULATED, LOAD):
-        to[k] += A[k]
+def _without(I, direction, out):
+    """`I - U U^T / D`, the inertia that is left where a velocity is free; its direction, gains `U / sqrt(D)` and `1 / sqrt(D)` in `out`."""
+    a, b = vec(direction), vec(direction[3:])
+    x, y = times(I, a, b)
+    inverse = 1.0 / (dot(a, x) + dot(b, y))
+    left = less_product(I, scale(inverse, x), scale(inverse, y), x, y)  # before the square root, which takes as long as the rest
+    root = np.sqrt(inverse)
+    x, y = scale(root, x), scale(root, y)
+    out[0], out[1], out[2], out[3], out[4], out[5] = a[0], a[1], a[2], b[0], b[1], b[2]
+    out[GAINS], out[GAINS + 1], out[GAINS + 2], out[GAINS + 3], out[GAINS + 4], out[GAINS + 5] = x[0], x[1], x[2], y[0], y[1], y[2]
+    out[ROOT] = root
+    return left
 
 
 @compiled
@@ -191,22 +161,40 @@ def half_solve(L, x, model, out):
         for k in range(LOAD, LOAD + 6):
             F[n, k] = 0.0
     for n in range(nb - 1, -1, -1):
-        joint, A = tree[n], F[n]
+        joint, p = tree[n], _load(F[n])
         for v in range(joint["v"] + joint["n"] - 1, joint["v"] - 1, -1):
-            out[v] = _reduce(S[v], x[v], A, LOAD)
+            out[v], p = _reduced(S[v], x[v], p)
         if joint["above"] >= 0:
-            add_wrench(A, LOAD, F[joint["above"]], LOAD)
+            _add_load(F[n], p, F[joint["above"]])
+
+
+class _Pair(NamedTuple):
+    """A wrench, or an acceleration: of the centre of mass, and of the rotation."""
+
+    linear: tuple[float, float, float]
+    angular: tuple[float, float, float]
 
 
 @compiled
-def _reduce(b, x, A, k):
-    """`y = (x - b . p) / sqrt(D)`, `p += U y / sqrt(D)` for the wrench `p` in the entries of `A` from `k` on."""
-    for m in range(6):
-        x -= b[m] * A[k + m]
-    y = x * b[ROOT]
-    for m in range(6):
-        A[k + m] += b[GAINS + m] * y
-    return y
+def _load(A):
+    """What a row of the factors holds from `LOAD` on."""
+    return _Pair(vec(A[LOAD:]), vec(A[LOAD + 3:]))
+
+
+@compiled
+def _reduced(b, x, p):
+    """`y = (x - b . p) / sqrt(D)` and `p + U y / sqrt(D)` for the wrench `p`."""
+    y = b[ROOT] * (x - dot(vec(b), p.linear) - dot(vec(b[3:]), p.angular))
+    return y, _Pair(add(p.linear, scale(y, vec(b[GAINS:]))), add(p.angular, scale(y, vec(b[GAINS + 3:]))))
+
+
+@compiled
+def _add_load(A, p, to):
+    """Add the wrench `p` to that of the body before, whose centre of mass is at `-rho`."""
+    moment = add(p.angular, cross(vec(A), p.linear))
+    for k in range(3):
+        to[LOAD + k] += p.linear[k]
+        to[LOAD + 3 + k] += moment[k]
 
 
 @compiled
@@ -214,19 +202,20 @@ def half_solve_transposed(L, y, model, out):
     """`out = L^T y`, from the root to the leaves; `out` may be `y`."""
     tree, nb, nv = joints(model), header(model)[NB], header(model)[NV]
     F, S = factors(L, nb), factor_axes(L, nb, nv)
+    zero = 0.0 * L[0]
     for n in range(nb):
-        joint, A, up = tree[n], F[n], tree[n]["above"]
-        for k in range(6):
-            A[LOAD + k] = F[up, LOAD + k] if up >= 0 else 0.0 * L[0]
-        _shift_motion(A, LOAD)
+        joint, up = tree[n], tree[n]["above"]
+        a, alpha = (zero, zero, zero), (zero, zero, zero)
+        if up >= 0:
+            alpha = vec(F[up, LOAD + 3:])
+            a = add(vec(F[up, LOAD:]), cross(alpha, vec(F[n])))
         for v in range(joint["v"], joint["v"] + joint["n"]):
-            b, s = S[v], y[v]
-            for k in range(6):
-                s -= b[GAINS + k] * A[LOAD + k]
-            s *= b[ROOT]
-            for k in range(6):
-                A[LOAD + k] += b[k] * s
+            b = S[v]
+            s = b[ROOT] * (y[v] - dot(vec(b[GAINS:]), a) - dot(vec(b[GAINS + 3:]), alpha))
+            a, alpha = add(a, scale(s, vec(b))), add(alpha, scale(s, vec(b[3:])))
             out[v] = s
+        for k in range(3):
+            F[n, LOAD + k], F[n, LOAD + 3 + k] = a[k], alpha[k]
 
 
 @compiled
@@ -242,8 +231,8 @@ def scale_rows(G, L, model, W):
                 F[path[i]["joint"], k] = 0.0
         for i in range(first, last):
             n, at = path[i]["joint"], path[i]["at"]
-            joint, A = tree[n], F[n]
+            joint, p = tree[n], _load(F[n])
             for k in range(joint["n"] - 1, -1, -1):
-                W[at + k] = _reduce(S[joint["v"] + k], G[at + k], A, LOAD)
+                W[at + k], p = _reduced(S[joint["v"] + k], G[at + k], p)
             if joint["above"] >= 0:
-                add_wrench(A, LOAD, F[joint["above"]], LOAD)
+                _add_load(F[n], p, F[joint["above"]])

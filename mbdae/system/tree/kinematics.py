@@ -14,7 +14,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ..elements.common import first, second, value
 from ..frames import omega, point, rotate, unrotate
-from ..layout import BODY, BODY_T, MOTION, MOTION_T, NB, PLANAR, RIGID, frames, header, table
+from ..layout import BODY, BODY_T, EXTRA_CONSTRAINT, EXTRA_FORCE, MOTION, MOTION_T, NB, PLANAR, RIGID, count, frames, header, table
 from ..vec3 import add, cross, scale, sub, vec
 from .layout import (
     ACCELERATION,
@@ -35,7 +35,7 @@ from .layout import (
 
 @compiled
 def place(t, q, model, work):
-    """Frames of all bodies and the directions of the velocities; the Cartesian coordinates, too."""
+    """Frames of all bodies and the directions of the velocities; the Cartesian coordinates, too, with quaternions where they are used."""
     tree, moves, bodies, motions = joints(model), steps(model), table(model, BODY, BODY_T), table(model, MOTION, MOTION_T)
     X, kin, starts, B, out = frames(model, work), kinematics(model, work), points(model, work), axes(model, work), positions(model, work)
     _place_ground(X, header(model)[NB])
@@ -81,6 +81,8 @@ def place(t, q, model, work):
             kin[n, m] = r[m] - X[p, m]
         _complete(B, joint, moves, r)
         _put_coordinates(bodies[b], X, b, angle, out)
+    if count(model, EXTRA_CONSTRAINT) or count(model, EXTRA_FORCE):
+        orientations(model, work)
 
 
 @compiled
@@ -112,17 +114,24 @@ def _complete(B, joint, moves, r):
 
 @compiled
 def _put_coordinates(body, X, b, angle, out):
-    """The Cartesian coordinates of a body."""
+    """The Cartesian coordinates of a body, but its quaternion."""
     at = body["q"]
     out[at], out[at + 1] = X[b, 0], X[b, 1]
     if body["kind"] == PLANAR:
         out[at + 2] = angle
     else:
         out[at + 2] = X[b, 2]
-    if body["kind"] == RIGID:
-        p = _quaternion(X, b)
-        for m in range(4):
-            out[at + 3 + m] = p[m]
+
+
+@compiled
+def orientations(model, work):
+    """The quaternions of the Cartesian coordinates. Elements of mbdae need none, and they take a third of the time of `place`."""
+    bodies, X, out = table(model, BODY, BODY_T), frames(model, work), positions(model, work)
+    for b in range(bodies.shape[0]):
+        if bodies[b]["kind"] == RIGID:
+            at, p = bodies[b]["q"], _quaternion(X, b)
+            for m in range(4):
+                out[at + 3 + m] = p[m]
 
 
 @compiled

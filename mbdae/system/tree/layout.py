@@ -31,7 +31,7 @@ KINEMATICS, BIAS, WRENCH, RATE = 21, 3, 9, 15  # then: the accelerations that ve
 # velocities that prescribed motions cause
 POINT, STEP_AXIS, SPEED, ACCELERATION = 8, 3, 6, 7  # of a step, behind the point where it begins: of a prescribed one the axis, u', u''
 INERTIA, MASS, MOMENTS, MOTION = 16, 3, 4, 10  # then: mass, J as xx, yy, zz, xy, xz, yz in global axes, an acceleration or wrench
-FACTOR, ARTICULATED, LOAD = 45, 3, 39  # then: articulated inertia (36), a wrench or acceleration
+FACTOR, ARTICULATED, LOAD = 30, 3, 24  # then: articulated inertia (21), a wrench or acceleration
 AXIS = 6  # of a velocity: its direction as a motion of the body
 GAIN, GAINS, ROOT = 7, 6, 12  # of a velocity, behind its direction: what it takes of the wrench, and 1 / sqrt(D)
 HEAD = 2  # of the mass matrix and its factors: 1, or 0 for the identity, and the address of the compiled code
