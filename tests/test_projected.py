@@ -117,6 +117,14 @@ def test_gauss_without_projections_inside_and_with_them_outside(system):
     assert y.statistics.steps == x.statistics.steps == 50
 
 
+def test_output_within_steps_costs_no_further_run_of_a_method_that_interpolates(system):
+    """Neither do steps that the method cuts: they are counted as rejected once, by the method."""
+    method = Projected(mbdae.RosenbrockNystrom(), "PV")
+    x, y = (mbdae.solve(system, method, SPAN, **more).statistics for more in ({}, {"t_eval": np.linspace(*SPAN, 201)}))
+    assert x.steps == y.steps == x.jacobians and x.rejected_error == y.rejected_error > 0
+    assert x.restarts == y.restarts == x.steps - 1
+
+
 def test_the_options_of_solve(system):
     seen = []
     x = mbdae.solve(system, Projected(HalfImplicit(h=1e-2), "PV"), (0.0, 0.505), every=10, progress=seen.append)

@@ -4,7 +4,7 @@ A named tuple of fifty arrays is passed to a compiled function as three hundred 
 passes it on. A `Structure` is passed as the address of its memory; `run.start.q` costs a load, as in C.
 """
 
-from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -50,39 +50,43 @@ class Structure:
     _memory: np.ndarray
     _address: int
     _values: dict[str, Any]
-    _numbers: dict[str, tuple[tuple[np.ndarray, type], int]]  # where numbers are, and their type in Python
+    _numbers: dict[str, tuple[np.ndarray, type, int]]  # the words among which a number is, its type in Python, its place
 
     def __init__(self, **fields: Any):
-        names = list(_names(type(self)))
+        owner: Any = type(self)
+        names, own = _names(owner), self.__dict__
         if set(names) != set(fields):
             raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}, got {', '.join(fields)}")
-        values = {name: fields[name] for name in names}
-        object.__setattr__(self, "_values", values)
+        own["_values"] = values = {name: fields[name] for name in names}
         if config.DISABLE_JIT:
             return
-        kinds = tuple((name, _kind(value)) for name, value in values.items())
-        object.__setattr__(self, "_numba_type_", StructureType(type(self).__name__, kinds))
-        object.__setattr__(self, "_memory", np.zeros(max(self._numba_type_.words, 1), dtype=np.int64))
-        object.__setattr__(self, "_address", self._memory.ctypes.data)
-        places, reals = self._numba_type_.places, self._memory.view(np.float64)
-        object.__setattr__(self, "_numbers", {name: ((reals, float) if kind is types.float64 else (self._memory, int), places[name])
-                                              for name, kind in kinds if kind is types.float64 or kind is types.int64})
+        own["_numba_type_"] = kind = _type_of(owner, tuple(map(_kind, values.values())))
+        own["_memory"] = memory = np.zeros(max(kind.words, 1), dtype=np.int64)
+        own["_address"], reals = _address(memory), memory.view(np.float64)
+        own["_numbers"] = {name: (reals, float, kind.places[name]) if field is types.float64 else (memory, int, kind.places[name])
+                           for name, field in kind.fields.items() if field is types.float64 or field is types.int64}
         for name, value in values.items():
             self._write(name, value)
 
     def _write(self, name: str, value: Any) -> None:
-        words = _content(self._numba_type_.fields[name], value)
-        at = self._numba_type_.places[name]
-        self._memory[at:at + len(words)] = words
+        number, kind = self._numbers.get(name), self._numba_type_.fields[name]
+        if number is not None:
+            number[0][number[2]] = value
+            return
+        content, at = _content(kind, value), self._numba_type_.places[name]
+        self._memory[at:at + len(content)] = content
+        if not isinstance(kind, (types.Number, types.Boolean)):
+            self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
-        values = object.__getattribute__(self, "_values")
-        if not config.DISABLE_JIT and name in self._numbers:
-            (words, python), at = self._numbers[name]
-            return python(words[at])
+        """A number, which compiled code may have changed; other fields are attributes."""
+        number = self.__dict__.get("_numbers", {}).get(name)
+        if number is not None:
+            return number[0].item(number[2])
+        values = self.__dict__.get("_values", {})
         if name not in values:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        if config.DISABLE_JIT or not isinstance(self._numba_type_.fields[name], (types.Number, types.Boolean)):
+        if config.DISABLE_JIT:
             return values[name]
         word = self._memory[self._numba_type_.places[name]:][:1]
         return float(word.view(np.float64)[0]) if isinstance(self._numba_type_.fields[name], types.Float) else int(word[0])
@@ -92,8 +96,8 @@ class Structure:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         if not config.DISABLE_JIT:
             kind, number = self._numba_type_.fields[name], self._numbers.get(name)
-            if number is not None and type(value) is number[0][1]:
-                number[0][0][number[1]] = value
+            if number is not None and type(value) is number[1]:
+                number[0][number[2]] = value
                 return
             if isinstance(kind, types.Float):
                 value = float(value)
@@ -105,17 +109,43 @@ class Structure:
 
 def with_fields(structure: Any, **fields: Any) -> Any:
     """A structure with these fields in the place of its own; the others are shared."""
-    return type(structure)(**{name: getattr(structure, name) for name in _names(type(structure))} | fields)
+    owner: Any = type(structure)
+    return owner(**{name: getattr(structure, name) for name in _names(owner)} | fields)
 
 
-def _names(owner: type) -> Iterator[str]:
-    for base in reversed(owner.__mro__):
-        if base is not Structure:
-            yield from getattr(base, "__annotations__", {})
+@cache
+def _names(owner: Any) -> tuple[str, ...]:
+    return tuple(name for base in reversed(owner.__mro__) if base is not Structure for name in getattr(base, "__annotations__", {}))
+
+
+_TYPES: dict[tuple[Any, ...], StructureType] = {}  # by class and types of the fields, of which there is one object each
+_ARRAYS: dict[tuple[Any, ...], types.Type] = {}  # by type and number of dimensions
+
+
+def _type_of(owner: type, kinds: tuple[types.Type, ...]) -> StructureType:
+    """The type of a structure with fields of these types, which takes long to make."""
+    key = (owner, *map(id, kinds))
+    if key not in _TYPES:
+        _TYPES[key] = StructureType(owner.__name__, tuple(zip(_names(owner), kinds)))
+    return _TYPES[key]
 
 
 def _kind(value: Any) -> types.Type:
-    return types.float64 if isinstance(value, float) else typeof(value)
+    if isinstance(value, float):
+        return types.float64
+    if isinstance(value, Structure):
+        return value._numba_type_
+    if type(value) is np.ndarray and value.flags.carray:  # contiguous, aligned, and may be written to
+        key = value.dtype, value.ndim
+        if key not in _ARRAYS:
+            _ARRAYS[key] = typeof(value)
+        return _ARRAYS[key]
+    return typeof(value)
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _words(kind: types.Type) -> int:
@@ -134,7 +164,7 @@ def _content(kind: types.Type, value: Any) -> list[int]:
     """These words."""
     if isinstance(kind, types.Array):
         assert kind.layout == "C" and kind.ndim <= 2, kind
-        return [value.ctypes.data, *value.shape]
+        return [_address(value), *value.shape]
     if isinstance(kind, types.BaseTuple):
         return [word for part, x in zip(kind, value) for word in _content(part, x)]
     if isinstance(kind, types.NoneType):

@@ -12,8 +12,10 @@ from ..results.steps import StepWatch
 from ..results.trajectory import Trajectory
 from ..system.assembly import State
 from ..typing import TimeProgress, Tolerance, Until, Vector
-from .projected_run import Options, ProjectedRun
+from .control.driver import Driver
+from .projected_stepper import ProjectedStepper
 from .projections.project import Projector, check
+from .projections.restarted import Restarted
 from .projections.states import ProjectedSteps, Projection
 
 Energy: TypeAlias = Callable[[float, Vector, Vector], float]  # of t, q, v
@@ -121,8 +123,8 @@ class Projected(Resumable):
         """See `mbdae.driver.method`."""
         projection = Projection(Projector("Projected", problem.system, self.project, self.norm, self.energy), problem.system, state)
         if self.one_step:
-            output = Options(t_eval, every, progress, until, record)
-            return ProjectedRun(self.method, problem, state, t_end, (rtol, atol), projection, output).to_end()
+            stepper = ProjectedStepper(Restarted(self.method, problem, t_end, rtol, atol), projection, state, t_end, t_eval)
+            return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
         watch = ProjectedSteps(until, projection) if isinstance(until, StepWatch) else until
         return projection.of_all(self.method.integrate(problem, state, t_end, rtol=rtol, atol=atol, t_eval=t_eval, every=every,
                                                        progress=progress, until=watch))

@@ -2,11 +2,17 @@
 
 REACHED_END = "the end of the time span was reached"
 TERMINAL_EVENT = "a terminal event has been passed"
+LAST_STEP = " (last step ended at t = "
 
 
 def failed(reason: str, t: float) -> str:
     """A run that has failed after a step to `t`."""
-    return f"{reason} (last step ended at t = {t:.9g}); the solution up to there is kept"
+    return f"{reason}{LAST_STEP}{t:.9g}); the solution up to there is kept"
+
+
+def reason_of(message: str) -> str:
+    """The reason in the message of a run that has failed."""
+    return message.partition(LAST_STEP)[0]
 
 
 def out_of_limits(name: str, t: float) -> str:

@@ -74,6 +74,9 @@ class Statistics(Summarised):
         return self.newton_iterations / self.steps if self.steps and self.newton_iterations is not None else None
 
 
+COUNTERS = tuple(f.name for f in fields(Statistics) if "seconds" not in f.name)
+
+
 def summed(parts: Sequence[Statistics]) -> Statistics:
     """The sum of each counter over parts of a run; `None` if one of them does not report it."""
     counted = {f.name: [getattr(s, f.name) for s in parts] for f in fields(Statistics)}

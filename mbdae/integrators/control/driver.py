@@ -22,7 +22,7 @@ from ...stopwatch import Stopwatch
 from ...typing import TimeProgress, Until, Vector
 from ..resolution import step_below_rounding
 from .loop import ARRIVED, ASKING, FAILED, NEEDS_ROOM
-from .records import COUNTERS, Output, State, new_output
+from .records import Output, State, new_output
 from .stepper import Stepper
 
 CHUNK_SECONDS = 0.2  # between two calls of `progress` and checks for signals
@@ -169,11 +169,17 @@ class Driver:
         return code != ASKING or full or self.until is not None
 
     def _flush(self) -> None:
-        """Pass the stored rows of output on."""
+        """Pass the stored rows of output on: with the storage, or a copy if most of it would be kept for nothing."""
         output = self.spare
-        if output is not None and output.stored:
+        if output is None or not output.stored:
+            return
+        n, output.stored = output.stored, 0
+        rows = [x[:n] for x in (output.t, output.q, output.v, output.a, output.lam)]
+        if 2 * n > len(output.t):
             self.spare = None
-            self._append(Columns(*(_stored(x, output.stored) for x in (output.t, output.q, output.v, output.a, output.lam))))
+        else:
+            rows = [x.copy() for x in rows]
+        self._append(Columns(*rows))
 
     def _enter(self, output: Output) -> Callable[..., int]:
         """The time loop, for a run and output of types that do not change."""
@@ -255,7 +261,7 @@ class Driver:
         stepper, clock = self.stepper, self.stepper.clock
         system, (t, q, v, a, _), behind = stepper.system, stepper.row(), None
         if status in VAGUE:
-            span = np.copysign(clock.h, clock.t_end - t)
+            span = np.copysign(stepper.ahead * clock.h, clock.t_end - t)
             behind = (jam_ahead(system, t, q, v, a, span) or near_singular(system, stepper.begins, t, q)
                       or singular_ahead(system, stepper.begins, t, q, v, span))
         elif status == Status.NOT_FINITE or (status == Status.SINGULAR and "rank" not in reason):
@@ -269,15 +275,7 @@ class Driver:
     def _trajectory(self) -> Trajectory:
         """The rows of output so far."""
         self._flush()
-        counted = {name: getattr(self.stepper.counts, name) for name in COUNTERS}
-        for name, more in self.stepper.additional_counts().items():
-            counted[name] = counted.get(name, 0) + more
-        statistics = Statistics(**counted, restarts=self.stepper.restarts, seconds=self._seconds,
+        statistics = Statistics(**self.stepper.counted(), seconds=self._seconds,
                                 cpu_seconds=None if self.record is not None and self.record.resumed else self.watch.cpu_seconds)
         made = Trajectory(*self.rows.columns(), statistics, self.status, self.message, self.end)
         return made if self.end is None else made.up_to(self.end, self.stepper.begins.t)
-
-
-def _stored(x: Vector, n: int) -> Vector:
-    """The first `n` rows; a copy where most of the memory would be kept for nothing."""
-    return x[:n] if 2 * n > len(x) else x[:n].copy()

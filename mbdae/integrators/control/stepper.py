@@ -45,12 +45,15 @@ class Stepper(ABC):
     - `completed(rows)`: rows of output whose accelerations and multipliers are evaluated when they are put out;
     - `step(before)`: the last accepted step with the interpolant of the family, by default cubic polynomials;
     - `additional_counts()`: work that is not counted in `run.counts`;
-    - `omitted`, `extra()` and `prepare(saved)`: what of `run` is not a part of its memory, what else is, and arrays of the right sizes.
+    - `counted()`: all counters, for a family that does not count its work in `run.counts`;
+    - `kept`, `omitted`, `extra()` and `prepare(saved)`: the structures and arrays of its memory, what of them is not kept, what else is,
+      and arrays of the right sizes.
     """
 
     loops: Loops
     max_steps: int = 2**62
     restarts: int | None = None  # number of new charts, `None` if the family has no charts
+    ahead: float = 1.0  # steps within which a singular position is searched after a failure
     run: Structure
 
     def __init__(self, system: System, state: Start, t_end: float) -> None:
@@ -92,11 +95,23 @@ class Stepper(ABC):
         """Work that is not counted in `run.counts`."""
         return {}
 
+    def counted(self) -> dict[str, int | None]:
+        """All counters of the run so far."""
+        found: dict[str, int | None] = {name: getattr(self.counts, name) for name in COUNTERS}
+        for name, more in self.additional_counts().items():
+            found[name] = (found.get(name) or 0) + more
+        return found | {"restarts": self.restarts}
+
     def completed(self, rows: Columns) -> tuple[Columns, Cause | None]:
         """Rows of output as they are put out; those before the first one that cannot be had, and its cause."""
         return rows, None
 
     # continuation ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The structures and arrays that make up the memory, by name."""
+        return {"run": self.run}
 
     @property
     def omitted(self) -> tuple[str, ...]:
@@ -112,12 +127,12 @@ class Stepper(ABC):
 
     def contents(self) -> dict[str, np.ndarray]:
         """All that the following steps depend on, by name."""
-        return contents(self.system, {"run": self.run}, self.omitted) | self.extra()
+        return contents(self.system, self.kept, self.omitted) | self.extra()
 
     def resume(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on after the step of these `contents`, in the place of `begin`."""
         self.prepare(saved)
-        restore(self.system, {"run": self.run}, saved, self.omitted)
+        restore(self.system, self.kept, saved, self.omitted)
         self.clock.t_end = float(self.t_end)
 
     # steps -----------------------------------------------------------------------------------------------------------------
