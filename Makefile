@@ -7,6 +7,9 @@ STAMP := $(VENV)/.installed
 SOLVERS ?= all
 READY := $(VENV)/.solvers-$(SOLVERS)
 
+# each start of Python takes seconds longer where its packages are not kept as bytecode
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-thorough test-processor lint setup-all bench bench-peers papers docs clean help
 
 help:

@@ -15,12 +15,14 @@ from scipy.special import ellipj
 import mbdae
 from mbdae import extend
 from mbdae.adapters.sundae import Ida
+from mbdae.model import rotations
 from mbdae.registry import find
 from mbdae.system.elements import kinds as constraint_kinds
 from mbdae.system.extra import kind_of
 
 from .forms import FORMS, by_complex_step, by_differences, random_point, random_state
 from .helpers import T0, all_elements, rigid
+from .test_tree import agrees
 
 pytestmark = pytest.mark.thorough
 EXAMPLES = Path(__file__).parent.parent / "examples" / "extend"
@@ -369,3 +371,35 @@ def test_compiled_kernels_are_kept_and_follow_every_change(tmp_path):
     assert run()[0] == -1.5
     assert run() == (-1.5, 0)
     assert run(NUMBA_DISABLE_JIT="1")[0] == -1.5
+
+
+@dataclass(frozen=True)
+class Aligning(extend.Force):
+    """A torque on body j that turns it into the axes of the ground, of the quaternion in its coordinates."""
+
+    i: str
+    j: str
+    k: float
+    time_dependent = False
+
+    def check(self, owner):
+        self.set("k", extend.checks.nonnegative(self.k, owner, "k"))
+
+
+def align(e, q, bodies, Q):
+    body = bodies[e["j"]]
+    for m in range(3):
+        Q[body["v"] + 3 + m] -= e["k"] * q[body["q"] + 3] * q[body["q"] + 4 + m]
+
+
+def aligned(e, q, bodies):
+    return e["k"] * (1.0 - q[bodies[e["j"]]["q"] + 3] ** 2)
+
+
+def test_kernels_see_quaternions_in_joint_coordinates():
+    extend.register(extend.ForceKind(Aligning, align, aligned, fields=(("k", float),)))
+    arm, hand = (rigid(np.random.default_rng(k), name) for k, name in ((1, "arm"), (2, "hand")))
+    at = np.array(hand.position) - arm.position
+    joints = [mbdae.Spherical("shoulder", "ground", "arm", s_i=arm.position),
+              mbdae.Spherical("wrist", "arm", "hand", s_i=rotations.to_matrix(arm.orientation).T @ at)]
+    agrees(mbdae.Mechanism("limb", [arm, hand], joints, forces=[Aligning("aim", "ground", "hand", 40.0)], gravity=(0.0, 0.0, -G)))
