@@ -21,6 +21,8 @@ from .helpers import rigid
 
 pytestmark = pytest.mark.thorough
 
+FORCES = ("lateral_acceleration", "tie_front_left")
+AMPLIFIED = 1e-5  # bound relative to these: an error of 1e-11 in positions of 40 m is 4e-3 N of 660 N in a bushing of 9e6 N/m
 
 @cache
 def system(coordinates="cartesian", cut=False, **parameters):
@@ -301,7 +303,8 @@ def test_two_routes_lead_to_the_references(coordinates, method, form, tol):
     for r in references:
         for name, value in r.values.items():
             largest = max(abs(other.values[name]) for other in references if name in other.values)
-            assert at[r.t][name] == pytest.approx(value, abs=1e-6 * largest), (r.t, name)
+            bound = AMPLIFIED if name in FORCES else 1e-6
+            assert at[r.t][name] == pytest.approx(value, abs=bound * largest), (r.t, name)
 
 
 def test_it_steers_to_the_side_of_its_rack_and_back():

@@ -1,4 +1,4 @@
-"""Ctrl-C at random instants of a run: `python -m tests.benchmarks.interrupts [--count 200] [--only TEXT] [--jobs 2]`.
+"""Ctrl-C at random instants of a run: `python -m tests.benchmarks.interrupts [--count 200] [--only TEXT] [--jobs 2] [--seconds 0.25]`.
 
 Each method integrates the double pendulum, without and with a force in plain Python, and gets SIGINT from another process at an instant
 spread evenly over the run. The table tells how often `KeyboardInterrupt` arrived, the longest time that took, how often the
@@ -26,7 +26,6 @@ import mbdae
 from mbdae.registry import FAMILIES, find
 from tests.helpers import double_pendulum
 
-SECONDS = 0.25  # of an uninterrupted run
 PROMPT = 1.0  # s within which an interrupt must arrive
 # other projections of the same loop, and a solver without a form
 LEFT_OUT = ("ProjectedGauss:PVA", "ProjectedGauss:none", "ProjectedGauss:P", "ProjectedGauss:V", "ProjectedGauss:PV",
@@ -66,14 +65,14 @@ def system(force):
 
 
 class Case:
-    """One method on one mechanism: runs of a length that takes about `SECONDS`, undisturbed and interrupted."""
+    """One method on one mechanism: runs of a length that takes about `seconds`, undisturbed and interrupted."""
 
-    def __init__(self, name, force):
+    def __init__(self, name, force, seconds):
         self.method, self.system, self.t_end = method(name), system(force), 0.01
         self.solve()  # compiles
         self.expected, self.seconds = self.timed()
-        while self.seconds < 0.5 * SECONDS:
-            self.t_end *= min(10.0, 1.1 * SECONDS / max(self.seconds, 1e-4))
+        while self.seconds < 0.5 * seconds:
+            self.t_end *= min(10.0, 1.1 * seconds / max(self.seconds, 1e-4))
             self.expected, self.seconds = self.timed()
 
     def solve(self):
@@ -117,27 +116,29 @@ def _time_of(sender, number):
     raise RuntimeError("the process that sends the signals has ended")
 
 
-def worker(name, force, count, seed):
+def worker(name, force, count, seconds, seed):
     """One case in this process; prints its counts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background does not have
-    case, draw, outcomes, longest = Case(name, force), random.Random(seed), Counter(), 0.0
+    case, draw, outcomes, longest = Case(name, force, seconds), random.Random(seed), Counter(), 0.0
+    gc.freeze()  # so that collections before the runs are quick
     with subprocess.Popen([sys.executable, "-c", SENDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           start_new_session=True) as sender:
         while outcomes.total() - outcomes["late"] < count:
             try:
-                outcome, seconds = case.interrupted(sender, outcomes.total(), draw.uniform(0.0, 0.95 * case.seconds))
+                outcome, delay = case.interrupted(sender, outcomes.total(), draw.uniform(0.0, 0.95 * case.seconds))
             except KeyboardInterrupt:
-                outcome, seconds = "late", 0.0
+                outcome, delay = "late", 0.0
             outcomes[outcome] += 1
-            longest = max(longest, seconds)
+            longest = max(longest, delay)
         sender.stdin.close()
     healthy = bool((case.solve() == case.expected).all())
     print(json.dumps({"outcomes": outcomes, "longest": longest, "healthy": healthy}))
 
 
-def run(name, force, count, seed=0):
+def run(name, force, count, seconds=0.25, seed=0):
     """One case in a process of its own: its counts, the longest time, and whether it is healthy."""
-    command = [sys.executable, "-m", "tests.benchmarks.interrupts", "--worker", name, force, "--count", str(count), "--seed", str(seed)]
+    command = [sys.executable, "-m", "tests.benchmarks.interrupts", "--worker", name, force, "--count", str(count),
+               "--seconds", str(seconds), "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
     with contextlib.suppress(json.JSONDecodeError, IndexError):
         return json.loads(done.stdout.strip().split("\n")[-1])
@@ -163,15 +164,16 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--force", nargs="*", default=["none", "python"])
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0.25, help="of a run that is not interrupted")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--worker", nargs=2)
     options = parser.parse_args()
     if options.worker:
-        worker(*options.worker, options.count, options.seed)
+        worker(*options.worker, options.count, options.seconds, options.seed)
         return 0
     cases, bad = [(name, force) for name in names() if options.only.lower() in name.lower() for force in options.force], 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for case, found in zip(cases, pool.map(lambda case: run(*case, options.count, options.seed), cases)):
+        for case, found in zip(cases, pool.map(lambda case: run(*case, options.count, options.seconds, options.seed), cases)):
             bad += not _is_good(found)
             print(_told(*case, found), flush=True)
     print(f"{len(cases)} cases with {options.count} interrupts each, {bad} of them not as they should be; {os.cpu_count()} cores")
