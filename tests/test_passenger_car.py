@@ -20,9 +20,9 @@ from mbdae.system.assembly import completed, positions, velocities
 from .helpers import rigid
 
 pytestmark = pytest.mark.thorough
-
 FORCES = ("lateral_acceleration", "tie_front_left")
 AMPLIFIED = 1e-5  # bound relative to these: an error of 1e-11 in positions of 40 m is 4e-3 N of 660 N in a bushing of 9e6 N/m
+
 
 @cache
 def system(coordinates="cartesian", cut=False, **parameters):
