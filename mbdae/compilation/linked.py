@@ -60,7 +60,8 @@ class _Flags(Flags):  # type: ignore[misc]
 
     def values(self) -> dict[str, Any]:
         """All options."""
-        return _DEFAULTS | self._values
+        found: dict[str, Any] = _DEFAULTS | self._values
+        return found
 
     def __hash__(self) -> int:
         return _NAMES
