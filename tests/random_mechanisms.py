@@ -5,7 +5,8 @@ closed without counting degrees of freedom, so that some pieces are rigid and he
 compared with one that leaves no row out: accelerations from NumPy's least squares of the whole KKT matrix.
 
 A run that is farther from it than 100 tolerances is repeated with a finer tolerance or step. It counts as wrong unless its error falls as
-it must; where it does, the motion is only too quick for the step, or the errors of many steps add up.
+it must; where it does, the motion is only too quick for the step, or the errors of many steps add up. A run that ends with `SINGULAR` has
+failed unless the whole `Phi_q` loses rank on the way of a method that goes on.
 """
 
 import sys
@@ -35,6 +36,8 @@ METHODS = (("DOP853", lambda h: SolveIvp("DOP853"), "ode"), ("Ida index 1", lamb
 SECOND_ORDER = ("NullSpaceNewmark",)
 LOOSE = 2e-3  # error of these, relative to positions and velocities
 FINER, TIGHTER = 4, 100  # times smaller are step and tolerance of a run that is repeated
+RANK_LOST = 1e-5  # smallest singular value of `Phi_q` on the way, relative to that at the start, at a singular position
+SAMPLES, REFINEMENTS = 2000, 4  # of the way
 FALL = 6  # of the error, at least, in the repeated run: a method of order two or more with a fixed step has 16 and more
 ROWS = {"Revolute": 5, "Spherical": 3, "Universal": 4, "Cylindrical": 4, "Translational": 5, "Rod": 1}
 
@@ -136,6 +139,14 @@ class Verdict:
     error: float
     message: str
     finer: float | None = None
+    smallest: float | None = None  # singular value on the way, relative to the start, of a run that ends with `SINGULAR`
+
+    @property
+    def kind(self) -> str:
+        """For the tally."""
+        if self.status == Status.SUCCESS:
+            return "near" if self.near else "wrong" if self.wrong else "coarse"
+        return "singular position" if self.smallest is not None and self.smallest < RANK_LOST else "failed"
 
     @property
     def near(self) -> bool:
@@ -169,7 +180,35 @@ def _verdict(system, start, want, name, make, form):
     verdict = Verdict(name, found.status, error(found), found.message)
     if found.success and not verdict.near:
         verdict.finer = error(run(H / FINER, RTOL / TIGHTER))
+    if found.status == Status.SINGULAR:
+        verdict.smallest = smallest_on_the_way(system, start)
     return verdict
+
+
+def smallest_on_the_way(system, start):
+    """The smallest singular value of `Phi_q`, without those of redundant rows, on a motion to the end, relative to its value at the start.
+
+    `None` if no method goes on to the end.
+    """
+    methods = (("RosenbrockNystrom", lambda h: mbdae.RosenbrockNystrom(), None), METHODS[0], METHODS[2], METHODS[-1])
+    runs = (mbdae.solve(system, make(H), (0.0, T_END), formulation=form, state=start, rtol=RTOL, atol=ATOL, dense_output=True)
+            for _, make, form in methods)
+    sol, rank = next((r.sol for r in runs if r.success), None), system.nc - len(system.dependent)
+    if sol is None:
+        return None
+
+    def smallest(t):
+        try:
+            return np.linalg.svd(system.phi_q(t, sol(t)[0]).toarray(), compute_uv=False)[rank - 1]
+        except mbdae.AssemblyError:  # so near that the state cannot be projected
+            return np.inf
+
+    times = np.linspace(0.0, T_END, SAMPLES)
+    for _ in range(REFINEMENTS):
+        k = int(np.argmin([smallest(t) for t in times]))
+        nearest = times[k]
+        times = np.linspace(times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)], 41)
+    return smallest(nearest) / smallest(0.0)
 
 
 def cases(kind, seed, count):
@@ -189,8 +228,9 @@ def main(seed, count, kind="spatial"):
         tally["sensitive" if sensitive else "judged"] += 1
         tally["redundant"] += bool(len(s.dependent)) and not sensitive
         for v in (v for v in verdicts if not v.near):
-            tally["wrong" if v.wrong else "coarse" if v.status == Status.SUCCESS else "failed"] += 1
+            tally[v.kind] += 1
             finer = "" if v.finer is None else f", {v.finer:.1e} of it with a finer one"
+            finer += "" if v.smallest is None else f", smallest singular value on the way {v.smallest:.1e}"
             print(f"{kind} {seed}/{k}: {v.method} {v.status.name}, error {v.error:.1e} of what is allowed{finer}, "
                   f"{len(s.dependent)} redundant; {v.message[:90]}", flush=True)
     seconds = time.perf_counter() - begin

@@ -18,6 +18,8 @@ GROUND = "ground"
 T_END, CROSSING = 1.2, 0.69953
 MESSAGE = (r"the constraints lose rank near t = 0\.(69|7)\d+, in joint .*: a singular position, where the velocities change more "
            r"than the accelerations account for \(last step ended at t = 0\.[67]\d+\); the solution up to there is kept")
+CREEPING = (r"the constraints are about to lose rank, in joint .*: a singular position \(last step ended at t = 0\.[67]\d+\); the solution "
+            r"up to there is kept")
 STEPS = (1e-2, 5e-3, 3.7e-3, 2e-3, 1e-3, 5.9e-4)
 WANDERING = ("SolveIvp:DOP853:ode", "SolveIvp:RK23:ode", "SolveIvp:Radau:ode", "Cvode:Adams:ode", "Cvode:BDF:ode", "Ida:index2")
 
@@ -46,7 +48,7 @@ def run(system, name, tol=1e-6, t_end=T_END, **options):
 def test_solvers_that_turn_end_there_and_keep_what_is_right(system, motion, name, tol):
     r = run(system, name, tol)
     assert r.status == mbdae.Status.SINGULAR, r.message
-    assert re.fullmatch(MESSAGE, r.message), r.message
+    assert re.fullmatch(CREEPING if (name, tol) == ("SolveIvp:Radau:ode", 1e-8) else MESSAGE, r.message), r.message
     assert CROSSING - 0.04 < r.t[-1] < CROSSING + 0.01
     for t, q in zip(r.t, r.q):
         np.testing.assert_allclose(q, motion(t)[0], rtol=0, atol=max(2e-2, 3e2 * tol))

@@ -138,16 +138,23 @@ class Bound:
 
     def failure(self, session: Session, code: int, t: float) -> SolverFailure:
         """A call of the solver that has failed after the time `t`; after `check`."""
+        return self.explained(SolverFailure(*session.failure(code)), t)
+
+    def explained(self, failure: SolverFailure, t: float) -> SolverFailure:
+        """A failure after the time `t`, traced back to values that were not finite if they have caused it."""
         self.pass_on()
         guard = self.guard
-        at_the_gap = guard.at_the_gap > 0 and abs(guard.direction * t - guard.gap) <= AT_THE_GAP * abs(t)
+        gap = guard.gap if guard.at_the_gap > 0 else np.inf
+        if guard.bad and failure.status == Status.STEP_TOO_SMALL:  # at the end of the last step the equations may be finite
+            gap = min(gap, guard.direction * guard.t)
+        at_the_gap = abs(guard.direction * t - gap) <= AT_THE_GAP * abs(t)
         if guard.bad and (guard.calls - guard.last_bad < self.callbacks.recent or at_the_gap):
             self.callbacks.met(self._fault())
         if guard.fatal == EQUATIONS or at_the_gap:
             return SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {guard.t:.9g}")
         if guard.fatal == JACOBIAN:
             return SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {guard.t:.9g}")
-        return SolverFailure(*session.failure(code))
+        return failure
 
     def _fault(self) -> Any:
         """Why the equations are not finite at the first evaluation of the last ones that were not."""

@@ -13,7 +13,8 @@ from mbdae.driver.run import MAX_ROWS, Run
 from mbdae.interrupts import signals
 from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
 from mbdae.problems.base import Problem
-from mbdae.results.messages import too_many_steps
+from mbdae.results.creeping import WINDOW
+from mbdae.results.messages import AT_ROUNDING, too_many_steps
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
@@ -57,13 +58,22 @@ def carry_out(session: Session, bound: Bound, run: Run, single: bool, t_eval: Ve
     """Step to the end, in compiled code unless something is to be called after each step; the statistics of the run."""
     watch = Stopwatch()
     if single:
-        run.carry_out(lambda: run.pull(Steps(session, bound, run.t, run.t_end)))
+        run.carry_out(lambda: _in_single_steps(session, bound, run))
     else:
         chunks = _Chunks(session, bound, run, t_eval, every)
         watch = Stopwatch()  # without what was compiled
         run.carry_out(chunks.to_end)
     bound.pass_on()
     return _statistics(session, bound, run, watch)
+
+
+def _in_single_steps(session: Session, bound: Bound, run: Run) -> None:
+    try:
+        run.pull(Steps(session, bound, run.t, run.t_end))
+    except SolverFailure as failure:
+        if failure.status != Status.STEP_TOO_SMALL:
+            raise
+        raise bound.explained(failure, run.t) from failure
 
 
 class _Chunks:
@@ -105,11 +115,11 @@ class _Chunks:
             self._look(code)
 
     def _march(self) -> int:
-        """A chunk of steps, of `CHUNK_SECONDS` if there is room for their output."""
-        m, begin = self.march, time.perf_counter()
-        m.pause = m.steps + self.chunk
+        """A chunk of steps, of `CHUNK_SECONDS` if there is room for their output, within a window in which the run may creep."""
+        m, begin, first = self.march, time.perf_counter(), self.march.steps
+        m.pause = first + (min(self.chunk, WINDOW - first % WINDOW) if self.run.creeping.active else self.chunk)
         code: int = march(m, signals.flag)
-        elapsed, done = max(time.perf_counter() - begin, 1e-6), m.steps - (m.pause - self.chunk)
+        elapsed, done = max(time.perf_counter() - begin, 1e-6), m.steps - first
         self.chunk = int(np.clip(done * CHUNK_SECONDS / elapsed, 1, 4 * self.chunk))
         return code
 
@@ -125,9 +135,10 @@ class _Chunks:
         if code == FAILED:
             raise self.bound.failure(self.session, m.fault, m.t)
         if code == STALLED:
-            raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
+            raise self.bound.explained(SolverFailure(Status.STEP_TOO_SMALL, AT_ROUNDING), m.t)
         if m.sudden:
             self._look_for_turns()
+        self.run.look_for_creeping(m.t, self.session.view(self.session.y))
         if code == TOO_MANY:
             raise SolverFailure(Status.TOO_MANY_STEPS, too_many_steps(m.max_steps))
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..problems.state_space import StateSpace
+from ..results.creeping import WINDOW, CreepWatch
 from ..results.diagnosis import ChartError, near_singular
 from ..results.messages import failed, too_many_steps
 from ..results.statistics import Statistics
@@ -33,6 +34,7 @@ class _Watch(StepWatch):
         self.last: Moment | None = None  # the end of the last step
         self.left: Moment | None = None  # where the chart is left
         self.asking = False  # whether the chart itself fails at the end of the last step
+        self._creeping, self._stuck = CreepWatch(problem.system, t0), False
         self._healed = t0
         self._step: Step | None = None
 
@@ -47,11 +49,21 @@ class _Watch(StepWatch):
             return True
         if self.steps == self._max_steps and t != self._t_end:
             raise SolverFailure(Status.TOO_MANY_STEPS, too_many_steps(self._max_steps))
+        self._look_for_creeping(t, q)
         self.asking = True
         if abs(self._t_end - t) > self._rest and self._problem.leave(t, q):
             self.left = self.last
         self.asking = False
         return self.left is not None
+
+    def _look_for_creeping(self, t: float, q: Vector) -> None:
+        """The same as `Run.look_for_creeping` in a run of several charts."""
+        if not self._creeping.active or self.steps % WINDOW:
+            return
+        found = self._creeping.after(self.steps, t, q)
+        if found is not None:
+            self._stuck = True
+            raise SolverFailure(*found)
 
     def _ends(self, t: float, q: Vector, v: Vector) -> bool:
         """Whether the user requires the end of the run."""
@@ -62,7 +74,7 @@ class _Watch(StepWatch):
 
     def heal(self, piece: Trajectory) -> bool:
         """Whether a run that has failed is continued after its last step in a new chart: once for every time."""
-        if piece.status not in LOST or piece.end is not None or self.asking:
+        if piece.status not in LOST or piece.end is not None or self.asking or self._stuck:
             return False
         if self.last is None or abs(self.last.t - self._healed) <= self._rest:
             return False

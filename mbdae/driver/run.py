@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from ..interrupts import signals
-from ..results.diagnosis import ChartError
+from ..results.creeping import WINDOW, CreepWatch
+from ..results.diagnosis import ChartError, NoInterpolant
 from ..results.memory import Memory
-from ..results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
+from ..results.messages import AT_ROUNDING, REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ..results.rows import Columns, Rows
 from ..results.statistics import Statistics
 from ..results.status import Cause, Status
@@ -49,8 +50,8 @@ class Stepper(Protocol):
         ...
 
 
-class Turned(SolverFailure):
-    """The solution has turned onto another branch of the motion at a singular position after the time `since`."""
+class FailedSince(SolverFailure):
+    """The run has failed after the time `since`, and its last `steps` do not count."""
 
     def __init__(self, cause: Cause, since: float, steps: int) -> None:
         super().__init__(*cause)
@@ -118,7 +119,7 @@ class BasicRun:
         before, self.t = self.t, t
         self._stalled = self._stalled + 1 if abs(t - before) <= 4e-16 * abs(t) else 0
         if self._stalled > STALLED:
-            raise SolverFailure(Status.STEP_TOO_SMALL, "the step has shrunk to rounding")
+            raise SolverFailure(Status.STEP_TOO_SMALL, AT_ROUNDING)
         if t == before:  # after an interpolation SUNDIALS returns the end of its last step once more
             return
         self.steps += 1
@@ -143,8 +144,8 @@ class BasicRun:
                 raise SolverFailure(Status.SOLVER_FAILED, "the solver has stopped before the end")
         except Finished as done:
             self.message = str(done)
-        except Turned as turn:
-            self._fail(turn)
+        except FailedSince as failure:
+            self._fail(failure)
         except SolverFailure as met:
             self._fail(self.callbacks.explain(met))
         except ChartError as error:
@@ -204,7 +205,7 @@ class Run(BasicRun):
     """
 
     callbacks: SolverCallbacks
-    since: float | None  # the end of the valid part of the output if the solution has turned, see `Turned`
+    since: float | None  # the end of the valid part of the output, see `FailedSince`
 
     def __init__(self, callbacks: SolverCallbacks, t0: float, t_end: float, start: tuple[Vector, Vector], *, t_eval: Vector | None = None,
                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None, max_steps: int = 1_000_000,
@@ -217,6 +218,7 @@ class Run(BasicRun):
         s = self.problem.system
         self.output = Rows((s.nq, s.nv, s.nv, s.nc)) if self.record is None else self.record.rows
         self.turns, self.last = TurnWatch(self.problem.system), self._moment(t0, start[0])
+        self.creeping = CreepWatch(self.problem.system, t0)
         super().__init__(callbacks, t0, t_end, start, t_eval=t_eval, every=every, progress=progress, max_steps=max_steps)
         if self.record is not None and self.record.continues:  # the output of the start is that of the earlier run
             self.rows.clear()
@@ -261,6 +263,7 @@ class Run(BasicRun):
 
     def _stops(self, before: float, t: float, y: Vector, at: At) -> bool:
         self.look_for_turns(t, y)
+        self.look_for_creeping(t, y)
         if self._until is None:
             return False
         if not isinstance(self._until, StepWatch):
@@ -271,7 +274,10 @@ class Run(BasicRun):
             with problem.undisturbed():
                 return np.array([problem.interpolated(s, at(s)[0]) for s in times])
 
-        return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
+        try:
+            return self._until.after(Step(before, t, lambda: self._motion(t, y), problem.interpolated(t, y), sample, problem.completed))
+        except NoInterpolant as error:
+            raise FailedSince(Cause(error.status, error.reason), before, 1) from error
 
     def look_for_turns(self, t: float, y: Vector) -> None:
         """End the run if it has turned onto another branch of the motion with this step."""
@@ -283,7 +289,16 @@ class Run(BasicRun):
         with self.problem.undisturbed():
             turn = self.turns.examine(before, self.last)
         if turn is not None:
-            raise Turned(*turn)
+            raise FailedSince(*turn)
+
+    def look_for_creeping(self, t: float, y: Vector) -> None:
+        """End the run if its step sizes tend to zero at a singular position; examined after each `WINDOW` of steps."""
+        if not self.creeping.active or self.steps % WINDOW:
+            return
+        with self.problem.undisturbed():
+            found = self.creeping.after(self.steps, t, self._moment(t, y).q)
+        if found is not None:
+            raise SolverFailure(*found)
 
     def _moment(self, t: float, y: Vector) -> Moment:
         """Time, positions and velocities; views of `y` where they are among the unknowns."""
@@ -291,7 +306,7 @@ class Run(BasicRun):
         return Moment(t, y[blocks["q"]], y[blocks["v"]]) if "v" in blocks else Moment(t, *self.problem.motion(t, y))
 
     def _fail(self, failure: SolverFailure | ChartError) -> None:
-        if isinstance(failure, Turned):
+        if isinstance(failure, FailedSince):
             self.since, self.t = failure.since, failure.since
             self.steps -= failure.steps
             self.rows = [row for row in self.rows if self.forward * (row.t - self.since) <= 0.0]

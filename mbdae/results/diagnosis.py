@@ -40,6 +40,10 @@ class ChartError(ArithmeticError):
         self.status, self.reason = status, reason
 
 
+class NoInterpolant(ChartError):
+    """The method cannot interpolate within a step."""
+
+
 def explain(system: System, code: int, work: Vector, t: float, q: Any) -> Cause:
     """`(Status, reason)` for a code other than `GOOD`; `work` and `q` are those of the evaluation that has failed."""
     if code == RANK_LOST:
@@ -86,15 +90,16 @@ def may_lose_rank(system: System) -> bool:
     return False
 
 
-def near_singular(system: System, start: State, t: float, q: Vector) -> Cause | None:
+def near_singular(system: System, start: State, t: float, q: Vector, ratio: float = SINGULAR_RATIO) -> Cause | None:
     """`(Status, reason)` if the constraints are about to lose rank at `q` after a run from the state `start`, otherwise `None`.
 
-    Step sizes tend to zero there before a factorisation fails.
+    Step sizes tend to zero there before a factorisation fails. `ratio` bounds the smallest singular value of `Phi_q` relative to that at
+    the start.
     """
     if system.nc > _most_rows(system) or not may_lose_rank(system):
         return None
     scales, before = _reference(system, start)
-    if not _smallest(system, scales, t, q) < SINGULAR_RATIO * before:
+    if not _smallest(system, scales, t, q) < ratio * before:
         return None
     rows = _dependent_rows(system, scales, t, q)
     return Cause(Status.SINGULAR, f"the constraints are about to lose rank, in {rows}: a singular position")

@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 
 from ..system.assembly import AssemblyError, accelerations, polished, velocities
 from ..typing import Event, FullState, Matrix, Motion, Vector
+from .diagnosis import ChartError, NoInterpolant
 from .events import NOT_TERMINAL, changes, evaluated, evaluated_rate, passed, rate_along, terminal
 from .steps import Piece, StepWatch, TimedState, hermite_step, taylor_piece
 from .turning import Moment
@@ -335,7 +336,10 @@ class _Kept:
     @property
     def piece(self) -> Piece:
         if not self._pieces:
-            self._pieces.append(self.step.piece())
+            try:
+                self._pieces.append(self.step.piece())
+            except ChartError as error:
+                raise NoInterpolant(error.status, error.reason) from error
         return self._pieces[0]
 
 

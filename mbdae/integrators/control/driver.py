@@ -9,7 +9,8 @@ import numpy as np
 from ...compilation.dispatcher import Function
 from ...driver.record import Record
 from ...interrupts import signals
-from ...results.diagnosis import ChartError, jam_ahead, near_singular, singular_ahead
+from ...results.creeping import WINDOW, CreepWatch
+from ...results.diagnosis import ChartError, NoInterpolant, jam_ahead, near_singular, singular_ahead
 from ...results.memory import Memory, with_motion
 from ...results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ...results.rows import Columns, Rows
@@ -54,10 +55,11 @@ class Driver:
         self.spare: Output | None = None  # storage for the next part of the output
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
         self.watch = Stopwatch()
-        self.turns = TurnWatch(stepper.system)
+        self.turns, self.creeping = TurnWatch(stepper.system), CreepWatch(stepper.system, s.t)
+        self.creeping.active &= not stepper.fixed
         self.march: Callable[..., int] | None = None  # see `_enter`
         self.lost = False  # whether a row of output could not be had
-        self.end: float | None = None  # of the valid part of a run that has turned, see `mbdae.results.turning`
+        self.end: float | None = None  # of the valid part of a run, where steps after it are not
         if not self.turns.active:
             stepper.clock.usual = np.inf
 
@@ -118,15 +120,14 @@ class Driver:
         while True:
             t, before = stepper.t, stepper.snapshot() if self.until is not None else None
             holding = stepper.clock.hold
-            code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps))
+            code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps, self._steps_of_window))
             if self.progress is not None and stepper.t != t:
                 self.progress(stepper.t)
             if self.end is not None or self.lost:
                 return
-            if stepper.t != t and self._ends(before):
-                self.message = TERMINAL_EVENT
+            if stepper.t != t and self._ends(before, t):
                 return
-            if code == ARRIVED:
+            if code == ARRIVED or self._creeps():
                 return
             fault = stepper.clock.fault
             if code == ASKING and fault == NEEDS_ROOM:
@@ -236,17 +237,37 @@ class Driver:
         turn = self.turns.examine(Moment(clock.before, start.q.copy(), start.v.copy()), Moment(t, q, v))
         clock.usual = self.turns.rate
         if turn is not None:
-            self.status, self.message, self.end = turn.cause.status, failed(turn.cause.reason, turn.since), turn.since
-            self.stepper.counts.steps -= turn.steps
+            self._cut(*turn)
 
-    def _ends(self, before: Any) -> bool:
-        """Whether the run is to end after this step."""
+    @property
+    def _steps_of_window(self) -> int:
+        """Steps up to the end of the window after which `_creeps` looks, without a limit where there is nothing to look for."""
+        steps = self.stepper.counts.steps
+        return WINDOW - steps % WINDOW if self.creeping.active else self.stepper.max_steps
+
+    def _creeps(self) -> bool:
+        """Whether the run ends since its step sizes tend to zero at a singular position."""
+        steps = self.stepper.counts.steps
+        if not self.creeping.active or steps % WINDOW:
+            return False
+        found = self.creeping.after(steps, *self.stepper.row()[:2])
+        if found is not None:
+            self._fail(*found)
+        return found is not None
+
+    def _ends(self, before: Any, since: float) -> bool:
+        """Whether the run ends with this step from the time `since`: by an event, or as the method cannot interpolate within the step."""
         until = self.until
         if until is None:
             return False
-        if isinstance(until, StepWatch):
-            return until.after(self.stepper.step(before))
-        return bool(until(*self.stepper.row()[:3]))
+        try:
+            ends = until.after(self.stepper.step(before)) if isinstance(until, StepWatch) else bool(until(*self.stepper.row()[:3]))
+        except NoInterpolant as error:
+            self._cut(self._with_cause(error.status, error.reason), since, 1)
+            return True
+        if ends:
+            self.message = TERMINAL_EVENT
+        return ends
 
     # the end -------------------------------------------------------------------------------------------------------------
 
@@ -271,6 +292,11 @@ class Driver:
     def _fail(self, status: Status, reason: str) -> None:
         self.status = status
         self.message = failed(reason, self.stepper.t)
+
+    def _cut(self, cause: Cause, since: float, steps: int) -> None:
+        """The run has failed after the time `since`; the last `steps` do not count."""
+        self.status, self.message, self.end = cause.status, failed(cause.reason, since), since
+        self.stepper.counts.steps -= steps
 
     def _trajectory(self) -> Trajectory:
         """The rows of output so far."""

@@ -1,0 +1,66 @@
+"""Where step sizes tend to zero at a singular position the run ends with `SINGULAR`, instead of a million of accepted steps."""
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae.registry import find
+from mbdae.results.creeping import WINDOW, CreepWatch
+
+from .properties import linkage
+from .random_mechanisms import thrown
+
+SINGULAR_AT = 0.381094
+
+
+@pytest.fixture(scope="module")
+def flat():
+    """A linkage of Sarrus whose platform passes between its feet, where six axes lie in one plane; and its start."""
+    rng = np.random.default_rng((920009, 16))
+    return thrown(linkage(rng), rng)
+
+
+@pytest.mark.parametrize(("name", "tol"), [("SolveIvp:DOP853:ode", 1e-12), ("Ida:index1", 1e-12), ("Cvode:BDF:ode", 1e-12),
+                                           pytest.param("SolveIvp:DOP853:ode", 1e-9, marks=pytest.mark.thorough),
+                                           pytest.param("SolveIvp:RK45:ode", 1e-11, marks=pytest.mark.thorough),
+                                           ("SolveIvp:DOP853:partition", 1e-12), ("SdirkFirstOrder", 1e-12), ("RosenbrockNystrom", 1e-13)])
+def test_runs_that_creep_end(flat, name, tol):
+    system, start = flat
+    spec = find(name)
+    r = mbdae.solve(system, spec.make(), (0.0, 0.4), formulation=spec.formulation, state=start, rtol=tol, atol=tol)
+    assert r.status == mbdae.Status.SINGULAR, r.message
+    assert r.statistics.steps <= 10 * WINDOW
+    assert r.t[-1] == pytest.approx(SINGULAR_AT, abs=1e-4)
+    assert "about to lose rank" in r.message and "singular position" in r.message
+
+
+def test_it_takes_two_windows_of_short_steps_at_a_singular_position(flat):
+    system, start = flat
+    near = mbdae.solve(system, find("SolveIvp:DOP853:partition").make(), (0.0, SINGULAR_AT), state=start, rtol=1e-9, atol=1e-9).q[-1]
+    watch = CreepWatch(system, 0.0)
+    assert watch.active
+    assert watch.after(1000, 0.38, near) is None  # nothing to compare with
+    assert watch.after(2000, 0.38 + 1e-6, near) is None  # the first window
+    assert watch.after(2000, 0.38 + 1e-6, near) is None  # the same one
+    assert watch.after(3000, 0.38 + 2e-6, near).status == mbdae.Status.SINGULAR
+    elsewhere = CreepWatch(system, 0.0)
+    times, places = (0.3, 0.3 + 1e-6, 0.3 + 2e-6, 0.3 + 3e-6, 0.5, 0.7, 0.9), [start.q] * 4 + [near] * 3
+    ends = zip(range(1000, 8000, 1000), times, places)
+    assert all(elsewhere.after(*end) is None for end in ends)  # short steps at regular positions, and long ones at a singular one
+
+
+@pytest.mark.parametrize("method", ["RosenbrockNystrom", "SolveIvp:DOP853:partition"])
+def test_dense_output_ends_with_the_solution(method):
+    """A step may lead across a singular position at which the method cannot interpolate."""
+    rng = np.random.default_rng((20261125, 59))
+    system, start = thrown(linkage(rng), rng)
+    spec = find(method)
+    r = mbdae.solve(system, spec.make(), (0.0, 0.4), formulation=spec.formulation, state=start, rtol=1e-8, atol=1e-8, dense_output=True)
+    q, v, _, _ = r.sol(r.t[-1])
+    np.testing.assert_allclose(q, r.q[-1], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(v, r.v[-1], rtol=0, atol=1e-11)
+    assert r.statistics.steps == len(r.t) - 1
+    if not r.success:
+        assert r.status == mbdae.Status.SINGULAR, r.message
+        with pytest.raises(ValueError, match="dense output"):
+            r.sol(r.t[-1] + 0.01)
