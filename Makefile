@@ -17,7 +17,7 @@ help:
 	@echo "make setup-all       install every foreign solver too: Assimulo, solve-dae, and with a compiler scikits.odes, pyradau13"
 	@echo "                     SOLVERS=wheels: those that need no compiler; so do the targets below"
 	@echo "make test            setup-all, check the style, run the tests"
-	@echo "make test-thorough   run the tests of all library mechanisms, papers, restarts and SymPy, too"
+	@echo "make test-thorough   run the tests of all library mechanisms and methods, papers, restarts and SymPy, too"
 	@echo "make test-processor  run the tests that rounding can break with code for another processor"
 	@echo "make bench           run the benchmarks and print their ratios"
 	@echo "make bench-peers     the same mechanisms in Exudyn, MuJoCo, Pinocchio and solve-dae: writes docs/benchmarks.md"

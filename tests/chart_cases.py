@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pytest
 
 import mbdae
 from mbdae import library
@@ -12,7 +13,7 @@ from mbdae.charts.motion import evaluate
 from mbdae.charts.store import bases
 
 from .forms import random_state
-from .helpers import T0, all_elements, double_pendulum, slider_crank
+from .helpers import T0, all_elements, double_pendulum, slider_crank, thorough_but
 from .test_from_functions import FULL as GIVEN
 from .test_from_functions import top, turned, user
 
@@ -34,6 +35,8 @@ CASES = {
     "functions, kinematics": lambda: top(None),
     "functions, retraction": lambda: top(turned),
 }
+QUICK = ("double pendulum", "friction", "redundant", "rheonomic", "all elements", "functions")
+every_case = pytest.mark.parametrize("name", thorough_but(QUICK, CASES))
 ROUGH = {"functions, few", "functions, kinematics", "functions, retraction"}  # their `gamma` is a difference quotient
 
 

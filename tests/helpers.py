@@ -12,7 +12,8 @@ import mbdae
 from mbdae.model import rotations
 
 GROUND = "ground"
-VEHICLES = ("hmmwv", "iltis", "passenger-car", "rail-carriage", "truck")  # their elements take long to compile
+LONG = ("car-axis", "fekete", "flexible-slider-crank", "hmmwv", "iltis", "passenger-car", "pendulum-chain", "rail-carriage",
+        "stiff-pendulum", "tethered-satellites", "truck", "wheelset")  # their functions or elements take long to compile
 T0 = 0.3  # time at which `all_elements` is consistent
 
 
@@ -24,9 +25,14 @@ def need(method):
     return method
 
 
-def case(name, *more):
-    """Parameters of a test of a mechanism of the library, thorough for the vehicles."""
-    return pytest.param(name, *more, marks=pytest.mark.thorough if name in VEHICLES else ())
+def case(name):
+    """Parameters of a test of a mechanism of the library, thorough for the `LONG` ones."""
+    return pytest.param(name, marks=pytest.mark.thorough if name in LONG else ())
+
+
+def thorough_but(few, names):
+    """Parameters of a test: these names, thorough but for a few."""
+    return [pytest.param(name, marks=() if name in few else pytest.mark.thorough) for name in names]
 
 
 def unit(rng):

@@ -3,16 +3,22 @@
 from functools import cache
 
 import numpy as np
+import pytest
 
 import mbdae
 from mbdae import library
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.studies import errors
 
+from .helpers import thorough_but
+
 METHODS = {c.__name__: c for c in (mbdae.TrapezoidalStateSpace, mbdae.TrapezoidalDescriptor, mbdae.SdirkDescriptor, mbdae.SdirkFirstOrder,
                                    mbdae.RosenbrockNystrom)}
 TRAPEZOIDAL = ("TrapezoidalStateSpace", "TrapezoidalDescriptor")
 ORDER_FOUR = ("SdirkDescriptor", "SdirkFirstOrder", "RosenbrockNystrom")
+QUICK = ("RosenbrockNystrom", "SdirkDescriptor")  # tests of other methods are thorough
+EVERY = pytest.mark.parametrize("method", thorough_but(QUICK, METHODS))
+EVERY_OF_ORDER_FOUR = pytest.mark.parametrize("method", thorough_but(QUICK, ORDER_FOUR))
 FORMS = ("partition", "tangent")
 GROUND = "ground"
 

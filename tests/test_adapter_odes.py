@@ -30,7 +30,7 @@ from mbdae.driver.callbacks import SolverCallbacks
 from mbdae.driver.support import FORMS, supported
 from mbdae.problems import FORMULATIONS
 
-from .helpers import BREAKS_AT, chain, falls_below, torn, with_law
+from .helpers import BREAKS_AT, chain, falls_below, thorough_but, torn, with_law
 
 package = pytest.importorskip("scikits_odes", reason="scikits.odes is not installed: make setup-all")
 for part in ("scikits_odes_sundials.ida", "scikits_odes_daepack.ddaspkint"):
@@ -50,7 +50,7 @@ NEW_SCIPY = SCIPY >= (1, 17)
 TOL = 1e-6
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=thorough_but(("ida", "ddaspk", "cvode"), METHODS))
 def method(request):
     return METHODS[request.param]
 
@@ -146,6 +146,7 @@ def test_steps_and_dense_output(system, reference, method):
     np.testing.assert_allclose(s.sol(0.123)[0], reference(0.123)[0], atol=30 * TOL)
 
 
+@pytest.mark.thorough
 def test_every_end_is_met(system, plain):
     """Trap: rounding puts the last step of DASPK beyond the stop time, and LSODI's end where its interpolation fails."""
     rng = np.random.default_rng(7)
@@ -315,6 +316,7 @@ def test_times_in_messages_of_sundials_are_explained():
         assert ("(t relative to the start)" in s.message) == told
 
 
+@pytest.mark.thorough
 def test_fortran_prints_nothing_when_the_process_ends():
     """Trap: what DASPK writes about its failure waits in a buffer of FORTRAN until then."""
     script = ("import mbdae; from mbdae.adapters.odes import Odes; from tests.test_adapter_odes import singular\n"
@@ -681,6 +683,7 @@ def test_scripts_may_ask_for_few_output_times(system, solver):
 _SHORT = {"ida": {"max_step_size": 1e-3}, "lsodi": {"max_step_size": 1e-3}, "cvode": {"max_step_size": 1e-3}, "dop853": {"max_step": 1e-3}}
 
 
+@pytest.mark.thorough
 def test_modules_import_without_the_package():
     hidden = "import sys; sys.modules.update(scikits_odes=None, scikits_odes_sundials=None, scikits_odes_daepack=None)\n"
     script = hidden + "from mbdae.adapters.odes import Odes; print(Odes('lsodi').formulations, Odes.availability().installed)"

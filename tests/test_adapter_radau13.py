@@ -48,6 +48,7 @@ def test_andrews_mechanism_in_index_3():
     assert found.statistics.residuals < 2000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "t_end"), [("andrews", 0.03), ("single-pendulum", 2.0), ("closed-loop-bars", 1.0),
                                              ("double-pendulum", 2.0), ("slider-crank", 1.0), ("four-link", 1.0)])
 def test_tolerances_hold_between_the_steps_too(name, t_end):
@@ -90,6 +91,7 @@ def test_other_starts(system, reference, t0):
     np.testing.assert_allclose(s.q[-1], reference(0.3)[0], atol=10 * TOL)
 
 
+@pytest.mark.thorough
 def test_output_times_are_hit(system, reference):
     """Trap: the dense output of the package refuses times that lie outside of its step by rounding."""
     assert mbdae.solve(system, Radau13(), (0.0, 0.1), t_eval=[]).q.shape == (0, 6)
@@ -110,6 +112,7 @@ def test_output_times_just_beyond_a_step_are_hit(system):
     np.testing.assert_allclose(s.q, steps.q[5:-1], atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_every_end_is_met(system):
     """Trap: the time of RADAU's last step is a sum, and misses the end by rounding."""
     for end in np.linspace(0.01, 0.02, 50):

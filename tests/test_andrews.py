@@ -11,6 +11,8 @@ from mbdae.library import andrews, andrews_classical
 
 from .helpers import central
 
+pytestmark = pytest.mark.thorough
+
 ENTRY = library.entry("andrews")
 STARTS = ("ivp", "iftomm")
 # start accelerations and multipliers as published with the test set; all others are zero

@@ -70,6 +70,7 @@ def test_order_of_positions_velocities_and_multipliers(swing, end, form, k):
 WORK = {"double-pendulum": 1.0, "slider-crank-free": 0.5, "andrews": 0.01, "car-axis": 0.5, "chain": 1.0}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", WORK)
 def test_work_and_errors_are_at_most_those_of_ida(name, form):
@@ -205,6 +206,7 @@ def test_forms_that_are_refused(swing, form):
         mbdae.solve(swing, Bdf(), (0.0, 1.0), formulation=form)
 
 
+@pytest.mark.thorough
 def test_the_order_does_not_rise_and_fall_forever():
     """Where the zero of a velocity leads back to order 1, the first step of order 2 has an estimate for which the order would fall again.
 

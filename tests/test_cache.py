@@ -44,6 +44,7 @@ def test_two_processes_solve_with_an_empty_cache(tmp_path):
     assert first == second and first.startswith("SUCCESS")
 
 
+@pytest.mark.thorough
 def test_where_nothing_can_be_written_code_is_kept_for_the_process():
     """With a read-only installation and no home numba would refuse to compile, and `import mbdae` would fail."""
     process = started(NOWHERE)
@@ -54,6 +55,7 @@ def test_where_nothing_can_be_written_code_is_kept_for_the_process():
     assert err.count("cannot be kept") == 1 and "NUMBA_CACHE_DIR" in err
 
 
+@pytest.mark.thorough
 def test_files_of_others_get_the_error_of_numba(tmp_path):
     (tmp_path / "other.py").write_text("import numba\n\n@numba.njit(cache=True)\ndef twice(x):\n    return 2.0 * x\n")
     code = NOWHERE.split("from mbdae", maxsplit=1)[0] + f"import sys, mbdae; sys.path.insert(0, {str(tmp_path)!r}); import other"

@@ -53,6 +53,7 @@ def pair():
     return [everything(np.random.default_rng(3), wrap) for wrap in (lambda f: f, numba.njit)]
 
 
+@pytest.mark.thorough
 def test_plain_and_compiled_functions_agree(pair, rng):
     q, v, t = pair[0].initial_guess()[0], rng.normal(size=pair[0].nv), 0.4
     plain, compiled = ([s.phi(t, q), s.nu(t, q), s.gamma(t, q, v), s.force(t, q, v)] for s in pair)
@@ -61,6 +62,7 @@ def test_plain_and_compiled_functions_agree(pair, rng):
         np.testing.assert_allclose(x, y, rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.thorough
 def test_plain_and_compiled_functions_give_the_same_jacobian(pair, rng):
     p = [mbdae.Index3(s) for s in pair]
     y, yd = rng.normal(size=p[0].n), rng.normal(size=p[0].n)
@@ -72,6 +74,7 @@ def test_plain_and_compiled_functions_give_the_same_jacobian(pair, rng):
     assert relative(compiled, differences) < 1e-7
 
 
+@pytest.mark.thorough
 def test_plain_and_compiled_functions_give_the_same_motion(pair):
     ends = [mbdae.solve(s, mbdae.HalfImplicit(h=1e-3), (0.0, 0.05), every=1000).q[-1] for s in pair]
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12, atol=1e-13)
@@ -95,6 +98,7 @@ assert abs(z.imag / 1e-30 - 10.0 * v).max() < 1e-6
 """
 
 
+@pytest.mark.thorough
 def test_a_user_force_sees_states_that_have_not_been_freed():
     """With glibc, memory is overwritten as soon as it is freed; with other libraries the test only says that forces are right."""
     done = subprocess.run([sys.executable, "-c", OVERWRITTEN], env=os.environ | {"MALLOC_PERTURB_": "165"}, capture_output=True, text=True)
@@ -313,7 +317,7 @@ def test_an_exception_that_a_function_keeps_arrives_itself_with_one_note_for_eac
         assert notes == ["in the user force 'wind' on 'p', 'o' at t = 0.06"]
 
 
-@pytest.mark.parametrize("wrap", [lambda f: f, numba.njit], ids=["plain", "compiled"])
+@pytest.mark.parametrize("wrap", [lambda f: f, pytest.param(numba.njit, marks=pytest.mark.thorough)], ids=["plain", "compiled"])
 def test_an_exception_of_a_function_of_a_system_names_it(wrap):
     def force(t, q, v):
         if t > BREAKS_AT:

@@ -9,6 +9,8 @@ from mbdae.adapters.sundae import Ida
 from mbdae.library import car_axis
 from mbdae.library import car_axis_classical as classical
 
+pytestmark = pytest.mark.thorough
+
 ENTRY = car_axis.ENTRY
 POSITIONS, RATES, MULTIPLIERS = ("xl", "yl", "xr", "yr"), ("d_xl", "d_yl", "d_xr", "d_yr"), ("l1", "l2")
 EXACT = {r.t: np.array(list(r.values.values())) for r in ENTRY.references if r.kind == "recomputed"}

@@ -22,11 +22,12 @@ from mbdae.charts.store import Factors, new_displaced, new_store
 from mbdae.jacobians.complex_step import COMPLEX_STEP
 from mbdae.system.codes import GOOD
 
-from .chart_cases import CASES, PARAMETRISATIONS, ROUGH, beside, centred, fourth_order, values_at
+from .chart_cases import PARAMETRISATIONS, ROUGH, beside, centred, every_case, fourth_order, values_at
 from .helpers import GROUND, relative
 
+pytestmark = pytest.mark.thorough
+
 NAMES = MotionDerivatives._fields
-every_case = pytest.mark.parametrize("name", CASES)
 both = pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
 
 
@@ -95,7 +96,6 @@ def test_implicit_differentiation_agrees_with_the_complex_step(name, parametrisa
     compare(linearised(chart, point), by_steps(chart, point), accuracy(name, 1e-10))
 
 
-@pytest.mark.thorough
 @both
 @pytest.mark.parametrize("name", ["double pendulum", "top", "rheonomic"])
 def test_all_ways_that_methods_may_take_agree(name, parametrisation):

@@ -5,9 +5,8 @@ import pytest
 
 from mbdae.charts import store
 
-from .chart_cases import CASES, PARAMETRISATIONS, centred
+from .chart_cases import PARAMETRISATIONS, centred, every_case
 
-every_case = pytest.mark.parametrize("name", CASES)
 both = pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
 
 

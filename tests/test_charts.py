@@ -21,6 +21,7 @@ from .chart_cases import (
     beside,
     case,
     centred,
+    every_case,
     exact_condition,
     fourth_order,
     independent_rows,
@@ -31,7 +32,6 @@ from .chart_cases import (
 from .forms import displaced, open_levels
 from .helpers import GROUND, double_pendulum, relative, with_law
 
-every_case = pytest.mark.parametrize("name", CASES)
 both = pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
 
 
@@ -238,6 +238,7 @@ def test_the_condition_is_an_estimate_from_below(name, parametrisation):
     assert 0.5 * exact < chart.first < exact * (1.0 + 1e-10)
 
 
+@pytest.mark.thorough
 def test_the_condition_is_exact_as_a_rule():
     exact = 0
     for name in CASES:

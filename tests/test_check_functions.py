@@ -156,6 +156,7 @@ OWN = [("stiff-pendulum", {"coordinates": "classical"}), ("pendulum-chain", {"co
        ("wheelset", {})]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "parameters"), OWN)
 def test_the_systems_of_the_library_are_accepted(name, parameters):
     with interpreted():

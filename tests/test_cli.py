@@ -70,6 +70,7 @@ def test_list_is_quick_for_it_assembles_nothing(capsys, monkeypatch):
     assert " flexible-slider-crank " in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_list_long_tells_what_applies_to_which_mechanism(capsys):
     assert main(["list", "--long"]) == 0
     told = capsys.readouterr().out
@@ -215,6 +216,7 @@ def test_solve_keeps_what_was_computed_before_a_failure(capsys, tmp_path):
         assert 0 < len(found["t"]) < 100
 
 
+@pytest.mark.thorough
 def test_solve_thins_very_many_steps(tmp_path):
     path = tmp_path / "run.npz"
     assert main(["solve", "single-pendulum", "--h", "5e-6", "--t-end", "0.1", "--output", str(path)]) == 0
@@ -242,6 +244,7 @@ def test_animate_takes_the_speed_that_suits_the_mechanism(capsys, tmp_path, monk
 # --- equations without bodies, and files -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_equations_without_bodies_can_be_solved_drawn_and_compared(capsys, tmp_path):
     common = ["--t-end", "0.02", "--output"]
     assert main(["solve", "wheelset", "--method", "Ida:ggl", "--points", "3", *common, str(tmp_path / "run.csv")]) == 0
@@ -368,6 +371,7 @@ def test_list_names_the_state_space_forms_and_their_methods(capsys):
     assert "a formulation may follow the name, as in Cvode:Adams:partition" in told
 
 
+@pytest.mark.thorough
 def test_compare_implicit_and_explicit_on_the_same_form(capsys, tmp_path):
     names = "SdirkFirstOrder,RosenbrockNystrom:tangent,Cvode:Adams:partition,Cvode:BDF:tangent"
     assert main(["compare", "stiff-double-pendulum", "--methods", names, "--rtol", "1e-5", "--t-end", "0.1", "--repeats", "1",

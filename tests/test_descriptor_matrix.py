@@ -19,6 +19,8 @@ from .chart_cases import ROUGH
 from .helpers import relative
 from .state_space_cases import exact, order, orders, run, system
 
+pytestmark = pytest.mark.thorough
+
 METHODS = {c.__name__: c for c in (mbdae.TrapezoidalDescriptor, mbdae.SdirkDescriptor)}
 every_method = pytest.mark.parametrize("method", METHODS)
 both_forms = pytest.mark.parametrize("form", ["partition", "tangent"])

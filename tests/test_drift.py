@@ -113,6 +113,7 @@ def test_baumgartes_terms_damp_them():
     assert (violations(system("door"), 5.0, 5.0, [1.0, 2.0]) < 4.0 * (1.0 + x) * np.exp(-x)).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", [mbdae.Newmark, mbdae.GeneralizedAlpha])
 def test_structural_methods_on_accelerations_are_of_order_two(method):
     """Errors after 3 s are 2.2e-3 and 5.5e-4 without the term, 2.2e-5 and 5.5e-6 with a revolute joint."""
@@ -122,6 +123,7 @@ def test_structural_methods_on_accelerations_are_of_order_two(method):
     assert errors[1] < 5e-5 and 3.5 < errors[0] / errors[1] < 4.5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("method", "form"), [("Ida", "index1"), ("Bdf", "index1"), ("Cvode:BDF", "ode")])
 def test_errors_after_a_tumble(method, form):
     """Without the term 1e-2, 2e-3 and 2e-3; with a revolute joint 2e-5, 7e-6 and 2e-6."""

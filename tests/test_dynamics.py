@@ -11,8 +11,9 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 
 from .friction_cases import light_slider, tree, wedge, wedge_force
-from .helpers import relative
+from .helpers import relative, thorough_but
 
+QUICK = ("DOP853", "DOP853 ode", "RosenbrockNystrom", "Ida", "Ida ggl", "HalfImplicit")
 FORWARD, BACKWARD = (lambda t: 1.0 * t), (lambda t: -1.0 * t)
 
 
@@ -85,9 +86,9 @@ def test_of_several_joints_the_one_that_jams_is_named():
         mbdae.assemble(mbdae.System(both))
 
 
-@pytest.mark.parametrize("method", [
+@pytest.mark.parametrize("method", thorough_but(QUICK, [
     "DOP853 ode", "DOP853 partition", "RosenbrockNystrom", "TrapezoidalStateSpace", "SdirkDescriptor", "SdirkFirstOrder", "NullSpaceHHT",
-    "NullSpaceNewmark", "HHT", "GeneralizedAlpha", "ProjectedGauss", "Ida ggl", "HalfImplicit", "FullyImplicit"])
+    "NullSpaceNewmark", "HHT", "GeneralizedAlpha", "ProjectedGauss", "Ida ggl", "HalfImplicit", "FullyImplicit"]))
 def test_a_run_ends_where_a_joint_jams(method):
     """The wedge turns back; its friction grows with `tanh(v/v_s)` and jams where that is 1/1.1."""
     s = wedge(11.0, lambda t: -1.0 * t + 2.0 * t * t, v_s=0.05, smooth=True, pendulum=True)
@@ -131,7 +132,7 @@ def sliding():
     return system, mbdae.solve(system, Ida(), (0.0, 0.3), formulation="index1", rtol=1e-10, atol=1e-10, t_eval=times)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", thorough_but(QUICK, METHODS))
 def test_a_light_slider_under_a_rod(sliding, method):
     """The fixed-point iteration would diverge with the factor 2.1; index 1 has the multipliers among its unknowns."""
     system, accurate = sliding
@@ -160,6 +161,7 @@ def slider_and_pendulum():
     return mbdae.System(mbdae.Mechanism("slider and pendulum", bodies, joints, forces=[friction], gravity=(0.0, -9.81, 0.0)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", ["position", "velocity", "stabilised"])
 def test_controlled_steps_are_of_second_order_with_friction(level):
     """Multipliers for positions are of order one in steps that change their size, and friction took them: a factor of 5 was left."""
@@ -171,7 +173,7 @@ def test_controlled_steps_are_of_second_order_with_friction(level):
 
 
 @pytest.mark.parametrize("seed", [19, 38, 52])
-@pytest.mark.parametrize("method", ["DOP853", "RosenbrockNystrom", "SdirkDescriptor", "NullSpaceHHT"])
+@pytest.mark.parametrize("method", thorough_but(QUICK, ["DOP853", "RosenbrockNystrom", "SdirkDescriptor", "NullSpaceHHT"]))
 def test_random_trees_run_to_their_end(seed, method):
     """The multipliers came to rest at rounding only, which was taken for divergence; from then on they were NaN for good."""
     system = mbdae.System(tree(seed))

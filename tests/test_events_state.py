@@ -219,6 +219,7 @@ def test_zeno_behaviour_of_a_users_event_ends_the_run(name):
     assert len(s.jumps) > 20 and np.isfinite(s.q).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["solver", "fixed step"])
 def test_bounces_below_the_errors_of_the_method_end_the_run(name):
     """Their speeds are noise, and do not tend to zero any more."""

@@ -368,6 +368,7 @@ def largest_error(entry, reference, found):
     return max(errors)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", [c for c in REFERENCES if c not in (("random-tree", {}), ("random-tree", {"seed": 1}))], ids=label)
 def test_coordinates_of_the_joints_reach_the_references(case):
     """Found: 6e-12. With more patience up to 2 s: 1e-10 at worst for the tree, 7e-11 for the others; twenty bodies 1e-10 at 1 s."""
@@ -400,6 +401,7 @@ def test_the_underlying_ode_reaches_the_references(case):
         assert largest_error(entry, r, entry.observe(s, r.t, x.q[0], x.v[0], x.a[0], x.lam[0])) < 2e-10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", [mbdae.HalfImplicit(h=1e-4), mbdae.FullyImplicit(h=1e-4), mbdae.HHT(h=1e-3)],
                          ids=lambda m: type(m).__name__)
 def test_newtons_method_knows_the_rounding_of_long_mechanisms_in_joint_coordinates(method):

@@ -7,7 +7,7 @@ import mbdae
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
 
-from .helpers import central, double_pendulum, relative
+from .helpers import central, double_pendulum, relative, thorough_but
 
 L1, L2, M1, M2, J1, J2, GRAVITY = 0.5, 0.5, 2.0, 1.0, 0.3, 0.2, 9.81
 
@@ -88,7 +88,7 @@ def reference():
     return mbdae.System(double_pendulum(springs=False))
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+@pytest.fixture(scope="module", params=thorough_but(("complete", "minimal", "real only"), VARIANTS))
 def variant(request):
     return request.param, VARIANTS[request.param]()
 

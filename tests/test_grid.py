@@ -16,6 +16,8 @@ from mbdae.studies.grid import runs as grid_runs
 from mbdae.studies.grid.references import ReferenceTask
 from mbdae.studies.grid.studies import STUDIES
 
+from .helpers import thorough_but
+
 PENDULUM = grid.Target.of("double-pendulum", t_end=0.1)
 METHODS = ["HalfImplicit", "SolveIvp:DOP853", "Ida:ggl"]
 TIMES = ("cpu", "cpu_spread", "cpu_solve", "wall", "repeats", "cells_at_once")
@@ -204,7 +206,7 @@ SMALL = {"work-precision": {"methods": METHODS}, "order": {"methods": ["HalfImpl
          "scaling": {"methods": ["half-implicit"], "sizes": (2, 4), "repeats": 1}}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough if name == "scaling" else ()) for name in STUDIES])
+@pytest.mark.parametrize("name", thorough_but(["work-precision"], STUDIES))
 def test_every_study_has_a_table_and_a_figure(name, tmp_path):
     mechanisms = ["chain"] if name == "scaling" else [PENDULUM]
     found = grid.study(name, mechanisms, **SMALL[name])
@@ -240,6 +242,7 @@ def test_every_method_has_a_look_of_its_own():
 # --- the command -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_command_writes_table_and_figure_and_goes_on(capsys, tmp_path):
     arguments = ["study", "tolerance", "double-pendulum", "--methods", "SolveIvp:DOP853", "--rtol", "1e-4,1e-6", "--t-end", "0.1",
                  "--output", str(tmp_path)]

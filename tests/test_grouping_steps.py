@@ -205,6 +205,7 @@ def test_the_core_of_an_easy_pattern_is_empty():
         assert core_of(count, whole(pattern)).hard.all()
 
 
+@pytest.mark.thorough
 def test_the_complete_search_finds_what_there_is_and_nothing_else(rng):
     for _ in range(200):
         pattern = random_pattern(rng)
@@ -255,6 +256,7 @@ def test_tabu_search_does_not_do_the_impossible(rng):
                 assert groups.max() < count
 
 
+@pytest.mark.thorough
 def test_improvements_save_groups_on_scattered_patterns():
     """Counts may fall, but not rise: 30 random patterns of 80 columns with 8 entries in a row."""
     rng, sums = np.random.default_rng(11), np.zeros(3, dtype=int)

@@ -10,6 +10,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.contacts.impulses import NoImpulse, complementary
 from mbdae.registry import find
 
+from .helpers import thorough_but
 from .impact_cases import (
     G,
     ball,
@@ -251,7 +252,7 @@ def test_a_ball_that_comes_to_rest(name):
     assert abs(slower.t[-1] - end) < 5e-8 and slower.status == Status.ZENO
 
 
-@pytest.mark.parametrize("name", ["Cvode", "Ida", "Bdf", "SolveIvp:BDF", "SolveIvp:LSODA"])
+@pytest.mark.parametrize("name", thorough_but(["Ida"], ["Cvode", "Ida", "Bdf", "SolveIvp:BDF", "SolveIvp:LSODA"]))
 def test_bounces_below_the_tolerances(name):
     """Interpolants of low order do not resolve them: they took the start of a step for an impact, thousands of times."""
     s = mbdae.solve(ball(), find(name).make(), (0.0, 5.0), events=floor(0.6), rtol=1e-3, atol=1e-3, dense_output=True)
@@ -362,6 +363,7 @@ def test_transitions_from_sliding_to_sticking_are_located():
 # --- the bouncing double pendulum ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_fifty_impacts_of_a_double_pendulum():
     """Times against DOP853 in minimal coordinates, energy against the formula, constraints after each impact."""
     system, e = two_rods(), 0.99

@@ -272,11 +272,13 @@ def registry(tmp_path, monkeypatch):
     return hashlib.sha256(Path(archive).read_bytes()).hexdigest()
 
 
+@pytest.mark.thorough
 def test_archives_are_unpacked_though_their_setup_is_broken(backend, registry, tmp_path):
     tree = backend.unpack("broken", "1.0", registry, tmp_path / "new")
     assert (tree / "setup.py").read_text() == "raise SystemExit('broken')"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version, sha256, reason", [("1.0", "0" * 64, "DO NOT MATCH THE HASHES"), ("2.0", "0" * 64, "No matching")])
 def test_other_archives_than_the_known_are_refused(backend, registry, tmp_path, version, sha256, reason):
     with pytest.raises(SystemExit, match=f"(?s)broken {version} could not be fetched:.*{reason}"):

@@ -271,6 +271,7 @@ def test_few_evaluations_where_nothing_is_finite_any_more(fragile, method):
     assert s.statistics.residuals is None or s.statistics.residuals < 400
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", [Ida(), Cvode()], ids=lambda m: m.label)
 def test_failed_runs_hold_no_file(fragile, method):
     folder = "/proc/self/fd"
@@ -310,6 +311,7 @@ def test_errors_of_users_that_look_like_those_of_the_assembly_arrive_unchanged(s
 # --- at random instants --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "force"), [("HalfImplicit", "python"), ("RosenbrockNystrom", "none")])
 def test_interrupts_at_random_instants_arrive(name, force):
     """All methods: `python -m tests.benchmarks.interrupts`."""

@@ -58,6 +58,7 @@ def test_every_element_of_the_package_is_known():
     assert description.undescribable() == {"UserForce": "function", "Function": "f"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", library.names())
 def test_the_library_comes_back(tmp_path, name, ending):

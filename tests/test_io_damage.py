@@ -12,6 +12,7 @@ import mbdae
 from mbdae.io import DescriptionError, load, save
 
 from . import helpers
+from .helpers import thorough_but
 from .io_cases import ENDINGS, G, again, mechanism, tree_of, written
 from .io_cases import loader as loader  # a fixture
 
@@ -110,7 +111,7 @@ def outcome(path):
     return True
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", thorough_but(["json"], ENDINGS))
 def test_damaged_trees(tmp_path, rng, ending):
     read = 0
     for _ in range(400):
@@ -121,7 +122,7 @@ def test_damaged_trees(tmp_path, rng, ending):
 
 
 @pytest.mark.usefixtures("loader")
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", thorough_but(["json"], ENDINGS))
 def test_damaged_text(tmp_path, rng, ending):
     """Bytes changed, dropped, repeated, exchanged."""
     save(mechanism(), tmp_path / f"whole.{ending}")

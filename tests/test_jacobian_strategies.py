@@ -106,6 +106,7 @@ def test_updates_of_linear_equations_are_exact(source, form):
     assert bound.calls == calls and bound.updates == 1 and bound.log[-1] == (0.3, "update")
 
 
+@pytest.mark.thorough
 def test_an_update_follows_the_moving_mass_matrix():
     """Eq. (25): the part with `c` is that of the new positions, in a system whose mass matrix turns with them."""
     p = mbdae.GGL(library.system("pendulum-chain", links=3, coordinates="classical"))
@@ -224,6 +225,7 @@ def falling_mass(stiffness=1e6, damping=1e3):
     return mbdae.System.from_functions(nq=3, nc=0, mass=mass, force=force, phi=lambda t, q: np.zeros(0, q.dtype), q0=[0.1, 0.5, 0.0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("update", ["plain", "partitioned"])
 def test_forces_that_switch_on_late_are_caught(update):
     """At the start no stop is touched: the entries of both contacts are missing from the first estimate."""
@@ -332,6 +334,7 @@ def test_mixed_derivatives_of_several_excitations():
     assert not np.any(mixed.change(1.0, 1.0))
 
 
+@pytest.mark.thorough
 def test_mechanisms_know_their_excitations():
     assert library.system("four-link").excitation(0.0).shape == (4,)  # cos f, sin f, f', f'' of the driven angle
     assert library.system("chain").excitation is None

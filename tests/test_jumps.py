@@ -13,7 +13,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Cvode, Ida
 from mbdae.system.c_functions import difference, quotient
 
-from .helpers import double_pendulum, with_law
+from .helpers import double_pendulum, thorough_but, with_law
 
 EDGE, PULL, SPEED, T_END = 0.3, 20.0, 2.0, 0.12
 
@@ -45,7 +45,8 @@ METHODS = (mbdae.SdirkFirstOrder(), mbdae.SdirkFirstOrder(filter=True), mbdae.Sd
 
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-5, 1e-7])
-@pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{type(m).__name__}{'-filtered' * m.filter}{'-sparse' * m.sparse}")
+@pytest.mark.parametrize("method", thorough_but((mbdae.SdirkDescriptor(), mbdae.RosenbrockNystrom()), METHODS),
+                         ids=lambda m: f"{type(m).__name__}{'-filtered' * m.filter}{'-sparse' * m.sparse}")
 def test_a_jump_anywhere_within_a_step_is_seen(method, rtol):
     errors = []
     for x0 in np.linspace(0.34, 0.46, 13):

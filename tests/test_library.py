@@ -13,8 +13,6 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.studies.confirm import EXPLICIT, compare, confirm
 
-from .helpers import case
-
 VARIANTS = [(name, given) for name in library.names() for given in ({}, *library.entry(name).variants)]
 
 # largest relative error of DOP853 at rtol 1e-10, atol 1e-12, and the last time compared. The plain underlying ODE lets energy and
@@ -113,7 +111,8 @@ def test_the_catalogue_is_complete_and_consistent():
         assert {r.kind for r in entry.references} <= {"published", "closed form", "recomputed"}
 
 
-@pytest.mark.parametrize(("name", "parameters"), [case(*v) for v in VARIANTS])
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
 def test_outputs_are_finite_numbers_and_include_all_that_is_listed(name, parameters):
     entry, s = build(name, parameters)
     out = entry.observe(s, 0.0, s.start.q, s.start.v, s.start.a, s.start.lam)
@@ -183,6 +182,7 @@ SLOW = ("iltis", "hmmwv", "passenger-car", "rail-carriage", "wheelset", "pendulu
 QUICK = [n for n in library.names() if n not in SLOW]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", QUICK)
 def test_two_routes_confirm_the_first_reference(name):
     """The defaults, up to the first instant that is listed; `mbdae confirm` goes on to the end."""
@@ -193,6 +193,7 @@ def test_two_routes_confirm_the_first_reference(name):
         assert c.found is None or c.found > min(c.digits, 7) - 0.5, c
 
 
+@pytest.mark.thorough
 def test_absolute_tolerances_are_relative_to_the_size_of_the_coordinates(monkeypatch):
     """By default the largest one at the start; coordinates of the rail carriage count from its way of 150 m and start at zero."""
     seen = []
@@ -221,6 +222,7 @@ def test_two_routes_confirm_all_references(name, parameters):
         assert max((c.found or 0.0) for c in found) > min(found[0].digits, most) - 0.5, found
 
 
+@pytest.mark.thorough
 def test_a_stiff_method_takes_the_stiff_pendulum_to_its_end():
     entry, s = build("stiff-double-pendulum", {})
     states = solved(s, SolveIvp("Radau"), [r.t for r in entry.references], rtol=1e-10, atol=1e-12)
@@ -272,6 +274,7 @@ def test_the_slider_crank_has_the_published_constraints_in_their_order():
     assert [found[p.name] for p in published] == published
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mu", [0.0, 0.3])
 @pytest.mark.parametrize("t", [0.07, 0.3, 0.8])
 def test_the_drive_of_the_slider_crank_pays_for_energy_and_friction(mu, t):

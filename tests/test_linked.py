@@ -58,6 +58,7 @@ def test_machine_code_is_generated_in_the_caller_only():
     assert alone.library.get_pointer_to_function(alone.fndesc.llvm_func_name)
 
 
+@pytest.mark.thorough
 def test_linked_functions_print_and_raise_fresh_and_from_disk(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     expected = ["entries 8.0 [1. 3.]", "entries 8.0 [4. 3.]", "10.0", "entries 0.0 [-1.  1.]", "('negative', -1.0)"]

@@ -17,8 +17,11 @@ from mbdae.problems import FORMULATIONS
 from mbdae.registry import FAMILIES, Family, MethodSpec, find
 from mbdae.studies.matrix import MAX_ERROR, SPANS, Target, matrix, solvers, support, support_page
 
+from .helpers import thorough_but
+
 PAGE = Path(__file__).parents[1] / "docs" / "solvers.md"
 SOLVERS = solvers()
+QUICK = [s for s in SOLVERS if s.name in ("Bdf", "Cvode:BDF", "Ida", "SolveIvp:DOP853", "SolveIvp:Radau")]
 STATE_SPACE = ("partition", "tangent")
 
 
@@ -58,7 +61,7 @@ def assert_column(target, spec):
             assert spec.make().support[form] in cell.message
 
 
-@pytest.mark.parametrize("spec", SOLVERS, ids=lambda s: s.name)
+@pytest.mark.parametrize("spec", thorough_but(QUICK, SOLVERS), ids=lambda s: s.name)
 def test_every_solver_on_the_double_pendulum(targets, spec):
     assert_column(targets("double-pendulum"), spec)
 

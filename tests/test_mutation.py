@@ -3,6 +3,8 @@
 import ast
 from collections import Counter
 
+import pytest
+
 from .mutation.equivalent import equivalents
 from .mutation.groups import GROUPS, ROOT
 from .mutation.operators import mutations
@@ -64,6 +66,7 @@ def test_what_tunes_or_tells_is_left_alone():
     assert not mutations("x: Array[float, 3]\n_F = types.float64[::1]\nRATE = 0.5\n")
 
 
+@pytest.mark.thorough
 def test_every_group_has_files_and_tests():
     for group in GROUPS:
         files = list(group.sources())
@@ -71,6 +74,7 @@ def test_every_group_has_files_and_tests():
         assert all((ROOT / test.split(" ")[0]).is_file() for test in group.tests)
 
 
+@pytest.mark.thorough
 def test_changes_that_make_no_difference_exist():
     for (file, line, change), reason in equivalents().items():
         source = (ROOT / file).read_text(encoding="utf-8")

@@ -146,11 +146,13 @@ def run(code, **environment):
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, cwd=ROOT / "tests", check=True).stdout
 
 
+@pytest.mark.thorough
 def test_the_library_imports_neither_plots_nor_terminals():
     others = ("matplotlib", "rich", "sksundae", "pandas", "xarray", "plotly")
     assert run(f"import mbdae, mbdae.library, sys; print([m for m in {others} if m in sys.modules])") == "[]\n"
 
 
+@pytest.mark.thorough
 def test_no_module_loads_a_foreign_solver_or_a_terminal_before_it_is_needed():
     names = [".".join(parts) for _, parts in modules() if parts[1:2] != ["cli"]]
     loaded = run(f"import importlib, sys; [importlib.import_module(m) for m in {names}]; print(*sys.modules)").split()
@@ -214,6 +216,7 @@ def numbers():
     return np.concatenate([p.residual(T0, y, yd), p.jacobian_values(T0, y, yd, 3.0)]).tolist()
 
 
+@pytest.mark.thorough
 def test_interpreter_mode_knows_every_element():
     """Also without a warning."""
     command = [sys.executable, "-W", "error", "-c", ELEMENTS, str(ROOT / "tests")]

@@ -36,6 +36,7 @@ def test_every_page_is_current(name):
     assert pages.page(library.entry(name)) == (DOCS / f"{name}.md").read_text(encoding="utf-8"), RENEW
 
 
+@pytest.mark.thorough
 def test_the_index_is_current_and_complete():
     text = pages.index()
     assert text == (DOCS / pages.INDEX).read_text(encoding="utf-8"), RENEW
@@ -92,6 +93,7 @@ def test_systems_of_equations_have_no_bodies():
     assert "without bodies" in (DOCS / "wheelset.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_look_compiles_nothing_and_sees_the_same():
     before = c_functions._force.cache_info().misses, c_system._system.cache_info().misses
     for name, given in (("car-axis", {"coordinates": "classical"}), ("tethered-satellites", {})):
@@ -163,6 +165,7 @@ def test_cells_of_a_table_cannot_break_it():
     assert text == "| a | b |\n| --- | ---: |\n| `x|y` | 2\\*3\\*4 &lt;b> |"
 
 
+@pytest.mark.thorough
 def test_pages_are_written_with_their_pictures(tmp_path):
     seen = []
     written = pages.write_pages(tmp_path / "new", ["single-pendulum"], progress=lambda *x: seen.append(x))
@@ -170,6 +173,7 @@ def test_pages_are_written_with_their_pictures(tmp_path):
     assert seen == [(0, 1, "single-pendulum")]
 
 
+@pytest.mark.thorough
 def test_a_portrait_shows_a_stretch_in_which_something_moves():
     for name, whole in (("single-pendulum", False), ("stiff-pendulum", True)):
         shown = portrait.stretch(library.entry(name), library.system(name))

@@ -142,6 +142,7 @@ def test_recording_keeps_text_and_tables_in_order(capsys):
     assert told[0] == "first" and told[1].split() == ["method", "iterations"] and told[-1] == "last"
 
 
+@pytest.mark.thorough
 def test_a_script_is_run_and_kept(book, capture, tmp_path):
     paper = book.manifest("half_implicit")
     found = capture.run_script(paper, "tables1_2", tmp_path, {})

@@ -15,6 +15,8 @@ from mbdae.library import pendulum_chain
 
 from .helpers import need
 
+pytestmark = pytest.mark.thorough
+
 ENTRY = pendulum_chain.ENTRY
 
 

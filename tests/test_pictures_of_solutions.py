@@ -106,6 +106,7 @@ def test_bodies_of_joint_coordinates_are_cartesian(solution):
     np.testing.assert_allclose(curves(s.plot("coordinates", bodies="cube").axes[0])["cube.x"], solution.body("cube")[0][:, 0], atol=1e-6)
 
 
+@pytest.mark.thorough
 def test_forty_bodies_fit_the_screen():
     s = moved(library.mechanism("chain", links=40), 0.05, 6)
     figure = s.plot()
@@ -137,6 +138,7 @@ def test_what_has_no_constraints_or_energy_shows_the_rest():
 # --- animations ----------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_an_animation_is_a_file_or_a_picture_in_a_notebook(pendulum, tmp_path):
     film = pendulum.animate(fps=10)
     assert film.frames == 4 and film.path is None
@@ -237,6 +239,7 @@ def test_a_browser_shows_the_view_and_moves_it(view, solution, tmp_path):
 # --- parts of pictures ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [4.0, 7.4])
 def test_a_legend_of_nine_methods_fits(width):
     with style():

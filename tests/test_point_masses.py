@@ -17,6 +17,7 @@ from mbdae.adapters.sundae import Ida
 from mbdae.library import double_spherical_pendulum, four_particles, pendulum_particle, tethered_satellites
 
 from .forms import random_state
+from .helpers import thorough_but
 
 
 def springs(r):
@@ -89,7 +90,7 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=thorough_but(("pendulum", "projected-rk", "metis"), CASES))
 def case(request):
     return CASES[request.param]
 
@@ -184,6 +185,7 @@ def test_dop853_reaches_the_references_and_keeps_what_is_conserved(case):
         assert np.abs(values - values[0]).max(initial=0.0) <= 1e-9 * np.abs(values[0]).max(initial=0.0)
 
 
+@pytest.mark.thorough
 def test_the_equations_written_anew_reach_the_references(case):
     s, t_end = system(case), list(references(case))[-1]
     n = s.nq
@@ -219,6 +221,7 @@ def test_the_four_particles_have_the_published_energy(start, energy):
     assert case.entry.observe(system(case), 0.0, x.q, x.v, x.a, x.lam)["energy"] == pytest.approx(energy, rel=1e-15)
 
 
+@pytest.mark.thorough
 def test_the_satellites_begin_as_a_spinning_triangle_in_a_circular_orbit():
     s, case = system(CASES["satellites"]), CASES["satellites"]
     x = mbdae.assemble(s)

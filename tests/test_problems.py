@@ -141,6 +141,7 @@ def single_columns(p, t, y, yd, c, step=1e-100):
     return J
 
 
+@pytest.mark.thorough
 def test_the_pattern_contains_every_nonzero_at_twenty_states(implicit, rng):
     p, possible = implicit, implicit.pattern.toarray()
     found = np.zeros_like(possible)

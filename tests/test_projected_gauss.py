@@ -203,6 +203,7 @@ def test_without_projection_the_constraint_is_lost_after_a_few_seconds():
     assert x.status == Status.NEWTON_FAILED and f"t = {x.t[-1]:.9g}" in x.message
 
 
+@pytest.mark.thorough
 def test_positions_and_velocities_projected_lose_energy_linearly():
     x = swings("PV")
     assert x.success and x.constraint_residuals[:, 0].max() < 1e-15 and x.constraint_residuals[:, 1].max() < 1e-14
@@ -212,6 +213,7 @@ def test_positions_and_velocities_projected_lose_energy_linearly():
     np.testing.assert_allclose(np.diff(np.log2(drift)), 1.0, atol=0.2)
 
 
+@pytest.mark.thorough
 def test_all_projections_keep_all_to_the_end():
     initial, before = swings("PVAE-0"), swings("PVAE-n")
     for x in (initial, before):
@@ -235,6 +237,7 @@ def test_the_pendulum_meets_its_reference():
     assert max(deviations("particle-pendulum", swings("PVA"), -1).values()) < 1e-6
 
 
+@pytest.mark.thorough
 def test_double_spherical_pendulum():
     """[Wei, figs. 8 to 11]"""
     s = library.system("double-spherical-pendulum", example="projected-rk")
@@ -251,6 +254,7 @@ def energy_of_satellites(t, q, v):
     return 50.0 * (w * w).sum() - 3.986e16 * (1.0 / np.sqrt((r * r).sum(axis=1))).sum()
 
 
+@pytest.mark.thorough
 def test_tethered_satellites():
     """Errors relative to squared lengths, [Wei, figs. 14 to 17]: 1e-15, 1e-11, 1e-13."""
     s = library.system("tethered-satellites")

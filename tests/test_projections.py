@@ -377,6 +377,7 @@ def test_another_energy_for_the_hoop_is_refused():
 # --- the metric ------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name, h, t_end", [("spatial-four-bar", 2e-3, 1.0), ("slider-crank-free", 1e-2, 5.0), ("heavy-top", 1e-2, 2.0),
                                             ("precessing-top", 1e-2, 1.0)])
 @WHOSE

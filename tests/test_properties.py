@@ -100,6 +100,7 @@ def methods_agree(kind, seed, methods):
     return True
 
 
+@pytest.mark.thorough
 @few(6)
 @given(st.sampled_from(list(MAKERS)), SEEDS, TRIPLES)
 def test_methods_of_three_kinds_agree(kind, seed, methods):
@@ -211,6 +212,7 @@ def damage(data, folder):
     return is_a_mechanism_or_refused(path)
 
 
+@pytest.mark.thorough
 @few(150)
 @given(st.data())
 def test_a_damaged_file_is_loaded_or_refused(tmp_path_factory, data):

@@ -26,6 +26,7 @@ def check(fault, name):
     assert cell.outcome.good, cell.outcome
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", QUICK)
 @BY_NAME
 def test_faults(fault, method):

@@ -119,7 +119,7 @@ def particle(spoil, decorate=lambda f: f):
                                        energy=writing_energy)
 
 
-@pytest.mark.parametrize("decorate", [lambda f: f, numba.njit], ids=["Python", "compiled"])
+@pytest.mark.parametrize("decorate", [lambda f: f, pytest.param(numba.njit, marks=pytest.mark.thorough)], ids=["Python", "compiled"])
 def test_user_functions_cannot_change_the_state(decorate):
     kept, spoilt = particle(False, decorate), particle(True, decorate)
     for method in (HalfImplicit(h=1e-2), Ida(), SolveIvp("DOP853")):

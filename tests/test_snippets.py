@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # smaller numbers are rounding errors, of which the size is not
 
 # pages that take more than some seconds
 THOROUGH = {"checkpoints", "joint-coordinates", "projections", "scaling", "stability", "state-space", "structural", "events", "jacobian",
-            "jacobians", "redundant-constraints", "method", "formulation", "mechanism", "equations"}
+            "jacobians", "redundant-constraints", "method", "formulation", "mechanism", "equations", "results", "studies", "scipy"}
 SLOW = {"rail-carriage", "passenger-car"}  # minutes
 
 

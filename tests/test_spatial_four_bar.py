@@ -68,6 +68,7 @@ def test_the_start_is_exact_and_three_equations_are_redundant():
     assert sizes[16] > 0.1 and sizes[17] < 1e-14
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("route", [in_space, in_the_plane])
 def test_both_models_reach_the_energy_integral(route):
     """Relative to the larger of one and the value; the difference grows with the turns. Found: 3e-13 and 2e-13 at 1 s, 1e-11 at 5 s."""

@@ -75,6 +75,7 @@ def test_the_stamp_is_in_the_name_of_the_cache():
     assert stamp(kernel.py_func.__code__.co_filename)[0][:12] in kernel._cache._cache_file._index_name
 
 
+@pytest.mark.thorough
 def test_code_that_another_process_has_stored_can_be_loaded(tmp_path):
     """Fused kernels, which have no file of their own; for calls from Python and for those from compiled code."""
     code = ("from numba import types; from mbdae.system import multibody; x = types.float64[::1]; "

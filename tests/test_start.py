@@ -15,7 +15,7 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.studies.kinematics import kinematic_reference
 
-from .helpers import GROUND
+from .helpers import GROUND, thorough_but
 
 X, Y, Z = np.eye(3)
 TURN = 2.0 * np.pi
@@ -184,7 +184,7 @@ def test_drivers_that_cannot_be_followed_are_named():
     np.testing.assert_allclose(mbdae.assemble(m, 1.0, q=[0.8, 0.6, 0.0]).q, [0.8, 0.6, 0.0], atol=1e-12)
 
 
-@pytest.mark.parametrize("coordinates", ["cartesian", "classical"])
+@pytest.mark.parametrize("coordinates", thorough_but(["cartesian"], ["cartesian", "classical"]))
 @pytest.mark.parametrize("t", [0.5, -0.7, 3.0])
 def test_the_car_axis_starts_at_any_time(coordinates, t):
     """Its wheel is on the road, the axis close to where it was at t = 0."""

@@ -10,12 +10,11 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.problems import FORMULATIONS, TangentStateSpace
 from mbdae.results.diagnosis import ChartError
 
-from .chart_cases import CASES, PARAMETRISATIONS, ROUGH, case, fourth_order
+from .chart_cases import PARAMETRISATIONS, ROUGH, case, every_case, fourth_order
 from .forms import open_levels
 from .helpers import GROUND, relative, with_law
 from .test_from_functions import top
 
-every_case = pytest.mark.parametrize("name", CASES)
 both = pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
 FEW = ("double pendulum", "chain", "rheonomic", "friction")
 few_cases = pytest.mark.parametrize("name", FEW)
@@ -69,6 +68,7 @@ def test_the_start_is_that_of_the_system():
         np.testing.assert_allclose(p.yd0, p.rhs(0.0, p.y0), rtol=1e-13)
 
 
+@pytest.mark.thorough
 def test_what_solvers_are_told():
     p = StateSpace(library.system("truck"))
     assert not p.implicit and (p.index == 1).all() and not p.algebraic.any()

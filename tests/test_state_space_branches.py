@@ -64,6 +64,7 @@ def test_a_failed_evaluation_leaves_nothing_behind(name, form, size, rng):
         np.testing.assert_allclose(problem.rhs(0.0, near), fresh.rhs(0.0, near), rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.thorough
 @both
 @mechanisms
 def test_positions_do_not_trust_factors_of_elsewhere(name, form, rng):
@@ -82,6 +83,7 @@ def test_positions_do_not_trust_factors_of_elsewhere(name, form, rng):
             assert np.abs(q - q0).max() < 1.0
 
 
+@pytest.mark.thorough
 @both
 def test_positions_of_large_coordinates_are_found(form):
     """Rounding of coordinates of millions of metres is no open constraint."""
@@ -91,6 +93,7 @@ def test_positions_of_large_coordinates_are_found(form):
     assert np.isfinite(problem.rhs(0.0, y)).all()
 
 
+@pytest.mark.thorough
 def test_an_angle_far_away_has_no_position():
     """Its tangent leads far away, but what turns comes back, and the iteration might end on any branch."""
     system = library.system("slider-crank-free")
@@ -101,6 +104,7 @@ def test_an_angle_far_away_has_no_position():
     assert positions(0.0, z, q, chart.store, system.model, chart.work) == NO_POSITION
 
 
+@pytest.mark.thorough
 @both
 @mechanisms
 @pytest.mark.parametrize("make", [lambda h: SolveIvp("RK45", first_step=h), lambda h: Assimulo("Dopri5", first_step=h)],

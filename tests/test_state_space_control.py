@@ -7,7 +7,8 @@ import mbdae
 from mbdae import library
 
 from .forms import open_levels
-from .state_space_cases import FORMS, METHODS, ORDER_FOUR, TRAPEZOIDAL, exact, run, system
+from .helpers import thorough_but
+from .state_space_cases import EVERY, EVERY_OF_ORDER_FOUR, FORMS, METHODS, QUICK, TRAPEZOIDAL, exact, run, system
 
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 SPANS = {"double-pendulum": 0.5, "andrews": 0.01, "double-spherical-pendulum": 0.5, "spatial-four-bar": 0.2, "driven pendulum": 0.5,
@@ -25,7 +26,7 @@ def error_in_tolerances(name, method, rtol, form="partition"):
     return max(np.abs(x - y).max() / (1.0 + np.abs(y).max()) for x, y in ((s.q, found.q), (s.v, found.v))) / rtol
 
 
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 @pytest.mark.parametrize("name", SPANS)
 def test_errors_follow_the_tolerance(name, method):
     """The step is chosen by the embedded formula, so errors of methods of order four fall by three quarters of a digit or more each."""
@@ -36,6 +37,7 @@ def test_errors_follow_the_tolerance(name, method):
     assert 0.6 < slope < 1.3, (slope, errors)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", sorted(set(library.names()) - set(PRESCRIBED)))
 def test_constraints_hold_on_three_levels_at_every_step(name, form):
@@ -60,7 +62,7 @@ def _steps(name, method, t_end, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 def test_rejected_steps_keep_their_derivatives(method, form):
     """One evaluation of the Jacobian for each accepted step at most, however often the error test rejects."""
     s = run("andrews", METHODS[method](first_step=1e-3), 0.03, form, rtol=1e-5).statistics
@@ -70,7 +72,7 @@ def test_rejected_steps_keep_their_derivatives(method, form):
         assert s.factorisations == s.steps + s.rejected_error
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "RosenbrockNystrom"])
+@pytest.mark.parametrize("method", thorough_but(QUICK, [m for m in METHODS if m != "RosenbrockNystrom"]))
 def test_derivatives_serve_several_steps(method):
     """Newton's method converges fast with old derivatives on the stiff double pendulum, so they are kept."""
     s = run("stiff-double-pendulum", METHODS[method](), 2.0, rtol=1e-5).statistics
@@ -78,7 +80,7 @@ def test_derivatives_serve_several_steps(method):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("method", ORDER_FOUR)
+@EVERY_OF_ORDER_FOUR
 def test_a_long_motion_needs_several_charts_and_nobody_notices(method, form):
     """Charts are exchanged between steps, and errors stay those of the tolerance."""
     found = exact("double-spherical-pendulum", 2.0)
@@ -87,7 +89,7 @@ def test_a_long_motion_needs_several_charts_and_nobody_notices(method, form):
     assert np.abs(s.q - found.q).max() < 1e-5
 
 
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 def test_energy_is_kept_within_the_tolerance(method):
     s = run("double-spherical-pendulum", METHODS[method](), 1.0, rtol=1e-5)
     energy = np.array([s.system.energy(t, q, v) for t, q, v in zip(s.t, s.q, s.v)])

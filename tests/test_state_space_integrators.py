@@ -10,10 +10,9 @@ import mbdae
 from mbdae import Status
 from mbdae.registry import find
 
-from .helpers import BREAKS_AT, double_pendulum, slider_crank, torn, with_law
-from .state_space_cases import FORMS, METHODS, ORDER_FOUR, TRAPEZOIDAL, exact, run, system
+from .helpers import BREAKS_AT, double_pendulum, slider_crank, thorough_but, torn, with_law
+from .state_space_cases import EVERY, FORMS, METHODS, ORDER_FOUR, TRAPEZOIDAL, exact, run, system
 
-EVERY = pytest.mark.parametrize("method", METHODS)
 TOLERANCE = 1e-6
 
 
@@ -124,6 +123,7 @@ def test_too_many_steps(swing, method):
     assert "7 steps were not enough" in s.message and "the solution up to there is kept" in s.message
 
 
+@pytest.mark.thorough
 def test_fixed_steps_stay_fixed_though_newton_gives_up():
     """A spinning top and a step far too large: either the steps are those asked for, or the run says that it cannot."""
     for method in METHODS:
@@ -137,7 +137,7 @@ BAD = {"first_step": (-1.0, np.inf, np.nan, "x", None, True, [0.1]), "fixed_step
        "jacobian": ("analytic", None, [], 1), "filter": ("no", None, 2, [])}
 
 
-@EVERY
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("field", BAD)
 def test_bad_options_are_named(method, field):
     for value in BAD[field]:
@@ -152,13 +152,13 @@ def test_numbers_of_numpy_are_options_too(swing, method):
     assert METHODS[method](max_step=np.float64(np.inf), fixed_step=1) == METHODS[method](fixed_step=1.0)
 
 
-@EVERY
+@pytest.mark.parametrize("method", METHODS)
 def test_other_forms_are_refused(swing, method):
     with pytest.raises(ValueError, match="partition"):
         solve(swing, METHODS[method](), formulation="ggl")
 
 
-@EVERY
+@pytest.mark.parametrize("method", METHODS)
 def test_a_prescribed_motion_is_refused(method):
     with pytest.raises(ValueError, match="no degree of freedom"):
         solve(system("slider-crank"), METHODS[method]())
@@ -180,7 +180,7 @@ class Rupture(Exception):
 
 
 @EVERY
-@pytest.mark.parametrize("jacobian", ["exact", "difference"])
+@pytest.mark.parametrize("jacobian", thorough_but(["exact"], ["exact", "difference"]))
 def test_an_exception_of_the_user_arrives_unchanged(method, jacobian):
     def law(length, rate, t):
         if t > BREAKS_AT:
@@ -208,6 +208,7 @@ def test_joint_friction(method, form):
     assert np.abs(without.q[-1] - s.q[-1]).max() > 100 * np.abs(s.q[-1] - accurate.q[-1]).max()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ORDER_FOUR)
 def test_the_wheelset(method):
     """Creep forces on multipliers, equations from functions."""

@@ -8,7 +8,7 @@ from mbdae.charts.motion import evaluate
 from mbdae.system.codes import GOOD
 
 from .forms import random_state
-from .helpers import relative
+from .helpers import case, relative
 from .state_space_cases import FORMS, METHODS, problem, run
 
 GAMMA, BETA = 0.5, 0.25
@@ -76,7 +76,7 @@ def at_random(name, form, rng):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", PLANAR + SPATIAL)
+@pytest.mark.parametrize("name", [case(name) for name in PLANAR + SPATIAL])
 def test_one_matrix_serves_the_state_space_and_the_first_order_method(name, form, rng):
     """Proposition 1 [Negrut, section 3.4.1.3]: `Psi_x = M^ (I - gamma h J2 - beta h^2 J1)`."""
     p, state, z, zd, x = at_random(name, form, rng)
@@ -143,7 +143,7 @@ class Blocks:
         return reduced, Mvu @ N + H.T @ S - along(Q_qd)[v], Mvu @ L + H.T @ R - open_q[v]
 
 
-@pytest.mark.parametrize("name", PLANAR)
+@pytest.mark.parametrize("name", [case(name) for name in PLANAR])
 def test_the_matrices_of_the_thesis_are_those_of_the_charts(name, rng):
     p, state, z, zd, _ = at_random(name, "partition", rng)
     G, n = p.rhs_jacobian(state.t, np.concatenate([z, zd])), p.dof
@@ -156,7 +156,7 @@ def test_the_matrices_of_the_thesis_are_those_of_the_charts(name, rng):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", [*PLANAR, *SPATIAL, pytest.param("iltis", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [*map(case, PLANAR + SPATIAL), pytest.param("iltis", marks=pytest.mark.slow)])
 def test_derivatives_of_the_motion_are_its_slopes(name, form, rng):
     """`J1`, `J2` against differences of the whole evaluation."""
     p, state, z, zd, _ = at_random(name, form, rng)
@@ -177,6 +177,7 @@ def test_derivatives_of_the_motion_are_its_slopes(name, form, rng):
 SPANS = {"double-pendulum": 1.0, "andrews": 0.01, "spatial-four-bar": 0.1, "stiff-double-pendulum": 0.5, "driven pendulum": 1.0}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SPANS)
 def test_all_ways_to_differentiate_take_the_same_steps(method, name):

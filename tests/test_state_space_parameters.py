@@ -7,9 +7,10 @@ import pytest
 
 import mbdae
 
-from .state_space_cases import METHODS, ORDER_FOUR, exact, problem, run, system
+from .helpers import thorough_but
+from .state_space_cases import EVERY, EVERY_OF_ORDER_FOUR, METHODS, QUICK, exact, problem, run, system
 
-NEWTON = [name for name in METHODS if name != "RosenbrockNystrom"]
+NEWTON = thorough_but(QUICK, [name for name in METHODS if name != "RosenbrockNystrom"])
 BAD = {"newton_tol": (0.0, -0.1, np.inf, np.nan, "x", True, [0.1]), "max_iter": (0, -1, 2.5, np.inf, "x", None, True),
        "reuse_rate": (-0.1, 1.0, np.inf, np.nan, "x", None, True), "max_jacobian_age": (-1, 0.5, np.inf, "x", True),
        "max_condition_growth": (0.9, -1.0, np.nan, -np.inf, "x", None, True)}
@@ -33,7 +34,7 @@ def test_a_small_kappa_costs_iterations_and_lowers_their_error(method):
     assert off[1] < 0.5 * off[0]
 
 
-@pytest.mark.parametrize("method", ["SdirkFirstOrder", "SdirkDescriptor"])
+@pytest.mark.parametrize("method", thorough_but(QUICK, ["SdirkFirstOrder", "SdirkDescriptor"]))
 def test_errors_of_the_iteration_do_not_add_up_at_small_tolerances(method):
     """At 1e-10 they were 21 to 27 tolerances on both mechanisms: `kappa` is at most `sqrt(rtol)`."""
     for name, t_end in (("double-pendulum", 2.0), ("andrews", 0.03)):
@@ -101,7 +102,7 @@ def test_without_new_coordinates_the_motion_is_the_same_as_long_as_they_serve(me
 # --- tolerances by coordinates --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 @pytest.mark.parametrize("form", ["partition", "tangent"])
 def test_equal_tolerances_are_one_tolerance(method, form):
     s = system("andrews")
@@ -110,7 +111,7 @@ def test_equal_tolerances_are_one_tolerance(method, form):
         assert (one.t == each.t).all() and (one.q == each.q).all() and (one.lam == each.lam).all()
 
 
-@pytest.mark.parametrize("method", ORDER_FOUR)
+@EVERY_OF_ORDER_FOUR
 def test_one_tight_tolerance_governs_the_steps(method):
     """On an angle or on a velocity; loose ones elsewhere allow longer steps than tight ones everywhere."""
     s = system("andrews")

@@ -6,7 +6,7 @@ import pytest
 from mbdae.integrators.state_space.rosenbrock_tableau import ROSENBROCK_NYSTROM_4
 from mbdae.integrators.state_space.sdirk_tableau import SDIRK_4_15, SDIRK_4_16, stability_function
 
-from .state_space_cases import FORMS, METHODS, ORDER_FOUR, TRAPEZOIDAL, exact, run
+from .state_space_cases import EVERY, EVERY_OF_ORDER_FOUR, FORMS, METHODS, TRAPEZOIDAL, exact, run
 
 STIFFNESS = 1e9
 OMEGA = np.sqrt(STIFFNESS)
@@ -26,7 +26,7 @@ def after_one_step(method, h, form="partition", **parameters):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 @pytest.mark.parametrize("angle", [0.3, 3.0, 300.0])
 def test_a_step_multiplies_an_undamped_mode_by_the_stability_function(method, angle, form):
     """`u = x - i x'/omega` obeys `u' = i omega u`, so that a step makes it `R(i omega h) u`."""
@@ -35,7 +35,7 @@ def test_a_step_multiplies_an_undamped_mode_by_the_stability_function(method, an
     assert x - 1j * rate / OMEGA == pytest.approx(expected, abs=2e-6)
 
 
-@pytest.mark.parametrize("method", ORDER_FOUR)
+@EVERY_OF_ORDER_FOUR
 def test_a_stiff_mode_is_gone_after_one_step(method):
     """L-stability: of an amplitude of 1 next to nothing is left, and less the stiffer the spring."""
     left = [abs(complex(*after_one_step(method, angle / OMEGA)).real) for angle in (30.0, 300.0, 3000.0)]
@@ -52,7 +52,7 @@ def test_the_trapezoidal_rule_rings(method):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 def test_a_mechanism_forgets_its_stiff_mode_if_the_method_damps_it(method, form):
     """A pendulum on a wheel held by a spring of 1e9 N m that starts off its place: the slow motion is that of a wheel at rest."""
     s = run("stiff wheel", METHODS[method](fixed_step=1e-3), 0.2, form)
@@ -65,7 +65,7 @@ def test_a_mechanism_forgets_its_stiff_mode_if_the_method_damps_it(method, form)
     assert abs(s.q[-1, 5] - held.q[-1, 2]) < 1e-4
 
 
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 def test_steps_follow_the_slow_motion(method):
     """The stiff double pendulum: an eigenvalue near -1e5 1/s, and steps of hundredths of a second."""
     s = run("stiff-double-pendulum", METHODS[method](), 0.5, rtol=1e-4)
@@ -82,7 +82,7 @@ def stiff(method, tol, times=None, form="partition"):
     return s.t[keep], s.a[keep], s.lam[keep]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@EVERY
 def test_stiff_forces_between_the_steps_are_those_of_the_motion(method):
     """Cubics through the ends of steps are off the slow manifold by little, of which a stiffness of 3e5 makes half of the reactions."""
     times = np.linspace(0.06, 0.5, 45)

@@ -8,6 +8,8 @@ from mbdae import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController, l
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.integrators.control.step_size import step_factor
 
+from .helpers import thorough_but
+
 CONTROLLERS = {"elementary": ELEMENTARY, "PI": PI, "PI42": PI42, "H211b": H211B, "predictive": PREDICTIVE}
 METHODS = {"RosenbrockNystrom": mbdae.RosenbrockNystrom, "SdirkDescriptor": mbdae.SdirkDescriptor,
            "SdirkFirstOrder": mbdae.SdirkFirstOrder, "TrapezoidalStateSpace": mbdae.TrapezoidalStateSpace,
@@ -80,7 +82,7 @@ def mechanism():
     return system, mbdae.solve(system, SolveIvp(), (0.0, 1.0), rtol=1e-11, atol=1e-12, t_eval=[1.0]).q[-1]
 
 
-@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("kind", thorough_but(["RosenbrockNystrom", "NullSpaceHHT"], METHODS))
 def test_every_controller_keeps_the_tolerance(mechanism, kind):
     """As well as the elementary one: the methods of second order make many small errors of one sign."""
     system, exact = mechanism

@@ -182,6 +182,7 @@ def test_bodies_reach_the_references(given, route):
             assert o[name] == pytest.approx(value, rel=bound, abs=bound)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("given", VARIANTS)
 def test_six_coordinates_reach_the_references(given):
     """Found: 2e-12 at worst, 2e-10 in accelerations, for which the motion is differentiated numerically."""

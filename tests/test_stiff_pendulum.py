@@ -9,6 +9,8 @@ from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
 from mbdae.library import stiff_pendulum
 
+pytestmark = pytest.mark.thorough
+
 ENTRY = stiff_pendulum.ENTRY
 FORMS = ("cartesian", "classical")
 TIMES = [r.t for r in ENTRY.references]

@@ -4,6 +4,7 @@ import threading
 import time
 
 import numba
+import pytest
 
 from mbdae.stopwatch import Stopwatch
 
@@ -17,6 +18,7 @@ def slow_to_compile():
     return function
 
 
+@pytest.mark.thorough
 def test_compilation_is_left_out():
     begin, watch = time.perf_counter(), Stopwatch()
     assert slow_to_compile()(3.0) == 4.0

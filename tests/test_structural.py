@@ -113,8 +113,9 @@ def test_a_step_is_that_of_the_paper_in_any_basis(name, rule):
 # --- constraints, bases, special cases ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rule", ["trapezoidal", "Fox-Goodwin"])
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough if name == "wheelset" else ()) for name in library.names()])
+@pytest.mark.parametrize("name", library.names())
 def test_constraints_hold_on_three_levels_at_every_step(name, rule):
     s, h = library.system(name), library.entry(name).step
     end = run(s, newmark(mbdae.NullSpaceNewmark, rule)(h), 15 * h)
@@ -227,6 +228,7 @@ def test_labels_name_what_is_not_the_default():
 # --- friction and user functions ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("target", "open_motion"), [(slider_crank(), 1e-8), (library.mechanism("slider-crank", mu=0.2), 1e-3)],
                          ids=["smooth", "stiff"])  # the other sticks at 1e-5 m/s, so forces feel every digit of the velocities
 def test_friction(target, open_motion):
@@ -257,6 +259,7 @@ def pendulum_of_functions(decorate):
     return mbdae.System.from_functions(nq=2, nc=1, q0=[1.0, 0.0], **{name: decorate(f) for name, f in functions.items()})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", [*NULL_SPACE, "generalised-alpha position", "generalised-alpha velocity"])
 def test_user_functions(method):
     """Plain and compiled ones lead to the same motion, that of a particle on a rod."""

@@ -118,6 +118,7 @@ def test_limits_of_newmark_are_those_of_the_paper():
     assert newmark(0.2500006, 0.5000005).limit() == np.inf
 
 
+@pytest.mark.thorough
 def test_limit_is_exact_for_any_coefficients(rng):
     """Against the roots of the spectral radius on random formulas, A-stable or not."""
     finite = 0

@@ -105,6 +105,7 @@ def test_the_guess_for_stiff_forces_is_exact_for_linear_ones(formula, rng):
     assert np.abs(rest(found)).max() < 1e-13 * (1.0 + np.abs(found).max()) and np.abs(found - a).max() > 0.01
 
 
+@pytest.mark.thorough
 def test_stiff_damping_smooths_the_first_auxiliary_accelerations(rng):
     """`w = a + N ((I - c J2)^-1 - I) P T a`, where `c J2` is large."""
     a, matrix, w = rng.normal(size=3), matrix_for(2, 3), np.zeros(3)

@@ -85,6 +85,7 @@ def test_kinematic_reference_names_the_dead_point():
         studies.kinematic_reference(driven, [0.0, 5.0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name, route", [("single-pendulum", "DOP853"), ("stiff-double-pendulum", "Radau"), ("four-link", "kinematic")])
 def test_reference_takes_the_right_route_and_agrees_with_the_library(name, route):
     entry = library.entry(name)
@@ -138,6 +139,7 @@ def test_residuals_and_drift_of_the_half_implicit_method(system, motion):
 # --- order, work and precision, energy ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", [mbdae.HalfImplicit, fully_implicit])
 def test_one_step_methods_are_of_first_order(system, method, tmp_path):
     rows = studies.order_study(system, method, (8e-3, 4e-3, 2e-3, 1e-3), (0.0, 0.8), points=11)
@@ -148,6 +150,7 @@ def test_one_step_methods_are_of_first_order(system, method, tmp_path):
     assert_picture(tmp_path / "order.png")
 
 
+@pytest.mark.thorough
 def test_work_precision_rows_and_figure(system, tmp_path):
     series = [studies.Series("half-implicit", mbdae.HalfImplicit, (1e-2, 1e-3)),
               studies.Series("IDA", Ida(backend="wrapper"), (1e-4, (1e-7, 1e-9)), "ggl")]
@@ -241,6 +244,7 @@ def test_positions_in_one_picture(motion, view, tmp_path):
     assert_picture(tmp_path / "p.png")
 
 
+@pytest.mark.thorough
 def test_outputs_in_one_picture(tmp_path):
     entry, system = library.entry("single-pendulum"), mbdae.System(library.mechanism("single-pendulum"))
     solution = mbdae.solve(system, mbdae.HalfImplicit(1e-2), (0.0, 0.2))
@@ -279,6 +283,7 @@ def test_animations_follow_sooner_than_pictures_of_several_positions():
     assert followed(gliding.geometry, solution.t, solution.q) is gliding.geometry
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(5.0, 0.1, 0.1), (0.1, 0.1, 5.0), (1.0, 1.0, 1.0)])
 def test_figures_in_space_contain_their_box_labels_and_title_without_wide_margins(size):
     corners = [mbdae.Particle(f"{corner}", 1.0, corner) for corner in product(*zip((0.0, 0.0, 0.0), size))]
@@ -333,6 +338,7 @@ def test_the_clock_tells_one_frame_from_the_next(times, width):
     assert film._clock(np.array(times)) == width
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("view", ["xz", "3d"])
 def test_film_as_gif(motion, view, tmp_path):
     frames = []

@@ -15,7 +15,7 @@ from mbdae.adapters.sundae import Cvode, Ida
 from mbdae.adapters.sundials import library as lib
 from mbdae.adapters.sundials.library import LibraryError, library
 
-from .helpers import double_pendulum
+from .helpers import double_pendulum, thorough_but
 
 FORMS = ("ggl", "gear", "index2", "index1", "ode")
 SMALL = ("double-pendulum", "spatial-four-bar")
@@ -70,6 +70,7 @@ def test_the_steps_are_those_of_the_wrapper_in_the_whole_library(name, form):
     test_the_steps_are_those_of_the_wrapper(name, form)
 
 
+@pytest.mark.thorough
 @SYSTEM
 @pytest.mark.parametrize("linsolver", ["dense", "sparse"])
 @pytest.mark.parametrize("form", ["ggl", "index2"])
@@ -102,7 +103,7 @@ def test_both_families_of_formulas(swing, multistep):
 # --- output ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["gear", "ode"])
+@pytest.mark.parametrize("form", thorough_but(["gear"], ["gear", "ode"]))
 def test_many_times_of_output_within_a_step(swing, form):
     """More than there is room for between two visits of Python."""
     times = np.linspace(0.0, 0.01, 5000)
@@ -112,7 +113,7 @@ def test_many_times_of_output_within_a_step(swing, form):
     np.testing.assert_allclose(direct.q, wrapped.q, atol=1e-14)
 
 
-@pytest.mark.parametrize("form", ["gear", "ode"])
+@pytest.mark.parametrize("form", thorough_but(["gear"], ["gear", "ode"]))
 def test_many_times_of_output_in_the_last_step(swing, form):
     """No row is lost where the end of the run is reached before there is room for all."""
     times = np.linspace(0.4995, 0.5, 5000)
@@ -199,6 +200,7 @@ def test_ctrl_c(swing, form):
     assert mbdae.solve(swing, method(form), (0.0, 0.1), formulation=form).success
 
 
+@pytest.mark.thorough
 def test_failed_runs_hold_neither_files_nor_memory(swing):
     def force(t, r, A, v, omega, F, T):
         F[:] = np.nan if t > 0.01 else 0.0
@@ -217,6 +219,7 @@ def test_failed_runs_hold_neither_files_nor_memory(swing):
     assert files() <= before
 
 
+@pytest.mark.thorough
 def test_runs_leave_no_memory(swing):
     resource = pytest.importorskip("resource")
     problem = mbdae.GGL(swing)

@@ -10,7 +10,7 @@ from linear_solvers.topology import ChainCost, chain_costs, growth, interleaved,
 import mbdae
 from mbdae import library
 
-from .helpers import assert_picture, double_pendulum, scripts_in
+from .helpers import assert_picture, case, double_pendulum, scripts_in
 from .test_kkt import four_bar
 
 THESIS = Path(__file__).parents[1] / "examples" / "papers" / "thesis"
@@ -32,7 +32,7 @@ def test_measures_of_a_chain_in_a_good_and_in_a_bad_numbering():
     assert bad.rows_envelope == sum(2 * 2 * b + 1 for b in (0, 0, 0, 0, 0, 1, 3, 5, 7, 9))
 
 
-@pytest.mark.parametrize("name", ["andrews", "iltis", "tree", "random-tree"])
+@pytest.mark.parametrize("name", [case(name) for name in ("andrews", "iltis", "tree", "random-tree")])
 def test_numberings_of_a_mechanism(name):
     s = library.system(name)
     found = {n.name: n for n in numberings(s)}
@@ -74,6 +74,7 @@ def test_interleaving():
 # --- times -------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_all_solvers_find_the_same_solution():
     s = library.system("andrews")
     rows = solver_times(s, repeats=1, seconds=1e-4, bad=interleaved(c.name for c in s.mechanism.constraints))
@@ -109,6 +110,7 @@ def test_growth_is_the_exponent():
 # --- the thesis --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_thesis_in_small(script, tmp_path, capsys):
     """The scripts of section 3.4.2, on a short chain and with hardly any time."""
     quick = {"repeats": 1, "seconds": 1e-4}

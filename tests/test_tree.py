@@ -292,6 +292,7 @@ def test_names():
         system.rows("elbow")
 
 
+@pytest.mark.thorough
 def test_the_picture_is_that_of_the_bodies():
     system = System(library.mechanism("iltis"), coordinates="joint")
     own, expected = system.geometry.at(0.0, system.start.q), system.cartesian.geometry.at(0.0, system.cartesian.start.q)
@@ -349,6 +350,7 @@ def test_small_entries_of_phi_q_are_kept_wherever_the_mechanism_is(kind, far):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14 * np.abs(expected).max())
 
 
+@pytest.mark.thorough
 def test_satellites_move_alike_in_both_coordinates():
     """Coordinates of 7000 km, tethers of 1 km: rounding alone is 1e-8 m after 1000 s."""
     mechanism, ends = library.mechanism("tethered-satellites"), []

@@ -77,6 +77,7 @@ def test_a_singular_matrix_is_refused():
     assert (x == np.arange(1.0, s.nc + 1.0)).all()
 
 
+@pytest.mark.thorough
 def test_a_whip_of_400_links_ends_in_time():
     """The end of a chain turns by half a radian per step: Newton's method needs exact matrices, a thousand of 1200 rows until it fails.
 
@@ -102,6 +103,7 @@ def test_smallest_singular_value_by_iteration(n, rng):
     assert _by_iteration(csr_array(A))[0] < 1e-6
 
 
+@pytest.mark.thorough
 def test_large_systems_are_diagnosed_without_dense_matrices():
     """A failure of a chain needs no diagnosis, one of a ladder of 1600 equations takes less than a second."""
     chain = library.system("chain", links=1024)

@@ -107,18 +107,21 @@ def check(tmp_path_factory):
     return run
 
 
+@pytest.mark.thorough
 @needs_mypy
 def test_a_script_that_reads_results_is_typed(check):
     said = check(READ)
     assert said.startswith("Success"), said
 
 
+@pytest.mark.thorough
 @needs_mypy
 def test_a_script_that_makes_a_mechanism_and_moves_it_is_typed(check):
     said = check(RUN)
     assert said.startswith("Success"), said
 
 
+@pytest.mark.thorough
 @needs_mypy
 def test_mistakes_are_found(check):
     found = [line.split(":") for line in check(MISTAKES).splitlines() if ": error: " in line]

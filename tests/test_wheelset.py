@@ -11,6 +11,8 @@ from mbdae.library import wheelset_equations as e
 
 from .helpers import central
 
+pytestmark = pytest.mark.thorough
+
 ENTRY = wheelset.ENTRY
 SIDES = ((1.0, 0), (-1.0, 1))
 MIRROR = np.array([-1.0, 1.0, 1.0, -1.0, -1.0, 1.0])

@@ -17,7 +17,7 @@ from ..results.rows import by_rows
 from ..results.status import Cause
 from ..summary import Summarised, Summary, plural
 from ..system import layout as lay
-from ..system.assembly import State, accelerations, accelerations_of_rows
+from ..system.assembly import State, accelerations, accelerations_of_rows, on_constraints, on_constraints_of_rows
 from ..system.system import System
 from ..typing import Matrix
 from .known import Known
@@ -76,6 +76,7 @@ class Problem(Summarised, ABC):
     algebraic_blocks: ClassVar[tuple[str, ...]] = ()
     known_blocks: KnownBlocks = ()
     regularised: tuple[tuple[str, str, str], ...] = ()  # (matrix, equations, unknowns) of redundant constraints, see `pieces.regularise`
+    project: bool = False  # whether output is projected onto the constraints
     drifts: bool = False  # whether the constraints hold on the acceleration level only, see `system.drift`
     excluded_blocks: tuple[str, ...] = ()
     excluded_atol: ClassVar[float] = 1e4
@@ -303,10 +304,11 @@ class Problem(Summarised, ABC):
 
     def motions(self, t: Vector, y: Matrix) -> tuple[Matrix, Matrix]:
         """`projected` of several outputs, by rows."""
-        if type(self).projected is Problem.projected and type(self).motion is Problem.motion:
-            return y[:, self.blocks["q"]].copy(), y[:, self.blocks["v"]].copy()
-        q, v = by_rows([self.projected(*row) for row in zip(t.tolist(), y)])
-        return q, v
+        if type(self).projected is not Problem.projected or type(self).motion is not Problem.motion:
+            q, v = by_rows([self.projected(*row) for row in zip(t.tolist(), y)])
+            return q, v
+        q, v = y[:, self.blocks["q"]].copy(), y[:, self.blocks["v"]].copy()
+        return on_constraints_of_rows(self.system, t, q, v) if self.project else (q, v)
 
     @cached_property
     def null_vectors(self) -> NullVectors | None:
@@ -338,8 +340,9 @@ class Problem(Summarised, ABC):
             renew(float(t), np.ascontiguousarray(y), *self.null_vectors, self.model, self._work)
 
     def projected(self, t: float, y: Vector) -> tuple[Vector, Vector]:
-        """`(q, v)` of `state`."""
-        return self.motion(t, y)
+        """`(q, v)` of `state`, projected onto the constraints if `project` is set."""
+        q, v = self.motion(t, y)
+        return on_constraints(self.system, t, q, v) if self.project else (q, v)
 
     def interpolated(self, t: float, y: Vector) -> Vector:
         """The values that dense output interpolates, a copy: by default the unknowns."""

@@ -9,7 +9,7 @@ from ..compilation.compiled import compiled
 from ..jacobians.complex_step import directional
 from ..jacobians.signatures import Array, Arrays, Tables, Vector
 from ..system import kernels
-from ..system.assembly import State, on_constraints
+from ..system.assembly import State
 from ..system.system import System
 from . import index2, index3
 from .base import PatternBlocks, Problem, with_diagonal
@@ -132,11 +132,6 @@ class MassMatrix(Problem):
     def pack(self, state: State) -> tuple[Vector, Vector]:
         more = {"a": (state.a, 0.0)} if self.accelerations else {}
         return self._pack(state, lam=(state.lam, 0.0), **more)
-
-    def projected(self, t: float, y: Vector) -> tuple[Vector, Vector]:
-        """`(q, v)` of `state`, projected onto the constraints if `project` is set."""
-        q, v = self.motion(t, y)
-        return on_constraints(self.system, t, q, v) if self.project else (q, v)
 
     def _pattern_blocks(self, s: Structure) -> PatternBlocks:
         out = {("kinematics", "q"): with_diagonal(s.map_q), ("kinematics", "v"): s.map_v, ("dynamics", "q"): s.dyn_q,

@@ -6,6 +6,7 @@ has the groups that it depends on and those that it acts on.
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,8 +49,17 @@ class Structure:
     acc_v: csr_array
 
 
+_KNOWN: WeakKeyDictionary[System, Structure] = WeakKeyDictionary()
+
+
 def structure(system: System) -> Structure:
-    """Structure of a system; dense blocks if it consists of user functions."""
+    """Structure of a system, not to be changed; dense blocks if it consists of user functions."""
+    if system not in _KNOWN:  # each run has a problem of its own, of the same system
+        _KNOWN[system] = _found(system)
+    return _KNOWN[system]
+
+
+def _found(system: System) -> Structure:
     if system.of_functions:
         return _dense(system)
     if system.cartesian is None:

@@ -13,7 +13,7 @@ from ..results.diagnosis import explain
 from ..results.status import Cause
 from ..system import dynamics, kernels, kkt
 from ..system import layout as lay
-from ..system.assembly import State, on_constraints
+from ..system.assembly import State
 from ..system.codes import NO_FRICTION
 from ..system.drift import subtract_drift_term
 from ..system.layout import header
@@ -135,8 +135,3 @@ class UnderlyingODE(Explicit):
 
     def pack(self, state: State) -> tuple[Vector, Vector]:
         return self._pack(state)
-
-    def projected(self, t: float, y: Vector) -> tuple[Vector, Vector]:
-        """`(q, v)` of `state`, projected onto the constraints if `project` is set."""
-        q, v = self.motion(t, y)
-        return on_constraints(self.system, t, q, v) if self.project else (q, v)

@@ -13,11 +13,11 @@ from . import evaluate as ev
 from . import layout as lay
 from .codes import NO_FRICTION, NOT_FINITE
 from .jamming import jammed
+from .nearest import POSITION_TOL, states_on_constraints, transported
 
 if TYPE_CHECKING:
     from .system import System
 
-POSITION_TOL = 1e-13
 MAX_ITERATIONS = 60
 MAX_STEP = 0.1  # rad or m, of a step that stays on the branch
 
@@ -105,7 +105,7 @@ def approached(system: System, t: float, q: Vector, guess: Vector) -> Vector:
 def _newton_step(system: System, t: float, q: Vector, guess: Vector, residual: Vector) -> tuple[Vector, Vector]:
     """The Newton step of this minimisation, `M d + Phi_q^T lam = -M x`, `Phi_q d = -Phi`, and the displacement `x` from the guess."""
     x = system.difference(q, guess)
-    pull = _transported(system, system.mass_times(t, guess, x), x)
+    pull = transported(system.mass_times(t, guess, x), x, system._model, np.empty(system.nv))
     return system.solve_kkt(t, q, -pull, -residual).x, x
 
 
@@ -167,28 +167,6 @@ def _violations(system: System, residual: Vector) -> str:
     return "the violated constraints are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in order)
 
 
-def _transported(system: System, y: Vector, x: Vector) -> Vector:
-    """The covector `y` at the displacement `x` in local coordinates: `J_r(theta)^-T` on every rotation `theta` of `x`."""
-    out = y.copy()
-    for quaternion in system.quaternions:
-        k = slice(quaternion["v"], quaternion["v"] + 3)
-        out[k] = _inverse_right_jacobian(x[k]).T @ y[k]
-    return out
-
-
-def _inverse_right_jacobian(x: Vector) -> Matrix:
-    """`d log(exp(x) exp(d)) / dd` at `d = 0`."""
-    angle2 = float(x @ x)
-    X = np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
-    if angle2 < 1e-6:
-        c = 1.0 / 12.0 + angle2 / 720.0
-    else:
-        angle = np.sqrt(angle2)
-        c = 1.0 / angle2 - (1.0 + np.cos(angle)) / (2.0 * angle * np.sin(angle))
-    jacobian: Matrix = np.eye(3) + 0.5 * X + c * X @ X
-    return jacobian
-
-
 def velocities(system: System, t: float, q: Vector, guess: Vector) -> Vector:
     """`min |v - guess|_M` subject to `Phi_q v = nu`."""
     if system.nc == 0:
@@ -207,6 +185,19 @@ def on_constraints(system: System, t: float, q: Vector, v: Vector) -> Motion:
     """Positions and velocities projected onto the constraints."""
     q = positions(system, t, q)
     return q, velocities(system, t, q, v)
+
+
+def on_constraints_of_rows(system: System, t: Vector, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
+    """`on_constraints` of several states, by rows: (n, nq) and (n, nv)."""
+    t, q, v, done = np.ascontiguousarray(t, dtype=float), np.array(q, dtype=float), np.array(v, dtype=float), 0
+    if system.nc == 0:
+        return q, v
+    while True:
+        done = states_on_constraints(done, t, q, v, system.model, system._work)
+        if done == len(t):
+            return q, v
+        q[done], v[done] = on_constraints(system, float(t[done]), q[done], v[done])
+        done += 1
 
 
 def accelerations(system: System, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector, tuple[str, ...]]:

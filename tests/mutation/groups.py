@@ -47,7 +47,7 @@ GROUPS = (
     Group("frames", _files("system", "frames", "vec3"), (KERNELS, "tests/test_forces.py")),
     Group("joints", (*_files("system/tree", "kinematics", "inertia", "joints"), *_files("model", "joints", "rotations")),
           ("tests/test_joints.py", "tests/test_tree.py -k 'all_joints or planar_joints or (products and True)'",
-           "tests/test_rheonomic.py -k '0.35 or planar_bodies'", "tests/test_tree.py -k 'both_systems or other_bodies'"), 1),
+           "tests/test_rheonomic.py -k '0.35 or planar_bodies'", "tests/test_tree.py -k 'both_systems_agree or other_bodies'"), 1),
     Group("charts", _files("charts", "motion", "configuration", "condition", "columns", "derivative", "store"),
           ("tests/test_chart_stores.py", "tests/test_charts.py", "tests/test_chart_derivatives.py")),
     Group("tableaus", (*_files("integrators/state_space", "rosenbrock_tableau", "sdirk_tableau"), *_files("integrators/gauss", "tableau"),
