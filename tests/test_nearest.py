@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae.system.assembly import on_constraints, on_constraints_of_rows
+from mbdae.system.assembly import on_constraints, on_constraints_of_rows, positions, velocities
 from mbdae.system.nearest import states_on_constraints, transported
 
 from .helpers import double_pendulum
@@ -27,9 +27,27 @@ def test_rows_are_those_of_the_general_routine(name, size):
     np.testing.assert_array_equal(q, given[0])
     np.testing.assert_array_equal(v, given[1])
     for k, (q_k, v_k) in enumerate(zip(*rows)):
-        want_q, want_v = on_constraints(system, t[k], q[k], v[k])
+        want_q = positions(system, t[k], q[k])
+        want_v = velocities(system, t[k], want_q, v[k])
         np.testing.assert_allclose(system.difference(q_k, want_q), 0.0, rtol=0, atol=1e-10 * (1.0 + size / 1e-2))
         np.testing.assert_allclose(v_k, want_v, rtol=0, atol=1e-10 * (1.0 + np.abs(want_v).max()))
+
+
+def test_one_state_is_a_row():
+    system = mbdae.library.system("four-link")
+    t, q, v = scattered(system, 1e-3)
+    rows = on_constraints_of_rows(system, t, q, v)
+    np.testing.assert_array_equal(rows[0][2], on_constraints(system, t[2], q[2], v[2])[0])
+    np.testing.assert_array_equal(rows[1][2], on_constraints(system, t[2], q[2], v[2])[1])
+    with pytest.raises(mbdae.AssemblyError, match="cannot be assembled"):
+        on_constraints(mbdae.System(two_rods()), 0.0, np.array([3.0, 0.5, 0.0]), np.zeros(3))
+
+
+def two_rods():
+    """Two rods of unit length between points that are five apart and a bead: no position satisfies both."""
+    bead = mbdae.Particle("bead", 1.0, (1, 0, 0))
+    return mbdae.Mechanism("two rods", [bead], [mbdae.Rod("one", "ground", "bead", length=1.0),
+                                                mbdae.Rod("two", "ground", "bead", s_i=(5, 0, 0), length=1.0)])
 
 
 def test_most_rows_need_no_more():

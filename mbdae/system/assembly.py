@@ -182,9 +182,9 @@ def velocities(system: System, t: float, q: Vector, guess: Vector) -> Vector:
 
 
 def on_constraints(system: System, t: float, q: Vector, v: Vector) -> Motion:
-    """Positions and velocities projected onto the constraints."""
-    q = positions(system, t, q)
-    return q, velocities(system, t, q, v)
+    """The nearest positions and velocities on the constraints."""
+    rows_q, rows_v = on_constraints_of_rows(system, np.array([t]), np.array([q]), np.array([v]))
+    return rows_q[0], rows_v[0]
 
 
 def on_constraints_of_rows(system: System, t: Vector, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
@@ -196,7 +196,8 @@ def on_constraints_of_rows(system: System, t: Vector, q: Matrix, v: Matrix) -> t
         done = states_on_constraints(done, t, q, v, system.model, system._work)
         if done == len(t):
             return q, v
-        q[done], v[done] = on_constraints(system, float(t[done]), q[done], v[done])
+        q[done] = positions(system, float(t[done]), q[done])
+        v[done] = velocities(system, float(t[done]), q[done], v[done])
         done += 1
 
 
