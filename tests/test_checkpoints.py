@@ -289,11 +289,13 @@ def test_jacobians_that_are_not_kept_are_named():
 # checkpoints -------------------------------------------------------------------------------------------------------------------
 
 SCRIPT = """
+import signal
 import sys
 import numpy as np
 import mbdae
 from mbdae import library
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which processes in the background ignore
 method, t_end, path = eval(sys.argv[1], {n: getattr(mbdae, n) for n in mbdae.__all__}), float(sys.argv[2]), sys.argv[3]
 resume = path if "resume" in sys.argv else None
 output = path + ".rows" if "output" in sys.argv else None
