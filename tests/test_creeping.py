@@ -37,13 +37,13 @@ def test_runs_that_creep_end(flat, name, tol):
 def test_it_takes_two_windows_of_short_steps_at_a_singular_position(flat):
     system, start = flat
     near = mbdae.solve(system, find("SolveIvp:DOP853:partition").make(), (0.0, SINGULAR_AT), state=start, rtol=1e-9, atol=1e-9).q[-1]
-    watch = CreepWatch(system, 0.0)
+    watch = CreepWatch(system, start)
     assert watch.active
     assert watch.after(1000, 0.38, near) is None  # nothing to compare with
     assert watch.after(2000, 0.38 + 1e-6, near) is None  # the first window
     assert watch.after(2000, 0.38 + 1e-6, near) is None  # the same one
     assert watch.after(3000, 0.38 + 2e-6, near).status == mbdae.Status.SINGULAR
-    elsewhere = CreepWatch(system, 0.0)
+    elsewhere = CreepWatch(system, start)
     times, places = (0.3, 0.3 + 1e-6, 0.3 + 2e-6, 0.3 + 3e-6, 0.5, 0.7, 0.9), [start.q] * 4 + [near] * 3
     ends = zip(range(1000, 8000, 1000), times, places)
     assert all(elsewhere.after(*end) is None for end in ends)  # short steps at regular positions, and long ones at a singular one
@@ -64,3 +64,20 @@ def test_dense_output_ends_with_the_solution(method):
         assert r.status == mbdae.Status.SINGULAR, r.message
         with pytest.raises(ValueError, match="dense output"):
             r.sol(r.t[-1] + 0.01)
+
+
+def test_it_is_compared_with_the_start_of_the_run():
+    """Which is given: that of the system cannot be assembled."""
+    bead = mbdae.Particle("bead", 1.0, (0, 0, 0))
+    rods = [mbdae.Rod(f"rod {k}", "ground", "bead", s_i=(k, 0, 0), length=1.0) for k in (0, 1)]
+    system = mbdae.System(mbdae.Mechanism("bead", [bead], rods, gravity=(0, 0, -9.81)))
+    with pytest.raises(mbdae.AssemblyError):
+        _ = system.start
+    start = mbdae.State(0.0, np.array([0.5, 0.0, -0.75**0.5]), *(np.zeros(n) for n in (3, 3, 2)))
+    watch = CreepWatch(system, start)
+    assert watch.active
+    assert [watch.after(n, 0.1 + 1e-9 * n, start.q) for n in (1000, 2000, 3000)] == [None] * 3
+    aligned = np.array([0.5, 0.0, 1e-9])
+    stuck = CreepWatch(system, start)
+    causes = [stuck.after(n, t, aligned) for n, t in ((1000, 0.1), (2000, 0.1 + 1e-8), (3000, 0.1 + 2e-8))]
+    assert causes[:2] == [None, None] and causes[2].status == mbdae.Status.SINGULAR

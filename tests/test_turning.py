@@ -48,7 +48,8 @@ def run(system, name, tol=1e-6, t_end=T_END, **options):
 def test_solvers_that_turn_end_there_and_keep_what_is_right(system, motion, name, tol):
     r = run(system, name, tol)
     assert r.status == mbdae.Status.SINGULAR, r.message
-    assert re.fullmatch(CREEPING if (name, tol) == ("SolveIvp:Radau:ode", 1e-8) else MESSAGE, r.message), r.message
+    either = f"{MESSAGE}|{CREEPING}" if (name, tol) == ("SolveIvp:Radau:ode", 1e-8) else MESSAGE  # which is first depends on rounding
+    assert re.fullmatch(either, r.message), r.message
     assert CROSSING - 0.04 < r.t[-1] < CROSSING + 0.01
     for t, q in zip(r.t, r.q):
         np.testing.assert_allclose(q, motion(t)[0], rtol=0, atol=max(2e-2, 3e2 * tol))

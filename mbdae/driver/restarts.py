@@ -27,15 +27,15 @@ LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
 class _Watch(StepWatch):
     """Ends the run of a solver after a step if the user or the chart requires it, or if the maximum number of steps is reached."""
 
-    def __init__(self, problem: StateSpace, until: Until | None, t0: float, t_end: float, max_steps: int | None) -> None:
+    def __init__(self, problem: StateSpace, until: Until | None, start: State, t_end: float, max_steps: int | None) -> None:
         self._problem, self._until, self._t_end, self._max_steps = problem, until, t_end, max_steps
-        self._rest = REST * abs(t_end - t0)
+        self._rest = REST * abs(t_end - start.t)
         self.steps = 0
         self.last: Moment | None = None  # the end of the last step
         self.left: Moment | None = None  # where the chart is left
         self.asking = False  # whether the chart itself fails at the end of the last step
-        self._creeping, self._stuck = CreepWatch(problem.system, t0), False
-        self._healed = t0
+        self._creeping, self._stuck = CreepWatch(problem.system, start), False
+        self._healed = start.t
         self._step: Step | None = None
 
     def after(self, step: Step) -> bool:
@@ -85,7 +85,7 @@ class _Watch(StepWatch):
 def integrate_in_charts(method: Method, problem: StateSpace, state: State, t_end: float, *, rtol: float, atol: Tolerance,
                         t_eval: Vector | None, every: int, progress: TimeProgress | None, until: Until | None) -> Trajectory:
     """`method.integrate`, once in each chart; see `mbdae.driver.method`."""
-    watch, wanted, start = _Watch(problem, until, state.t, t_end, method.max_steps), t_eval, state
+    watch, wanted, start = _Watch(problem, until, state, t_end, method.max_steps), t_eval, state
     pieces: list[Trajectory] = []
     while True:
         watch.left, begun = None, watch.steps

@@ -1,6 +1,6 @@
 """Causes of failed evaluations, in words: loss of rank, no solution for the positions, jammed joints, chart no longer valid."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,15 @@ MAX_POSITION = 1e6  # relative to the largest initial coordinate; residuals at l
 RESIDUAL_TOL = 1e-9  # relative to the coordinates, below which the constraints are satisfied
 
 Vector = NDArray[np.float64]
+
+
+class Positions(Protocol):
+    """A time with its positions, such as a `State` or a `Moment`."""
+
+    @property
+    def t(self) -> float: ...
+    @property
+    def q(self) -> Vector: ...
 
 
 class ChartError(ArithmeticError):
@@ -90,7 +99,7 @@ def may_lose_rank(system: System) -> bool:
     return False
 
 
-def near_singular(system: System, start: State, t: float, q: Vector, ratio: float = SINGULAR_RATIO) -> Cause | None:
+def near_singular(system: System, start: Positions, t: float, q: Vector, ratio: float = SINGULAR_RATIO) -> Cause | None:
     """`(Status, reason)` if the constraints are about to lose rank at `q` after a run from the state `start`, otherwise `None`.
 
     Step sizes tend to zero there before a factorisation fails. `ratio` bounds the smallest singular value of `Phi_q` relative to that at
@@ -135,7 +144,7 @@ def _most_rows(system: System) -> float:
     return MAX_ROWS if len(system.dependent) else np.inf
 
 
-def _reference(system: System, start: State) -> tuple[Vector, float]:
+def _reference(system: System, start: Positions) -> tuple[Vector, float]:
     """Scales of the rows of `Phi_q`, and its smallest singular value, at a regular state."""
     rows = system.phi_q(start.t, start.q)
     scales = 1.0 / np.maximum(np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel()), 1e-300)
