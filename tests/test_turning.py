@@ -187,9 +187,30 @@ def test_pivots_are_those_of_the_reduced_matrix(system):
 
 
 def test_changes_that_accelerations_account_for_are_no_turn(system, motion):
-    watch = TurnWatch(system)
     q, v = motion(0.3)[:2]
+    watch = TurnWatch(system, Moment(0.3, q, v))
     later = motion(0.301)
     watch.rate = 1e-3
     assert watch.examine(Moment(0.3, q, v), Moment(0.301, *later[:2])) is None
     assert watch.rate == pytest.approx(np.abs(later[1] - v).max() / 1e-3)
+
+
+def bead(z):
+    """A bead on two rods, pushed from 0.1 s on; between their ends, at z = 0, Newton's method finds no positions."""
+    rods = [mbdae.Rod(f"rod {k}", GROUND, "bead", s_i=(k, 0.0, 0.0), length=1.0) for k in (0, 1)]
+    push = mbdae.PointForce("push", "bead", (0.0, lambda t: 50.0 if t > 0.1 else 0.0, 0.0))
+    return mbdae.System(mbdae.Mechanism("bead", [mbdae.Particle("bead", 1.0, position=(0.5, 0.0, z))], rods, forces=[push]))
+
+
+@pytest.mark.parametrize("name", ["HalfImplicit", "GeneralizedAlpha", "ProjectedGauss", "RosenbrockNystrom", "Bdf", "Ida", "Cvode:BDF:ode",
+                                  "SolveIvp:DOP853:partition"])
+def test_runs_from_a_given_state_do_not_need_the_start_of_the_system(name):
+    """The sudden change is examined beside the start of the run."""
+    system, state = bead(0.0), mbdae.assemble(bead(-0.8))
+    with pytest.raises(mbdae.AssemblyError):
+        system.start  # noqa: B018
+    spec = find(name)
+    method = spec.make(h=1e-3) if spec.control == "h" else spec.make()
+    r, expected = (mbdae.solve(s, method, (0.0, 0.2), formulation=spec.formulation, state=state) for s in (system, bead(-0.8)))
+    assert r.success and abs(r.v[-1]).max() > 1.0
+    np.testing.assert_array_equal(r.q, expected.q)

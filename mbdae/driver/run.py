@@ -217,8 +217,9 @@ class Run(BasicRun):
             self.record, self._until = until.record, until.until
         s = self.problem.system
         self.output = Rows((s.nq, s.nv, s.nv, s.nc)) if self.record is None else self.record.rows
-        self.turns, self.last = TurnWatch(self.problem.system), self._moment(t0, start[0])
-        self.creeping = CreepWatch(self.problem.system, Moment(t0, self.last.q.copy(), self.last.v))
+        self.last = self._moment(t0, start[0])
+        begins = Moment(t0, self.last.q.copy(), self.last.v)
+        self.turns, self.creeping = TurnWatch(s, begins), CreepWatch(s, begins)
         super().__init__(callbacks, t0, t_end, start, t_eval=t_eval, every=every, progress=progress, max_steps=max_steps)
         if self.record is not None and self.record.continues:  # the output of the start is that of the earlier run
             self.rows.clear()

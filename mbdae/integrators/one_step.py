@@ -96,7 +96,7 @@ class OneStepStepper(Stepper):
         self.method, self.loops = method, method.loops
         self.clock.h, self.clock.fixed = method.h, 1
         newton = NewtonRule(float(method.newton_tolerance), int(method.max_iter), 1.0, np.inf, int(method.max_iter))
-        following = new_following(self.model, self.system.start.lam) if self.system.has_friction else None
+        following = new_following(self.model, np.array(state.lam)) if self.system.has_friction else None
         common = self.common(rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state))
         self.run = OneStepRun(**common, scratch=method.scratch(self.system), following=following)
 

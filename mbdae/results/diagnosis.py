@@ -22,6 +22,7 @@ MAX_ROWS = 400  # constraint equations, some of them redundant, for which singul
 AHEAD_ROWS = 1000  # the same for positions ahead, where many are examined
 DENSE_ROWS = 100  # up to which, or where equations are redundant, all singular values are computed
 NO_VALUE = 1e-14  # square of a singular value that is not told from zero by iteration
+ZERO_ROW = 1e-14  # norm of a row of `Phi_q`, relative to the largest, that is zero but for rounding
 JAM_TIME = 1e-6  # relative time before a joint jams at which step sizes tend to zero
 SEARCH_STEPS = 2.5  # steps that are searched: along a straight line a dead point is twice as far away as on the motion
 PREDICTED_RATIO = 1e-2  # as the next one, along a straight line
@@ -131,9 +132,9 @@ def singular_ahead(system: System, start: State, t: float, q: Vector, v: Vector,
     return Cause(Status.SINGULAR, f"the constraints lose rank near t = {at:.6g}, in {rows}: a singular position")
 
 
-def rank_lost_at(system: System, t: float, q: Vector, ratio: float) -> str | None:
-    """Which constraints lose rank, `", in ..."`, if the smallest singular value at `q` is below `ratio` times that at the start."""
-    scales, before = _reference(system, system.start)
+def rank_lost_at(system: System, start: Positions, t: float, q: Vector, ratio: float) -> str | None:
+    """Which constraints lose rank, `", in ..."`, if the smallest singular value at `q` is below `ratio` times that at `start`."""
+    scales, before = _reference(system, start)
     if not _smallest(system, scales, t, q) < ratio * before:
         return None
     return f", in {_dependent_rows(system, scales, t, q)}"
@@ -146,9 +147,14 @@ def _most_rows(system: System) -> float:
 
 def _reference(system: System, start: Positions) -> tuple[Vector, float]:
     """Scales of the rows of `Phi_q`, and its smallest singular value, at a regular state."""
-    rows = system.phi_q(start.t, start.q)
-    scales = 1.0 / np.maximum(np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel()), 1e-300)
+    scales = _scales(system.phi_q(start.t, start.q))
     return scales, _smallest(system, scales, start.t, start.q)
+
+
+def _scales(phi_q: Any) -> Vector:
+    """Reciprocal norms of the rows of `Phi_q`; one for rows that are zero."""
+    norms = np.sqrt(np.asarray((phi_q * phi_q).sum(axis=1)).ravel())
+    return 1.0 / np.where(norms > ZERO_ROW * norms.max(initial=0.0), norms, 1.0)
 
 
 def _smallest(system: System, scales: Vector, t: float, q: Vector) -> float:
@@ -193,7 +199,7 @@ def _by_iteration(A: Any) -> tuple[float, Vector]:
 def _lost_rows(system: System, work: Vector, t: float, q: Vector) -> str:
     """Equations without a pivot in the last factorisation; with redundant equations, those that become dependent in addition."""
     if len(system.dependent):
-        return f"in {_dependent_rows(system, _reference(system, system.start)[0], t, q)}"
+        return f"in {_dependent_rows(system, _scales(system.phi_q(t, q)), t, q)}"
     head = system._header
     pivots = work[head[lay.W_DIAG]:head[lay.W_DIAG] + system.nc]
     rows = sorted(system.row_order[pivots == 0.0])
@@ -204,7 +210,7 @@ def _without_position(system: System, t: float, q: Vector) -> str:
     """Why the iteration for the positions has failed."""
     none = "no positions satisfy the constraints for these independent coordinates; "
     residual = system.phi(t, q) if np.isfinite(q).all() else np.full(system.nc, np.nan)
-    if not system.nc or not np.isfinite(residual).all() or np.abs(q).max() > MAX_POSITION * (1.0 + np.abs(system.start.q).max()):
+    if not system.nc or not np.isfinite(residual).all() or np.abs(q).max() > MAX_POSITION * (1.0 + np.abs(system.initial_guess().q).max()):
         return none + "the iterates are unbounded"
     worst = np.argsort(-np.abs(residual))[:2]
     if np.abs(residual[worst[0]]) < RESIDUAL_TOL * (1.0 + np.abs(q).max()):

@@ -16,7 +16,7 @@ import numpy as np
 from ..system.assembly import AssemblyError, accelerations, on_constraints
 from ..system.contents import contents, restore, saved_array
 from ..system.sudden import IS_SUDDEN, change_rate, smallest_along, smallest_pivot, usual_after
-from .diagnosis import MAX_ROWS, may_lose_rank, rank_lost_at
+from .diagnosis import MAX_ROWS, Positions, may_lose_rank, rank_lost_at
 from .status import Cause, Status
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ class Turn(NamedTuple):
 class TurnWatch:
     """Looks for turns among the steps of a run in which the velocities change suddenly.
 
+    Parameters
+    ----------
+    system : System
+    start : State or Moment
+        The start of the run.
+
     Attributes
     ----------
     active : bool
@@ -65,8 +71,8 @@ class TurnWatch:
         The usual rate of change of the velocities, see `mbdae.system.sudden`; zero before the first step.
     """
 
-    def __init__(self, system: System) -> None:
-        self.system = system
+    def __init__(self, system: System, start: Positions) -> None:
+        self.system, self._start = system, start
         self.active, self.rate = may_lose_rank(system), 0.0
         self._pivot, self._end, self._work = 0.0, np.nan, None
         self._forget()
@@ -148,7 +154,7 @@ class TurnWatch:
         if self._work is None:
             self._model, self._work = s.model.copy(), s.workspace()
             arrays = self._arrays()
-            self._pivot = max(smallest_pivot(s.start.t, s.start.q, *arrays), smallest_pivot(before.t, np.array(before.q), *arrays)) ** 0.5
+            self._pivot = max(smallest_pivot(at.t, np.array(at.q), *arrays) for at in (self._start, before)) ** 0.5
         pivot, share = smallest_along(before.t, np.array(before.q), now.t, np.array(now.q), *self._arrays())
         nearest = pivot ** 0.5
         if nearest < self._nearest.pivot:
@@ -185,7 +191,7 @@ class TurnWatch:
         """The singular position at the state next to it."""
         pivot, t, q = self._nearest
         if self.system.nc <= MAX_ROWS:
-            rows = rank_lost_at(self.system, t, q, VERY_NEAR)
+            rows = rank_lost_at(self.system, self._start, t, q, VERY_NEAR)
         else:
             rows = "" if pivot < VERY_NEAR * self._pivot else None
         if rows is None:

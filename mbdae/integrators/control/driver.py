@@ -55,7 +55,7 @@ class Driver:
         self.spare: Output | None = None  # storage for the next part of the output
         self.chunk, self.status, self.message = FIRST_CHUNK, Status.SUCCESS, REACHED_END
         self.watch = Stopwatch()
-        self.turns, self.creeping = TurnWatch(stepper.system), CreepWatch(stepper.system, s)
+        self.turns, self.creeping = TurnWatch(stepper.system, s), CreepWatch(stepper.system, s)
         self.creeping.active &= not stepper.fixed
         self.march: Callable[..., int] | None = None  # see `_enter`
         self.lost = False  # whether a row of output could not be had

@@ -159,7 +159,7 @@ def energy_function(owner: str, system: System, function: Callable[..., Any] | N
     if system.mechanism is not None:
         _refuse_work(owner, system)
         return EnergyFunction(owner, system, None)
-    if not np.isfinite(system.energy(system.start.t, system.start.q, system.start.v)):
+    if not np.isfinite(system.energy(0.0, *system.initial_guess())):
         raise ValueError(f"{owner}: {system.name} has no energy function; give one to System.from_functions, or as energy=, "
                          "or project with 'PVA'")
     return EnergyFunction(owner, system, system.energy)

@@ -98,11 +98,11 @@ def scratch_for(system: System) -> Scratch:
                    dlam=np.zeros(nc), nearness=nearness)
 
 
-def friction_for(system: System) -> Friction | None:
-    """`Friction`, or `None` if no forces depend on the multipliers."""
+def friction_for(system: System, lam: Vector) -> Friction | None:
+    """`Friction` with the multipliers of the start, or `None` if no forces depend on the multipliers."""
     if not system.has_friction:
         return None
-    return Friction(following=new_following(system.model, np.zeros(system.nc)), lam=np.array(system.start.lam))
+    return Friction(following=new_following(system.model, np.zeros(system.nc)), lam=np.array(lam))
 
 
 @compiled

@@ -54,7 +54,7 @@ class StructuralStepper(Stepper):
             **self.common(rule=rule, newton=NewtonRule(float(method.tol), int(method.max_iter)), start=start, end=end),
             back=start.a.copy(), memory=memory, kind=method.kind, coefficients=Coefficients(f.beta, f.gamma, f.alpha_m, f.alpha_f),
             rtol=float(rtol) if method.adaptive else 1.0, atol=float(atol) if method.adaptive else 1.0, scratch=scratch_for(s),
-            friction=friction_for(s), matrix=matrix_for(0, s.nv), chart=no_chart, derive=DERIVATIVES["exact"])
+            friction=friction_for(s, state.lam), matrix=matrix_for(0, s.nv), chart=no_chart, derive=DERIVATIVES["exact"])
         self.clock.fixed = 0 if method.adaptive else 1
 
     def begin(self) -> None:
