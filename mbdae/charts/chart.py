@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..results.diagnosis import ChartError, explain
+from ..results.status import Status
 from ..system.assembly import State
 from ..system.codes import GOOD
 from ..system.evaluate import refine
 from ..system.system import System
 from . import choice
 from .condition import MAX_GROWTH, condition
-from .configuration import prepare
+from .configuration import complete, prepare
 from .motion import evaluate
 from .store import Bases, Factors, adopt, bases, new_store
 
@@ -67,9 +68,21 @@ class Chart:
 
     @property
     def bases(self) -> Bases:
-        """Views of the matrices in `store`."""
+        """Views of the matrices in `store`, all of them at the configuration of the factors."""
+        self.complete()
         found: Bases = bases(self.n, self.model, self.store)
         return found
+
+    def complete(self) -> None:
+        """The basis at the configuration of the factors.
+
+        Raises
+        ------
+        ChartError
+            If the coordinates are not independent there.
+        """
+        if complete(self.n, self.store, self.model, self.work) != GOOD:
+            raise ChartError(Status.CHART_LOST, f"{self.system.name}: the independent coordinates are no longer independent")
 
     def centre(self, t: float, q: Vector) -> None:
         """Choose the coordinates anew at `q`, in the same arrays.

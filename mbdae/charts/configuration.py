@@ -1,9 +1,11 @@
 """A chart at one configuration: the factors that positions, velocities and accelerations share.
 
-There is one factorisation, that of the reduced matrix `B = Phi_q M^-1 Phi_q^T`. Solving `[M Phi_q^T; Phi_q 0]` for the rows of `PT` gives
-`X` with `Phi_q X = 0`; then `S = PT X` is the inverse of the reduced mass matrix and `N = X S^-1` the basis of the null space with
-`PT N = I`, which for coordinate partitioning is `[H; I]` [Negrut, eqs. (3.12), (3.16)] and for tangent planes `P` of eq. (B.24). Without
-constraints `N = PT^-1` in any metric: no system is solved, `X = PT^T`.
+There is one factorisation, that of the reduced matrix `B = Phi_q M^-1 Phi_q^T`, and the basis of the null space takes `n` solves with it.
+Where positions change little from one evaluation to the next the basis of a nearby configuration serves, see `mbdae.charts.motion`.
+
+Solving `[M Phi_q^T; Phi_q 0]` for the rows of `PT` gives `X` with `Phi_q X = 0`; then `S = PT X` is the inverse of the reduced mass matrix
+and `N = X S^-1` the basis of the null space with `PT N = I`, which for coordinate partitioning is `[H; I]` [Negrut, eqs. (3.12), (3.16)]
+and for tangent planes `P` of eq. (B.24). Without constraints `N = PT^-1` in any metric: no system is solved, `X = PT^T`.
 """
 
 from typing import Any
@@ -17,15 +19,38 @@ from ..system import layout as lay
 from ..system.codes import CHART_LOST, GOOD, NOT_FINITE, RANK_LOST
 from ..system.layout import QUATERNION_T, header, part, table
 from ..system.vectors import is_finite
-from .store import BLOCK, N_END, N_FIRST, P_END, P_FIRST, PT_END, PT_FIRST, TURN, bases, chart, dot_within, scratch, spans
+from .store import (
+    BLOCK,
+    N_END,
+    N_FIRST,
+    P_END,
+    P_FIRST,
+    PT_END,
+    PT_FIRST,
+    TURN,
+    bases,
+    chart,
+    dot_within,
+    is_complete,
+    scratch,
+    set_complete,
+    spans,
+)
 
 MIN_PIVOT = 1e-13  # ratio of diagonals of PT M^-1 PT^T with and without constraints below which a coordinate counts as dependent
 
 
 @compiled
 def prepare(t: float, q: Array, n: int, store: Array, model: Tables, work: Array) -> int:
-    """Factorise at `q`, where `n` is the number of independent coordinates; returns `GOOD` or the code of a failure."""
-    basis, room, span = bases(n, model, store), scratch(n, model, store), spans(n, model, store)
+    """Factors and basis at `q`, where `n` is the number of independent coordinates; returns `GOOD` or the code of a failure."""
+    status = factorise(t, q, n, store, model, work)
+    return complete(n, store, model, work) if status == GOOD else status
+
+
+@compiled
+def factorise(t: float, q: Array, n: int, store: Array, model: Tables, work: Array) -> int:
+    """The factors and `PT` at `q`; `N` and `S` are left as they are. Returns `GOOD` or `RANK_LOST`."""
+    set_complete(0.0, store)
     # mass matrix, constraint Jacobian, reduced matrix and its factors
     kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
@@ -34,8 +59,17 @@ def prepare(t: float, q: Array, n: int, store: Array, model: Tables, work: Array
     lost = kkt.factor(model, work, head[lay.CONSTANT_MASS] == 0)
     if lost > head[lay.DEPENDENT + 1]:
         return RANK_LOST
+    map_chart(t, q, chart(n, model, store), spans(n, model, store), model, bases(n, model, store).PT)
+    return GOOD
+
+
+@compiled
+def complete(n: int, store: Array, model: Tables, work: Array) -> int:
+    """`N` and `S` at the configuration of the factors, unless they are there; returns `GOOD` or the code of a failure."""
+    if is_complete(store):
+        return GOOD
+    basis, room, span, head = bases(n, model, store), scratch(n, model, store), spans(n, model, store), header(model)
     # rows of PT, projected onto the null space of Phi_q, and their norms without constraints
-    map_chart(t, q, chart(n, model, store), span, model, basis.PT)
     sparse.fill(room.residual, 0.0)
     for k in range(n):
         row, first, end = basis.PT[k], span[k, PT_FIRST], span[k, PT_END]
@@ -47,7 +81,10 @@ def prepare(t: float, q: Array, n: int, store: Array, model: Tables, work: Array
             sparse.mass_solve(part(model, work, lay.W_MINV), row, model, room.move)
             room.mismatch[k] = dot_within(row, room.move, first, end)
             kkt.solve(model, work, row, room.residual, basis.N[k], room.product)
-    return _normalise(basis.PT, basis.N, basis.S, room.mismatch, span)
+    status = _normalise(basis.PT, basis.N, basis.S, room.mismatch, span)
+    if status == GOOD:
+        set_complete(1.0, store)
+    return status
 
 
 @compiled
@@ -167,7 +204,10 @@ def particular(c: Array, model: Tables, work: Array, lam: Array, out: Array) -> 
 
 @compiled
 def solve_chart(c: Array, d: Array, n: int, store: Array, model: Tables, work: Array, out: Array) -> None:
-    """`out` with `Phi_q out = c` and `PT out = d`, for the factors in `store` and `work`; `d` is overwritten."""
+    """`out` with `Phi_q out = c` and `PT out = d`, for the factors in `store` and `work`; `d` is overwritten.
+
+    Approximate if `N` belongs to another configuration.
+    """
     sparse.fill(out, 0.0)
     if c.shape[0]:
         PT, span = bases(n, model, store).PT, spans(n, model, store)

@@ -7,6 +7,8 @@ along `dq = T N e_k` the velocity equations give `dv`, and then
 
 with `a` and `lam` held constant on the right [Negrut, eqs. (A.4)-(A.12)]. The right-hand sides are evaluated at a state displaced by `step`
 times the direction: an imaginary step gives the derivative to rounding, a real one a forward difference.
+
+The factors and the basis must be those of the state: callers see to it by `configuration.complete`. Here it would be compiled once more.
 """
 
 from collections.abc import Callable
@@ -85,7 +87,7 @@ def new_derivatives(system: System, n: int) -> MotionDerivatives:
 
 @compiled
 def linearise(state: State, factors: Factors, displaced: Array, step: Step, first: int, last: int, out: MotionDerivatives) -> bool:
-    """The `MotionDerivatives` at the state to which the factors belong, into `out`; whether all of them are finite.
+    """The `MotionDerivatives` at the state to which the factors and the basis belong, into `out`; whether all of them are finite.
 
     Those by the independent coordinates from `first` to before `last`. `displaced` is scratch of the system, complex if `step` is.
     """
@@ -270,8 +272,8 @@ def by_complex_step(state: State, zd: Array, factors: Factors, displaced: Factor
             v, a, b = np.empty(N.shape[1], x.dtype), np.empty(N.shape[1], x.dtype), lam + 0.0 * step
             w = np.empty_like(u)
             # the motion there
-            prepare(t, x, n, displaced.store, model, displaced.work)
-            velocities(t, x, u, v, displaced.store, model, displaced.work)
+            good = prepare(t, x, n, displaced.store, model, displaced.work) == GOOD and good
+            good = velocities(t, x, u, v, displaced.store, model, displaced.work) == GOOD and good
             accelerations(t, x, v, a, b, model, displaced.work)
             second_rates(t, x, v, a, n, displaced.store, model, w)
             # imaginary parts

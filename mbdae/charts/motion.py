@@ -1,11 +1,14 @@
 """From independent coordinates to the motion: positions, velocities, accelerations and multipliers on the constraints.
 
     Phi(t, q) = 0,   P q = z                         positions: quasi-Newton iteration with the factors of a nearby configuration
-    Phi_q v = nu,    P T v = z'                      velocities: one solve, refined
+    Phi_q v = nu,    P T v = z'                      velocities: one solve, refined; or the same iteration
     [M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma)       accelerations and multipliers [Negrut, eqs. (3.7)-(3.11)]
     z'' = P (T a + T' v)
 
 The norms of quaternions need no equations: the retraction preserves them.
+
+The basis `N` of the null space takes `n` solves. That of an earlier configuration serves as long as the iteration for the velocities
+takes fewer than these: each of its corrections takes one solve, and contracts the error by the relative change of the basis.
 """
 
 from typing import Any
@@ -20,8 +23,8 @@ from ..system.codes import GOOD, NO_POSITION, NOT_FINITE
 from ..system.layout import QUATERNION_T, SEGMENT_T, header, part, table
 from ..system.motion import accelerations
 from ..system.vectors import is_finite, largest, put
-from .configuration import add_tangent, prepare, solve_chart
-from .store import P_END, P_FIRST, PT_END, PT_FIRST, Factors, bases, chart, dot_within, path, scratch, spans
+from .configuration import add_tangent, complete, factorise, prepare, solve_chart
+from .store import P_END, P_FIRST, PT_END, PT_FIRST, Factors, bases, chart, dot_within, is_complete, path, scratch, spans
 
 MAX_ITER = 30  # of the quasi-Newton iteration for positions
 CORRECTION_TOL = 1e-14  # relative to the largest coordinate or velocity
@@ -30,7 +33,9 @@ REFRESH_RATE = 0.2  # contraction rate above which the iteration matrix is facto
 STAGNATION_RATE = 0.7  # contraction rate above which small corrections are rounding errors
 MAX_CONTRACTION = 0.5  # contraction rate above which the iteration may reach positions on another branch
 MAX_ROTATION = 2.0  # first correction of an angle [rad] above which the linearisation is meaningless: rotations are periodic
-MAX_REFINEMENTS = 3  # of the velocities
+MAX_REFINEMENTS = 3  # of the velocities, with the basis of the configuration
+SOLVES_OF_CORRECTION = 4.0  # solves that take the time of a correction of the velocities, and of the positions at the same rate
+FEW = 4  # number of independent coordinates below which the basis of an earlier configuration does not pay
 MIN_SHARE = 1.0 / 64.0  # smallest step of the continuation, as a share of the distance to the new positions
 RESIDUAL_TOL = 1e-8  # of the constraints, relative to the sum of the absolute values of their terms
 
@@ -39,7 +44,7 @@ RESIDUAL_TOL = 1e-8  # of the constraints, relative to the sum of the absolute v
 def evaluate(t: float, z: Array, zd: Array, q: Array, v: Array, a: Array, lam: Array, zdd: Array, factors: Factors) -> int:
     """The motion at `(z, z')`. On entry `q` is a guess, and the factors are those of a configuration near it.
 
-    Returns `GOOD`, with the factors of the new configuration, or the code of a failure.
+    Returns `GOOD`, with the factors of the new configuration, or the code of a failure. `complete` supplies the basis there.
     """
     status = place(t, z, zd, q, v, factors)
     if status == GOOD:
@@ -54,7 +59,7 @@ def place(t: float, z: Array, zd: Array, q: Array, v: Array, factors: Factors) -
     _, store, model, work = factors
     status = positions(t, z, q, store, model, work)
     if status == GOOD:
-        velocities(t, q, zd, v, store, model, work)
+        status = velocities(t, q, zd, v, store, model, work)
     return status
 
 
@@ -129,7 +134,7 @@ def _rotation(move: Vector, model: Tables) -> float:
 @compiled
 def _verify(t: float, z: Array, q: Array, store: Array, model: Tables, work: Array) -> int:
     """Factorise at the limit of the iteration and check the equations there; `GOOD` or the code of a failure."""
-    status = prepare(t, q, z.shape[0], store, model, work)
+    status = factorise(t, q, z.shape[0], store, model, work)
     return NO_POSITION if status == GOOD and not _satisfied(t, z, q, store, model, work) else status
 
 
@@ -213,13 +218,14 @@ def _first_newton_step(t: float, q: Array, n: int, store: Array, model: Tables, 
 
 
 @compiled
-def velocities(t: float, q: Array, zd: Array, v: Array, store: Array, model: Tables, work: Array) -> None:
-    """`v` with `Phi_q v = nu` and `P T v = z'` for the factors in `store` and `work`, refined to rounding."""
-    n = zd.shape[0]
+def velocities(t: float, q: Array, zd: Array, v: Array, store: Array, model: Tables, work: Array) -> int:
+    """`v` with `Phi_q v = nu` and `P T v = z'` for the factors in `store` and `work`, to rounding; `GOOD` or the code of a failure."""
+    n, before, refinements = zd.shape[0], 0.0, 0
     room, PT, span = scratch(n, model, store), bases(n, model, store).PT, spans(n, model, store)
+    status = complete(n, store, model, work) if n < FEW else GOOD
     sparse.fill(v, 0.0)
     add_tangent(zd, n, store, model, v)
-    for _ in range(MAX_REFINEMENTS):
+    while status == GOOD:
         # residuals
         kernels.place_velocity(v, model, work)
         kernels.nu(t, q, model, work, room.residual)
@@ -228,13 +234,36 @@ def velocities(t: float, q: Array, zd: Array, v: Array, store: Array, model: Tab
             room.residual[k] -= room.product[k]
         for k in range(n):
             room.mismatch[k] = zd[k] - dot_within(PT[k], v, span[k, PT_FIRST], span[k, PT_END])
-        if max(largest(room.residual), largest(room.mismatch)) <= CORRECTION_TOL * (1.0 + largest(v)):
-            return
+        size, tol = max(largest(room.residual), largest(room.mismatch)), CORRECTION_TOL * (1.0 + largest(v))
+        if size <= tol or refinements == MAX_REFINEMENTS:
+            return GOOD
+        if is_complete(store):
+            refinements += 1
+        else:
+            # the basis of an earlier configuration: converged to rounding, or the basis of this one, if that is less work
+            error = size if before > 0.0 else max(largest(room.product), largest(room.mismatch))
+            rate = error / (before if before > 0.0 else 1e-300 + largest(v))
+            if rate > STAGNATION_RATE and size * CORRECTION_TOL <= ROUNDING * tol:
+                return GOOD
+            if not SOLVES_OF_CORRECTION * _remaining(rate, tol / size) <= n:
+                status = complete(n, store, model, work)
+                sparse.fill(v, 0.0)
+                add_tangent(zd, n, store, model, v)
+                continue
+        before = size
         # correction
         solve_chart(room.residual, room.mismatch, n, store, model, work, room.move)
         for k in range(v.shape[0]):
             v[k] += room.move[k]
-    kernels.place_velocity(v, model, work)
+    return status
+
+
+@compiled
+def _remaining(rate: float, ratio: float) -> float:
+    """Corrections that reduce an error to the given ratio at a contraction rate."""
+    if rate == 0.0:
+        return 0.0
+    return np.log(ratio) / np.log(rate) if rate < 1.0 else np.inf
 
 
 @compiled

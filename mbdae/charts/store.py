@@ -4,6 +4,9 @@
 where the coordinates are independent. `N`, stored by columns, is the basis of the null space of `Phi_q` with `PT N = I`; `S` is the inverse
 of the reduced mass matrix `N^T M N`, stored as its Cholesky factor. Without constraints `N = PT^-1`, in any metric, and `S = PT PT^T`.
 
+`PT` and the factors in the workspace belong to the configuration evaluated last. `N` and `S` take `n` solves, so they may belong to one
+nearby: then `K^-1` is approximate, and what it is to solve exactly is iterated. A flag tells which.
+
 A row of `P` that selects a coordinate has one entry, of `PT` three if the coordinate is part of a quaternion. `spans` has the columns
 outside of which rows are zero, so that products with them do not take `nq` operations each.
 """
@@ -128,6 +131,18 @@ def spans(n: int, model: Tables, store: Array) -> Array:
 
 
 @compiled
+def is_complete(store: Array) -> bool:
+    """Whether `N` and `S` belong to the configuration of the factors."""
+    return store[store.shape[0] - 1].real != 0.0
+
+
+@compiled
+def set_complete(complete: float, store: Array) -> None:
+    """Note whether they do, as 1 or 0."""
+    store[store.shape[0] - 1] = complete
+
+
+@compiled
 def dot_within(x: Array, y: Array, first: Any, end: Any) -> Any:
     """`x . y` where `x` is zero before `first` and from `end` on; these are real or complex numbers."""
     s, at = 0.0 * x[0] * y[0], int(first.real)
@@ -147,7 +162,7 @@ def new_store(system: System, P: NDArray[np.float64], dtype: DTypeLike = float) 
     """A store for the chart `z = P q`."""
     n, (nq, nv, nc) = len(P), (system.nq, system.nv, system.nc)
     matrices, vectors, continuation = n * nq + 2 * n * nv + n * n, nv + 2 * nc + nq + n, 2 * nq + nc + 2 * n
-    store = np.zeros(matrices + vectors + continuation + n * SPANS, dtype=dtype)
+    store = np.zeros(matrices + vectors + continuation + n * SPANS + 1, dtype=dtype)
     adopt(system, P, store)
     return store
 
@@ -157,7 +172,8 @@ def adopt(system: System, P: NDArray[np.float64], store: Array) -> None:
     n = len(P)
     store[:P.size + 2 * n * system.nv] = 0.0
     store[:P.size] = P.ravel()
-    store[len(store) - n * SPANS:] = _spans(system, P).ravel()
+    store[len(store) - n * SPANS - 1:-1] = _spans(system, P).ravel()
+    store[-1] = 0.0
 
 
 def _spans(system: System, P: NDArray[np.float64]) -> Integers:

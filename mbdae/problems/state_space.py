@@ -8,7 +8,7 @@ import numpy as np
 
 from ..charts import derivative
 from ..charts.chart import Chart
-from ..charts.configuration import prepare
+from ..charts.configuration import complete, prepare
 from ..charts.motion import evaluate
 from ..charts.store import Factors, bases
 from ..compilation.compiled import compiled
@@ -223,6 +223,8 @@ class StateSpace(Explicit):
         n, G = self.dof, np.zeros((self.n, self.n))
         G[:n, n:] = np.eye(n)
         self.rhs(t, y)
+        if self._memory.code[0] == GOOD:
+            self._memory.code[0] = complete(n, self.chart.store, self.model, self.chart.work)
         if self._memory.code[0] == GOOD:
             _linearise(t, self.model, self.chart.work, self.chart.store, self._memory_data, self._complex_work, self._derivatives)
             self.system.callbacks.check()

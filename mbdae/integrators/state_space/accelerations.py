@@ -5,7 +5,7 @@ In a stage `z = z~ + (gamma h)^2 x`, `z' = z'~ + gamma h x`, with the accelerati
 
 import numpy as np
 
-from ...charts.configuration import combine, solve_chart
+from ...charts.configuration import combine, complete, solve_chart
 from ...charts.motion import second_rates
 from ...charts.store import PT_END, PT_FIRST, bases, dot_within, spans
 from ...compilation.compiled import compiled
@@ -105,7 +105,9 @@ def _independent_correction(t, trial, x, run, dx):
     q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
     n = x.shape[0]
     basis, span = bases(n, model, store), spans(n, model, store)
-    N, PT = basis.N, basis.PT
+    N, PT, status = basis.N, basis.PT, complete(n, store, model, work)
+    if status != GOOD:
+        return status
     gamma, excess, rest, right, moved = np.empty_like(lam), np.empty_like(v), np.zeros(n), np.zeros_like(v), np.empty_like(v)
     kernels.gamma(t, q, v, model, work, gamma)
     sparse.fill(a, 0.0)

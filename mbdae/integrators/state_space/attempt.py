@@ -1,7 +1,7 @@
 """Steps of the state-space methods for the time loop: derivatives, formula, error estimate, projection, condition of the chart."""
 
 from ...charts.condition import condition
-from ...charts.configuration import prepare
+from ...charts.configuration import complete, prepare
 from ...charts.derivative import State, by_time
 from ...charts.motion import second_rates
 from ...charts.store import bases
@@ -25,11 +25,11 @@ def attempt(t, h, end, run):
     """One step and its error estimate; an accepted end satisfies the constraints to rounding [Negrut, section 4.2.1]."""
     memory, clock, new = run.memory, run.clock, run.end
     weigh(run.start, run)
-    _restore_factors(t, run)
-    if memory.jacobian_age < 0:
+    status = _restore_factors(t, run)
+    if status == GOOD and memory.jacobian_age < 0:
         status = _derive(t, h, run)
-        if status != GOOD:
-            return status, 0.0
+    if status != GOOD:
+        return status, 0.0
     # formula and error
     status, memory.next_eta, memory.rate = formula(t, h, memory.eta, run.filtered != 0, new, run.error, run)
     memory.factors_stale, error = 1, 0.0
@@ -59,10 +59,12 @@ def _finish(t, run):
 
 @compiled
 def _restore_factors(t, run):
-    """Factorise at the start of the step if the factors belong to another state, such as that of a rejected step."""
+    """Factors and basis of the start of the step, whatever was evaluated in between; `GOOD` or the code of a failure."""
+    n, store, status = run.start.z.shape[0], run.factors.store, GOOD
     if run.memory.factors_stale:
-        prepare(t, run.start.q, run.start.z.shape[0], run.factors.store, run.model, run.work)
+        status = prepare(t, run.start.q, n, store, run.model, run.work)
         run.memory.factors_stale = 0
+    return complete(n, store, run.model, run.work) if status == GOOD else status
 
 
 @compiled
@@ -90,7 +92,9 @@ def _evaluate_derivatives(t, h, run):
         status = by_time(run.evaluate, h, start.z, start.zd, start.zdd, state, factors, near.by_time)
         if status != GOOD:
             return status
-    _restore_factors(t, run)
+    status = _restore_factors(t, run)
+    if status != GOOD:
+        return status
     put_rows(bases(factors.n, factors.model, factors.store).N, near.N)
     if memory.shared and memory.jacobian_age != ALONE:
         return NEEDS_DERIVATIVES
