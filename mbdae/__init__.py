@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .driver.method import Method
     from .integrators.bdf import Bdf
     from .integrators.control.step_size import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
+    from .integrators.explicit.methods import DormandPrince
     from .integrators.fully_implicit import FullyImplicit
     from .integrators.gauss.methods import ProjectedGauss
     from .integrators.half_implicit import HalfImplicit
@@ -111,6 +112,7 @@ __all__ = [
     "D",
     "DescriptionError",
     "DistanceDriver",
+    "DormandPrince",
     "Fixed",
     "Free",
     "Friction",
@@ -204,6 +206,7 @@ _HOMES = {
     ".driver.method": "Method",
     ".integrators.bdf": "Bdf",
     ".integrators.control.step_size": "ELEMENTARY H211B PI PI42 PREDICTIVE StepSizeController",
+    ".integrators.explicit.methods": "DormandPrince",
     ".integrators.fully_implicit": "FullyImplicit",
     ".integrators.gauss.methods": "ProjectedGauss",
     ".integrators.half_implicit": "HalfImplicit",

@@ -138,7 +138,7 @@ class Driver:
                 self._fail(*self._explained(fault))
                 return
             elif stepper.counts.steps >= most:
-                self._fail(Status.TOO_MANY_STEPS, too_many_steps(most))
+                self._fail(Status.TOO_MANY_STEPS, "; ".join(filter(None, (too_many_steps(most), stepper.remark()))))
             if self.record is not None:
                 self._remember(self.record, holding > stepper.clock.hold)
             if self.status != Status.SUCCESS:

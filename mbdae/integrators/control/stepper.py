@@ -42,6 +42,7 @@ class Stepper(ABC):
     - `assist(fault)`: supply what a step has requested;
     - `cure(fault)`: whether a run that has failed can be continued after a change;
     - `explain(fault)`: the cause of a failure, in words;
+    - `remark()`: why steps may be short, for runs that reach the limit of their number;
     - `completed(rows)`: rows of output whose accelerations and multipliers are evaluated when they are put out;
     - `step(before)`: the last accepted step with the interpolant of the family, by default cubic polynomials;
     - `additional_counts()`: work that is not counted in `run.counts`;
@@ -90,6 +91,10 @@ class Stepper(ABC):
     def explain(self, fault: int) -> Cause:
         """Status and reason of a fault."""
         return FAULTS.get(fault) or explain(self.system, fault, self.work, self.t, self.run.end.q)
+
+    def remark(self) -> str:
+        """Why the steps may be short, if it is known."""
+        return ""
 
     def additional_counts(self) -> dict[str, int]:
         """Work that is not counted in `run.counts`."""

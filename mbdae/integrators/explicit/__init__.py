@@ -1,0 +1,1 @@
+"""Explicit Runge-Kutta methods on the underlying ODE, projected onto the constraints after every step."""

@@ -1,0 +1,70 @@
+"""Steps of explicit Runge-Kutta methods for the time loop: stages, error test, projection."""
+
+from ...compilation.compiled import compiled
+from ...system.codes import ERROR_TEST, GOOD
+from ...system.vectors import put
+from ..control.loop import loops
+from ..control.records import put_state
+from .consistent import make_consistent
+from .errors import displacement, estimate, modulus, weigh
+from .interpolation import between
+from .stages import keep, take_stages
+
+MANY = 15  # steps at the boundary of the region of stability after which the equations count as stiff, as in DOP853
+FEW = 6  # consecutive steps inside of it after which they do not
+
+
+@compiled
+def attempt(t, h, end, run):
+    """One step and its error.
+
+    The component of the error that the projection removes counts, too. An estimate that contains the derivative at the end is evaluated
+    with that of the projected end, which is the first stage of the next step.
+    """
+    run.memory.extended, run.memory.modulus, error = 0, 0.0, 0.0
+    status = take_stages(t, h, end, run)
+    if status != GOOD:
+        return status, 0.0
+    weigh(run)
+    early = run.clock.fixed == 0 and run.tableau.uses_end == 0
+    if early:
+        error = estimate(h, run)
+        if not error <= 1.0:
+            return ERROR_TEST, error
+    # the end, projected
+    put(run.end.q, run.raw.q)
+    put(run.end.v, run.raw.v)
+    put(run.stage.lam, run.end.lam)
+    status = make_consistent(end, run.end, run, run.model)
+    if status != GOOD:
+        return status, 0.0
+    keep(end, run.tableau.stages, run.end, run, run.model)
+    run.memory.modulus = modulus(h, run)
+    if run.clock.fixed != 0:
+        return GOOD, 0.0
+    if not early:
+        error = estimate(h, run)
+    return GOOD, max(error, displacement(run))
+
+
+@compiled
+def retry(status, run):
+    """After a rejected step: a shorter one."""
+    return 0.25
+
+
+@compiled
+def accept(h, factor, run):
+    """The end of the step becomes the start of the next."""
+    put_state(run.end, run.start)
+    memory = run.memory
+    if memory.modulus > run.tableau.stiffness:
+        memory.stiff, memory.calm = memory.stiff + 1, 0
+    elif memory.stiff < MANY:
+        memory.calm += 1
+        if memory.calm == FEW:
+            memory.stiff = 0
+    return GOOD
+
+
+LOOPS = loops(attempt, retry, accept, between)

@@ -1,0 +1,45 @@
+"""States on the constraints: projected positions and velocities, accelerations and multipliers of the equations of motion."""
+
+import numpy as np
+
+from ...compilation.compiled import compiled
+from ...system import kernels
+from ...system import layout as lay
+from ...system.codes import GOOD, NOT_FINITE
+from ...system.layout import header
+from ...system.motion import accelerations, refine
+from ...system.vectors import is_finite, largest
+from ..projections.levels import positions, velocities
+from .stages import evaluate
+
+
+@compiled
+def make_consistent(t, state, run, model):
+    """Project `q` and `v` in the metric of the mass matrix, and solve for `a` and `lam`; `GOOD` or the code of a failure.
+
+    The factors that the projection leaves belong to the projected positions up to rounding; one refinement removes the rest.
+    """
+    q, v, a, lam, work = state.q, state.v, state.a, state.lam, run.work
+    if not is_finite(largest(q) + largest(v)):
+        return NOT_FINITE
+    normalise(q, v, model)
+    if lam.shape[0] == 0:
+        return evaluate(t, state, run, model)
+    status = positions(t, q, run.projection, model, work)
+    if status != GOOD:
+        return status
+    velocities(t, q, v, run.projection.metric, run.projection, model, work)
+    run.counts.residuals += 1
+    run.counts.solves += 2
+    kernels.place_velocity(v, model, work)
+    status = accelerations(t, q, v, a, lam, model, work)
+    if status == GOOD:
+        refine(t, q, v, a, lam, model, work)
+    return status
+
+
+@compiled
+def normalise(q, v, model):
+    """Give quaternions the length one; `v` for its length only."""
+    if header(model)[lay.KIND] != lay.USER and not header(model)[lay.IDENTITY_MAP]:
+        kernels.retract(q, np.zeros_like(v), model, q)

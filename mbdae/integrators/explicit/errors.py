@@ -1,0 +1,76 @@
+"""Error of a step relative to the tolerances, and a measure of stiffness."""
+
+import numpy as np
+
+from ...compilation.compiled import compiled
+from .stages import weighted_sum
+
+
+@compiled
+def weigh(run):
+    """Weights `1/(atol + rtol max(|y0|, |y1|))` of the error norm."""
+    _weigh(run.start.q, run.end.q, run.rtol, run.atol_q, run.weights.q)
+    _weigh(run.start.v, run.end.v, run.rtol, run.atol_v, run.weights.v)
+
+
+@compiled
+def _weigh(x0, x1, rtol, atol, weights):
+    for k in range(weights.shape[0]):
+        weights[k] = 1.0 / (atol[k] + rtol * max(abs(x0[k]), abs(x1[k])))
+
+
+@compiled
+def estimate(h, run):
+    """The error of the formula, as root mean square over all positions and velocities; see `Tableau.error`."""
+    first, second = _sum_of_squares(run.tableau.errors[0], run), _sum_of_squares(run.tableau.errors[1], run)
+    if first == 0.0:
+        return 0.0
+    return abs(h) * first / np.sqrt((first + 0.01 * second) * _size(run))
+
+
+@compiled
+def displacement(run):
+    """The same norm of what the projection of the end has changed: the component of the error that violates the constraints."""
+    q, v = _distance(run.end.q, run.raw.q, run.weights.q), _distance(run.end.v, run.raw.v, run.weights.v)
+    return np.sqrt((q + v) / _size(run))
+
+
+@compiled
+def modulus(h, run):
+    """`|h lambda|` with the dominant eigenvalue by the last stage and the end of the step, which belong to the same time.
+
+    Hairer and Wanner, *Solving Ordinary Differential Equations II*, section IV.2.
+    """
+    last, end, stages = run.tableau.stages - 1, run.tableau.stages, run.stages
+    change = _distance(stages.q[end], stages.q[last], run.weights.q) + _distance(stages.v[end], stages.v[last], run.weights.v)
+    shift = _distance(run.end.q, run.stage.q, run.weights.q) + _distance(run.end.v, run.stage.v, run.weights.v)
+    return abs(h) * np.sqrt(change / shift) if shift > 0.0 else 0.0
+
+
+@compiled
+def _sum_of_squares(coefficients, run):
+    sums = run.sums
+    weighted_sum(coefficients, coefficients.shape[0], run.stages.q, sums.q)
+    weighted_sum(coefficients, coefficients.shape[0], run.stages.v, sums.v)
+    return _squares(sums.q, run.weights.q) + _squares(sums.v, run.weights.v)
+
+
+@compiled
+def _squares(x, weights):
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += (x[k] * weights[k]) ** 2
+    return total
+
+
+@compiled
+def _distance(x, y, weights):
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += ((x[k] - y[k]) * weights[k]) ** 2
+    return total
+
+
+@compiled
+def _size(run):
+    return run.weights.q.shape[0] + run.weights.v.shape[0]

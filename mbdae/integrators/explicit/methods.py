@@ -1,0 +1,117 @@
+"""Dormand and Prince's methods, projected onto the constraints."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...driver.arguments import check_max_step, check_max_steps, check_step
+from ...driver.method import Resumable
+from ...driver.record import Record
+from ...driver.support import FORMS, Settings, Support, supported
+from ...problems.base import Problem
+from ...problems.underlying_ode import UnderlyingODE
+from ...results.trajectory import Trajectory
+from ...system.assembly import State
+from ...typing import TimeProgress, Tolerance, Until, Vector
+from ..control.driver import Driver
+from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from .dop853 import DOP853
+from .dopri5 import DOPRI5
+from .stepper import ExplicitStepper
+
+TABLEAUS = {8: DOP853, 5: DOPRI5}
+_REFUSED = "it integrates the underlying ODE and projects onto the constraints; 'ode' is that form"
+SUPPORT: Support = {form: _REFUSED for form in FORMS} | {
+    "ode": Settings(scaling="none", jacobian="none", linear_solver="reduced matrix, envelope")}
+
+
+@dataclass(frozen=True)
+class DormandPrince(Resumable):
+    """Explicit Runge-Kutta methods of Dormand and Prince for mechanisms that are not stiff, projected after every step.
+
+    `q' = T(q) v`, `v' = a(t, q, v)` with `[M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma)`: a step consists of the stages of the formula, one
+    solution of these linear equations each, without Jacobians and iterations. Positions and velocities at its end are projected onto
+    `Phi = 0` and `Phi_q v = nu` in the metric of the mass matrix, so that they hold to rounding; the projection changes them by less than
+    the error, and the order is kept. Constraints may be redundant; `lam` then has minimum norm. Fast components of stiff forces limit
+    the step by stability; failures say so.
+
+    Parameters
+    ----------
+    order : {8, 5}
+        8: the formula with 12 stages, error estimates of orders 5 and 3 and dense output of order 7 of DOP853. 5: that with 6 stages,
+        error estimate and dense output of order 4 of DOPRI5, for crude tolerances.
+    first_step, max_step : float
+        Step sizes [s]; `first_step = 0`: estimated from the initial values.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    fixed_step : float
+        A step size [s] without error control, for studies of the order; `rtol` and `atol` are then not used.
+    controller : StepSizeController
+        By default the elementary one, as in DOP853.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is invalid; by `integrate`, if `atol` is not positive, or the problem has Baumgarte's terms.
+
+    Notes
+    -----
+    `atol` of `solve` is one number, or an array of one number for each position and each velocity. The error of a step is the larger one
+    of the estimate of the formula and of the displacement by the projection.
+
+    References
+    ----------
+    E. Hairer, S. P. Norsett, G. Wanner, *Solving Ordinary Differential Equations I*, sections II.4 to II.6 and II.10; E. Eich, *Convergence
+    results for a coordinate projection method applied to mechanical systems with algebraic constraints*, SIAM J. Numer. Anal. 30 (1993).
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.DormandPrince(), (0.0, 0.1))
+    >>> run.success, run.formulation
+    (True, 'ode')
+    """
+
+    order: int = 8
+    first_step: float = 0.0
+    max_step: float = np.inf
+    max_steps: int = 1_000_000
+    fixed_step: float = 0.0
+    controller: StepSizeController = ELEMENTARY
+
+    one_step = True
+    support = SUPPORT
+    formulations = supported(SUPPORT)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.order, (bool, float)) or self.order not in tuple(TABLEAUS):
+            raise ValueError(f"DormandPrince: order must be 8 or 5, got {self.order!r}")
+        for field in ("first_step", "fixed_step"):
+            check_step("DormandPrince", field, getattr(self, field))
+        check_max_step("DormandPrince", self.max_step)
+        check_max_steps("DormandPrince", self.max_steps)
+        check_controller("DormandPrince", self.controller, not self.fixed_step)
+
+    @property
+    def step_size(self) -> float | None:
+        """See `Method`."""
+        return self.fixed_step or None
+
+    @property
+    def label(self) -> str:
+        """Name, order and step size for tables and legends."""
+        return f"DormandPrince({self.order}" + (f", fixed_step={self.fixed_step:g})" if self.fixed_step else ")")
+
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
+        """See `mbdae.driver.method`."""
+        assert isinstance(problem, UnderlyingODE), problem.formulation
+        if problem.alpha or problem.beta or not problem.project:
+            raise ValueError("DormandPrince: it projects onto the constraints after every step; the problem must be UnderlyingODE(system), "
+                             "with neither Baumgarte's terms nor project=False")
+        bounds = problem.tolerances(rtol, atol)
+        if not (bounds > 0.0).all():
+            raise ValueError(f"DormandPrince: atol must be positive, got {atol!r}")
+        stepper = ExplicitStepper(self, TABLEAUS[int(self.order)], problem, state, t_end, rtol, bounds)
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()

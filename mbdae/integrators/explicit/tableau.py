@@ -1,0 +1,90 @@
+"""Explicit Runge-Kutta formulas with error estimate and dense output."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...typing import Matrix, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Tableau:
+    """`k_i = f(t0 + c_i h, y0 + h sum_(j<i) a_ij k_j)`, `y1 = y0 + h sum_i b_i k_i`.
+
+    Rows of all arrays belong to the stages, then to the end of the step, then to further stages of the dense output.
+
+    Attributes
+    ----------
+    name : str
+    order, error_order : int
+        Of the formula, and of its error estimate: the error is of order `h^(error_order + 1)`.
+    stages : int
+        Stages of a step, `s`.
+    A : ndarray (m, m)
+        Strictly lower triangular; row `s` are the weights `b`.
+    c : ndarray (m,)
+        Sums of the rows of `A`, to rounding.
+    error, second_error : ndarray (m,)
+        With `e = |sum_i error_i k_i|` and `e3 = |sum_i second_error_i k_i|` the estimate is `h e^2 / sqrt(e^2 + 0.01 e3^2)`
+        (Hairer, Norsett, Wanner, section II.10); without a second one it is `h e`.
+    dense : ndarray (n, m)
+        Within the step, with `d = y1 - y0` and `F_3 ... F_(n+2) = h dense k`,
+        `y = y0 + theta (d + (1 - theta) (h k_0 - d + theta (2 d - h (k_0 + k_s) + (1 - theta) (F_3 + theta (F_4 + ...)))))`.
+    stiffness : float
+        Modulus of `h lambda` at the boundary of the region of stability, near the negative real axis.
+    """
+
+    name: str
+    order: int
+    error_order: int
+    stages: int
+    A: Matrix
+    c: Vector
+    error: Vector
+    second_error: Vector
+    dense: Matrix
+    stiffness: float
+
+    def __post_init__(self) -> None:
+        if np.triu(self.A).any() or np.abs(self.A.sum(axis=1) - self.c).max() > 1e-13:
+            raise ValueError(f"{self.name}: A must be strictly lower triangular, and c the sums of its rows")
+
+    @property
+    def b(self) -> Vector:
+        """The weights, shape (s,)."""
+        return self.A[self.stages, :self.stages]
+
+    @property
+    def degree(self) -> int:
+        """Degree of the dense output, as a polynomial in `theta`."""
+        return len(self.dense) + 3
+
+    @property
+    def coefficients(self) -> "Coefficients":
+        """The coefficients for compiled code."""
+        uses_end = self.error[self.stages] != 0.0
+        return Coefficients(self.A, self.c, np.array([self.error, self.second_error]), self.dense, self.stages, int(uses_end),
+                            float(self.stiffness))
+
+
+class Coefficients(NamedTuple):
+    """A `Tableau` for compiled code: both error estimates by rows, and whether they contain the derivative at the end of the step."""
+
+    A: Matrix
+    c: Vector
+    errors: Matrix
+    dense: Matrix
+    stages: int
+    uses_end: int
+    stiffness: float
+
+
+def matrix(rows: Mapping[int, Mapping[int, float]], m: int, n: int) -> Matrix:
+    """An m x n matrix from its entries other than zero, by rows and columns."""
+    out = np.zeros((m, n))
+    for i, entries in rows.items():
+        for j, x in entries.items():
+            out[i, j] = x
+    return out
