@@ -1,0 +1,274 @@
+"""The explicit Runge-Kutta methods: orders, constraints, errors and tolerances, dense output, work, what they refuse and how they fail."""
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import DormandPrince, Status, library
+from mbdae.adapters.scipy import SolveIvp
+
+from .explicit_cases import CASES, driven_pendulum, orders, rubbing_slider, system
+from .helpers import relative, thorough_but
+from .state_space_cases import spring_wheel
+
+ORDERS = (8, 5)
+EVERY_ORDER = pytest.mark.parametrize("order", ORDERS)
+
+
+def run(s, method=None, span=(0.0, 1.0), rtol=1e-6, **options):
+    """A run that must succeed."""
+    found = mbdae.solve(s, method or DormandPrince(), span, rtol=rtol, **{"atol": rtol / 100} | options)
+    assert found.success, found.message
+    return found
+
+
+def violations(s, solution):
+    """Largest residuals of the constraints on three levels and of the equations of motion, relative to what they consist of."""
+    out = np.zeros(4)
+    for t, q, v, a, lam in zip(solution.t, solution.q, solution.v, solution.a, solution.lam):
+        G = s.phi_q(t, q)
+        force = s.force(t, q, v, lam)
+        pairs = ((s.phi(t, q), q), (G @ v - s.nu(t, q), v), (G @ a - s.gamma(t, q, v), a),
+                 (s.mass_times(t, q, a) + G.T @ lam - force, np.r_[force, lam]))
+        out = np.maximum(out, [np.abs(x).max(initial=0.0) / (1.0 + np.abs(y).max()) for x, y in pairs])
+    return out
+
+
+# --- orders --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", thorough_but(("driven pendulum", "random-tree"), CASES))
+@EVERY_ORDER
+def test_observed_orders_of_positions_velocities_and_multipliers(name, order):
+    """Found within 0.25 for order 8 and 0.32 for order 5, and within 0.1 where rounding leaves a longer range."""
+    slopes, rows = orders(name, order)
+    found = np.array(slopes)[np.isfinite(slopes)]
+    assert np.abs(found - order).max() < 0.35, (slopes, rows)
+    assert np.nanmax(rows[-1, 1:]) < 1e-4
+
+
+@pytest.mark.parametrize(("order", "expected", "numbers"), [(8, 7, (20, 25, 30, 40)), (5, 4, (40, 60, 80, 120))])
+def test_dense_output_has_order_seven_or_four(order, expected, numbers):
+    s, t_end = system("double-spherical-pendulum"), 1.5
+    times = np.linspace(0.0, t_end, 141)[1:-1]
+    exact = run(s, DormandPrince(fixed_step=t_end / 400), (0.0, t_end), t_eval=times)
+    found = []
+    for n in numbers:
+        q, v, _, lam = run(s, DormandPrince(order, fixed_step=t_end / n), (0.0, t_end), dense_output=True).sol(times)
+        found.append([np.sqrt(np.mean((x - y) ** 2)) for x, y in ((q, exact.q), (v, exact.v), (lam, exact.lam))])
+    slopes = np.polyfit(np.log(t_end / np.array(numbers)), np.log(np.array(found)), 1)[0]
+    assert min(slopes) > expected + 0.5 and max(slopes) < expected + 2.0, (slopes, found)  # one more where the error of the step prevails
+
+
+# --- states --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", thorough_but(("bricard", "driven pendulum", "random-tree"), CASES))
+@EVERY_ORDER
+def test_every_step_ends_on_the_constraints_with_the_equations_of_motion_satisfied(name, order):
+    s = system(name)
+    found = run(s, DormandPrince(order), (0.0, 0.5), rtol=1e-4)
+    assert found.statistics.steps > 3
+    assert violations(s, found).max() < 5e-14, violations(s, found)
+
+
+@EVERY_ORDER
+def test_states_within_the_steps_are_on_the_constraints_and_those_of_dense_output(order):
+    s, times = library.system("spatial-four-bar"), np.linspace(0.0, 0.7, 23)
+    given = run(s, DormandPrince(order), (0.0, 0.7), rtol=1e-5, t_eval=times)
+    steps = run(s, DormandPrince(order), (0.0, 0.7), rtol=1e-5, dense_output=True)
+    assert steps.statistics.steps < 30
+    assert violations(s, given).max() < 5e-14
+    for x, y in zip((given.q, given.v, given.a, given.lam), steps.sol(times)):
+        assert relative(x, y) < 1e-10
+    for k in range(len(steps.t)):
+        assert relative(steps.sol(steps.t[k])[0], steps.q[k]) < 1e-14
+
+
+def test_multipliers_of_redundant_constraints_have_minimum_norm():
+    s = library.system("bricard")
+    found = run(s, span=(0.0, 1.0))
+    for t, q, lam in zip(found.t, found.q, found.lam):
+        U, sigma, _ = np.linalg.svd(s.phi_q(t, q).toarray())
+        null = U[:, len(sigma[sigma > 1e-9]):]
+        assert null.shape[1] >= 1 and np.abs(null.T @ lam).max() < 1e-12 * np.abs(lam).max()
+
+
+def test_a_free_body_without_constraints_keeps_the_length_of_its_quaternion():
+    body = mbdae.RigidBody("brick", 1.0, (1.0, 2.0, 2.7), velocity=(1.0, 0.0, 2.0), omega=(0.1, 5.0, 0.2))
+    s = mbdae.System(mbdae.Mechanism("brick", [body], gravity=(0.0, 0.0, -9.81)))
+    assert s.nc == 0
+    found = run(s, span=(0.0, 5.0), rtol=1e-9)
+    assert np.abs(np.linalg.norm(found.q[:, 3:], axis=1) - 1.0).max() < 1e-15
+    np.testing.assert_allclose(found.q[-1, :3], [5.0, 0.0, 10.0 - 0.5 * 9.81 * 25.0], atol=1e-10)
+    assert np.ptp(found.energy - found.energy[0]) < 1e-7
+
+
+# --- errors and tolerances -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", thorough_but(("andrews", "heavy-top"), ("andrews", "heavy-top", "double-pendulum", "spatial-four-bar",
+                                                                         "bricard", "random-tree", "slider-crank-free")))
+@EVERY_ORDER
+def test_errors_follow_the_tolerance(name, order):
+    """Found: at most 24 tolerances with order 8, 55 with order 5; the peer 39 and 830."""
+    s, t_end = library.system(name), {"andrews": 0.03, "random-tree": 0.5}.get(name, 1.0)
+    exact = run(s, DormandPrince(), (0.0, t_end), rtol=1e-13, t_eval=np.linspace(0.0, t_end, 21))
+    other = run(s, SolveIvp("DOP853"), (0.0, t_end), rtol=1e-13, t_eval=exact.t)
+    assert relative(exact.q, other.q) < 1e-10
+    found = []
+    for k in range(3, 11):
+        x = run(s, DormandPrince(order), (0.0, t_end), rtol=10.0**-k, t_eval=exact.t)
+        sizes = (np.abs(exact.q).max(), np.abs(exact.v).max())
+        found.append(max(np.abs(a - b).max() / (size + 0.01) for a, b, size in zip((x.q, x.v), (exact.q, exact.v), sizes)))
+    assert max(np.array(found) * 10.0 ** np.arange(3, 11)) < 100.0, found
+    assert (np.diff(found) < 0.0).all(), found
+
+
+def test_the_projection_takes_errors_off_a_spinning_top():
+    """At the same tolerance and number of steps 30 to 60 times smaller errors than without it."""
+    s, method = library.system("heavy-top"), {"projected": DormandPrince(), "not": SolveIvp("DOP853")}
+    exact = run(s, DormandPrince(fixed_step=1e-4), (0.0, 1.0), t_eval=[1.0])
+    off = {k: run(s, m, (0.0, 1.0), rtol=1e-8, t_eval=[1.0]) for k, m in method.items()}
+    steps = [x.statistics.steps for x in off.values()]
+    assert abs(steps[0] - steps[1]) <= 2
+    d = {k: relative(x.q, exact.q) for k, x in off.items()}
+    assert d["projected"] < 0.1 * d["not"] and d["projected"] < 1e-7
+
+
+@EVERY_ORDER
+def test_a_run_there_and_back(order):
+    s = library.system("double-spherical-pendulum")
+    there = run(s, DormandPrince(order), (0.5, 1.5), rtol=1e-10)
+    back = run(s, DormandPrince(order), (1.5, 0.5), rtol=1e-10, state=there.state())
+    assert relative(back.q[-1], there.q[0]) < 1e-8 and relative(back.v[-1], there.v[0]) < 1e-8
+    assert back.statistics.steps > 5
+
+
+def test_an_absolute_tolerance_for_each_component():
+    s = system("double-spherical-pendulum")
+    tight, loose = np.full(s.nq + s.nv, 1e-9), np.full(s.nq + s.nv, 1e-9)
+    loose[s.nq:] = 1e3
+    few = [mbdae.solve(s, DormandPrince(), (0.0, 1.0), rtol=1e-12, atol=x).statistics.steps for x in (tight, loose)]
+    assert few[1] < few[0]
+    with pytest.raises(ValueError, match="atol must be a number or have shape"):
+        mbdae.solve(s, DormandPrince(), (0.0, 1.0), atol=np.ones(3))
+
+
+# --- forces and systems of all kinds -------------------------------------------------------------------------------------
+
+
+def forced(law):
+    m = library.mechanism("double-pendulum")
+    wind = mbdae.UserForce("wind", (m.bodies[1].name,), law)
+    return mbdae.System(mbdae.Mechanism("forced", m.bodies, m.joints, forces=[*m.forces, wind], gravity=m.gravity))
+
+
+def blow(t, r, A, v, omega, F, T):
+    F[0, 0] = 3.0 * np.sin(5.0 * t) - 0.2 * v[0, 0]
+
+
+@pytest.mark.parametrize("make", [driven_pendulum, rubbing_slider, lambda: library.system("slider-crank", mu=0.2),
+                                  lambda: forced(blow)], ids=("rheonomic", "smooth friction", "driven, friction", "Python force"))
+def test_the_motion_is_that_of_another_method(make):
+    s, t_end = make(), 0.3
+    found, other = (run(s, m, (0.0, t_end), rtol=1e-9, t_eval=[0.2, t_end]) for m in (DormandPrince(), SolveIvp("Radau")))
+    for name, bound in (("q", 1e-7), ("v", 1e-6), ("a", 1e-5), ("lam", 1e-5)):
+        assert relative(getattr(found, name), getattr(other, name)) < bound, name
+
+
+def test_systems_of_functions_have_the_same_motion():
+    s = mbdae.System.from_functions(nq=2, nc=1, mass=lambda t, q: 2.0 * np.eye(2), force=lambda t, q, v: np.array([0.0, -2.0 * 9.81]),
+                                    phi=lambda t, q: np.array([q @ q - 1.0]), q0=[1.0, 0.0], name="user pendulum")
+    found, exact = run(s, span=(0.0, 2.0), rtol=1e-10), run(s, SolveIvp("DOP853"), (0.0, 2.0), rtol=1e-12)
+    assert relative(found.q[-1], exact.q[-1]) < 1e-8 and np.abs(found.q[:, 0] ** 2 + found.q[:, 1] ** 2 - 1.0).max() < 1e-15
+
+
+def test_a_start_with_accelerations_that_are_not_exact_is_evaluated_anew():
+    s = library.system("double-pendulum")
+    x = s.start
+    rough = mbdae.State(x.t, x.q, x.v, x.a + 1e-10, x.lam)
+    one, other = (run(s, span=(0.0, 0.2), state=given, t_eval=[0.1, 0.2]) for given in (x, rough))
+    np.testing.assert_array_equal(one.q, other.q)
+
+
+# --- work ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("order", "each", "rejected"), [(8, 12, 11), (5, 6, 6)])
+def test_work_of_a_step(order, each, rejected):
+    """One evaluation a stage; the first one is that of the end of the step before, and two are needed for the first step size."""
+    found = run(library.system("andrews"), DormandPrince(order), (0.0, 0.02), rtol=1e-5)
+    c = found.statistics
+    assert c.rejected_error > 0 == c.rejected_newton == c.jacobians == c.newton_iterations == c.residuals_jacobian
+    assert c.residuals == 2 + each * c.steps + rejected * c.rejected_error
+    # at the end of a step one or two factorisations for its projection, none for its accelerations
+    assert c.residuals <= c.factorisations <= c.residuals + 2 * c.steps + 2 * c.rejected_error
+    assert c.steps <= run(library.system("andrews"), SolveIvp({8: "DOP853", 5: "RK45"}[order]), (0.0, 0.02), rtol=1e-5).statistics.steps + 8
+
+
+def test_dense_output_costs_three_stages_a_step():
+    s = library.system("double-pendulum")
+    plain, dense = (run(s, span=(0.0, 0.5), dense_output=x).statistics for x in (False, True))
+    assert dense.residuals == plain.residuals + 3 * plain.steps
+    plain, dense = (run(s, DormandPrince(5), (0.0, 0.5), dense_output=x).statistics for x in (False, True))
+    assert dense.residuals == plain.residuals
+
+
+# --- parameters and failures ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"order": 7}, "DormandPrince: order must be 8 or 5, got 7"), ({"order": 8.0}, "order must be 8 or 5, got 8.0"),
+    ({"order": True}, "order must be 8 or 5"), ({"order": "8"}, "order must be 8 or 5, got '8'"), ({"first_step": -1.0}, "first_step"),
+    ({"fixed_step": np.nan}, "fixed_step"), ({"max_step": 0.0}, "max_step"), ({"max_steps": 0}, "max_steps"),
+    ({"controller": "PI"}, "controller must be a StepSizeController"),
+    ({"fixed_step": 0.1, "controller": mbdae.PI}, "steps of fixed size need no controller")])
+def test_bad_parameters_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        DormandPrince(**given)
+
+
+@pytest.mark.parametrize("more", [{"alpha": 5.0}, {"beta": 5.0}, {"project": False}])
+def test_problems_that_are_stabilised_in_another_way_are_refused(more):
+    with pytest.raises(ValueError, match="the problem must be UnderlyingODE\\(system\\)"):
+        mbdae.solve(mbdae.UnderlyingODE(library.system("double-pendulum"), **more), DormandPrince(), (0.0, 0.1))
+
+
+def test_other_forms_are_refused():
+    with pytest.raises(ValueError, match="cannot take the form 'index3': it integrates the underlying ODE and projects"):
+        mbdae.solve(library.system("double-pendulum"), DormandPrince(), (0.0, 0.1), formulation="index3")
+
+
+def test_options_have_their_effect():
+    s = library.system("double-pendulum")
+    assert np.diff(run(s, DormandPrince(max_step=0.01), (0.0, 0.2)).t).max() <= 0.01 * 1.011
+    assert run(s, DormandPrince(first_step=1e-4), (0.0, 0.2)).t[1] == 1e-4
+    fixed = run(s, DormandPrince(fixed_step=0.03), (0.0, 0.2))
+    np.testing.assert_allclose(fixed.t, [0.03 * k for k in range(7)] + [0.2])
+    assert DormandPrince(fixed_step=0.03).step_size == 0.03 and DormandPrince().step_size is None
+    smooth = run(s, DormandPrince(controller=mbdae.PI), (0.0, 1.0))
+    assert smooth.statistics.steps > 0 and DormandPrince(5, fixed_step=0.1).label == "DormandPrince(5, fixed_step=0.1)"
+
+
+@EVERY_ORDER
+def test_stiffness_is_named_where_a_run_ends_for_it(order):
+    stiff, soft = spring_wheel(1e8, damping=1e4), library.mechanism("double-pendulum")
+    found = mbdae.solve(stiff, DormandPrince(order, max_steps=500), (0.0, 1.0), rtol=1e-4, atol=1e-4)
+    assert found.status == Status.TOO_MANY_STEPS and "the equations seem to be stiff" in found.message, found.message
+    found = mbdae.solve(soft, DormandPrince(order, max_steps=60, max_step=1e-3), (0.0, 1.0), rtol=1e-4, atol=1e-4)
+    assert found.status == Status.TOO_MANY_STEPS and "stiff" not in found.message
+
+
+def test_a_singular_position_ends_the_run():
+    s = library.system("n-four-bar")
+    found = mbdae.solve(s, DormandPrince(), (0.0, 2.0), rtol=1e-10, atol=1e-12)
+    assert found.status == Status.SINGULAR and "singular position" in found.message, found.message
+
+
+def test_forces_that_are_not_finite_end_the_run_at_their_time():
+    def law(t, r, A, v, omega, F, T):
+        F[0, 0] = np.nan if t > 0.123 else 0.0
+
+    found = mbdae.solve(forced(law), DormandPrince(), (0.0, 1.0))
+    assert found.status == Status.NOT_FINITE and 0.12 < found.t[-1] <= 0.123 and "wind" in found.message
