@@ -31,6 +31,7 @@ H = 1e-3
 METHODS = (("DOP853", lambda h: SolveIvp("DOP853"), "ode"), ("Ida index 1", lambda h: Ida(), "index1"), ("Ida GGL", lambda h: Ida(), "ggl"),
            ("Bdf Gear", lambda h: mbdae.Bdf(), "gear"), ("Bdf index 2", lambda h: mbdae.Bdf(), "index2"),
            ("RosenbrockNystrom", lambda h: mbdae.RosenbrockNystrom(), None),
+           ("DormandPrince", lambda h: mbdae.DormandPrince(), None),
            ("NullSpaceNewmark", lambda h: mbdae.NullSpaceNewmark(h=h), None),
            ("ProjectedGauss", lambda h: mbdae.ProjectedGauss(h=h, stages=3), None))
 SECOND_ORDER = ("NullSpaceNewmark",)

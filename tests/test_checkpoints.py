@@ -25,10 +25,12 @@ METHODS = {
     "HalfImplicit": mbdae.HalfImplicit(h=1e-3), "FullyImplicit": mbdae.FullyImplicit(h=1e-3), "HHT": mbdae.HHT(),
     "NullSpaceNewmark": mbdae.NullSpaceNewmark(h=1e-3), "GeneralizedAlpha": mbdae.GeneralizedAlpha(h=1e-3),
     "ProjectedGauss": mbdae.ProjectedGauss(h=4e-3), "RosenbrockNystrom": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(),
+    "DormandPrince": mbdae.DormandPrince(),
     "Projected": mbdae.Projected(mbdae.HalfImplicit(h=2e-3), "PVAE-n"), "Projected adaptive": mbdae.Projected(SolveIvp("DOP853"), "PV")}
 EVERY_KIND = {
     "Sdirk": mbdae.SdirkDescriptor(), "sparse": mbdae.SdirkDescriptor(matrix="sparse"), "first order": mbdae.SdirkFirstOrder(),
     "trapezoidal": mbdae.TrapezoidalDescriptor(), "threads": mbdae.TrapezoidalDescriptor(threads=2), "PI": mbdae.HHT(controller=mbdae.PI),
+    "DOPRI5": mbdae.DormandPrince(5, controller=mbdae.PI),
     "fixed": mbdae.RosenbrockNystrom(fixed_step=2e-3), "filtered": mbdae.RosenbrockNystrom(filter=True),
     "null-space HHT": mbdae.NullSpaceHHT(), "null-space alpha": mbdae.NullSpaceGeneralizedAlpha(h=2e-3),
     "velocity": mbdae.GeneralizedAlpha(h=1e-3, level="velocity"), "energy": mbdae.ProjectedGauss(h=5e-3, project="PVAE-n", stages=2),
@@ -68,7 +70,7 @@ def pendulum():
     return library.mechanism("double-pendulum")
 
 
-@pytest.mark.parametrize("name", thorough_but(("HalfImplicit", "HHT", "RosenbrockNystrom", "Bdf"), METHODS))
+@pytest.mark.parametrize("name", thorough_but(("HalfImplicit", "HHT", "RosenbrockNystrom", "Bdf", "DormandPrince"), METHODS))
 def test_a_continued_run_has_the_bits_of_an_uninterrupted_one(name, tmp_path):
     check(pendulum, METHODS[name], tmp_path)
 
@@ -79,7 +81,8 @@ def test_so_it_is_with_every_kind_of_step(name, tmp_path):
     check(pendulum, EVERY_KIND[name], tmp_path, t_end=0.2, part=0.0931)
 
 
-HARD = {"bricard": (0.5, "HalfImplicit HHT ProjectedGauss RosenbrockNystrom Bdf"), "flyball-governor": (0.05, "RosenbrockNystrom HHT Bdf"),
+HARD = {"bricard": (0.5, "HalfImplicit HHT ProjectedGauss RosenbrockNystrom Bdf DormandPrince"),
+        "flyball-governor": (0.05, "RosenbrockNystrom HHT Bdf"),
         "andrews": (0.01, "RosenbrockNystrom NullSpaceHHT Bdf")}
 
 
@@ -93,7 +96,7 @@ def test_so_it_is_with_redundant_constraints_stiff_forces_and_charts_that_are_le
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["HalfImplicit", "RosenbrockNystrom", "Bdf"])
+@pytest.mark.parametrize("name", ["HalfImplicit", "RosenbrockNystrom", "Bdf", "DormandPrince"])
 def test_so_it_is_in_joint_coordinates(name, tmp_path):
     mechanism = library.mechanism("hmmwv") if name == "RosenbrockNystrom" else pendulum()
     check(lambda: mbdae.System(mechanism, coordinates="joint"), METHODS[name], tmp_path, t_end=0.1, part=0.0431)

@@ -34,6 +34,16 @@ def test_runs_that_creep_end(flat, name, tol):
     assert "about to lose rank" in r.message and "singular position" in r.message
 
 
+@pytest.mark.parametrize(("name", "tol"), [("DormandPrince", 1e-12), ("DormandPrince:5", 1e-11)])
+def test_explicit_methods_with_projections_end_before(flat, name, tol):
+    """Where the projection magnifies rounding above the tolerance, a thousandth of a second before."""
+    system, start = flat
+    r = mbdae.solve(system, find(name).make(), (0.0, 0.4), state=start, rtol=tol, atol=tol)
+    assert r.status == mbdae.Status.SINGULAR, r.message
+    assert SINGULAR_AT - 2e-3 < r.t[-1] < SINGULAR_AT + 1e-4 and r.statistics.steps <= 10 * WINDOW
+    assert "lose rank" in r.message and "singular position" in r.message
+
+
 def test_it_takes_two_windows_of_short_steps_at_a_singular_position(flat):
     system, start = flat
     near = mbdae.solve(system, find("SolveIvp:DOP853:partition").make(), (0.0, SINGULAR_AT), state=start, rtol=1e-9, atol=1e-9).q[-1]
@@ -49,7 +59,7 @@ def test_it_takes_two_windows_of_short_steps_at_a_singular_position(flat):
     assert all(elsewhere.after(*end) is None for end in ends)  # short steps at regular positions, and long ones at a singular one
 
 
-@pytest.mark.parametrize("method", ["RosenbrockNystrom", "SolveIvp:DOP853:partition"])
+@pytest.mark.parametrize("method", ["RosenbrockNystrom", "SolveIvp:DOP853:partition", "DormandPrince"])
 def test_dense_output_ends_with_the_solution(method):
     """A step may lead across a singular position at which the method cannot interpolate."""
     rng = np.random.default_rng((20261125, 59))

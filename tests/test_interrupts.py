@@ -27,7 +27,7 @@ with warnings.catch_warnings():  # of its source code, where that is not compile
     warnings.simplefilter("ignore")
     Assimulo().availability()
 INTERRUPTED = ["HalfImplicit", "GeneralizedAlpha:stabilised", "NullSpaceHHT", "RosenbrockNystrom", "ProjectedGauss:2", "Bdf", "Ida",
-               "SolveIvp:DOP853", "Odes:ida", "Assimulo:Dopri5", "Assimulo:CVode", "Radau13", "Projected:HalfImplicit"]
+               "DormandPrince", "SolveIvp:DOP853", "Odes:ida", "Assimulo:Dopri5", "Assimulo:CVode", "Radau13", "Projected:HalfImplicit"]
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,7 @@ def test_an_interrupt_anywhere_else_waits_until_it_can_arrive(monkeypatch, name)
 
 
 @pytest.mark.parametrize("name", ["HalfImplicit", "FullyImplicit", "HHT", "NullSpaceNewmark:trapezoidal", "TrapezoidalStateSpace",
-                                  "RosenbrockNystrom", "ProjectedGauss:1"])
+                                  "RosenbrockNystrom", "ProjectedGauss:1", "DormandPrince:5"])
 def test_compiled_loops_look_at_the_flag(monkeypatch, name):
     """Set for good, as if signals came without end: the loop returns after each step, and the run still ends where it should."""
     system, method = mbdae.System(double_pendulum()), made(name)
@@ -229,7 +229,7 @@ def test_solvers_with_static_memory_do_one_run_at_a_time(system, method, name):
 
 @pytest.mark.parametrize("tolerance", [1e-160, 1e-20])
 @pytest.mark.parametrize("method", ["TrapezoidalStateSpace", "TrapezoidalDescriptor", "SdirkDescriptor", "SdirkFirstOrder",
-                                    "RosenbrockNystrom", "HHT", "NullSpaceHHT"])
+                                    "RosenbrockNystrom", "HHT", "NullSpaceHHT", "DormandPrince"])
 def test_tolerances_below_rounding_end_the_run(system, method, tolerance):
     with pytest.warns(UserWarning, match="below the rounding of double precision"):
         s = mbdae.solve(system, getattr(mbdae, method)(), (0.0, 1.0), rtol=tolerance,
@@ -240,7 +240,8 @@ def test_tolerances_below_rounding_end_the_run(system, method, tolerance):
 
 @pytest.mark.parametrize("method", [mbdae.NullSpaceNewmark(h=1e-300), mbdae.GeneralizedAlpha(h=1e-300, level="stabilised"),
                                     HalfImplicit(h=1e-18), FullyImplicit(h=1e-300), mbdae.ProjectedGauss(h=1e-300),
-                                    RosenbrockNystrom(fixed_step=1e-300)], ids=lambda m: type(m).__name__)
+                                    RosenbrockNystrom(fixed_step=1e-300), mbdae.DormandPrince(fixed_step=1e-300)],
+                         ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("t_span", [(0.0, 1.0), (1.0, 2.0), (1.0, 0.0)])
 def test_steps_that_do_not_move_the_time_end_the_run(system, method, t_span):
     s = mbdae.solve(system, method, t_span)

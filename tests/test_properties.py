@@ -56,7 +56,8 @@ def rate():
 
 # methods against each other ------------------------------------------------------------------------------------------------------
 
-KINDS = {"explicit": [(SolveIvp("DOP853"), "ode"), (SolveIvp("DOP853"), "partition"), (SolveIvp("RK45"), "tangent")],
+KINDS = {"explicit": [(SolveIvp("DOP853"), "ode"), (SolveIvp("DOP853"), "partition"), (SolveIvp("RK45"), "tangent"),
+                      (mbdae.DormandPrince(), "ode"), (mbdae.DormandPrince(5), "ode")],
          "multistep": [(mbdae.Bdf(), form) for form in ("ggl", "gear", "index2", "index1")]
          + [(Ida(), form) for form in ("ggl", "gear", "index1")],
          "implicit": [(mbdae.RosenbrockNystrom(), "partition"), (mbdae.RosenbrockNystrom(), "tangent"),
@@ -254,7 +255,8 @@ CALLS = {
     "another start": lambda s: mbdae.assemble(s, t=0.0, v=np.cos(np.arange(s.nv))).a,
     "jacobian": lambda s: (lambda p: p.jacobian(0.0, p.y0, p.yd0, 10.0).toarray().ravel())(mbdae.GGL(s)),
     "half-implicit": _solved(mbdae.HalfImplicit(h=1e-3)), "bdf": _solved(mbdae.Bdf(), formulation="ggl"),
-    "rosenbrock": _solved(mbdae.RosenbrockNystrom()), "dop853": _solved(SolveIvp("DOP853"), formulation="ode"),
+    "rosenbrock": _solved(mbdae.RosenbrockNystrom()), "explicit": _solved(mbdae.DormandPrince()),
+    "dop853": _solved(SolveIvp("DOP853"), formulation="ode"),
     "ida": _solved(Ida(), formulation="gear"), "events": _solved(mbdae.HHT(), events=lambda t, q, v: float(q[0])),
     "dense": _solved(mbdae.ProjectedGauss(h=2e-3), dense_output=True)}
 SYSTEMS = ("bricard", "double-pendulum", "flyball-governor", "andrews")

@@ -207,8 +207,9 @@ def test_gauss_has_its_order_without_constraints():
     assert math.log2(errors[0] / errors[1]) > 3.8
 
 
-@pytest.mark.parametrize("method", thorough_but((mbdae.RosenbrockNystrom(), mbdae.Bdf()), [
-    mbdae.RosenbrockNystrom(), mbdae.SdirkFirstOrder(), mbdae.SdirkDescriptor(), mbdae.Bdf(), mbdae.TrapezoidalStateSpace()]),
+@pytest.mark.parametrize("method", thorough_but((mbdae.RosenbrockNystrom(), mbdae.Bdf(), mbdae.DormandPrince()), [
+    mbdae.RosenbrockNystrom(), mbdae.SdirkFirstOrder(), mbdae.SdirkDescriptor(), mbdae.Bdf(), mbdae.TrapezoidalStateSpace(),
+    mbdae.DormandPrince()]),
     ids=lambda m: type(m).__name__)
 def test_step_size_control(method, motion):
     system = System(machine(), coordinates="joint", prescribed=DRIVEN)

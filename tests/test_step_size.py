@@ -1,5 +1,7 @@
 """Step-size controllers: the filters alone, and in the methods with error control."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,8 @@ from .helpers import thorough_but
 CONTROLLERS = {"elementary": ELEMENTARY, "PI": PI, "PI42": PI42, "H211b": H211B, "predictive": PREDICTIVE}
 METHODS = {"RosenbrockNystrom": mbdae.RosenbrockNystrom, "SdirkDescriptor": mbdae.SdirkDescriptor,
            "SdirkFirstOrder": mbdae.SdirkFirstOrder, "TrapezoidalStateSpace": mbdae.TrapezoidalStateSpace,
-           "NullSpaceHHT": mbdae.NullSpaceHHT, "HHT": mbdae.HHT}
+           "NullSpaceHHT": mbdae.NullSpaceHHT, "HHT": mbdae.HHT,
+           "DormandPrince": partial(mbdae.DormandPrince, 5)}
 every_controller = pytest.mark.parametrize("name", CONTROLLERS)
 
 

@@ -67,7 +67,7 @@ def test_output_times_get_the_same_values_whatever_else_is_asked_for(spherical, 
 
 
 @pytest.mark.parametrize("name", ["HalfImplicit", "HHT", "ProjectedGauss", "Bdf", "Ida", "SolveIvp:DOP853", "SolveIvp:DOP853:partition",
-                                  "RosenbrockNystrom"])
+                                  "RosenbrockNystrom", "DormandPrince"])
 @pytest.mark.parametrize("every", [1, 3])
 def test_steps_are_the_same_too(spherical, name, every):
     method, form = made(name)
@@ -78,7 +78,8 @@ def test_steps_are_the_same_too(spherical, name, every):
         np.testing.assert_allclose(found, stored, atol=1e-12)
 
 
-@pytest.mark.parametrize("inner", [mbdae.HalfImplicit(h=2.0**-8), Ida(), SolveIvp("RK45"), mbdae.RosenbrockNystrom()],
+@pytest.mark.parametrize("inner", [mbdae.HalfImplicit(h=2.0**-8), Ida(), SolveIvp("RK45"), mbdae.RosenbrockNystrom(),
+                                   mbdae.DormandPrince(5)],
                          ids=lambda m: m.label)
 @pytest.mark.parametrize("project", thorough_but(["PVA"], ["PV", "PVA", "PVAE-0"]))
 def test_projected_methods_too(spherical, inner, project):
@@ -110,7 +111,7 @@ def test_dense_output_is_as_accurate_as_the_solver(spherical):
 
 
 @pytest.mark.parametrize("tol", [1e-6, 1e-9])
-@pytest.mark.parametrize("name", ["SolveIvp:DOP853", "Ida", "Bdf", "RosenbrockNystrom"])
+@pytest.mark.parametrize("name", ["SolveIvp:DOP853", "Ida", "Bdf", "RosenbrockNystrom", "DormandPrince"])
 def test_times_of_events_are_as_accurate_as_the_solver(spherical, name, tol):
     method, _ = made(name)
     exact, s = (mbdae.solve(spherical, m, (0.0, 1.0), rtol=r, atol=r, events=height) for m, r in ((SolveIvp(), 1e-12), (method, tol)))
@@ -134,7 +135,7 @@ def test_times_of_events_of_a_fixed_step_are_zeros_of_its_own_output(spherical):
 
 
 @pytest.mark.parametrize("name", ["HalfImplicit", "NullSpaceHHT", "ProjectedGauss", "Bdf", "Ida", "SolveIvp:DOP853",
-                                  "SolveIvp:DOP853:tangent", "SdirkDescriptor"])
+                                  "SolveIvp:DOP853:tangent", "SdirkDescriptor", "DormandPrince:5"])
 def test_terminal_events_may_count(spherical, name):
     """They end the run, but change nothing before; output times are kept up to there."""
     method, form = made(name)

@@ -15,7 +15,7 @@ from mbdae.adapters.scipy import SolveIvp
 
 CONTROLLERS = {"ELEMENTARY": ELEMENTARY, "PI": PI, "PI42": PI42, "H211B": H211B, "PREDICTIVE": PREDICTIVE}
 METHODS = (mbdae.RosenbrockNystrom, mbdae.SdirkDescriptor, mbdae.SdirkFirstOrder, mbdae.TrapezoidalStateSpace, mbdae.NullSpaceHHT,
-           mbdae.HHT)
+           mbdae.HHT, mbdae.DormandPrince)
 SPANS = {"double-pendulum": 1.0, "andrews": 0.05, "stiff-double-pendulum": 2.0}
 TOL = 1e-6
 

@@ -29,6 +29,8 @@ class Memory(Structure):
 
     extended: int  # 1 if the stages of the dense output have been evaluated
     bare: int  # 1 if states within the step are wanted as they are interpolated
+    cuts: int  # attempts of this step that were rejected for the displacement by the projection alone
+    noisy: int  # 1 if the displacement has been found to be rounding
     modulus: float  # estimate of |h lambda|, see `errors`
     stiff: int  # steps at the boundary of the region of stability
     calm: int  # consecutive steps inside of it
@@ -62,4 +64,4 @@ def new_stages(s: System, m: int) -> Stages:
 
 def new_memory() -> Memory:
     """Nothing is known."""
-    return Memory(extended=0, bare=0, modulus=0.0, stiff=0, calm=0)
+    return Memory(extended=0, bare=0, cuts=0, noisy=0, modulus=0.0, stiff=0, calm=0)

@@ -12,6 +12,8 @@ from .stages import keep, take_stages
 
 MANY = 15  # steps at the boundary of the region of stability after which the equations count as stiff, as in DOP853
 FEW = 6  # consecutive steps inside of it after which they do not
+MAX_CUTS = 3  # of a step for the displacement alone, after which that is taken for rounding: it does not fall with the step
+SHARE = 0.1  # of the displacement that counts from then on
 
 
 @compiled
@@ -44,7 +46,20 @@ def attempt(t, h, end, run):
         return GOOD, 0.0
     if not early:
         error = estimate(h, run)
-    return GOOD, max(error, displacement(run))
+    return GOOD, max(error, _displaced(error, run.memory, displacement(run)))
+
+
+@compiled
+def _displaced(error, memory, size):
+    """What counts of the displacement by the projection: a share where it is rounding, as at tight tolerances near singular positions."""
+    if memory.noisy != 0:
+        return SHARE * size
+    if size > 1.0 and error <= 1.0:
+        memory.cuts += 1
+        if memory.cuts > MAX_CUTS:
+            memory.noisy = 1
+            return SHARE * size
+    return size
 
 
 @compiled
@@ -58,6 +73,7 @@ def accept(h, factor, run):
     """The end of the step becomes the start of the next."""
     put_state(run.end, run.start)
     memory = run.memory
+    memory.cuts = 0
     if memory.modulus > run.tableau.stiffness:
         memory.stiff, memory.calm = memory.stiff + 1, 0
     elif memory.stiff < MANY:
