@@ -22,7 +22,7 @@ from ..projections.project import Projector
 from ..resolution import tolerances_below_rounding
 from .arrays import ExplicitRun, new_memory, new_pair, new_stages
 from .attempt import LOOPS, MANY
-from .tableau import Tableau
+from .tableau import Coefficients, Tableau
 
 if TYPE_CHECKING:
     from .methods import DormandPrince
@@ -122,8 +122,8 @@ class ExplicitStepper(Stepper):
 
     @property
     def omitted(self) -> tuple[str, ...]:
-        """See `Stepper`: what every step evaluates anew."""
-        return "run.stages.q", "run.stages.v"
+        """See `Stepper`: the tableau, and what every step evaluates anew."""
+        return "run.stages.q", "run.stages.v", *(f"run.tableau.{name}" for name in Coefficients.__annotations__)
 
     def snapshot(self) -> Snapshot:
         """See `Stepper`."""

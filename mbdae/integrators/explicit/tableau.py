@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
+from ...compilation.structure import Structure
 from ...typing import Matrix, Vector
 
 
@@ -61,15 +62,15 @@ class Tableau:
         """Degree of the dense output, as a polynomial in `theta`."""
         return len(self.dense) + 3
 
-    @property
+    @cached_property
     def coefficients(self) -> "Coefficients":
         """The coefficients for compiled code."""
         uses_end = self.error[self.stages] != 0.0
-        return Coefficients(self.A, self.c, np.array([self.error, self.second_error]), self.dense, self.stages, int(uses_end),
-                            float(self.stiffness))
+        return Coefficients(A=self.A, c=self.c, errors=np.array([self.error, self.second_error]), dense=self.dense, stages=self.stages,
+                            uses_end=int(uses_end), stiffness=float(self.stiffness))
 
 
-class Coefficients(NamedTuple):
+class Coefficients(Structure):
     """A `Tableau` for compiled code: both error estimates by rows, and whether they contain the derivative at the end of the step."""
 
     A: Matrix
