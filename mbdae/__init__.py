@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .driver.method import Method
     from .integrators.bdf import Bdf
     from .integrators.control.step_size import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
-    from .integrators.explicit.methods import DormandPrince
+    from .integrators.explicit.methods import DormandPrince, HalfExplicit
     from .integrators.fully_implicit import FullyImplicit
     from .integrators.gauss.methods import ProjectedGauss
     from .integrators.half_implicit import HalfImplicit
@@ -120,6 +120,7 @@ __all__ = [
     "Function",
     "Gear",
     "GeneralizedAlpha",
+    "HalfExplicit",
     "HalfImplicit",
     "Harmonic",
     "Ida",
@@ -206,7 +207,7 @@ _HOMES = {
     ".driver.method": "Method",
     ".integrators.bdf": "Bdf",
     ".integrators.control.step_size": "ELEMENTARY H211B PI PI42 PREDICTIVE StepSizeController",
-    ".integrators.explicit.methods": "DormandPrince",
+    ".integrators.explicit.methods": "DormandPrince HalfExplicit",
     ".integrators.fully_implicit": "FullyImplicit",
     ".integrators.gauss.methods": "ProjectedGauss",
     ".integrators.half_implicit": "HalfImplicit",

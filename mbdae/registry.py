@@ -104,6 +104,8 @@ FAMILIES = (
     Family("DormandPrince", "mbdae.integrators.explicit.methods", "Dormand-Prince", "rtol",
            "explicit Runge-Kutta on the underlying ODE, projected after every step", "", {"8": "order 8", "5": "order 5"},
            {"8": {"order": 8}, "5": {"order": 5}}),
+    Family("HalfExplicit", "mbdae.integrators.explicit.methods", "Half-explicit", "rtol",
+           "half-explicit of order 5 on index-2 equations (PHEM56), projected after every step"),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("Newmark", _STRUCTURAL, "Newmark", "h", "Newmark with multipliers, constraints on positions", "",
            {name: title for name, title in _RULES.items() if name != "central-differences"}, _COEFFICIENTS),

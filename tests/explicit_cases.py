@@ -81,8 +81,12 @@ def distances(name, t_end, method, **options):
     return [float(np.sqrt(np.mean((x - y) ** 2)) / np.sqrt(np.mean(y**2))) if y.size else np.nan for x, y in pairs]
 
 
-def orders(name, order):
-    """Observed orders of `q`, `v`, `lam` with steps of fixed size, by least squares, and the rows `(h, errors)` they are fitted to."""
+def orders(name, order, method=None):
+    """Observed orders of `q`, `v`, `lam` with steps of fixed size, by least squares, and the rows `(h, errors)` they are fitted to.
+
+    `method(fixed_step)` is by default `DormandPrince` of this order.
+    """
     t_end, numbers = CASES[name].spans[order]
-    rows = np.array([(t_end / n, *distances(name, t_end, mbdae.DormandPrince(order, fixed_step=t_end / n))) for n in numbers])
+    made = method or (lambda fixed_step: mbdae.DormandPrince(order, fixed_step=fixed_step))
+    rows = np.array([(t_end / n, *distances(name, t_end, made(fixed_step=t_end / n))) for n in numbers])
     return [float(np.polyfit(np.log(rows[:, 0]), np.log(x), 1)[0]) for x in rows[:, 1:].T], rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae import DormandPrince, Status, library
+from mbdae import DormandPrince, HalfExplicit, Status, library
 from mbdae.adapters.scipy import SolveIvp
 
 from .explicit_cases import CASES, driven_pendulum, orders, rubbing_slider, system
@@ -47,6 +47,15 @@ def test_observed_orders_of_positions_velocities_and_multipliers(name, order):
     assert np.nanmax(rows[-1, 1:]) < 1e-4
 
 
+@pytest.mark.parametrize("name", thorough_but(("driven pendulum", "bricard"), [name for name in CASES if name != "rubbing slider"]))
+def test_observed_orders_of_the_half_explicit_method(name):
+    """Found within 0.25: 4.8 on the four-bar mechanism and with redundant constraints, which leave out a row of the linear equations."""
+    slopes, rows = orders(name, 5, HalfExplicit)
+    found = np.array(slopes)[np.isfinite(slopes)]
+    assert np.abs(found - 5.0).max() < 0.3, (slopes, rows)
+    assert np.nanmax(rows[-1, 1:]) < 1e-5
+
+
 @pytest.mark.parametrize(("order", "expected", "numbers"), [(8, 7, (20, 25, 30, 40)), (5, 4, (40, 60, 80, 120))])
 def test_dense_output_has_order_seven_or_four(order, expected, numbers):
     s, t_end = system("double-spherical-pendulum"), 1.5
@@ -60,6 +69,18 @@ def test_dense_output_has_order_seven_or_four(order, expected, numbers):
     assert min(slopes) > expected + 0.5 and max(slopes) < expected + 2.0, (slopes, found)  # one more where the error of the step prevails
 
 
+def test_dense_output_of_the_half_explicit_method_has_order_four():
+    s, t_end = system("double-spherical-pendulum"), 1.5
+    times = np.linspace(0.0, t_end, 141)[1:-1]
+    exact = run(s, DormandPrince(fixed_step=t_end / 400), (0.0, t_end), t_eval=times)
+    found = []
+    for n in (40, 60, 80, 120):
+        x = run(s, HalfExplicit(fixed_step=t_end / n), (0.0, t_end), t_eval=times)
+        found.append([np.sqrt(np.mean((x.q - exact.q) ** 2)), np.sqrt(np.mean((x.v - exact.v) ** 2))])
+    slopes = np.polyfit(np.log(t_end / np.array((40, 60, 80, 120))), np.log(np.array(found)), 1)[0]
+    assert min(slopes) > 4.5 and max(slopes) < 6.0, (slopes, found)
+
+
 # --- states --------------------------------------------------------------------------------------------------------------
 
 
@@ -70,6 +91,13 @@ def test_every_step_ends_on_the_constraints_with_the_equations_of_motion_satisfi
     found = run(s, DormandPrince(order), (0.0, 0.5), rtol=1e-4)
     assert found.statistics.steps > 3
     assert violations(s, found).max() < 5e-14, violations(s, found)
+
+
+def test_half_explicit_steps_end_on_the_constraints_too():
+    for name in ("bricard", "driven pendulum"):
+        found = run(system(name), HalfExplicit(), (0.0, 0.5), rtol=1e-4)
+        assert found.formulation == "index2" and found.statistics.steps > 3
+        assert violations(system(name), found).max() < 5e-14
 
 
 @EVERY_ORDER
@@ -213,6 +241,34 @@ def test_dense_output_costs_three_stages_a_step():
     assert dense.residuals == plain.residuals + 3 * plain.steps
     plain, dense = (run(s, DormandPrince(5), (0.0, 0.5), dense_output=x).statistics for x in (False, True))
     assert dense.residuals == plain.residuals
+
+
+@pytest.mark.parametrize("name", thorough_but(("double-pendulum",), ("double-pendulum", "andrews", "heavy-top", "bricard", "random-tree")))
+def test_errors_of_the_half_explicit_method_follow_the_tolerance(name):
+    """Found: at most 83 tolerances."""
+    s, t_end = library.system(name), {"andrews": 0.03, "random-tree": 0.5}.get(name, 1.0)
+    exact = run(s, DormandPrince(), (0.0, t_end), rtol=1e-13, t_eval=np.linspace(0.0, t_end, 21))
+    found = []
+    for k in range(3, 11):
+        x = run(s, HalfExplicit(), (0.0, t_end), rtol=10.0**-k, t_eval=exact.t)
+        found.append(max(np.abs(a - b).max() / (np.abs(b).max() + 0.01) for a, b in ((x.q, exact.q), (x.v, exact.v))))
+    assert max(np.array(found) * 10.0 ** np.arange(3, 11)) < 100.0, found
+    assert (np.diff(found) < 0.0).all(), found
+
+
+def test_work_of_a_half_explicit_step():
+    """As many evaluations as DOPRI5; five stages factorise for two positions."""
+    c = run(library.system("andrews"), HalfExplicit(), (0.0, 0.02), rtol=1e-5).statistics
+    attempts = c.steps + c.rejected_error
+    assert c.rejected_error > 0 == c.rejected_newton == c.jacobians and c.residuals == 2 + 6 * attempts
+    assert 2 + 10 * attempts < c.factorisations <= 2 + 13 * attempts
+
+
+def test_the_half_explicit_method_refuses_friction():
+    with pytest.raises(ValueError, match="HalfExplicit: forces of rubbing slider depend on the multipliers"):
+        mbdae.solve(rubbing_slider(), HalfExplicit(), (0.0, 0.1))
+    with pytest.raises(ValueError, match="cannot take the form 'ode': it discretises the index-2 equations"):
+        mbdae.solve(library.system("double-pendulum"), HalfExplicit(), (0.0, 0.1), formulation="ode")
 
 
 # --- parameters and failures ---------------------------------------------------------------------------------------------

@@ -11,10 +11,12 @@ from scipy.integrate import RK45
 
 from mbdae.integrators.explicit.dop853 import DOP853
 from mbdae.integrators.explicit.dopri5 import DOPRI5
+from mbdae.integrators.explicit.phem56 import PHEM56
 from mbdae.integrators.explicit.tableau import Tableau, matrix
 
 TABLEAUS = pytest.mark.parametrize("tableau", [DOP853, DOPRI5], ids=lambda x: x.name)
-DENSE_ORDERS = {"DOP853": 7, "DOPRI5": 4}
+ALL = pytest.mark.parametrize("tableau", [DOP853, DOPRI5, PHEM56], ids=lambda x: x.name)
+DENSE_ORDERS = {"DOP853": 7, "DOPRI5": 4, "PHEM56": 4}
 INSIDE = (0.15, 0.4, 0.8, 1.0)
 
 
@@ -78,7 +80,7 @@ def test_there_are_as_many_trees_as_there_should_be():
     assert sorted(map(density, trees(4))) == [4, 8, 12, 24]
 
 
-@TABLEAUS
+@ALL
 def test_the_order_is_that_and_no_higher(tableau):
     b = padded(tableau.b, tableau)
     for order in range(1, tableau.order + 1):
@@ -95,7 +97,7 @@ def test_error_estimates_are_differences_of_formulas(tableau, error, order):
     assert np.abs(defects(tableau, other, order + 1)).max() > 1e-5
 
 
-@TABLEAUS
+@ALL
 @pytest.mark.parametrize("theta", INSIDE)
 def test_dense_output_has_its_order_inside_the_step(tableau, theta):
     weights, order = dense_weights(tableau, theta), DENSE_ORDERS[tableau.name]
@@ -105,7 +107,7 @@ def test_dense_output_has_its_order_inside_the_step(tableau, theta):
         assert np.abs(defects(tableau, weights, order + 1, theta)).max() > 1e-8
 
 
-@TABLEAUS
+@ALL
 def test_dense_output_is_a_smooth_polynomial_of_its_degree(tableau):
     theta = np.linspace(0.0, 1.0, tableau.degree + 1)
     rows = np.array([dense_weights(tableau, x) for x in theta])
@@ -139,6 +141,19 @@ def test_the_bound_of_stability_on_the_negative_axis(tableau):
         return abs(1.0 + z * b @ np.linalg.solve(np.eye(len(b)) - z * A, np.ones(len(b))))
 
     assert max(growth(-x) for x in np.linspace(0.05, 0.98 * tableau.stiffness, 50)) < 1.0 < growth(-1.1 * tableau.stiffness)
+
+
+def test_constraints_of_half_explicit_stages():
+    """The rows belong to points of the motion, of order 3 by quadrature; the last one is the end of the step.
+
+    The linear equations need the diagonal. The other conditions are those of the observed orders.
+    """
+    held, c = PHEM56.held[1:6], PHEM56.held_c[1:6]
+    np.testing.assert_allclose(held.sum(axis=1), c, atol=1e-15)
+    np.testing.assert_allclose(held @ PHEM56.c, c**2 / 2, atol=1e-15)
+    np.testing.assert_allclose(held @ PHEM56.c**2, c**3 / 3, atol=1e-15)
+    np.testing.assert_allclose(held[-1, :6], PHEM56.b, rtol=1e-15)
+    assert np.diag(PHEM56.held)[1:6].all() and not np.triu(PHEM56.held, 1).any() and not PHEM56.held[[0, 6]].any()
 
 
 def test_tableaus_that_are_none_are_refused():

@@ -244,8 +244,10 @@ def _unsuitable_for_stiff(spec: MethodSpec) -> str:
 
 def is_explicit(spec: MethodSpec, support: Mapping[str, Settings | str]) -> bool:
     """Whether a solver is explicit: its settings have no Jacobian, or assign it to other variants of its family."""
+    if any(isinstance(how, Settings) and how.jacobian == "none" for how in support.values()):
+        return True
     how = support["ode"]
     if not isinstance(how, Settings):
         return False
     users = how.jacobian.partition("(")[2].rstrip(")")
-    return how.jacobian == "none" or (bool(users) and spec.variant not in users.split(", "))
+    return bool(users) and spec.variant not in users.split(", ")

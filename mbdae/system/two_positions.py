@@ -24,6 +24,15 @@ def solve_two_positions(G1, model, work, r):
 
     Rows that are left out of `B` are left out here, too, and then the solution has minimum norm for the same `Phi_q(q)^T r`.
     """
+    if not solve_kept(G1, model, work, r):
+        return False
+    minimise(model, work, r)
+    return True
+
+
+@compiled
+def solve_kept(G1, model, work, r):
+    """The same with zeros in the rows that are left out."""
     W, W1 = part(model, work, lay.W_W), np.empty_like(G1)
     scale_rows(G1, part(model, work, lay.W_MINV), model, W1)
     first, ptr, rows = table(model, lay.FIRST, np.int64), table(model, lay.ENV_PTR, np.int64), table(model, lay.ROWS, np.int64)
@@ -43,7 +52,6 @@ def solve_two_positions(G1, model, work, r):
     if not _solves(W1, W, model, x, r, inverse):
         return False
     put(x, r)
-    minimise(model, work, r)
     return True
 
 

@@ -1,6 +1,6 @@
 """Steps of explicit Runge-Kutta methods for the time loop: stages, error test, projection."""
 
-from ...compilation.compiled import compiled
+from ...compilation.compiled import compiled, generic
 from ...system.codes import ERROR_TEST, GOOD
 from ...system.vectors import put
 from ..control.loop import loops
@@ -18,7 +18,13 @@ SHARE = 0.1  # of the displacement that counts from then on
 
 @compiled
 def attempt(t, h, end, run):
-    """One step and its error.
+    """One explicit step and its error."""
+    return step(take_stages, estimate, t, h, end, run)
+
+
+@generic
+def step(take_stages, estimate, t, h, end, run):
+    """One step with these stages and this estimate, and its error.
 
     The component of the error that the projection removes counts, too. An estimate that contains the derivative at the end is evaluated
     with that of the projected end, which is the first stage of the next step.

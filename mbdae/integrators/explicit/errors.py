@@ -22,7 +22,10 @@ def _weigh(x0, x1, rtol, atol, weights):
 @compiled
 def estimate(h, run):
     """The error of the formula, as root mean square over all positions and velocities; see `Tableau.error`."""
-    first, second = _sum_of_squares(run.tableau.errors[0], run), _sum_of_squares(run.tableau.errors[1], run)
+    combined(run.tableau.errors[0], run)
+    first = _squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)
+    combined(run.tableau.errors[1], run)
+    second = _squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)
     if first == 0.0:
         return 0.0
     return abs(h) * first / np.sqrt((first + 0.01 * second) * _size(run))
@@ -48,11 +51,16 @@ def modulus(h, run):
 
 
 @compiled
-def _sum_of_squares(coefficients, run):
-    sums = run.sums
-    weighted_sum(coefficients, coefficients.shape[0], run.stages.q, sums.q)
-    weighted_sum(coefficients, coefficients.shape[0], run.stages.v, sums.v)
-    return _squares(sums.q, run.weights.q) + _squares(sums.v, run.weights.v)
+def combined(coefficients, run):
+    """Sums of all derivatives of a step with these coefficients, into `run.sums`."""
+    weighted_sum(coefficients, coefficients.shape[0], run.stages.q, run.sums.q)
+    weighted_sum(coefficients, coefficients.shape[0], run.stages.v, run.sums.v)
+
+
+@compiled
+def measured(run):
+    """The norm of `run.sums`."""
+    return np.sqrt((_squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)) / _size(run))
 
 
 @compiled

@@ -1,6 +1,7 @@
-"""Dormand and Prince's methods, projected onto the constraints."""
+"""Explicit methods with projections: Dormand and Prince's Runge-Kutta methods, and a half-explicit one."""
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -14,19 +15,78 @@ from ...results.trajectory import Trajectory
 from ...system.assembly import State
 from ...typing import TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
+from ..control.loop import Loops
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from .attempt import LOOPS
 from .dop853 import DOP853
 from .dopri5 import DOPRI5
+from .half_explicit import LOOPS as HALF_EXPLICIT_LOOPS
+from .phem56 import PHEM56
 from .stepper import ExplicitStepper
+from .tableau import Tableau
 
 TABLEAUS = {8: DOP853, 5: DOPRI5}
-_REFUSED = "it integrates the underlying ODE and projects onto the constraints; 'ode' is that form"
-SUPPORT: Support = {form: _REFUSED for form in FORMS} | {
-    "ode": Settings(scaling="none", jacobian="none", linear_solver="reduced matrix, envelope")}
+_SETTINGS = Settings(scaling="none", jacobian="none", linear_solver="reduced matrix, envelope")
+
+
+def _only(form: str, reason: str) -> Support:
+    return dict.fromkeys(FORMS, f"{reason}; {form!r} is that form") | {form: _SETTINGS}
 
 
 @dataclass(frozen=True)
-class DormandPrince(Resumable):
+class Explicit(Resumable):
+    """Base of the explicit methods with error control and projections after every step."""
+
+    _: KW_ONLY
+    first_step: float = 0.0
+    max_step: float = np.inf
+    max_steps: int = 1_000_000
+    fixed_step: float = 0.0
+    controller: StepSizeController = ELEMENTARY
+
+    one_step = True
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        for field in ("first_step", "fixed_step"):
+            check_step(name, field, getattr(self, field))
+        check_max_step(name, self.max_step)
+        check_max_steps(name, self.max_steps)
+        check_controller(name, self.controller, not self.fixed_step)
+
+    @property
+    def step_size(self) -> float | None:
+        """See `Method`."""
+        return self.fixed_step or None
+
+    @property
+    @abstractmethod
+    def tableau(self) -> Tableau:
+        """The formula."""
+
+    @property
+    @abstractmethod
+    def loops(self) -> Loops:
+        """The time loop, compiled with the stages of the method."""
+
+    @abstractmethod
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that the method cannot do, by a ValueError."""
+
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
+        """See `mbdae.driver.method`."""
+        self.check(problem)
+        bounds = problem.tolerances(rtol, atol)[:problem.system.nq + problem.system.nv]
+        if not (bounds > 0.0).all():
+            raise ValueError(f"{type(self).__name__}: atol must be positive, got {atol!r}")
+        stepper = ExplicitStepper(self, problem, state, t_end, rtol, bounds)
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
+
+
+@dataclass(frozen=True)
+class DormandPrince(Explicit):
     """Explicit Runge-Kutta methods of Dormand and Prince for mechanisms that are not stiff, projected after every step.
 
     `q' = T(q) v`, `v' = a(t, q, v)` with `[M Phi_q^T; Phi_q 0] (a, lam) = (Q, gamma)`: a step consists of the stages of the formula, one
@@ -73,45 +133,92 @@ class DormandPrince(Resumable):
     """
 
     order: int = 8
-    first_step: float = 0.0
-    max_step: float = np.inf
-    max_steps: int = 1_000_000
-    fixed_step: float = 0.0
-    controller: StepSizeController = ELEMENTARY
 
-    one_step = True
-    support = SUPPORT
-    formulations = supported(SUPPORT)
+    support = _only("ode", "it integrates the underlying ODE and projects onto the constraints")
+    formulations = supported(support)
 
     def __post_init__(self) -> None:
         if isinstance(self.order, (bool, float)) or self.order not in tuple(TABLEAUS):
             raise ValueError(f"DormandPrince: order must be 8 or 5, got {self.order!r}")
-        for field in ("first_step", "fixed_step"):
-            check_step("DormandPrince", field, getattr(self, field))
-        check_max_step("DormandPrince", self.max_step)
-        check_max_steps("DormandPrince", self.max_steps)
-        check_controller("DormandPrince", self.controller, not self.fixed_step)
-
-    @property
-    def step_size(self) -> float | None:
-        """See `Method`."""
-        return self.fixed_step or None
+        super().__post_init__()
 
     @property
     def label(self) -> str:
         """Name, order and step size for tables and legends."""
         return f"DormandPrince({self.order}" + (f", fixed_step={self.fixed_step:g})" if self.fixed_step else ")")
 
-    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
-                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
-                  record: Record | None = None) -> Trajectory:
-        """See `mbdae.driver.method`."""
+    @property
+    def tableau(self) -> Tableau:
+        """See `Explicit`."""
+        return TABLEAUS[int(self.order)]
+
+    @property
+    def loops(self) -> Loops:
+        """See `Explicit`."""
+        return LOOPS
+
+    def check(self, problem: Problem) -> None:
+        """See `Explicit`."""
         assert isinstance(problem, UnderlyingODE), problem.formulation
         if problem.alpha or problem.beta or not problem.project:
             raise ValueError("DormandPrince: it projects onto the constraints after every step; the problem must be UnderlyingODE(system), "
                              "with neither Baumgarte's terms nor project=False")
-        bounds = problem.tolerances(rtol, atol)
-        if not (bounds > 0.0).all():
-            raise ValueError(f"DormandPrince: atol must be positive, got {atol!r}")
-        stepper = ExplicitStepper(self, TABLEAUS[int(self.order)], problem, state, t_end, rtol, bounds)
-        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
+
+
+@dataclass(frozen=True)
+class HalfExplicit(Explicit):
+    """PHEM56, a half-explicit method of order 5 for index 2, with positions and velocities projected after every step.
+
+    The accelerations `W_i` and multipliers `L_i` of a stage at `(Q_i, V_i)`, which are explicit, solve the linear equations
+
+        M(Q_i) W_i + Phi_q(Q_i)^T L_i = Q(t_i, Q_i, V_i),   Phi_q(Q^_i) (v0 + h sum_(j<=i) a^_ij W_j) = nu(t^_i, Q^_i),
+
+    so that velocities satisfy the constraints in the stages, and second derivatives of the constraints are not needed there. The other
+    coefficients are those of DOPRI5. Projection, error control and dense output of order 4 are those of `DormandPrince`, which has as many
+    stages and costs less: a stage here factorises matrices of two positions.
+
+    Parameters
+    ----------
+    first_step, max_step, max_steps, fixed_step, controller
+        As for `DormandPrince`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is invalid; by `integrate`, if `atol` is not positive, or forces depend on the multipliers, as joint friction does.
+
+    References
+    ----------
+    A. Murua, *Partitioned half-explicit Runge-Kutta methods for differential-algebraic systems of index 2*, Computing 59 (1997).
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.HalfExplicit(), (0.0, 0.1))
+    >>> run.success, run.formulation
+    (True, 'index2')
+    """
+
+    support = _only("index2", "it discretises the index-2 equations")
+    formulations = supported(support)
+
+    @property
+    def label(self) -> str:
+        """Name and step size for tables and legends."""
+        return "HalfExplicit" + (f"(fixed_step={self.fixed_step:g})" if self.fixed_step else "")
+
+    @property
+    def tableau(self) -> Tableau:
+        """See `Explicit`."""
+        return PHEM56
+
+    @property
+    def loops(self) -> Loops:
+        """See `Explicit`."""
+        return HALF_EXPLICIT_LOOPS
+
+    def check(self, problem: Problem) -> None:
+        """See `Explicit`."""
+        if problem.system.has_friction:
+            raise ValueError(f"HalfExplicit: forces of {problem.system.name} depend on the multipliers, which the linear equations of its "
+                             "stages do not allow; use DormandPrince")

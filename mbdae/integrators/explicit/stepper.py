@@ -11,21 +11,23 @@ from ...results.diagnosis import explain as explain_state
 from ...results.status import Cause, Status
 from ...results.steps import Step
 from ...system.assembly import State as Start
+from ...system.assembly import accelerations as accelerations_at
+from ...system.assembly import on_constraints
 from ...system.codes import ERROR_TEST, GOOD, NO_POSITION, RANK_LOST
 from ...system.evaluate import accelerations
 from ...system.evaluate import refine as refined
-from ...typing import Matrix, Vector
+from ...typing import FullState, Matrix, Vector
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
 from ..control.stepper import FIXED, Stepper
 from ..projections.project import Projector
 from ..resolution import tolerances_below_rounding
 from .arrays import ExplicitRun, new_memory, new_pair, new_stages
-from .attempt import LOOPS, MANY
-from .tableau import Coefficients, Tableau
+from .attempt import MANY
+from .tableau import Coefficients
 
 if TYPE_CHECKING:
-    from .methods import DormandPrince
+    from .methods import Explicit
 
 MAX_STEP_RATIO = 10.0  # of two consecutive steps
 STIFF = "the equations seem to be stiff: the steps are at the limit of stability of an explicit method; RosenbrockNystrom has no such limit"
@@ -36,13 +38,12 @@ Snapshot: TypeAlias = tuple[float, State]  # t and the state at the start of a s
 class ExplicitStepper(Stepper):
     """See `Stepper`."""
 
-    loops = LOOPS
     run: ExplicitRun
 
-    def __init__(self, method: "DormandPrince", tableau: Tableau, problem: Problem, state: Start, t_end: float, rtol: float,
-                 atol: Vector) -> None:
+    def __init__(self, method: "Explicit", problem: Problem, state: Start, t_end: float, rtol: float, atol: Vector) -> None:
         super().__init__(problem.system, state, t_end)
-        self.method, self.tableau, self.problem, self.max_steps = method, tableau, problem, method.max_steps
+        self.method, self.tableau, self.loops, self.max_steps = method, method.tableau, method.loops, method.max_steps
+        tableau = self.tableau
         self.projector = Projector(type(method).__name__, problem.system, "PV", "mass")
         self.model, self.work = self.projector.model, self.projector.work
         s, rule = self.system, FIXED if method.fixed_step else method.controller.rule(tableau.error_order + 1, MAX_STEP_RATIO)
@@ -133,7 +134,13 @@ class ExplicitStepper(Stepper):
         """The last accepted step, with the dense output of the formula; states are projected when they are completed."""
         (t0, start), (t, q, v, _, _) = before, self.row()
         return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v]), lambda times: self._within(times, t0, start),
-                    self.problem.completed, self.tableau.degree)
+                    self._completed, self.tableau.degree)
+
+    def _completed(self, t: float, values: Vector) -> FullState:
+        """The state on the constraints next to interpolated positions and velocities."""
+        q, v = on_constraints(self.system, t, values[:self.system.nq], values[self.system.nq:])
+        a, lam, _ = accelerations_at(self.system, t, q, v)
+        return q, v, a, lam
 
     def _within(self, times: Vector, t0: float, start: State) -> Matrix:
         """Interpolated positions and velocities at times within the last step, by rows."""

@@ -34,7 +34,9 @@ class Tableau:
         Within the step, with `d = y1 - y0` and `F_3 ... F_(n+2) = h dense k`,
         `y = y0 + theta (d + (1 - theta) (h k_0 - d + theta (2 d - h (k_0 + k_s) + (1 - theta) (F_3 + theta (F_4 + ...)))))`.
     stiffness : float
-        Modulus of `h lambda` at the boundary of the region of stability, near the negative real axis.
+        Modulus of `h lambda` at the boundary of the region of stability, near the negative real axis; infinite: not examined.
+    held, held_c : ndarray or None
+        Of half-explicit methods, like `A` and `c`: coefficients and times of the constraints of the stages, see `half_explicit`.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Tableau:
     second_error: Vector
     dense: Matrix
     stiffness: float
+    held: Matrix | None = None
+    held_c: Vector | None = None
 
     def __post_init__(self) -> None:
         if np.triu(self.A).any() or np.abs(self.A.sum(axis=1) - self.c).max() > 1e-13:
@@ -66,8 +70,10 @@ class Tableau:
     def coefficients(self) -> "Coefficients":
         """The coefficients for compiled code."""
         uses_end = self.error[self.stages] != 0.0
+        held = np.zeros_like(self.A) if self.held is None else self.held
+        held_c = np.zeros_like(self.c) if self.held_c is None else self.held_c
         return Coefficients(A=self.A, c=self.c, errors=np.array([self.error, self.second_error]), dense=self.dense, stages=self.stages,
-                            uses_end=int(uses_end), stiffness=float(self.stiffness))
+                            uses_end=int(uses_end), stiffness=float(self.stiffness), held=held, held_c=held_c)
 
 
 class Coefficients(Structure):
@@ -80,6 +86,8 @@ class Coefficients(Structure):
     stages: int
     uses_end: int
     stiffness: float
+    held: Matrix
+    held_c: Vector
 
 
 def matrix(rows: Mapping[int, Mapping[int, float]], m: int, n: int) -> Matrix:
