@@ -1,7 +1,7 @@
-"""`python -m tests.benchmarks.explicit [--only TABLE]`: DormandPrince beside SciPy's DOP853 and RK45 on the underlying ODE, in Markdown.
+"""`python -m tests.benchmarks.explicit [--only TABLE]`: DormandPrince and HalfExplicit beside SciPy's DOP853 and RK45, in Markdown.
 
-Orders with fixed steps, errors over tolerances, the heavy top, cost on mechanisms, cost of a step over the number of links. Times are the
-least processor times of several runs that alternate; errors are measured against steps at rounding.
+Orders with fixed steps, errors over tolerances, the heavy top, cost on mechanisms, HalfExplicit, cost of a step over the number of links.
+Times are the least processor times of several runs that alternate; errors are measured against steps at rounding.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import mbdae
-from mbdae import DormandPrince, library
+from mbdae import DormandPrince, HalfExplicit, library
 from mbdae.adapters.scipy import SolveIvp
 from tests.explicit_cases import CASES, orders
 
@@ -36,11 +36,15 @@ def head(*names):
 
 def observed_orders():
     """Slopes for `q`, `v`, `lam`, and the errors of the shortest steps."""
-    lines = head("mechanism", "order 8: q, v, lam", "last error of q", "order 5: q, v, lam", "last error of q")
+    lines = head("mechanism", *(f"{x}: q, v, lam | last error of q" for x in ("order 8", "order 5", "half-explicit")))
+    lines[1] = row(*["---"] * 7)
     for name in CASES:
         cells = []
-        for order in (8, 5):
-            slopes, rows = orders(name, order)
+        for order, method in ((8, None), (5, None), (5, HalfExplicit)):
+            if method is not None and CASES[name].make().has_friction:
+                cells += ["refused", ""]
+                continue
+            slopes, rows = orders(name, order, method)
             cells += [", ".join(f"{x:.2f}" for x in slopes if np.isfinite(x)), f"{rows[-1, 1]:.0e}"]
         lines.append(row(f"`{name}`", *cells))
     return lines
@@ -108,6 +112,21 @@ def cost():
     return lines
 
 
+def half_explicit():
+    """HalfExplicit beside DormandPrince(5): steps, evaluations, milliseconds, error over tolerance."""
+    methods = HalfExplicit(), DormandPrince(5)
+    lines = head("mechanism", "rtol", *(f"{m.label}: steps, evaluations, ms, error" for m in methods), "ratio of times")
+    for name, t_end in SPANS.items():
+        system, times = library.system(name), np.linspace(0.0, t_end, 101)
+        exact = solved(system, DormandPrince(), t_end, 3e-14, t_eval=times)
+        for rtol in (1e-4, 1e-7):
+            runs = least([lambda m=m, s=system, t=t_end, r=rtol: solved(s, m, t, r, t_eval=[t]) for m in methods])
+            off = [over_tolerance(solved(system, m, t_end, rtol, t_eval=times), exact, rtol) for m in methods]
+            cells = [f"{s.statistics.steps}, {s.statistics.residuals}, {ms:.1f}, {e:.2g}" for (s, ms), e in zip(runs, off)]
+            lines.append(row(f"`{name}`", f"{rtol:.0e}", *cells, f"{runs[0][1] / runs[1][1]:.2f}"))
+    return lines
+
+
 def scaling():
     """Microseconds of a step of order 8 over the number of links, with the exponent by least squares."""
     lines = head("joints", *LINKS, "exponent")
@@ -121,7 +140,8 @@ def scaling():
     return lines
 
 
-TABLES = {"orders": observed_orders, "tolerances": tolerances, "heavy-top": heavy_top, "cost": cost, "scaling": scaling}
+TABLES = {"orders": observed_orders, "tolerances": tolerances, "heavy-top": heavy_top, "cost": cost,
+          "half-explicit": half_explicit, "scaling": scaling}
 
 
 def main():
