@@ -6,7 +6,7 @@ import numpy as np
 
 from ...compilation.structure import with_fields
 from ...problems.base import Problem
-from ...results.diagnosis import ChartError, near_singular, singular_ahead
+from ...results.diagnosis import ChartError, NoInterpolant, near_singular, singular_ahead
 from ...results.diagnosis import explain as explain_state
 from ...results.status import Cause, Status
 from ...results.steps import Step
@@ -148,7 +148,7 @@ class ExplicitStepper(Stepper):
         columns, code = self.sampled(with_fields(self.run, start=start), times, t0)
         self.run.memory.bare = 0
         if code != GOOD:
-            raise ChartError(*self.explain(code))
+            raise NoInterpolant(*self.explain(code))
         return columns[:, :self.system.nq + self.system.nv]
 
 
