@@ -13,7 +13,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system import kernels, kkt, sparse
 from ...system import layout as lay
-from ...system.codes import GOOD, NOT_FINITE, RANK_LOST
+from ...system.codes import GOOD, NOT_FINITE, RANK_LOST, SINGULAR_MATRIX
 from ...system.evaluate import factor
 from ...system.layout import count, part
 from ...system.two_positions import solve_kept
@@ -81,7 +81,7 @@ def _solve_stage(t, held, i, h, run):
     if not is_finite(largest(c)):
         return NOT_FINITE
     if not solve_kept(G1, model, work, c):
-        return RANK_LOST
+        return SINGULAR_MATRIX
     # W_i = M^-1 (f - G^T L); not with L of minimum norm: off the constraints G^T L is another one, as redundant rows are independent there
     for k in range(c.shape[0]):
         s.lam[k], c[k] = c[k], -c[k]

@@ -187,6 +187,10 @@ class HalfExplicit(Explicit):
     ValueError
         If a parameter is invalid; by `integrate`, if `atol` is not positive, or forces depend on the multipliers, as joint friction does.
 
+    Notes
+    -----
+    An array `atol` of `solve` has a number for each position, velocity and multiplier; those of the multipliers are not used.
+
     References
     ----------
     A. Murua, *Partitioned half-explicit Runge-Kutta methods for differential-algebraic systems of index 2*, Computing 59 (1997).

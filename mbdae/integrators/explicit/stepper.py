@@ -98,7 +98,7 @@ class ExplicitStepper(Stepper):
         bend = _norm((np.concatenate([self.system.qdot(q, v, self.t + np.copysign(h, span)), a]) - rate) * weights) / h
         largest = max(speed, bend)
         longest = max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / (self.tableau.error_order + 1))
-        return float(min(100.0 * h, longest, abs(span)))
+        return float(max(min(100.0 * h, longest, abs(span)), 1e-12 * abs(span)))
 
     # failures ------------------------------------------------------------------------------------------------------------
 
@@ -145,8 +145,10 @@ class ExplicitStepper(Stepper):
     def _within(self, times: Vector, t0: float, start: State) -> Matrix:
         """Interpolated positions and velocities at times within the last step, by rows."""
         self.run.memory.bare = 1
-        columns, code = self.sampled(with_fields(self.run, start=start), times, t0)
-        self.run.memory.bare = 0
+        try:
+            columns, code = self.sampled(with_fields(self.run, start=start), times, t0)
+        finally:
+            self.run.memory.bare = 0
         if code != GOOD:
             raise NoInterpolant(*self.explain(code))
         return columns[:, :self.system.nq + self.system.nv]
