@@ -24,7 +24,7 @@ def centred(request):
 
 
 def motion(problem, z, zd, basis_at):
-    """`(q, v, a, lam, z'')`, from the positions of the start, with the basis at these or, where asked for, of no configuration but its own."""
+    """`(q, v, a, lam, z'')` from the positions of the start, with the basis of the `"start"` or its `"own"`."""
     chart, start = problem.chart, problem.system.start
     q, v, a, lam, zdd = (np.array(x) for x in (start.q, start.v, start.a, start.lam, zd))
     assert prepare(0.0, start.q, chart.n, chart.store, chart.model, chart.work) == GOOD
