@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .integrators.gauss.methods import ProjectedGauss
     from .integrators.half_implicit import HalfImplicit
     from .integrators.projected import Projected
+    from .integrators.rattle.methods import Rattle
     from .integrators.state_space.methods import (
         RosenbrockNystrom,
         SdirkDescriptor,
@@ -154,6 +155,7 @@ __all__ = [
     "Projected",
     "ProjectedGauss",
     "Radau13",
+    "Rattle",
     "Revolute",
     "RevoluteCylindrical",
     "RigidBody",
@@ -212,6 +214,7 @@ _HOMES = {
     ".integrators.gauss.methods": "ProjectedGauss",
     ".integrators.half_implicit": "HalfImplicit",
     ".integrators.projected": "Projected",
+    ".integrators.rattle.methods": "Rattle",
     ".integrators.state_space.methods": "RosenbrockNystrom SdirkDescriptor SdirkFirstOrder TrapezoidalDescriptor TrapezoidalStateSpace",
     ".integrators.structural.formula": "CENTRAL_DIFFERENCES FOX_GOODWIN LINEAR_ACCELERATION TRAPEZOIDAL",
     ".integrators.structural.methods": "HHT GeneralizedAlpha Newmark NullSpaceGeneralizedAlpha NullSpaceHHT NullSpaceNewmark",

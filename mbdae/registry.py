@@ -95,6 +95,7 @@ _HELD = {"position": "position stages"}
 _GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" else name} for name in _PROJECTIONS},
                                      **{name: {"stages": int(name)} for name in _STAGES},
                                      **{name: {"stages_hold": name} for name in _HELD}}
+_ORDERS = {"2": "order 2", "4": "order 4", "6": "order 6", "8": "order 8"}
 
 FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
@@ -106,6 +107,8 @@ FAMILIES = (
            {"8": {"order": 8}, "5": {"order": 5}}),
     Family("HalfExplicit", "mbdae.integrators.explicit.methods", "Half-explicit", "rtol",
            "half-explicit of order 5 on index-2 equations (PHEM56), projected after every step"),
+    Family("Rattle", "mbdae.integrators.rattle.methods", "Rattle", "h", "RATTLE and its compositions, symplectic, fixed step", "", _ORDERS,
+           {name: {"order": int(name)} for name in _ORDERS}),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("Newmark", _STRUCTURAL, "Newmark", "h", "Newmark with multipliers, constraints on positions", "",
            {name: title for name, title in _RULES.items() if name != "central-differences"}, _COEFFICIENTS),

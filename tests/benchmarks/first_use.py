@@ -16,7 +16,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-FIXED = ("HalfImplicit", "FullyImplicit", "Newmark", "HHT", "GeneralizedAlpha", "NullSpaceNewmark", "NullSpaceHHT", "ProjectedGauss")
+FIXED = ("HalfImplicit", "FullyImplicit", "Newmark", "HHT", "GeneralizedAlpha", "NullSpaceNewmark", "NullSpaceHHT", "ProjectedGauss",
+         "Rattle")
 CONTROLLED = ("RosenbrockNystrom", "SdirkDescriptor", "SdirkFirstOrder", "TrapezoidalDescriptor", "TrapezoidalStateSpace", "Bdf",
               "DormandPrince", "HalfExplicit")
 METHODS = {**{name: f"mbdae.{name}(h=1e-3)" for name in FIXED}, **{name: f"mbdae.{name}()" for name in CONTROLLED},

@@ -27,9 +27,9 @@ from mbdae.registry import FAMILIES, find
 from tests.helpers import double_pendulum
 
 PROMPT = 1.0  # s within which an interrupt must arrive
-# other projections of the same loop, and a solver without a form
+# other projections and orders of the same loop, and a solver without a form
 LEFT_OUT = ("ProjectedGauss:PVA", "ProjectedGauss:none", "ProjectedGauss:P", "ProjectedGauss:V", "ProjectedGauss:PV",
-            "ProjectedGauss:PVAE-n", "ProjectedGauss:PVAE-0", "Assimulo:DASP3ODE")
+            "ProjectedGauss:PVAE-n", "ProjectedGauss:PVAE-0", "Rattle:6", "Rattle:8", "Assimulo:DASP3ODE")
 SENDER = """
 import os, sys, time
 for line in sys.stdin:

@@ -1,0 +1,1 @@
+"""RATTLE and its compositions on the index-3 equations."""

@@ -1,0 +1,52 @@
+"""The arrays of an integration by `Rattle`."""
+
+import numpy as np
+
+from ...compilation.structure import Structure
+from ...system.system import System
+from ...typing import Matrix, Vector
+from ..control.records import Run
+from .broyden import Corrections, new_corrections
+
+
+class Scratch(Structure):
+    """Vectors of a step."""
+
+    q: Vector  # positions at its start
+    v: Vector  # velocities there after the impulses of forces and constraints
+    u: Vector  # velocities at its end before these impulses
+    b: Vector  # a vector of the size of velocities
+    z: Vector  # correction of the velocities
+    image: Vector  # M z
+    r: Vector  # residual of the constraints, correction of the multipliers
+    s: Vector  # a vector of the size of the multipliers
+    impulse: Vector  # of the constraints at the start of a part of a step, without that of the guess
+    mass: Vector  # entries of the mass matrix at the start of the run
+    positions: Corrections
+    velocities: Corrections
+
+
+class RattleRun(Run):
+    """See `Run`."""
+
+    scratch: Scratch
+    weights: Vector  # parts of a step, see `composition`
+    free: Matrix  # principal axes, see `free_body`
+    sees_velocities: int  # 1 if forces depend on velocities
+    factored: int  # 1 if the KKT matrix of the present positions is factorised in `work`
+
+
+def new_scratch(system: System) -> Scratch:
+    """Vectors of these sizes."""
+    of_velocities = {name: np.zeros(system.nv) for name in ("v", "u", "b", "z", "image")}
+    of_constraints = {name: np.zeros(system.nc) for name in ("r", "s", "impulse")}
+    return Scratch(**of_velocities, **of_constraints, q=np.zeros(system.nq), mass=mass_entries(system),
+                   positions=new_corrections(system.nc), velocities=new_corrections(system.nv))
+
+
+def mass_entries(system: System) -> Vector:
+    """The mass matrix at the initial guess in the form of the workspace; empty where it is constant by construction."""
+    if system.constant_mass:
+        return np.zeros(0)
+    q = system.initial_guess().q
+    return np.ascontiguousarray(system.mass(0.0, q)).ravel()

@@ -1,0 +1,118 @@
+"""One step of RATTLE, and the composed steps of higher order, for the time loop."""
+
+from ...compilation.compiled import compiled
+from ...system import layout as lay
+from ...system.codes import GOOD
+from ...system.layout import header
+from ...system.vectors import put
+from ..control.loop import loops
+from ..control.records import put_state
+from ..one_step import retry
+from .free_body import move
+from .positions import factor, first_kick, later_kick, move_constrained, place_constraints
+from .velocities import coupled_velocities, end_velocities
+
+SAME_TIME = 1e-9  # distance of two times that are the same, relative to the step size
+
+
+@compiled
+def _composed(t, h, end, state, run):
+    """One step of the composition from `run.start` into `state`.
+
+    Velocities between its parts that satisfy the constraints are needed only for forces that depend on them: otherwise the impulses at the
+    end of one part and at the start of the next one are one impulse.
+    """
+    weights, at, share, last = run.weights, t, 0.0, run.weights.shape[0] - 1
+    put_state(run.start, state)
+    for k in range(last + 1):
+        share += weights[k]
+        to = end if k == last else t + share * h
+        closes = k == last or run.sees_velocities != 0
+        status = _open(k, at, h, state, run)
+        if status == GOOD:
+            status = _move(to, h * weights[k], state, run)
+        if status == GOOD and k > 0 and run.sees_velocities == 0:
+            _learn(k, h, state, run)
+        if status == GOOD and closes:
+            status = _close(to, h * weights[k], state, run)
+        if status != GOOD:
+            return status
+        at = to
+    return GOOD
+
+
+@compiled
+def _open(k, t, h, state, run):
+    """Velocities after the impulses of forces and reactions at the start of part `k` of a step of length `h`, into `run.scratch.v`."""
+    put(state.q, run.scratch.q)
+    if k == 0 or run.sees_velocities != 0:
+        status = factor(t, state.q, run) if run.factored == 0 else GOOD
+        run.factored = 0
+        first_kick(h * run.weights[k], state, run)
+        return status
+    mean = 0.5 * (run.weights[k - 1] + run.weights[k])
+    status = place_constraints(t, state.q, run)
+    if status == GOOD:
+        later_kick(t, h * mean, state, run)
+    return status
+
+
+@compiled
+def _learn(k, h, state, run):
+    """The multipliers of the impulse at the start of part `k`, a guess of the next ones."""
+    mean = 0.5 * h * (run.weights[k - 1] + run.weights[k])
+    for i in range(state.lam.shape[0]):
+        state.lam[i] += run.scratch.impulse[i] / mean
+
+
+@compiled
+def _move(t1, h, state, run):
+    """Positions at the end of a part, and velocities there before the impulses, into `state.q` and `run.scratch.u`."""
+    s = run.scratch
+    if header(run.model)[lay.NC] > 0:
+        return move_constrained(t1, h, state, run)
+    move(s.q, s.v, h, run.free, run.model, state.q, s.u)
+    return GOOD
+
+
+@compiled
+def _close(t1, h, state, run):
+    """Velocities, accelerations and multipliers at the end of a part."""
+    for k in range(state.v.shape[0]):
+        state.v[k] = run.scratch.u[k] + 0.5 * h * state.a[k]
+    status = factor(t1, state.q, run)
+    if status == GOOD:
+        status = coupled_velocities(t1, h, state, run) if run.sees_velocities != 0 else end_velocities(t1, h, state, run)
+    run.factored = int(status == GOOD)
+    return status
+
+
+@compiled
+def _attempt(t, h, end, run):
+    """One step."""
+    return _composed(t, h, end, run.end, run), 0.0
+
+
+@compiled
+def _accept(h, factor, run):
+    """The end of the step becomes the start of the next."""
+    put_state(run.end, run.start)
+    return GOOD
+
+
+@compiled
+def _between(time, t, h, run, inside):
+    """The state within a step, by a shorter one from its start."""
+    if abs(time - t) <= SAME_TIME * abs(h):
+        put_state(run.start, inside)
+        return GOOD
+    if abs(t + h - time) <= SAME_TIME * abs(h):
+        put_state(run.end, inside)
+        return GOOD
+    run.factored = 0
+    status = _composed(t, time - t, time, inside, run)
+    run.factored = 0
+    return status
+
+
+LOOPS = loops(_attempt, retry, _accept, _between)
