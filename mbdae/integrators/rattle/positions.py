@@ -88,7 +88,7 @@ def move_constrained(t1, h, state, run):
     """
     s, model, work, counts = run.scratch, run.model, run.work, run.counts
     q0, v, r, impulse, G = s.q, s.v, s.r, s.impulse, part(run.model, run.work, lay.W_G)
-    before, smallest, exact = np.inf, np.inf, False
+    before, smallest, exact, first = np.inf, np.inf, False, 0
     sparse.fill(impulse, 0.0)
     for k in range(run.newton.max_iter):
         counts.newton_iterations += 1
@@ -112,14 +112,14 @@ def move_constrained(t1, h, state, run):
         size = abs(h) * _add_impulse(r, G, run) / (1.0 + largest(q0))
         # convergence test
         noisy = size > NOISY_RATE * before and at_rounding(violation, q0, state.q, G, model, work)
-        verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
+        verdict = newton_test(run.newton, k - first, size, before, 1.0, noisy)
         before = size
         if verdict.status == GOOD:
             move(q0, v, h, run.free, model, state.q, s.u)
             return GOOD
         smallest = min(smallest, size)
         if not exact and k > 0 and not (size <= DIVERGENCE_RATIO * smallest and 2 * (k + 1) < run.newton.max_iter):
-            exact, before = True, np.inf
+            exact, before, first = True, np.inf, k + 1
             for i in range(r.shape[0]):
                 r[i] = -impulse[i]
             _add_impulse(r, G, run)

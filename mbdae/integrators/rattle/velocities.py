@@ -12,7 +12,8 @@ from ..control.newton import NOISY_RATE, newton_test
 from .broyden import accelerated
 from .free_body import add_gyroscopic
 
-VELOCITY_ROUNDING = 1e-11  # of corrections of the velocities, relative to the largest or 1
+VELOCITY_ROUNDING = 1e-15  # of corrections of the velocities, relative to the largest or 1
+NOISE = 1e-12  # size of such corrections, below which those that do not contract are rounding errors
 
 
 @compiled
@@ -74,17 +75,19 @@ def coupled_velocities(t1, h, state, run):
             z[i] += u[i] - v[i]
         sparse.mass_times(kernels.mass_values(model, work), z, model, s.image)
         accelerated(k, z, s.image, s.velocities)
-        # convergence test; the last correction is left out, so that the accelerations are those of v
+        # convergence test; a last correction beyond rounding changes the accelerations
         size = largest(z) / (1.0 + largest(v))
-        noisy = size > NOISY_RATE * before and size <= VELOCITY_ROUNDING
+        noisy = size > NOISY_RATE * before and size <= NOISE
         verdict = newton_test(run.newton, k, size, before, 1.0, noisy)
         before = size
         if verdict.status == NOT_FINITE:
             return NOT_FINITE
-        if verdict.status == GOOD and k > 0:
+        if verdict.status == GOOD and k > 0 and size <= VELOCITY_ROUNDING:
             return GOOD
         for i in range(z.shape[0]):
             v[i] += z[i]
+        if verdict.status == GOOD and k > 0:
+            return _accelerations(t1, state, run)
     return DIVERGED
 
 

@@ -1,0 +1,352 @@
+"""RATTLE: free bodies, compositions, orders, energy, momenta, symmetry, output within steps, refusals, failures."""
+
+import math
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import ProjectedGauss, Rattle, Status, library
+from mbdae.integrators.rattle import broyden, composition, free_body
+from mbdae.integrators.rattle.stepper import sees_velocities
+from mbdae.model import rotations
+from tests.test_dynamics import slider_and_pendulum
+from tests.test_projected_gauss import driven
+from tests.test_projected_gauss import free_body as tumbling
+
+from .helpers import GROUND, inertia, thorough_but
+
+# --- free bodies ---------------------------------------------------------------------------------------------------------------
+
+
+def one_body(J):
+    """A body without forces."""
+    body = mbdae.RigidBody("body", 2.0, tuple(map(tuple, J)), velocity=(1.0, -2.0, 0.5), omega=(0.9, -1.4, 2.0), any_inertia=True)
+    return mbdae.System(mbdae.Mechanism("free", [body]))
+
+
+def moved(system, h, n=1):
+    """Positions and velocities after `n` steps of the motion of free bodies."""
+    x, axes, model = system.start, free_body.principal_axes(system), system.model
+    q, v, q1, v1 = x.q, x.v, np.zeros(system.nq), np.zeros(system.nv)
+    for _ in range(n):
+        free_body.move(q, v, h, axes, model, q1, v1)
+        q, v = q1.copy(), v1.copy()
+    return q, v
+
+
+def spin(system, q, v):
+    """The angular momentum about the centre of mass, in space."""
+    return rotations.to_matrix(q[3:7]) @ (system.mass(0.0, q)[3:, 3:] @ v[3:])
+
+
+SYMMETRIC = {"sphere": np.diag([2.0, 2.0, 2.0]), "first": np.diag([0.3, 2.0, 2.0]), "second": np.diag([2.0, 3.5, 2.0]),
+             "third": np.diag([2.0, 2.0, 0.4])}
+
+
+@pytest.mark.parametrize("J", SYMMETRIC.values(), ids=SYMMETRIC)
+def test_symmetric_bodies_move_exactly(J):
+    """However long the step."""
+    system = one_body(J)
+    expected = mbdae.solve(system, ProjectedGauss(h=0.02, stages=4), (0.0, 3.0))
+    q, v = moved(system, 3.0)
+    np.testing.assert_allclose(rotations.to_matrix(q[3:]), rotations.to_matrix(expected.q[-1, 3:]), rtol=0, atol=2e-13)
+    np.testing.assert_allclose(q[:3], expected.q[-1, :3], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(v, expected.v[-1], rtol=0, atol=2e-13)
+
+
+def test_other_bodies_move_with_order_two_and_keep_their_momentum(rng):
+    system = one_body(inertia(rng))
+    exact = mbdae.solve(system, ProjectedGauss(h=0.01, stages=4), (0.0, 1.0))
+    errors = []
+    for n in (20, 40):
+        q, v = moved(system, 1.0 / n, n)
+        errors.append([np.abs(q - exact.q[-1]).max(), np.abs(v - exact.v[-1]).max()])
+        np.testing.assert_allclose(spin(system, q, v), spin(system, exact.q[0], exact.v[0]), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(np.log2(np.divide(*errors)), 2.0, atol=0.05)
+
+
+def test_principal_axes_pair_the_closest_moments(rng):
+    for J in (np.diag([0.3, 2.0, 2.0]), inertia(rng)):
+        (record,) = free_body.principal_axes(one_body(J))
+        moments, axes = record[:3], record[3:].reshape(3, 3)
+        np.testing.assert_allclose(axes @ np.diag(moments) @ axes.T, J, rtol=0, atol=1e-14)
+        assert np.linalg.det(axes) == pytest.approx(1.0, abs=1e-14)
+        gaps = [abs(1.0 / moments[i] - 1.0 / moments[j]) for i, j in ((0, 1), (1, 2), (2, 0))]
+        assert gaps[0] == min(gaps)
+
+
+# --- compositions --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", composition.ORDERS)
+def test_order_conditions_of_the_weights(order):
+    """On linear equations with two matrices that do not commute, where a composition has to satisfy all of them."""
+    rng = np.random.default_rng(3)
+    A, B = rng.standard_normal((2, 4, 4))
+    one, w = np.eye(4, dtype=np.longdouble), composition.weights(order)
+    A, B = one @ (A / np.linalg.norm(A, 2)), one @ (B / np.linalg.norm(B, 2))
+
+    def exponential(X):
+        term, total = one, one
+        for k in range(1, 30):
+            term = term @ X / k
+            total = total + term
+        return total
+
+    def error(h):
+        step = one
+        for x in w:
+            half = exponential(0.5 * x * h * A)
+            step = half @ exponential(x * h * B) @ half @ step
+        return float(np.abs(step - exponential(h * (A + B))).max())
+
+    h = {2: 0.05, 4: 0.05, 6: 0.1, 8: 0.3}[order]
+    assert math.log2(error(h) / error(h / 2)) == pytest.approx(order + 1, abs=0.15)
+    np.testing.assert_array_equal(w, w[::-1])
+    assert w.sum() == pytest.approx(1.0, abs=1e-15)
+    assert all(abs((w**k).sum()) < 1e-14 for k in range(3, order, 2))
+    ends = np.cumsum(w)
+    assert ends.min() > 0.0 and ends.max() < 1.0 + 1e-15  # within the step
+
+
+@pytest.mark.parametrize("order", [1, 3, 10, 4.5, True, "4", None])
+def test_other_orders_are_refused(order):
+    with pytest.raises(ValueError, match="Rattle: order must be one of 2, 4, 6, 8"):
+        Rattle(order=order)
+
+
+def test_broyden_corrects_what_the_matrix_lacks(rng):
+    """`F(x) = (I + K) x - b` with `K` of rank two and far from small, with a weighted inner product."""
+    n, D = 6, np.diag(rng.uniform(0.5, 2.0, 6))
+    U = rng.standard_normal((n, 2))
+    K, b, past = 20.0 * U @ U.T, rng.standard_normal(n), broyden.new_corrections(n)
+    x, sizes = np.zeros(n), []
+    for k in range(12):
+        z = b - x - K @ x
+        image = D @ z
+        sizes.append(np.abs(z).max())
+        broyden.accelerated(k, z, image, past)
+        np.testing.assert_allclose(image, D @ z, atol=1e-9 * np.abs(z).max())
+        x += z
+    assert sizes[-1] < 1e-9 * sizes[0]
+
+
+# --- order -----------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def crank():
+    """A planar crank with a slider on a spring with a damper, pushed by a force in Python that depends on the velocity."""
+    bodies = [mbdae.PlanarBody("crank", 1.0, 0.1, (0.25, 0.0), 0.0), mbdae.PlanarBody("slider", 2.0, 0.1, (1.2, 0.0), 0.0)]
+    joints = [mbdae.PlanarRevolute("pin", GROUND, "crank", (0.0, 0.0), (-0.25, 0.0)), mbdae.PlanarTranslational("guide", GROUND, "slider"),
+              mbdae.Rod("rod", "crank", "slider", s_i=(0.25, 0.0, 0.0), length=0.7)]
+    spring = mbdae.TSDA("spring", GROUND, "slider", s_i=(3.0, 0.0, 0.0), k=50.0, c=4.0, l0=1.5)
+
+    def wind(t, r, A, v, omega, F, T):
+        F[0] = -0.5 * np.abs(v[0]).max() * v[0] + np.sin(4.0 * t)
+
+    return mbdae.System(mbdae.Mechanism("crank", bodies, joints, forces=[spring, mbdae.UserForce("wind", "slider", wind)],
+                                        gravity=(0.0, -9.81, 0.0)))
+
+
+SYSTEMS = {"spatial": partial(library.system, "heavy-top"), "asymmetric": tumbling, "rheonomic": driven,
+           "redundant": partial(library.system, "bricard"), "stiff": partial(library.system, "stewart-platform", stiffness=2e4),
+           "damped": partial(library.system, "stewart-platform", stiffness=2e4, damping=500.0), "friction": slider_and_pendulum,
+           "functions": partial(library.system, "car-axis"), "planar": crank}
+# time, and numbers of steps for each order, fine enough for the order and coarse enough for rounding
+RUNS = {"spatial": (0.1, 160, 80, 40), "asymmetric": (2.0, 40, 40, 40), "rheonomic": (0.5, 40, 20, 16), "redundant": (0.5, 20, 20, 20),
+        "stiff": (0.5, 40, 40, 20), "damped": (0.5, 40, 40, 20), "friction": (0.1, 10, 10, 3), "functions": (0.5, 160, 80, 40),
+        "planar": (0.3, 40, 20, 10)}
+
+
+@cache
+def system_of(key):
+    return SYSTEMS[key]()
+
+
+@cache
+def exact(key):
+    t, *numbers = RUNS[key]
+    return mbdae.solve(system_of(key), ProjectedGauss(h=t / (4 * max(numbers)), stages=4), (0.0, t), t_eval=[t])
+
+
+def errors(key, order, n):
+    """Errors of positions, velocities and multipliers at the end of `n` steps."""
+    t = RUNS[key][0]
+    x = mbdae.solve(system_of(key), Rattle(h=t / n, order=order), (0.0, t))
+    assert x.success and x.statistics.steps == n, x.message
+    blocks = ("q", "v", "lam") if system_of(key).nc else ("q", "v")
+    return np.array([np.abs(getattr(x, name)[-1] - getattr(exact(key), name)[-1]).max() for name in blocks])
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+@pytest.mark.parametrize("key", RUNS)
+def test_the_order_is_that_of_the_composition(key, order):
+    """In `q`, `v` and `lam`; in space, rheonomic, redundant, stiff, damped, with friction, for functions and forces in Python."""
+    n = RUNS[key][order // 2]
+    coarse, fine = errors(key, order, n), errors(key, order, 2 * n)
+    assert exact(key).success
+    np.testing.assert_allclose(np.log2(coarse / fine), order, atol=0.1)
+
+
+def test_order_eight():
+    system, t = library.system("double-spherical-pendulum"), 0.5
+    best = mbdae.solve(system, ProjectedGauss(h=0.005, stages=4), (0.0, t)).q[-1]
+    coarse, fine = (np.abs(mbdae.solve(system, Rattle(h=t / n, order=8), (0.0, t)).q[-1] - best).max() for n in (6, 10))
+    assert math.log(coarse / fine) / math.log(10 / 6) == pytest.approx(8.0, abs=0.3)
+
+
+def test_accelerations_and_multipliers_satisfy_the_equations_of_motion():
+    """Also with redundant constraints, whose multipliers have minimum norm, and after a last step of another length."""
+    for name in ("heavy-top", "spatial-four-bar"):
+        system = library.system(name)
+        x = mbdae.solve(system, Rattle(h=2e-3, order=4), (0.0, 0.101))
+        t, q, v, a, lam = x.t[-1], x.q[-1], x.v[-1], x.a[-1], x.lam[-1]
+        G, Q = system.phi_q(t, q), system.force(t, q, v, lam)
+        np.testing.assert_allclose(system.mass_times(t, q, a) + G.T @ lam, Q, rtol=0, atol=1e-12 * np.abs(G.T @ lam).max())
+        np.testing.assert_allclose(G @ a, system.gamma(t, q, v), rtol=0, atol=1e-11 * np.abs(a).max())
+        np.testing.assert_allclose(lam, np.linalg.pinv(G.toarray().T, rcond=1e-9) @ (G.T @ lam), rtol=0, atol=1e-10 * np.abs(lam).max())
+        assert np.abs(system.phi(t, q)).max() < 1e-14 and np.abs(G @ v - system.nu(t, q)).max() < 1e-12 * np.abs(v).max()
+
+
+# --- structure -------------------------------------------------------------------------------------------------------------------
+
+LONG = {"heavy-top": 1e-3, "double-spherical-pendulum": 1e-2, "spatial-four-bar": 2e-3}
+
+
+def energy_errors(name, order, steps):
+    """Largest errors of the energy, relative to the kinetic energy, in the first and in the last fifth of a run."""
+    system = library.system(name)
+    x = mbdae.solve(system, Rattle(h=LONG[name], order=order), (0.0, steps * LONG[name]), every=max(1, steps // 20000))
+    assert x.success, x.message
+    away = np.abs(x.energy - x.energy[0]) / max(0.5 * v @ system.mass_times(t, q, v) for t, q, v in zip(x.t[:500], x.q, x.v))
+    fifth = len(away) // 5
+    return away[:fifth].max(), away[-fifth:].max()
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("name", LONG)
+def test_the_error_of_the_energy_stays_bounded(name, order):
+    first, last = energy_errors(name, order, 20000)
+    assert last < 3.0 * first < 0.1
+    damped = mbdae.solve(library.system(name), mbdae.FullyImplicit(h=LONG[name]), (0.0, 2000 * LONG[name]))  # a method that drains it
+    assert np.abs(damped.energy[-1] - damped.energy[0]) > 10.0 * first * np.abs(damped.energy[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [2, 4, 6])
+@pytest.mark.parametrize("name", ["heavy-top", "double-spherical-pendulum"])
+def test_the_error_of_the_energy_stays_bounded_over_a_million_steps(name, order):
+    first, last = energy_errors(name, order, 10**6)
+    assert last < max(8.0 * first, 1e-11) and last < 0.1
+
+
+def about_the_vertical(system, q, v):
+    """The angular momentum about the vertical axis through the origin."""
+    total = 0.0
+    for k in range(system.nv // 6):
+        r, p = q[7 * k:7 * k + 3], system.mass_times(0.0, q, v)[6 * k:6 * k + 6]
+        total += (np.cross(r, p[:3]) + rotations.to_matrix(q[7 * k + 3:7 * k + 7]) @ p[3:])[2]
+    return total
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_momenta_are_conserved(order):
+    system = library.system("heavy-top")
+    x = mbdae.solve(system, Rattle(h=1e-3, order=order), (0.0, 10.0), every=100)
+    vertical = [about_the_vertical(system, q, v) for q, v in zip(x.q, x.v)]
+    np.testing.assert_allclose(vertical, vertical[0], rtol=1e-13)
+    np.testing.assert_allclose(x.v[:, 4], x.v[0, 4], rtol=1e-13)  # about the axis of the top
+
+
+@pytest.mark.parametrize("key", thorough_but(("spatial", "friction", "redundant"), RUNS))
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_the_way_back_leads_to_the_start(key, order):
+    """Also with damping and friction, backward in time."""
+    system, t = system_of(key), 0.2 * RUNS[key][0]
+    method = Rattle(h=t / 20, order=order)
+    there = mbdae.solve(system, method, (0.0, t))
+    end = mbdae.State(there.t[-1], there.q[-1], there.v[-1], there.a[-1], there.lam[-1])
+    back = mbdae.solve(system, method, (t, 0.0), state=end)
+    assert there.success and back.success and back.t[-1] == 0.0
+    np.testing.assert_allclose(back.q[-1], there.q[0], rtol=0, atol=1e-11 * np.abs(there.q).max())
+    np.testing.assert_allclose(back.v[-1], there.v[0], rtol=0, atol=1e-11 * np.abs(there.v).max())
+
+
+@pytest.mark.parametrize("key", ["spatial", "planar"])
+def test_kicks_of_two_parts_are_one_kick_where_velocities_do_not_matter(key, monkeypatch):
+    """A damper of coefficient zero that stands for one which is not leads to the same motion by the other route."""
+    from mbdae.integrators.rattle import stepper
+    system, t = system_of(key), RUNS[key][0]
+    assert sees_velocities(system) == (key == "planar")
+    if key == "planar":
+        return
+    x = mbdae.solve(system, Rattle(h=t / 40, order=6), (0.0, t))
+    monkeypatch.setattr(stepper, "sees_velocities", lambda system: True)
+    y = mbdae.solve(system, Rattle(h=t / 40, order=6), (0.0, t))
+    assert y.statistics.factorisations > 8 * x.statistics.factorisations
+    for name in ("q", "v", "lam"):
+        a, b = getattr(x, name), getattr(y, name)
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-11 * np.abs(a).max())
+
+
+# --- output, refusals, failures --------------------------------------------------------------------------------------------------
+
+
+def test_output_within_a_step_has_the_accuracy_of_a_step():
+    system, times = library.system("heavy-top"), np.array([0.0, 0.0123, 0.02, 0.0777, 0.1])
+    coarse, fine = (mbdae.solve(system, Rattle(h=h, order=6), (0.0, 0.1), t_eval=times) for h in (2e-3, 5e-4))
+    np.testing.assert_array_equal(coarse.t, times)
+    np.testing.assert_allclose(coarse.q, fine.q, rtol=0, atol=3e-9)
+    alone = mbdae.solve(system, Rattle(h=2e-3, order=6), (0.0, 0.1))
+    np.testing.assert_array_equal(coarse.q[-1], alone.q[-1])  # output does not disturb the steps
+    dense = mbdae.solve(system, Rattle(h=2e-3, order=6), (0.0, 0.1), dense_output=True)
+    np.testing.assert_allclose(dense.sol(times)[0], fine.q, rtol=0, atol=1e-7)
+
+
+def test_events_are_found_within_a_step():
+    """A pendulum that passes the vertical, with steps a tenth of the way."""
+    system = library.system("particle-pendulum")
+
+    def lowest(t, q, v):
+        return v[1]
+
+    lowest.terminal = True
+    tight = mbdae.solve(system, mbdae.SolveIvp("DOP853"), (0.0, 5.0), rtol=1e-11, atol=1e-12, events=lowest)
+    x = mbdae.solve(system, Rattle(h=2e-2, order=6), (0.0, 5.0), events=lowest)
+    assert x.success and abs(x.t[-1] - tight.t[-1]) < 1e-8
+
+
+@pytest.mark.parametrize("name", ["flexible-slider-crank", "wheelset"])
+def test_mass_matrices_that_are_not_constant_are_refused(name):
+    with pytest.raises(ValueError, match=f"Rattle: the mass matrix of {name} is not constant"):
+        mbdae.solve(library.system(name), Rattle(), (0.0, 0.1))
+
+
+def test_joint_coordinates_are_refused():
+    tree = mbdae.System(library.mechanism("double-pendulum"), coordinates="joint")
+    with pytest.raises(ValueError, match="Rattle: double-pendulum must be in Cartesian coordinates"):
+        mbdae.solve(tree, Rattle(), (0.0, 0.1))
+
+
+def test_a_mass_that_changes_later_is_not_overlooked():
+    system = mbdae.System.from_functions(nq=1, nc=0, mass=lambda t, q: np.array([[1.0 + max(t.real - 0.5, 0.0)]]), check=False,
+                                         force=lambda t, q, v: -q, phi=lambda t, q: q[:0], q0=[1.0], name="leaking")
+    assert mbdae.solve(system, Rattle(h=1e-2), (0.0, 0.4)).success
+    with pytest.raises(ValueError, match="the mass matrix of leaking is not constant"):
+        mbdae.solve(system, Rattle(h=1e-2), (0.0, 1.0))
+
+
+def test_a_step_that_is_too_long_fails():
+    x = mbdae.solve(library.system("double-pendulum"), Rattle(h=1.0, max_iter=8), (0.0, 5.0))
+    assert x.status == Status.NEWTON_FAILED and "Newton's method did not converge in 8 iterations" in x.message
+
+
+def test_friction_that_jumps_where_sliding_ends():
+    mechanism = slider_and_pendulum().mechanism
+    sharp = mbdae.Mechanism("sharp", mechanism.bodies, mechanism.joints, forces=[mbdae.Friction("rub", "guide", 0.3, v_s=1e-5)],
+                            gravity=mechanism.gravity)
+    x = mbdae.solve(mbdae.System(sharp), Rattle(h=1e-3), (0.0, 1.0))
+    assert x.status == Status.NEWTON_FAILED and 0.5 < x.t[-1] < 0.6 and np.isfinite(x.q).all()
