@@ -233,6 +233,7 @@ ROUTES = {
     "assembly": lambda s: mbdae.assemble(s, 0.1),
     "half-implicit": solve(mbdae.HalfImplicit(h=1e-2)),
     "fully implicit": solve(mbdae.FullyImplicit(h=1e-2)),
+    "RATTLE": solve(mbdae.Rattle(h=1e-2)),
     "IDA gear": solve(Ida(), "gear"),
     "IDA index3": solve(Ida(), "index3"),
     "IDA differences": solve(Ida(jacobian="difference"), "ggl"),

@@ -24,8 +24,8 @@ from .helpers import thorough_but
 METHODS = {
     "HalfImplicit": mbdae.HalfImplicit(h=1e-3), "FullyImplicit": mbdae.FullyImplicit(h=1e-3), "HHT": mbdae.HHT(),
     "NullSpaceNewmark": mbdae.NullSpaceNewmark(h=1e-3), "GeneralizedAlpha": mbdae.GeneralizedAlpha(h=1e-3),
-    "ProjectedGauss": mbdae.ProjectedGauss(h=4e-3), "RosenbrockNystrom": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(),
-    "DormandPrince": mbdae.DormandPrince(),
+    "ProjectedGauss": mbdae.ProjectedGauss(h=4e-3), "Rattle": mbdae.Rattle(h=2e-3, order=4),
+    "RosenbrockNystrom": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(), "DormandPrince": mbdae.DormandPrince(),
     "Projected": mbdae.Projected(mbdae.HalfImplicit(h=2e-3), "PVAE-n"), "Projected adaptive": mbdae.Projected(SolveIvp("DOP853"), "PV")}
 EVERY_KIND = {
     "Sdirk": mbdae.SdirkDescriptor(), "sparse": mbdae.SdirkDescriptor(matrix="sparse"), "first order": mbdae.SdirkFirstOrder(),

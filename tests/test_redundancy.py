@@ -128,7 +128,8 @@ def test_a_joint_given_twice_disturbs_no_solver(name):
         np.testing.assert_allclose(found.lam[0, :2], found.lam[0, 4:], atol=1e-9 * np.abs(found.lam).max(), err_msg=form)  # shared evenly
 
 
-@pytest.mark.parametrize("make", [mbdae.HalfImplicit, mbdae.FullyImplicit, mbdae.NullSpaceNewmark, mbdae.GeneralizedAlpha])
+@pytest.mark.parametrize("make", [mbdae.HalfImplicit, mbdae.FullyImplicit, mbdae.NullSpaceNewmark, mbdae.GeneralizedAlpha,
+                                  mbdae.Rattle])
 def test_one_step_integrators_pass_too(linkage, make):
     flat = mbdae.solve(planar_four_bar(), SolveIvp("DOP853"), (0.0, 0.5), t_eval=[0.5], rtol=1e-11, atol=1e-12)
     found = mbdae.solve(linkage, make(h=1e-4), (0.0, 0.5), t_eval=[0.5])

@@ -66,7 +66,8 @@ def test_methods_that_pass_are_right(system, motion, name, tol):
         assert r.status in (mbdae.Status.SINGULAR, mbdae.Status.NEWTON_FAILED, mbdae.Status.STEP_TOO_SMALL)
 
 
-@pytest.mark.parametrize("name", ["HalfImplicit", "Newmark", "GeneralizedAlpha:stabilised", "NullSpaceNewmark", "ProjectedGauss:2"])
+@pytest.mark.parametrize("name", ["HalfImplicit", "Newmark", "GeneralizedAlpha:stabilised", "NullSpaceNewmark", "ProjectedGauss:2",
+                                  "Rattle:2", "Rattle:4"])
 def test_fixed_steps_pass_or_end(system, motion, name):
     for h in STEPS:
         r = run(system, name, h, t_eval=[T_END])

@@ -21,27 +21,24 @@ from ...system.layout import BODY_T, QUATERNION_T, RIGID, table
 from ...system.system import System
 from ...typing import Matrix
 
-MOMENTS, AXES, RECORD = 0, 3, 12  # of a body: its moments of inertia, and its principal axes by columns
+RECORD = 12  # numbers of a body: its moments of inertia, and its principal axes by columns
 
 
 def principal_axes(system: System) -> Matrix:
-    """Moments of inertia and principal axes of all rigid bodies, one row of `RECORD` numbers each."""
+    """Moments of inertia `(I_1, I_2, I_3)` and principal axes, rotation matrices by rows, of all rigid bodies: (n, `RECORD`)."""
     bodies = lay.records_of(system.model, lay.BODY, BODY_T)
-    rows = [_principal(b["J"].reshape(3, 3)) for b in bodies if b["kind"] == RIGID]
-    return np.array(rows).reshape(len(rows), RECORD)
-
-
-def _principal(J: Matrix) -> Matrix:
-    """`(I_1, I_2, I_3)` and the axes, a rotation matrix by rows."""
-    if not (J - np.diag(np.diag(J))).any():
-        moments, axes = np.diag(J), np.eye(3)
-    else:
-        moments, axes = np.linalg.eigh(J)
-        axes[:, 0] *= np.sign(np.linalg.det(axes))
-    gaps = [abs(1.0 / moments[(k + 1) % 3] - 1.0 / moments[(k + 2) % 3]) for k in range(3)]
-    third = int(np.argmin(gaps))
-    order = [(third + 1) % 3, (third + 2) % 3, third]  # an even permutation
-    return np.concatenate([moments[order], np.ascontiguousarray(axes[:, order]).ravel()])
+    J = bodies["J"][bodies["kind"] == RIGID].reshape(-1, 3, 3)
+    moments, axes = np.linalg.eigh(J)
+    axes[:, :, 0] *= np.sign(np.linalg.det(axes))[:, None]
+    # diagonal matrices as they are
+    own = J[:, range(3), range(3)]
+    diagonal = np.abs(J).sum(axis=(1, 2)) == own.sum(axis=1)
+    moments[diagonal], axes[diagonal] = own[diagonal], np.eye(3)
+    # an even permutation that leaves the closest pair in front
+    gaps = np.abs(1.0 / moments[:, [1, 2, 0]] - 1.0 / moments[:, [2, 0, 1]])
+    order = (np.argmin(gaps, axis=1)[:, None] + np.array([1, 2, 0])) % 3
+    moments, axes = np.take_along_axis(moments, order, 1), np.take_along_axis(axes, order[:, None, :], 2)
+    return np.ascontiguousarray(np.hstack([moments, axes.reshape(-1, 9)]))
 
 
 @compiled
