@@ -292,6 +292,45 @@ def test_kicks_of_two_parts_are_one_kick_where_velocities_do_not_matter(key, mon
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-11 * np.abs(a).max())
 
 
+def two_form(system, state, first, second):
+    """The symplectic form of two pairs of changes `(dq, dv)`, rotations in body axes: `dp1 . dq2 - dp2 . dq1 - m . (dq1 x dq2)`."""
+    (x, du), (y, dw) = first, second
+    p, du, dw = (system.mass_times(0.0, state[0], z) for z in (state[1], du, dw))
+    total = du @ y - dw @ x
+    for at in system.quaternions["v"]:
+        turn = slice(at, at + 3)
+        total -= p[turn] @ np.cross(x[turn], y[turn])
+    return total
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("key", ["asymmetric", "spatial", "redundant"])
+def test_steps_are_symplectic(key, order):
+    """Central differences of the motion after some long steps, by the initial state on the constraints."""
+    system, eps, span = system_of(key), 1e-5, RUNS[key][0] / 2
+    method = Rattle(h=span / 15, order=order)
+
+    def run(method, q0, v0):
+        x = mbdae.solve(system, method, (0.0, span), q0=q0, v0=v0)
+        return (x.q[0], x.v[0]), (x.q[-1], x.v[-1])
+
+    def forms(method):
+        rng = np.random.default_rng(0)
+        start, end = run(method, system.start.q, system.start.v)
+        changes = []
+        for _ in range(2):
+            d, w = rng.standard_normal((2, system.nv))
+            pair = [run(method, system.retract(start[0], s * eps * d), start[1] + s * eps * w) for s in (1.0, -1.0)]
+            changes.append([(system.difference(a[0], b[0]) / (2 * eps), (a[1] - b[1]) / (2 * eps)) for a, b in zip(*pair)])
+        return two_form(system, start, *(c[0] for c in changes)), two_form(system, end, *(c[1] for c in changes))
+
+    before, after = forms(method)
+    assert after == pytest.approx(before, rel=1e-5)
+    if order == 2:
+        before, after = forms(mbdae.FullyImplicit(h=span / 15, tol=1e-9))
+        assert abs(after - before) > 1e-2 * abs(before)
+
+
 # --- output, refusals, failures --------------------------------------------------------------------------------------------------
 
 
