@@ -27,6 +27,7 @@ from .step import LOOPS
 if TYPE_CHECKING:
     from .methods import Rattle
 
+LEAST_ETA = 0.01  # ratio of the error that is left and the correction, at least: Broyden corrections may come near to each other by chance
 TRIAL = 1e-2  # displacement at which a mass matrix is evaluated again [m, rad]
 VARIABLE = "Rattle: the mass matrix of {} is not constant; in Cartesian coordinates of mechanisms it is, for others take ProjectedGauss"
 
@@ -41,7 +42,7 @@ class RattleStepper(Stepper):
         super().__init__(problem.system, state, t_end)
         check(self.system, state)
         self.method, self.clock.h, self.clock.fixed = method, float(method.h), 1
-        newton = NewtonRule(float(method.tol), int(method.max_iter), 0.0, np.inf, int(method.max_iter))
+        newton = NewtonRule(float(method.tol), int(method.max_iter), LEAST_ETA, np.inf, int(method.max_iter))
         common = self.common(rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state))
         self.run = RattleRun(**common, scratch=new_scratch(self.system), weights=weights(method.order), free=principal_axes(self.system),
                              sees_velocities=int(sees_velocities(self.system)), factored=0)
