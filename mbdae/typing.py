@@ -31,6 +31,7 @@ Excitation: TypeAlias = Callable[[float], ArrayLike]  # of t
 
 Limit: TypeAlias = Callable[[float, Vector, Vector, Vector], float]  # of t, q, v, lam
 Event: TypeAlias = Callable[[float, Vector, Vector], float]  # of t, q, v
+Density: TypeAlias = Callable[[float, Vector, Vector], float]  # of t, q, v
 Until: TypeAlias = Callable[[float, Vector, Vector], bool]  # of t, q, v: whether a run ends
 TimeProgress: TypeAlias = Callable[[float], object]  # of the time that has been reached
 Progress: TypeAlias = Callable[[float, float, str], object]  # of what is done, of how much, and a text

@@ -3,6 +3,7 @@
 import math
 from functools import cache, partial
 
+import numba
 import numpy as np
 import pytest
 
@@ -211,6 +212,80 @@ def test_steps_are_symplectic(key, order):
     if order == 2:
         before, after = forms(mbdae.FullyImplicit(h=span / 15, tol=1e-9))
         assert abs(after - before) > 1e-2 * abs(before)
+
+
+# --- density of the steps --------------------------------------------------------------------------------------------------------
+
+SUN = np.array([0.0, 0.0, 1.0])
+
+
+@numba.njit
+def pull(length, rate, t):
+    return 1.0 / length**2
+
+
+@cache
+def comet():
+    """A particle on a sphere that passes a point of it, which attracts it, at a tenth of the radius."""
+    angle, speed = 2.0 * np.arcsin(0.05), np.sqrt(1.9 * (10.0 - 0.5))
+    body = mbdae.Particle("comet", 1.0, (np.sin(angle), 0.0, np.cos(angle)), velocity=(0.0, speed, 0.0))
+    return mbdae.System(mbdae.Mechanism("comet", [body], [mbdae.Rod("sphere", GROUND, "comet", length=1.0)],
+                                        forces=[mbdae.TSDA("sun", GROUND, "comet", s_i=tuple(SUN), law=pull)]))
+
+
+def close(t, q, v):
+    """Steps proportional to the 3/2-th power of the distance."""
+    return np.linalg.norm(q - SUN) ** -1.5
+
+
+def energies(x):
+    return 0.5 * (x.v**2).sum(axis=1) - 1.0 / np.linalg.norm(x.q - SUN, axis=1)
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_the_order_with_a_density(order):
+    exact = mbdae.solve(comet(), ProjectedGauss(h=1e-3, stages=4), (0.0, 2.0))
+    runs = [mbdae.solve(comet(), Rattle(h=h, order=order, density=close), (0.0, 2.0)) for h in (0.06, 0.03)]
+    coarse, fine = (np.abs(x.q[-1] - exact.q[-1]).max() for x in runs)
+    assert all(x.success and x.t[-1] == 2.0 for x in runs)
+    assert math.log2(coarse / fine) == pytest.approx(order, abs=0.3)
+
+
+def test_a_density_saves_steps_and_the_energy_stays_bounded():
+    equal, paced = (mbdae.solve(comet(), method, (0.0, 100.0))
+                    for method in (Rattle(h=0.004, order=4), Rattle(h=0.05, order=4, density=close)))
+    errors = [np.abs(energies(x) - energies(x)[0]) for x in (equal, paced)]
+    assert paced.statistics.steps < 0.3 * equal.statistics.steps and errors[1].max() < 0.2 * errors[0].max()
+    tenth = len(errors[1]) // 10
+    assert errors[1][-tenth:].max() < 1.1 * errors[1][:tenth].max()
+    lengths = np.diff(paced.t)
+    assert lengths[:-1].max() > 20.0 * lengths[:-1].min()
+    # each length and the next one are tied by the state between them
+    between = [close(*x) for x in zip(paced.t[1:-2], paced.q[1:-2], paced.v[1:-2])]
+    np.testing.assert_allclose(lengths[:-2] * lengths[1:-1], (0.05 / np.array(between)) ** 2, rtol=1e-9)
+
+
+def test_runs_with_a_density_go_on_and_back():
+    method = Rattle(h=0.05, order=4, density=close)
+    whole, part = (mbdae.solve(comet(), method, (0.0, t)) for t in (3.0, 1.3))
+    rest = mbdae.solve(comet(), method, (0.0, 3.0), resume=part)
+    np.testing.assert_array_equal(rest.t, whole.t)
+    np.testing.assert_array_equal(rest.q, whole.q)
+    back = mbdae.solve(comet(), method, (0.0, -3.0), v0=-whole.v[0])
+    np.testing.assert_allclose(back.q[-1], whole.q[-1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_densities_must_be_positive(value):
+    x = mbdae.solve(comet(), Rattle(h=0.05, density=lambda t, q, v: 1.0 if t < 0.3 else value), (0.0, 1.0))
+    assert x.status == Status.NOT_FINITE and f"the density of the steps is {value}" in x.message and 0.2 < x.t[-1] < 0.5
+    with pytest.raises(ValueError, match="density must be callable or None"):
+        Rattle(density=2.0)
+
+
+def test_a_density_that_is_too_small_ends_the_run():
+    x = mbdae.solve(comet(), Rattle(h=0.05, density=lambda t, q, v: 1.0 if t < 0.3 else 1e-3), (0.0, 100.0))
+    assert x.status == Status.NEWTON_FAILED and "cut" not in x.message and x.t[-1] < 0.5
 
 
 # --- output, refusals, failures --------------------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ class FixedStep(Resumable):
             raise ValueError(f"{type(self).__name__}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
 
     @property
-    def step_size(self) -> float:
+    def step_size(self) -> float | None:
         """See `Method`."""
         return self.h
 

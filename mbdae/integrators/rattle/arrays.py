@@ -33,6 +33,8 @@ class RattleRun(Run):
     weights: Vector  # parts of a step, see `composition`
     free: Matrix  # principal axes, see `free_body`
     sees_velocities: int  # 1 if forces depend on velocities
+    paced: int  # 1 if the lengths of the steps follow a density
+    pace: float  # density of the present step
     factored: int  # 1 if the KKT matrix of the present positions is factorised in `work`
 
 

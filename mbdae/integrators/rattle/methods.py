@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ...problems.base import Problem
 from ...system.assembly import State
+from ...typing import Density
 from ..one_step import FixedStep
 from .composition import weights
 from .stepper import RattleStepper
@@ -11,7 +12,7 @@ from .stepper import RattleStepper
 
 @dataclass(frozen=True)
 class Rattle(FixedStep):
-    """RATTLE for index-3 equations: second order, symmetric, symplectic; and compositions of orders four, six and eight.
+    """RATTLE on index-3 equations: second order, symmetric, symplectic; and its compositions of orders four, six and eight.
 
     One step of order two, with `G = Phi_q`, the forces `F = Q + omega x J omega` without the gyroscopic torques, and the motion `D_h` of
     free bodies during the time `h`, in which their momenta are constant in space:
@@ -45,6 +46,10 @@ class Rattle(FixedStep):
         Newton's method stops when the error of positions or velocities, relative to the largest or 1, is below it or below rounding.
     max_iter : int
         Iterations for positions or velocities, after which the run ends with `NEWTON_FAILED`.
+    density : callable, optional
+        `density(t, q, v) -> float`, positive and the same for `-v`: the steps have the length `h / rho`, with `rho_- rho_+` the square of
+        the density at the state between two steps. Both ends of a step count alike, so that the error of the energy stays bounded, too, for
+        motions that are periodic or nearly so; the steps are no longer symplectic. It takes some 40 microseconds a step.
 
     Raises
     ------
@@ -61,8 +66,9 @@ class Rattle(FixedStep):
     ----------
     H. C. Andersen, *Rattle: a velocity version of the Shake algorithm*, J. Comput. Phys. 52 (1983); A. Dullweber, B. Leimkuhler,
     R. McLachlan, *Symplectic splitting methods for rigid body molecular dynamics*, J. Chem. Phys. 107 (1997); J. Touma, J. Wisdom,
-    *Lie-Poisson integrators for rigid body dynamics in the solar system*, Astron. J. 107 (1994); E. Hairer, C. Lubich, G. Wanner,
-    *Geometric numerical integration*, sections V.3 and VII.1.4.
+    *Lie-Poisson integrators for rigid body dynamics in the solar system*, Astron. J. 107 (1994); T. Holder, B. Leimkuhler, S. Reich,
+    *Explicit variable step-size and time-reversible integration*, Appl. Numer. Math. 39 (2001); E. Hairer, C. Lubich, G. Wanner,
+    *Geometric numerical integration*, sections V.3, VII.1.4 and VIII.3.
 
     Examples
     --------
@@ -76,15 +82,23 @@ class Rattle(FixedStep):
     order: int = 2
     tol: float = 1e-16
     max_iter: int = 50
+    density: Density | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         weights(self.order)
+        if not (self.density is None or callable(self.density)):
+            raise ValueError(f"Rattle: density must be callable or None, got {self.density!r}")
+
+    @property
+    def step_size(self) -> float | None:
+        """See `Method`."""
+        return self.h if self.density is None else None
 
     @property
     def label(self) -> str:
         """Name, order and step size for tables and legends."""
-        return f"Rattle({self.order}, h={self.h:g})"
+        return f"Rattle({self.order}, h={self.h:g}{', density' if self.density else ''})"
 
     def stepper(self, problem: Problem, state: State, t_end: float) -> RattleStepper:
         """The integration from a state."""

@@ -2,7 +2,7 @@
 
 from ...compilation.compiled import compiled
 from ...system import layout as lay
-from ...system.codes import GOOD
+from ...system.codes import GOOD, NEEDS_STEP
 from ...system.layout import header
 from ...system.vectors import put
 from ..control.loop import loops
@@ -97,7 +97,7 @@ def _attempt(t, h, end, run):
 def _accept(h, factor, run):
     """The end of the step becomes the start of the next."""
     put_state(run.end, run.start)
-    return GOOD
+    return NEEDS_STEP if run.paced != 0 else GOOD
 
 
 @compiled

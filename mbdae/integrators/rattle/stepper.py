@@ -9,9 +9,9 @@ from ...model.forces import RSDA, TSDA
 from ...problems.base import Problem
 from ...results.diagnosis import ChartError
 from ...results.status import Cause, Status
-from ...results.steps import Step, TimedState, split_state
+from ...results.steps import Step, TimedState, split_state, taylor
 from ...system.assembly import State as Start
-from ...system.codes import DIVERGED, GOOD, VARIABLE_MASS
+from ...system.codes import DIVERGED, GOOD, NEEDS_STEP, VARIABLE_MASS
 from ...system.extra import kind_of
 from ...system.system import System
 from ...typing import Matrix, Vector
@@ -41,14 +41,41 @@ class RattleStepper(Stepper):
     def __init__(self, method: "Rattle", problem: Problem, state: Start, t_end: float) -> None:
         super().__init__(problem.system, state, t_end)
         check(self.system, state)
-        self.method, self.clock.h, self.clock.fixed = method, float(method.h), 1
+        self.method, self.clock.h, self.clock.fixed = method, float(method.h), int(method.density is None)
         newton = NewtonRule(float(method.tol), int(method.max_iter), LEAST_ETA, np.inf, int(method.max_iter))
         common = self.common(rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state))
+        paced = int(method.density is not None)
         self.run = RattleRun(**common, scratch=new_scratch(self.system), weights=weights(method.order), free=principal_axes(self.system),
-                             sees_velocities=int(sees_velocities(self.system)), factored=0)
+                             sees_velocities=int(sees_velocities(self.system)), paced=paced, pace=1.0, factored=0)
+
+    @property
+    def fixed(self) -> bool:
+        """See `Stepper`: no step is cut after a failure."""
+        return True
 
     def begin(self) -> None:
-        """The first step needs no preparation."""
+        """The length of the first step, by the density in its middle."""
+        if self.method.density is None:
+            return
+        state = self.row()
+        ahead = np.copysign(0.5 * self.method.h / self._density(*state[:3]), self.t_end - self.t)
+        self._set_pace(self._density(self.t + ahead, *taylor(self.system, state, self.t + ahead)))
+
+    def assist(self, fault: int) -> None:
+        """The length of the next step, which is to that of the last as in the mirror image of both."""
+        assert fault == NEEDS_STEP, fault
+        self._set_pace(self._density(*self.row()[:3]) ** 2 / self.run.pace)
+
+    def _set_pace(self, pace: float) -> None:
+        self.run.pace, self.clock.h = pace, self.method.h / pace
+
+    def _density(self, t: float, q: Vector, v: Vector) -> float:
+        """The density of the method."""
+        assert self.method.density is not None
+        found = float(self.method.density(t, q, v))
+        if not (np.isfinite(found) and found > 0.0):
+            raise ChartError(Status.NOT_FINITE, f"the density of the steps is {found} at t = {t:g}; it must be positive")
+        return found
 
     def explain(self, fault: int) -> Cause:
         """See `Stepper`."""
