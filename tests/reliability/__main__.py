@@ -14,6 +14,7 @@ from .matrix import Cell, matrix
 from .outcomes import Outcome
 from .page import page
 from .subjects import Subject
+from .tolerances import kept as section
 from .tolerances import replaced
 
 
@@ -47,7 +48,7 @@ def main() -> int:
     if arguments.output:
         before = arguments.output.read_text(encoding="utf-8") if arguments.output.exists() else ""
         text = page(cells, faults)
-        arguments.output.write_text(replaced(text, kept(before)) if kept(before) else text, encoding="utf-8")
+        arguments.output.write_text(replaced(text, section(before)) if section(before) else text, encoding="utf-8")
     return int(bad > 0)
 
 
