@@ -346,6 +346,26 @@ def test_a_step_that_is_too_long_fails():
     assert x.status == Status.NEWTON_FAILED and "Newton's method did not converge in 8 iterations" in x.message
 
 
+def test_accelerations_of_a_given_state_do_not_matter():
+    """The first step is made of them."""
+    system = library.system("heavy-top")
+    x, method = system.start, Rattle(h=1e-3, order=4)
+    given = mbdae.State(x.t, x.q, x.v, 0.0 * x.a, 0.0 * x.lam)
+    a, b = (mbdae.solve(system, method, (0.0, 0.1), state=state) for state in (x, given))
+    np.testing.assert_allclose(a.v[-1], b.v[-1], rtol=0, atol=1e-10)
+
+
+def test_the_exact_matrix_begins_with_the_velocities_before():
+    """Steps whose iteration with the matrix of the start fails: momenta are those of the other impulses."""
+    system = mbdae.System(mbdae.Mechanism("pendulum", [mbdae.Particle("bead", 2.0, (1.0, 0.0, 0.0), velocity=(0.0, 2.9, 0.4))],
+                                          [mbdae.Rod("rod", GROUND, "bead", length=1.0)]))
+    few = mbdae.solve(system, Rattle(h=0.2, max_iter=8), (0.0, 5.0))  # four iterations with the matrix of the start
+    many = mbdae.solve(system, Rattle(h=0.2), (0.0, 5.0))
+    assert few.success and few.statistics.factorisations > many.statistics.factorisations
+    np.testing.assert_allclose(few.q, many.q, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(np.cross(few.q, few.v), np.cross(few.q[0], few.v[0])[None].repeat(len(few.t), 0), rtol=0, atol=1e-12)
+
+
 def test_friction_that_jumps_where_sliding_ends():
     mechanism = slider_and_pendulum().mechanism
     sharp = mbdae.Mechanism("sharp", mechanism.bodies, mechanism.joints, forces=[mbdae.Friction("rub", "guide", 0.3, v_s=1e-5)],

@@ -14,6 +14,7 @@ class Scratch(Structure):
 
     q: Vector  # positions at its start
     v: Vector  # velocities there after the impulses of forces and constraints
+    kicked: Vector  # the same with the first guess of the reactions
     u: Vector  # velocities at its end before these impulses
     b: Vector  # a vector of the size of velocities
     z: Vector  # correction of the velocities
@@ -40,7 +41,7 @@ class RattleRun(Run):
 
 def new_scratch(system: System) -> Scratch:
     """Vectors of these sizes."""
-    of_velocities = {name: np.zeros(system.nv) for name in ("v", "u", "b", "z", "image")}
+    of_velocities = {name: np.zeros(system.nv) for name in ("v", "kicked", "u", "b", "z", "image")}
     of_constraints = {name: np.zeros(system.nc) for name in ("r", "s", "impulse")}
     return Scratch(**of_velocities, **of_constraints, q=np.zeros(system.nq), mass=mass_entries(system),
                    positions=new_corrections(system.nc), velocities=new_corrections(system.nv))

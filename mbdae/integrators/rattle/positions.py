@@ -89,6 +89,7 @@ def move_constrained(t1, h, state, run):
     s, model, work, counts = run.scratch, run.model, run.work, run.counts
     q0, v, r, impulse, G = s.q, s.v, s.r, s.impulse, part(run.model, run.work, lay.W_G)
     before, smallest, exact, first = np.inf, np.inf, False, 0
+    put(v, s.kicked)
     sparse.fill(impulse, 0.0)
     for k in range(run.newton.max_iter):
         counts.newton_iterations += 1
@@ -120,9 +121,8 @@ def move_constrained(t1, h, state, run):
         smallest = min(smallest, size)
         if not exact and k > 0 and not (size <= DIVERGENCE_RATIO * smallest and 2 * (k + 1) < run.newton.max_iter):
             exact, before, first = True, np.inf, k + 1
-            for i in range(r.shape[0]):
-                r[i] = -impulse[i]
-            _add_impulse(r, G, run)
+            put(s.kicked, v)
+            sparse.fill(impulse, 0.0)
             kkt.factor(model, work, False)
         elif not is_finite(size):
             return NOT_FINITE

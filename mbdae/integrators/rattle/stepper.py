@@ -10,6 +10,7 @@ from ...problems.base import Problem
 from ...results.diagnosis import ChartError
 from ...results.status import Cause, Status
 from ...results.steps import Step, TimedState, split_state, taylor
+from ...system import evaluate
 from ...system.assembly import State as Start
 from ...system.codes import DIVERGED, GOOD, NEEDS_STEP, VARIABLE_MASS
 from ...system.extra import kind_of
@@ -54,7 +55,11 @@ class RattleStepper(Stepper):
         return True
 
     def begin(self) -> None:
-        """The length of the first step, by the density in its middle."""
+        """Accelerations and multipliers at the start, of which the first step is made; its length by the density in its middle."""
+        start = self.run.start
+        a, lam, code, _ = evaluate.accelerations(self.t, start.q, start.v, start.lam.copy(), self.model, self.work)
+        if code == GOOD:
+            start.a[:], start.lam[:] = a, lam
         if self.method.density is None:
             return
         state = self.row()
