@@ -75,8 +75,8 @@ def top(options):
     exact = mbdae.solve(system, ProjectedGauss(h=5e-4, stages=4), (0.0, end), t_eval=[end]).q[-1]
     out = table("heavy top, 150 rad/s, error of q at t = 2 s", "method", "error", "ms", "steps")
     cases = [(SolveIvp("DOP853"), tol) for tol in (1e-8, 1e-9, 6e-11, 1e-12)]
-    cases += [(Rattle(h=h, order=order, tol=1e-11), 1e-6) for order, h in (
-        (2, 1e-4), (4, 5e-4), (6, 4e-3), (6, 1.9e-3), (6, 1e-3), (8, 7e-3), (8, 5e-3), (8, 3e-3))]
+    cases += [(Rattle(h=h, order=order, tol=1e-10), 1e-6) for order, h in (
+        (2, 1e-4), (4, 5e-4), (6, 4e-3), (6, 1.9e-3), (6, 1e-3), (8, 7e-3), (8, 5.2e-3), (8, 3e-3))]
     for method, tol in cases:
         def run(method=method, tol=tol):
             return mbdae.solve(system, method, (0.0, end), rtol=tol, atol=tol, t_eval=[end])
