@@ -11,8 +11,8 @@ from .helpers import need
 
 pytestmark = pytest.mark.thorough
 
-METHODS = ("HalfImplicit", "FullyImplicit", "HHT", "RosenbrockNystrom", "ProjectedGauss", "Rattle", "Bdf", "DormandPrince", "SolveIvp:DOP853", "Ida",
-           "Cvode", "Assimulo:IDA", "Assimulo:CVode", "Assimulo:GLIMDA")
+METHODS = ("HalfImplicit", "FullyImplicit", "HHT", "RosenbrockNystrom", "ProjectedGauss", "Rattle", "Bdf", "DormandPrince",
+           "SolveIvp:DOP853", "Ida", "Cvode", "Assimulo:IDA", "Assimulo:CVode", "Assimulo:GLIMDA")
 
 
 @pytest.mark.parametrize("name", METHODS)
