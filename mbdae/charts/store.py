@@ -133,7 +133,7 @@ def spans(n: int, model: Tables, store: Array) -> Array:
 @compiled
 def is_complete(store: Array) -> bool:
     """Whether `N` and `S` belong to the configuration of the factors."""
-    return store[store.shape[0] - 1].real != 0.0
+    return bool(store[store.shape[0] - 1].real != 0.0)
 
 
 @compiled
