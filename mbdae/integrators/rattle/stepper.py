@@ -109,7 +109,6 @@ class RattleStepper(Stepper):
         return columns
 
 
-
 def sees_velocities(system: System) -> bool:
     """Whether forces may depend on velocities, beside the gyroscopic torques; those of a user's functions may always."""
     if system.mechanism is None:
