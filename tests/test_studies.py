@@ -3,7 +3,8 @@
 import csv
 import json
 import sys
-from itertools import product
+from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -175,6 +176,16 @@ def test_a_run_that_fails_is_a_row(system, tmp_path):
     assert rows[0].status == "NEWTON_FAILED" and "did not converge" in rows[0].message and rows[0].error_q is None
     assert rows[1].success
     save(studies.plot_work_precision(rows[:1]), tmp_path / "none.png")  # nothing to draw is not an error either
+
+
+def test_labels_of_points_do_not_overlap():
+    rows = [SimpleNamespace(method=f"method {k}", setting=10.0**-n, success=True, cpu=1e-2 * 2.0**n * 1.01**k,
+                            **dict.fromkeys(("error_q", "error_v", "error_lam", "residual_position", "energy_drift"), 10.0**-n * 1.02**k))
+            for k in range(5) for n in range(1, 6)]
+    axis = studies.plot_work_precision(rows).axes[0]
+    boxes = [text.get_window_extent() for text in axis.texts]
+    assert 5 <= len(boxes) < len(rows)  # where there is no room there is no label
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
 def test_a_run_that_takes_too_long_is_given_up(system):

@@ -101,8 +101,8 @@ class Comparison:
 
 
 # the best of each family of integrators, and of the established solvers; those that are not installed are left out
-NON_STIFF = Comparison(("HalfImplicit", "NullSpaceGeneralizedAlpha", "ProjectedGauss:3", "NullSpaceHHT", "RosenbrockNystrom", "Bdf:ggl",
-                        "Ida:ggl", "Cvode:Adams", "SolveIvp:DOP853", "Radau13"))
+NON_STIFF = Comparison(("HalfImplicit", "Rattle:4", "NullSpaceGeneralizedAlpha", "ProjectedGauss:3", "NullSpaceHHT", "RosenbrockNystrom",
+                        "DormandPrince:8", "Bdf:ggl", "Ida:ggl", "Cvode:Adams", "SolveIvp:DOP853", "Radau13"))
 STIFF = Comparison(("NullSpaceHHT", "RosenbrockNystrom", "SdirkFirstOrder", "Bdf:ggl", "Ida:ggl", "Cvode:BDF", "SolveIvp:Radau", "Radau13"))
 
 

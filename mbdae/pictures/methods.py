@@ -12,7 +12,7 @@ from .figures import COLOURS, MARKERS
 PALETTE = (*COLOURS, "#6A3D9A", "#117733", "#7F7F7F", "#882255")
 # those that often stand together get colours of their own
 FIRST = ("HalfImplicit", "SolveIvp:DOP853", "ProjectedGauss:3", "NullSpaceGeneralizedAlpha", "RosenbrockNystrom", "Bdf", "Ida", "Radau13",
-         "Cvode:Adams", "NullSpaceHHT", "SolveIvp:Radau", "FullyImplicit", "Cvode:BDF")
+         "Cvode:Adams", "NullSpaceHHT", "DormandPrince:8", "Rattle:4", "SolveIvp:Radau", "FullyImplicit", "Cvode:BDF")
 FILLS = {"index3": "full", "ggl": "full", "gear": "none", "index2": "top", "index1": "bottom", "mass": "left", "overdetermined": "right",
          "ode": "full", "partition": "full", "tangent": "none"}
 IN_HOUSE, ESTABLISHED = "-", (0, (4, 1.6))

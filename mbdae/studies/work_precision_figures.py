@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 2.75, 2.5  # of a panel [inch]
 MAX_COLUMNS = 3
 LABELLED = 8  # curves up to which every point is labelled with its step or tolerance, beyond only the ends
+SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1))  # right or left, above or below, where a label is tried
+POINT_SIZE = 2.5  # half the size of a marker [pt]
 LINES = 7.2  # lines of a legend to an inch
 PANELS = {"error_q": "error of $q$  [m, rad]", "error_v": "error of $v$  [m/s, rad/s]", "error_lam": r"error of $\lambda$  [N, N m]",
           "residual_position": r"constraint violation $|\Phi|$  [m, 1]", "energy_drift": "drift of energy / kinetic energy"}
@@ -50,8 +52,9 @@ class Row(Protocol):
 def plot_work_precision(rows: Sequence[Row], title: str | None = None, cost: str = "cpu") -> Figure:
     """Errors of positions, velocities and multipliers, constraint violation and drift of energy against processor time.
 
-    Each point is labelled with its step or tolerance in the first panel. Solid lines stand for integrators of mbdae, dashed ones for
-    established solvers; each method has the same colour and marker in all figures. Settings that failed stand in the legend.
+    Points are labelled with their step or tolerance in the first panel, where there is room. Solid lines stand for integrators of mbdae,
+    dashed ones for established solvers; each method has the same colour and marker in all figures. Settings that failed stand in the
+    legend.
 
     Parameters
     ----------
@@ -136,11 +139,25 @@ def few_ticks(axis: Axes) -> None:
 
 
 def _label_points(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look) -> None:
-    for name, look in style_of.items():
-        points = _points(rows, name, field, cost)
+    """Settings beside their points, where there is room."""
+    from matplotlib.transforms import Bbox
+
+    axis.figure.draw_without_rendering()  # type: ignore[union-attr]  # places the axes
+    curves = {name: _points(rows, name, field, cost) for name in style_of}
+    radius = POINT_SIZE * axis.figure.dpi / 72.0
+    centres = [axis.transData.transform(p[:2]) for points in curves.values() for p in points]
+    taken = [Bbox([c - radius, c + radius]) for c in centres]
+    for name, points in curves.items():
         shown = points if len(style_of) <= LABELLED else points[:1] + points[1:][-1:]
         for x, y, setting in shown:
-            axis.annotate(_short(setting), (x, y), xytext=(3.5, 2.5), textcoords="offset points", fontsize=5.5, color=look["color"])
+            for right, up in SIDES:
+                note = axis.annotate(_short(setting), (x, y), xytext=(3.5 * right, 2.5 * up), textcoords="offset points", fontsize=5.5,
+                                     color=style_of[name]["color"], ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top")
+                box = note.get_window_extent()
+                if not any(box.overlaps(other) for other in taken):
+                    taken.append(box)
+                    break
+                note.remove()
 
 
 def legend(figure: Figure, panel: Axes | None, entries: Mapping[str, str], style_of: Look, columns: int) -> None:
