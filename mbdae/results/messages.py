@@ -2,6 +2,7 @@
 
 REACHED_END = "the end of the time span was reached"
 TERMINAL_EVENT = "a terminal event has been passed"
+GIVES_WAY = "another method goes on from here"
 AT_ROUNDING = "the step has shrunk to rounding"
 LAST_STEP = " (last step ended at t = "
 

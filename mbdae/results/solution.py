@@ -13,6 +13,7 @@ from ..summary import Summary, plural
 from ..system.assembly import State
 from ..system.system import System
 from . import storage
+from .choice import forms, in_words
 from .shown import Shown
 from .status import Status
 
@@ -46,6 +47,7 @@ class Solution(Shown):
         As in SciPy: positions and velocities stacked, one column per time, a new array.
     system : System
     method, formulation : str
+        Of a run by `Automatic` the methods that it has chosen, with times and reasons, and their forms.
     sol : callable or None
         Dense output `sol(t) -> (q, v, a, lam)` at any time of the run, if `dense_output=True` was asked for: arrays of shape (nq,), (nv,),
         (nv,), (nc,), or with one row per time for an array of times. SciPy's `sol(t)` is `np.concatenate(solution.sol(t)[:2])`.
@@ -75,6 +77,8 @@ class Solution(Shown):
         self.t, self.q, self.v, self.a, self.lam = trajectory.t, trajectory.q, trajectory.v, trajectory.a, trajectory.lam
         self.status, self.message, self.statistics = Status(trajectory.status), trajectory.message, trajectory.statistics
         self.method, self.formulation = method, formulation
+        if trajectory.choices:
+            self.method, self.formulation = f"{method}: {in_words(trajectory.choices)}", forms(trajectory.choices)
         self.sol: Callable[[ArrayLike], FullState] | None = None
         self.t_events: list[Vector] | None = None
         self.y_events: list[Matrix] | None = None

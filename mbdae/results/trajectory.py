@@ -9,6 +9,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from ..typing import ArrayLike, Flags, FullState, Integers, Matrix, Vector
+from .choice import Choice, distinct
 from .rows import Columns
 from .statistics import Statistics, summed
 from .status import Status
@@ -27,7 +28,8 @@ COLUMNS = ("t", "q", "v", "a", "lam")
 class Trajectory:
     """States at `n` times, one row each: `t` (n,), `q` (n, nq), `v` and `a` (n, nv), `lam` (n, nc).
 
-    `end`: the time after which events and dense output are not valid, if that is before the end of the run.
+    `end`: the time after which events and dense output are not valid, if that is before the end of the run. `choices`: the methods of an
+    automatic run.
     """
 
     t: Vector
@@ -39,6 +41,7 @@ class Trajectory:
     status: Status
     message: str
     end: float | None = None
+    choices: tuple[Choice, ...] = ()
 
     def thinned(self, every: int) -> Trajectory:
         """Every `every`-th state, and the last one."""
@@ -74,7 +77,8 @@ class Trajectory:
 def joined(parts: Sequence[Trajectory]) -> Trajectory:
     """One trajectory, with the status of the last part; counters are summed up."""
     t, q, v, a, lam = (np.concatenate([getattr(p, name) for p in parts]) for name in COLUMNS)
-    return replace(parts[-1], t=t, q=q, v=v, a=a, lam=lam, statistics=summed([p.statistics for p in parts]))
+    choices = distinct([choice for part in parts for choice in part.choices])
+    return replace(parts[-1], t=t, q=q, v=v, a=a, lam=lam, statistics=summed([p.statistics for p in parts]), choices=choices)
 
 
 class DenseOutput:

@@ -8,11 +8,12 @@ import numpy as np
 
 from ...compilation.dispatcher import Function
 from ...driver.record import Record
+from ...driver.review import Reviewed
 from ...interrupts import signals
 from ...results.creeping import WINDOW, CreepWatch
 from ...results.diagnosis import ChartError, NoInterpolant, jam_ahead, near_singular, singular_ahead
 from ...results.memory import Memory, with_motion
-from ...results.messages import REACHED_END, TERMINAL_EVENT, failed, too_many_steps
+from ...results.messages import GIVES_WAY, REACHED_END, TERMINAL_EVENT, failed, too_many_steps
 from ...results.rows import Columns, Rows
 from ...results.statistics import Statistics
 from ...results.status import Cause, Status
@@ -40,12 +41,14 @@ class Driver:
     ----------
     stepper : Stepper
     t_eval, every, progress, until, record
-        As for `integrate`, see `mbdae.driver.method`.
+        As for `integrate`, see `mbdae.driver.method`; `until` may be a `Reviewed`.
     """
 
     def __init__(self, stepper: Stepper, *, t_eval: Vector | None, every: int, progress: TimeProgress | None,
                  until: Until | None, record: Record | None = None) -> None:
-        self.stepper, self.every, self.progress, self.until, self.record = stepper, every, progress, until, record
+        self.review = until if isinstance(until, Reviewed) else None
+        self.stepper, self.every, self.progress, self.record = stepper, every, progress, record
+        self.until = until if self.review is None else self.review.until
         s, self.by_steps = stepper.begins, t_eval is None
         never = np.copysign(np.inf, stepper.t_end - s.t)  # an empty `t_eval` requests no output, unlike `None`
         self.times = np.zeros(0) if t_eval is None else np.array(t_eval if len(t_eval) else [never], dtype=float)
@@ -120,14 +123,15 @@ class Driver:
         while True:
             t, before = stepper.t, stepper.snapshot() if self.until is not None else None
             holding = stepper.clock.hold
-            code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps, self._steps_of_window))
+            code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps, self._steps_of_window,
+                                   self._steps_of_review))
             if self.progress is not None and stepper.t != t:
                 self.progress(stepper.t)
             if self.end is not None or self.lost:
                 return
             if stepper.t != t and self._ends(before, t):
                 return
-            if code == ARRIVED or self._creeps():
+            if code == ARRIVED or self._creeps() or (stepper.t != t and self._gives_way()):
                 return
             fault = stepper.clock.fault
             if code == ASKING and fault == NEEDS_ROOM:
@@ -254,6 +258,19 @@ class Driver:
         if found is not None:
             self._fail(*found)
         return found is not None
+
+    @property
+    def _steps_of_review(self) -> int:
+        """Steps up to the next review, without a limit where there is none."""
+        return self.stepper.max_steps if self.review is None else self.review.every - self.stepper.counts.steps % self.review.every
+
+    def _gives_way(self) -> bool:
+        """Whether the run ends with a review, so that another method goes on."""
+        review, stepper = self.review, self.stepper
+        if review is None or stepper.counts.steps % review.every or not review.decide(stepper.row(), stepper.remark()):
+            return False
+        self.message = GIVES_WAY
+        return True
 
     def _ends(self, before: Any, since: float) -> bool:
         """Whether the run ends with this step from the time `since`: by an event, or as the method cannot interpolate within the step."""
