@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .contacts.sliding import SlidingLimit
     from .contacts.stops import JointStop
     from .driver.method import Method
+    from .integrators.automatic.methods import Automatic
     from .integrators.bdf import Bdf
     from .integrators.control.step_size import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
     from .integrators.explicit.methods import DormandPrince, HalfExplicit
@@ -104,6 +105,7 @@ __all__ = [
     "AngleDriver",
     "AssemblyError",
     "Assimulo",
+    "Automatic",
     "Bdf",
     "Coincident",
     "Constant",
@@ -207,6 +209,7 @@ _HOMES = {
     ".contacts.sliding": "SlidingLimit",
     ".contacts.stops": "JointStop",
     ".driver.method": "Method",
+    ".integrators.automatic.methods": "Automatic",
     ".integrators.bdf": "Bdf",
     ".integrators.control.step_size": "ELEMENTARY H211B PI PI42 PREDICTIVE StepSizeController",
     ".integrators.explicit.methods": "DormandPrince HalfExplicit",

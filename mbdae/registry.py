@@ -98,6 +98,8 @@ _GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" e
 _ORDERS = {"2": "order 2", "4": "order 4", "6": "order 6", "8": "order 8"}
 
 FAMILIES = (
+    Family("Automatic", "mbdae.integrators.automatic.methods", "Automatic", "rtol",
+           "chosen from the mechanism, explicit or stiff, and changed on the way"),
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
     Family("ProjectedGauss", "mbdae.integrators.gauss.methods", "Projected Gauss", "h",

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from .driver.arguments import check_rtol, is_integer, numbers, time_span
-from .driver.calls import check_order, warn_of_tolerance
+from .driver.calls import check_order, is_time_span, warn_of_tolerance
 from .driver.continuation import Continued, continued, opened, requested
 from .driver.method import Method
 from .driver.recording import Recording, checked_interval
@@ -44,9 +44,9 @@ JUST_AHEAD = 1e-4, 1e-3  # least and largest share of the time span in which a s
 
 
 @held
-def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLike, *, formulation: str | None = None,
-          state: State | None = None, q0: ArrayLike | None = None, v0: ArrayLike | None = None, rtol: float = 1e-6,
-          atol: ArrayLike = 1e-8, t_eval: ArrayLike | None = None, every: int = 1, dense_output: bool = False,
+def solve(target: Mechanism | System | Problem, method: Method | ArrayLike, t_span: ArrayLike | None = None, *,
+          formulation: str | None = None, state: State | None = None, q0: ArrayLike | None = None, v0: ArrayLike | None = None,
+          rtol: float = 1e-6, atol: ArrayLike = 1e-8, t_eval: ArrayLike | None = None, every: int = 1, dense_output: bool = False,
           events: Event | Sequence[Event] | None = None, progress: TimeProgress | None = None,
           resume: Solution | str | Path | None = None, checkpoint: str | Path | None = None, checkpoint_every: float = 60.0,
           output: Output | str | Path | None = None) -> Solution:
@@ -55,8 +55,9 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
     Parameters
     ----------
     target : Mechanism, System or Problem
-    method : method object
-        `HalfImplicit(h=...)`, `Ida()`, `SolveIvp("DOP853")`, ...
+    method : method object, optional
+        `HalfImplicit(h=...)`, `Ida()`, `SolveIvp("DOP853")`, ... Where it is left out, as in `solve(target, (0, 10))`, it is
+        `mbdae.Automatic()`, which chooses from the mechanism; `Solution.method` tells what and why.
     t_span : (float, float)
         Initial and final time; backward in time if the second is the smaller one.
     formulation : str, optional
@@ -116,7 +117,7 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
     (True, 'gear')
     """
     check_order(target, method, t_span)
-    _check_method(method)
+    method, t_span = _method_and_span(method, t_span)
     problem = _problem(target, method, formulation)
     system = problem.system
     t0, t_end = time_span("solve", t_span)
@@ -129,6 +130,7 @@ def solve(target: Mechanism | System | Problem, method: Method, t_span: ArrayLik
         raise ValueError(f"progress must be callable, got {progress!r}")
     progress = None if progress is None else signals.called(progress)
     functions = _events(system, events, t_end > t0)
+    _check_recorded(method, {"resume": resume, "checkpoint": checkpoint, "output": output})
     start, sink, interval = _start(system, t0, state, q0, v0), _output(output), checked_interval(checkpoint, checkpoint_every)
     run = partial(_run, method, problem, t_end, rtol=rtol, atol=tolerance, every=every, progress=progress)
     if any(map(changes, functions)):
@@ -249,6 +251,29 @@ def _just_ahead(trajectory: Trajectory, t0: float, t_end: float) -> float:
     mean = abs(trajectory.t[-1] - t0) / max(trajectory.statistics.steps or 0, 1)
     least, most = (share * abs(t_end - t0) for share in JUST_AHEAD)
     return float(np.copysign(min(max(mean, least), most), t_end - t0))
+
+
+def _method_and_span(method: object, t_span: ArrayLike | None) -> tuple[Method, ArrayLike]:
+    """The method, by default the automatic choice, and the time span.
+
+    Raises
+    ------
+    ValueError
+        If the method is none.
+    """
+    if is_time_span(method, t_span):
+        from .integrators.automatic.methods import Automatic  # with all integrators, when it is needed
+
+        return Automatic(), cast(ArrayLike, method)
+    _check_method(method)
+    return cast(Method, method), cast(ArrayLike, t_span)
+
+
+def _check_recorded(method: Method, options: Mapping[str, object]) -> None:
+    """Refuse what a method cannot record."""
+    for option, value in options.items():
+        if value is not None and method.not_recorded:
+            raise ValueError(f"{option}: {method.label} {method.not_recorded}")
 
 
 def _check_method(method: object) -> None:

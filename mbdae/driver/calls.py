@@ -21,6 +21,8 @@ def check_order(target: object, method: object, t_span: object) -> None:
     ValueError
         Says how the call is meant to be.
     """
+    if t_span is None and isinstance(method, Method):
+        raise ValueError("solve: t_span must be two times, got None; write solve(target, method, (t0, t_end))")
     if isinstance(method, Mechanism | System | Problem):
         raise ValueError("solve: target and method are swapped; write solve(target, method, t_span)")
     if isinstance(t_span, Method):
@@ -28,6 +30,11 @@ def check_order(target: object, method: object, t_span: object) -> None:
     for what, value in (("target", target), ("method", method)):
         if isinstance(value, str):
             raise ValueError(f"solve: the {what} must be an object, not the name {value!r}; {REMEDIES[what].format(value)}")
+
+
+def is_time_span(method: object, t_span: object) -> bool:
+    """Whether the second argument of `solve` is the time span, so that the method is left out."""
+    return t_span is None and isinstance(method, tuple | list | np.ndarray)
 
 
 def warn_of_tolerance(rtol: float, frames: int = 4) -> None:

@@ -105,6 +105,11 @@ class Method(ABC):
         return None
 
     @property
+    def not_recorded(self) -> str:
+        """Why a run can neither be resumed nor written to checkpoints and folders; empty if it can."""
+        return ""
+
+    @property
     def own_differences(self) -> bool:
         """Whether the method has difference quotients of its own, which its field `jacobian` takes as `"difference"`."""
         return False

@@ -1,0 +1,264 @@
+"""`Automatic`: the choice at the start, the change on the way, and that everything else of `solve` works with it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae import library
+from mbdae.integrators.automatic import plan
+from mbdae.integrators.automatic.run import EVERY_EXPLICIT, EVERY_STIFF
+from mbdae.results.choice import Choice, distinct, forms, in_words
+
+from .explicit_cases import damped_pendulum, rubbing_slider
+from .structural_cases import linear, linear_motion
+
+T1, T2 = 0.3, 0.7  # between which the damper of `clutched` is engaged
+DAMPING = 2e5  # [N s/m], of a particle of 1 kg
+
+
+def engaged(t):
+    """0 outside of [T1, T2], 1 within, with smooth transitions."""
+    return 0.5 * (math.tanh(200.0 * (t - T1)) - math.tanh(200.0 * (t - T2)))
+
+
+def clutched():
+    """A particle on a spring with a damper that is very strong for a while, and a free one beside it."""
+    def law(length, rate, t):
+        return DAMPING * engaged(t) * rate
+
+    bodies = [mbdae.Particle("held", 1.0, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), mbdae.Particle("free", 1.0, (0.0, 1.0, 0.0), (0.0, 0.0, 0.0))]
+    forces = [mbdae.TSDA("clutch", "ground", "held", k=100.0, l0=0.8, law=law), mbdae.TSDA("spring", "ground", "free", k=400.0, l0=0.9)]
+    return mbdae.System(mbdae.Mechanism("clutched", bodies, forces=forces, gravity=(0.0, 0.0, 0.0)))
+
+
+@pytest.fixture(scope="module")
+def switching():
+    return clutched()
+
+
+@pytest.fixture(scope="module")
+def switched(switching):
+    return mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, dense_output=True)
+
+
+# --- the choice ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "span"), [("double-pendulum", 1.0), ("slider-crank-free", 0.5), ("bricard", 1.0)])
+def test_explicit_where_the_motion_is_not_stiff(name, span):
+    system = library.system(name)
+    run, same = (mbdae.solve(system, *method, (0.0, span)) for method in ((), (mbdae.DormandPrince(),)))
+    assert run.success and run.method == "Automatic: DormandPrince(8) (not stiff)" and run.formulation == "ode"
+    for x in ("t", "q", "v", "a", "lam"):
+        assert np.array_equal(getattr(run, x), getattr(same, x)), x
+
+
+def test_order_5_for_crude_tolerances():
+    run = mbdae.solve(library.system("double-pendulum"), (0.0, 0.5), rtol=1e-2, atol=1e-4)
+    assert run.method == "Automatic: DormandPrince(5) (not stiff)"
+
+
+def test_the_stiff_method_from_the_start_where_only_the_fast_component_is_fast():
+    """A particle that slides down a slope through very viscous oil has forgotten its start."""
+    bodies = [mbdae.Particle("drop", 1.0, (0.0, 0.0, 0.0), (0.0, 0.0, -9.81e-5)), mbdae.Particle("swing", 1.0, (1.0, 0.0, 0.0))]
+    forces = [mbdae.TSDA("spring", "ground", "swing", k=10.0, l0=0.5),
+              mbdae.UserForce("oil", ["drop"], lambda t, r, A, v, omega, F, T: F.__setitem__(0, -1e5 * v[0]))]
+    system = mbdae.System(mbdae.Mechanism("oil", bodies, forces=forces, gravity=(0.0, 0.0, -9.81)))
+    run = mbdae.solve(system, (0.0, 1.0), rtol=1e-6)
+    assert run.success and run.method.startswith("Automatic: RosenbrockNystrom (stiff: the fastest component at 1e+05/s, the motion at ")
+    assert run.q[-1][2] == pytest.approx(-9.81e-5, rel=1e-6)
+
+
+def test_stiffness_that_shows_on_the_way():
+    system = library.system("stiff-double-pendulum")
+    times = np.linspace(0.0, 0.5, 6)
+    run = mbdae.solve(system, (0.0, 0.5), rtol=1e-6, atol=1e-8, t_eval=times)
+    exact = mbdae.solve(system, mbdae.SdirkFirstOrder(), (0.0, 0.5), rtol=1e-9, atol=1e-11, t_eval=times)
+    assert run.method.startswith("Automatic: DormandPrince(8) (not stiff), from t = 0.00")
+    assert run.method.endswith(" RosenbrockNystrom (stiff)")
+    assert run.formulation == "ode, partition" and run.statistics.steps < 400  # the explicit method takes 8000
+    assert np.abs(run.q - exact.q).max() < 20 * 1e-6
+
+
+@pytest.mark.parametrize("name", ["four-link", "slider-crank"])
+def test_prescribed_motions(name):
+    system = library.system(name)
+    assert system.freedom == 0
+    run = mbdae.solve(system, (0.0, 1.0))
+    exact = mbdae.solve(system, mbdae.HalfImplicit(h=0.1), (0.0, 1.0))
+    assert run.success and run.method == "Automatic: DormandPrince(8) (the motion is prescribed)"
+    assert np.abs(run.q[-1] - exact.q[-1]).max() < 1e-9
+
+
+def test_smooth_friction():
+    run = mbdae.solve(rubbing_slider(), (0.0, 1.0), rtol=1e-6, t_eval=[1.0])
+    exact = mbdae.solve(rubbing_slider(), mbdae.SdirkDescriptor(), (0.0, 1.0), rtol=1e-9, atol=1e-11, t_eval=[1.0])
+    assert run.success and run.method == "Automatic: DormandPrince(8) (not stiff)"
+    assert np.abs(run.q - exact.q).max() < 2e-5
+
+
+def test_friction_that_jumps_tells_why_it_chatters():
+    bodies = [mbdae.PlanarBody("slider", 2.0, 0.01, (0.0, 0.0), 0.0, (0.05, 0.0), 0.0)]
+    friction = mbdae.Friction("rub", "guide", 0.2, v_s=1e-3, smooth=False)
+    guide = mbdae.PlanarTranslational("guide", "ground", "slider")
+    mechanism = mbdae.Mechanism("sticking", bodies, [guide], forces=[friction], gravity=(1.0, -9.81, 0.0))
+    run = mbdae.solve(mechanism, mbdae.Automatic(max_steps=300), (0.0, 1.0))
+    assert run.status == mbdae.Status.TOO_MANY_STEPS and "(friction that jumps)" in run.method
+    assert "300 steps were not enough" in run.message and "use smooth=True, or HalfImplicit(h)" in run.message
+
+
+def test_joint_coordinates():
+    system = mbdae.System(library.mechanism("random-tree"), coordinates="joint")
+    run, same = (mbdae.solve(system, *method, (0.0, 0.05)) for method in ((), (mbdae.DormandPrince(),)))
+    assert run.success and run.method == "Automatic: DormandPrince(8) (not stiff)" and np.array_equal(run.q, same.q)
+
+
+def test_equations_by_functions():
+    run = mbdae.solve(linear(True), (0.0, 1.0), rtol=1e-7, atol=1e-9, t_eval=[0.5, 1.0])
+    assert run.success and run.method == "Automatic: DormandPrince(8) (not stiff)"
+    for k, t in enumerate(run.t):
+        q, v = linear_motion(True, t)
+        assert np.abs(run.q[k] - q).max() < 1e-5 and np.abs(run.v[k] - v).max() < 1e-4
+
+
+# --- the change on the way -----------------------------------------------------------------------------------------------
+
+
+def test_there_and_back(switched):
+    words = switched.method.removeprefix("Automatic: ").split(", from t = ")
+    kinds = [w.partition(" ")[2] if k else w for k, w in enumerate(words)]
+    times = [float(w.split()[0]) for w in words[1:]]
+    assert kinds == ["DormandPrince(8) (not stiff)", "RosenbrockNystrom (stiff)", "DormandPrince(8) (stable steps are long enough)"]
+    assert T1 - 0.05 < times[0] < T1 + 0.05 and T2 - 0.05 < times[1] < 1.5
+    assert switched.success and switched.statistics.restarts >= 2 and switched.formulation == "ode, partition"
+    assert np.all(np.diff(switched.t) > 0.0) and len(switched.t) == switched.statistics.steps + 1 and switched.t[-1] == 1.5
+
+
+def test_its_answer(switching, switched):
+    times = np.linspace(0.0, 1.5, 16)
+    exact = mbdae.solve(switching, mbdae.SdirkFirstOrder(), (0.0, 1.5), rtol=1e-10, atol=1e-12, t_eval=times)
+    q, v, _, _ = switched.sol(times)
+    assert exact.success and np.abs(q - exact.q).max() < 50e-6 and np.abs(v - exact.v).max() < 50e-5
+    assert np.abs(exact.q[3, 0] - exact.q[7, 0]) < 0.1 * np.abs(exact.q[0, 0] - exact.q[3, 0])  # held by the damper in between
+
+
+def test_output_at_times_is_that_of_the_same_run(switching, switched):
+    times = np.append(np.linspace(0.0, 1.5, 31), switched.t[switched.t.searchsorted(T1)])
+    run = mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, t_eval=np.unique(times))
+    assert run.method == switched.method and run.statistics.steps == switched.statistics.steps
+    q, v, _, _ = switched.sol(run.t)
+    assert np.array_equal(run.t, np.unique(times)) and np.abs(run.q - q).max() < 1e-12 and np.abs(run.v - v).max() < 1e-10
+
+
+def test_every(switching, switched):
+    run = mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, every=7)
+    n = len(switched.t)
+    keep = np.unique(np.append(np.arange(0, n, 7), n - 1))
+    assert np.array_equal(run.t, switched.t[keep]) and np.array_equal(run.q, switched.q[keep])
+
+
+def test_events_end_and_change_runs_in_both_parts(switching, switched):
+    def late(t, q, v):
+        return t - 0.5
+
+    late.terminal = True
+    run = mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, events=late)
+    assert run.t[-1] == pytest.approx(0.5, abs=1e-9) and "terminal event" in run.message and len(run.t_events[0]) == 1
+    assert run.method.endswith("RosenbrockNystrom (stiff)")
+
+    def kick(t, q, v):
+        return t - 0.1
+
+    kick.on_event = lambda t, state: (state.q, 0.5 * state.v)
+    run = mbdae.solve(switching, (0.0, 0.5), rtol=1e-6, atol=1e-8, events=kick, dense_output=True)
+    assert run.success and len(run.jumps) == 1 and np.allclose(run.jumps[0].after.v, 0.5 * run.jumps[0].before.v)
+    assert run.method.count("DormandPrince") == 1 and run.method.endswith("RosenbrockNystrom (stiff)")
+    assert run.sol(0.45)[0].shape == (6,)
+
+
+def test_backward_and_other_starts():
+    system = library.system("double-pendulum")
+    there = mbdae.solve(system, (0.0, 0.5), rtol=1e-9, atol=1e-11)
+    back = mbdae.solve(system, (0.5, 0.0), state=there.state(), rtol=1e-9, atol=1e-11)
+    assert back.success and np.abs(back.q[-1] - there.q[0]).max() < 1e-7
+
+
+def test_progress_and_limits(switching):
+    seen = []
+    run = mbdae.solve(switching, mbdae.Automatic(max_steps=EVERY_EXPLICIT + EVERY_STIFF), (0.0, 1.5), rtol=1e-6, progress=seen.append)
+    assert run.status == mbdae.Status.TOO_MANY_STEPS and run.statistics.steps == EVERY_EXPLICIT + EVERY_STIFF
+    assert seen == sorted(seen) and seen[-1] == run.t[-1] and len(run.t) == run.statistics.steps + 1
+
+
+def test_a_limit_at_a_review():
+    system = library.system("stiff-double-pendulum")
+    free = mbdae.solve(system, (0.0, 0.05))
+    n = np.flatnonzero(np.isclose(free.t, float(free.method.split("from t = ")[1].split()[0]), rtol=1e-5))[0]
+    run = mbdae.solve(system, mbdae.Automatic(max_steps=int(n)), (0.0, 0.05))
+    assert n % EVERY_EXPLICIT == 0 and run.status == mbdae.Status.TOO_MANY_STEPS and len(run.t) == n + 1
+    assert f"{n} steps were not enough (last step ended at t = " in run.message
+
+
+# --- what is asked of it -------------------------------------------------------------------------------------------------
+
+
+def test_what_is_refused(tmp_path):
+    system = library.system("double-pendulum")
+    with pytest.raises(ValueError, match="Automatic cannot take the form 'ggl': it chooses the form together with the method"):
+        mbdae.solve(system, (0.0, 1.0), formulation="ggl")
+    for option in ({"checkpoint": tmp_path / "run.npz"}, {"output": tmp_path / "rows"}, {"resume": tmp_path / "run.npz"}):
+        with pytest.raises(ValueError, match=f"{next(iter(option))}: Automatic changes the method on its way"):
+            mbdae.solve(system, (0.0, 1.0), **option)
+    with pytest.raises(ValueError, match="Automatic: atol must be positive"):
+        mbdae.solve(system, (0.0, 1.0), atol=0.0)
+    with pytest.raises(ValueError, match=r"must be UnderlyingODE\(system\), with neither Baumgarte's terms"):
+        mbdae.solve(mbdae.UnderlyingODE(system, alpha=5.0, beta=5.0), (0.0, 1.0))
+    with pytest.raises(ValueError, match="max_steps"):
+        mbdae.Automatic(max_steps=0)
+
+
+def test_a_span_that_is_missing():
+    system = library.system("double-pendulum")
+    with pytest.raises(ValueError, match=r"t_span must be two times, got None; write solve\(target, method, \(t0, t_end\)\)"):
+        mbdae.solve(system, mbdae.Automatic())
+    with pytest.raises(ValueError, match="swapped"):
+        mbdae.solve((0.0, 1.0), system)
+    with pytest.raises(ValueError, match="method must be an object, not the name 'RK45'"):
+        mbdae.solve(system, "RK45")
+
+
+def test_tolerances_for_each_unknown(switching):
+    bounds = np.full(12, 1e-8)
+    run = mbdae.solve(switching, (0.0, 0.5), rtol=1e-6, atol=bounds)
+    same = mbdae.solve(switching, (0.0, 0.5), rtol=1e-6, atol=1e-8)
+    assert run.success and np.array_equal(run.q, same.q)
+
+
+def test_choices_in_words():
+    first, again, other = Choice(0.0, "A", "ode", "calm"), Choice(1.0, "A", "ode", "calm"), Choice(2.0, "B", "ggl", "stiff")
+    assert distinct([first, again, other]) == (first, other)
+    assert in_words([first, other]) == "A (calm), from t = 2 B (stiff)" and forms([first, other, again]) == "ode, ggl"
+
+
+def test_many_freedoms_go_to_bdf(monkeypatch):
+    monkeypatch.setattr(plan, "MANY_FREEDOMS", 2)
+    system, times = library.system("stiff-double-pendulum"), np.linspace(0.0, 0.5, 6)
+    runs = [mbdae.solve(system, (0.0, 0.5), rtol=1e-6, atol=atol, t_eval=times) for atol in (1e-8, np.full(system.nq + system.nv, 1e-8))]
+    exact = mbdae.solve(system, mbdae.SdirkFirstOrder(), (0.0, 0.5), rtol=1e-9, atol=1e-11, t_eval=times)
+    for run in runs:
+        assert run.success and run.method.endswith("Bdf (stiff)") and run.formulation == "ode, ggl"
+        assert np.abs(run.q - exact.q).max() < 1e-4
+    assert np.array_equal(runs[0].q, runs[1].q)
+
+
+@pytest.mark.thorough
+def test_a_large_mechanism_whose_implicit_steps_are_no_longer():
+    run = mbdae.solve(library.system("passenger-car"), (0.0, 0.5), rtol=1e-4, atol=1e-6)
+    assert run.success and "Bdf (stiff)" in run.method and run.method.endswith("DormandPrince(8) (stable steps are long enough)")
+
+
+def test_the_damped_pendulum_is_not_stiff():
+    run = mbdae.solve(damped_pendulum(), (0.0, 0.5))
+    assert run.success and "RosenbrockNystrom" not in run.method
