@@ -5,17 +5,14 @@ In a stage `z = z~ + (gamma h)^2 x`, `z' = z'~ + gamma h x`, with the accelerati
 
 import numpy as np
 
-from ...charts.configuration import combine, complete, solve_chart
 from ...charts.motion import second_rates
-from ...charts.store import PT_END, PT_FIRST, bases, dot_within, spans
 from ...compilation.compiled import compiled
-from ...system import dynamics, kernels, kkt, sparse
+from ...system import kernels
 from ...system import layout as lay
 from ...system.codes import DIVERGED, GOOD
 from ...system.dense import solve
-from ...system.layout import header, part
+from ...system.layout import header
 from ...system.motion import accelerations, refine
-from ...system.vectors import dot
 from ..control.newton import ITERATE, newton_test
 from .descriptor import CORRECT
 from .step import add_rows, size
@@ -98,52 +95,15 @@ def size_of_accelerations(gh, bhh, run):
 def _independent_correction(t, trial, x, run, dx):
     """`dx = -(M^ W)^-1 Psi` with `Psi = N^T (M a - Q)`, the independent equations of motion [Negrut, eqs. (3.30), (3.47)].
 
-    The accelerations `a` follow from `x` and the constraints; the multipliers are eliminated, since `N^T Phi_q^T = 0`. Returns `GOOD` or
-    the code of a failure.
+    In `Psi` the accelerations `a` follow from `x` and the constraints. With those of the equations of motion, `a*`, they are
+    `a = a* + N (x - z''(a*))`, and as `N^T (M a* - Q) = -N^T Phi_q^T lam = 0`, `Psi = M^ (x - z''(a*))`. Returns `GOOD` or the code of a
+    failure, and leaves `a*` with its multipliers in `trial`.
     """
-    store, model, work, near = run.factors.store, run.model, run.work, run.near
-    q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
-    n = x.shape[0]
-    basis, span = bases(n, model, store), spans(n, model, store)
-    N, PT, status = basis.N, basis.PT, complete(n, store, model, work)
-    if status != GOOD:
-        return status
-    gamma, excess, rest, right, moved = np.empty_like(lam), np.empty_like(v), np.zeros(n), np.zeros_like(v), np.empty_like(v)
-    kernels.gamma(t, q, v, model, work, gamma)
-    sparse.fill(a, 0.0)
-    second_rates(t, q, v, a, n, store, model, rest)
-    for k in range(n):
-        rest[k] = x[k] - rest[k]
-    solve_chart(gamma, rest, n, store, model, work, a)
-    status = _excess(t, q, v, a, lam, model, work, excess)
-    for k in range(n):
-        rest[k] = -dot(N[k], excess)
-    # M^^-1 = PT X, the part of X in the null space
-    combine(PT, rest, right)
-    sparse.fill(gamma, 0.0)
-    kkt.solve(model, work, right, gamma, moved, np.empty_like(lam))
-    for k in range(n):
-        dx[k] = dot_within(PT[k], moved, span[k, PT_FIRST], span[k, PT_END])
-    solve(near.W, near.pivots, dx)
-    return status
-
-
-@compiled
-def _excess(t, q, v, a, lam, model, work, out):
-    """`out = M a - Q`, with joint friction at the multipliers that belong to `a`; `lam` is an initial guess on entry.
-
-    `B lam = Phi_q M^-1 (Q - M a)`, the dependent equations [Negrut, eq. (3.11)]. With friction at the multipliers of the previous
-    iteration the corrections would be small before the multipliers have converged.
-    """
-    force, status = np.empty_like(v), GOOD
-    if header(model)[lay.COUPLED]:
-        rows = np.empty_like(lam)
-        sparse.times(part(model, work, lay.W_G), a, model, rows)
-        status = dynamics.accelerations(t, q, v, rows, force, lam, model, work)
-    sparse.mass_times(kernels.mass_values(model, work), a, model, out)
-    kernels.force(t, q, v, lam, model, work, force)
-    for k in range(v.shape[0]):
-        out[k] -= force[k]
+    status = _solved(t, trial.q, trial.v, trial.a, trial.lam, run.model, run.work)
+    second_rates(t, trial.q, trial.v, trial.a, x.shape[0], run.factors.store, run.model, dx)
+    for k in range(x.shape[0]):
+        dx[k] -= x[k]
+    solve(run.near.W, run.near.pivots, dx)
     return status
 
 
@@ -155,18 +115,11 @@ def _descriptor_correction(t, gh, bhh, trial, x, run, dx):
     and velocities on `x`; its inverse follows with the `n x n` matrix `W` (Sherman, Morrison, Woodbury). Returns `GOOD` or the code of a
     failure.
     """
-    store, model, work, near = run.factors.store, run.model, run.work, run.near
-    q, v, a, lam = trial.q, trial.v, trial.a, trial.lam
-    n = x.shape[0]
-    status = _solved(t, q, v, a, lam, model, work)
-    second_rates(t, q, v, a, n, store, model, dx)
-    for k in range(n):
-        dx[k] -= x[k]
-    solve(near.W, near.pivots, dx)
-    add_rows(bhh, near.A1, dx, a)
-    add_rows(gh, near.A2, dx, a)
-    add_rows(bhh, near.L1, dx, lam)
-    add_rows(gh, near.L2, dx, lam)
+    near, status = run.near, _independent_correction(t, trial, x, run, dx)
+    add_rows(bhh, near.A1, dx, trial.a)
+    add_rows(gh, near.A2, dx, trial.a)
+    add_rows(bhh, near.L1, dx, trial.lam)
+    add_rows(gh, near.L2, dx, trial.lam)
     return status
 
 
