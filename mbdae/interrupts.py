@@ -40,11 +40,13 @@ class _Signals(threading.local):
         Whether a user function is running: the handler then acts immediately, so that Ctrl-C also ends a function that hangs.
     waiting : bool
         Whether a signal is pending, or the exception of its handler has not yet left the run.
+    later : bool
+        Whether a first signal stays pending, see `postponed`.
     flag : ndarray of uint8
         The first entry is nonzero if compiled loops must return.
     """
 
-    inside = waiting = active = False
+    inside = waiting = active = later = False
     flag: Bytes = np.zeros(1, dtype=np.uint8)
     _arguments: tuple[int, FrameType | None] | None = None
     _raised: BaseException | None = None
@@ -55,9 +57,9 @@ class _Signals(threading.local):
 
     def check(self) -> None:
         """Handle a pending signal; the exception of its handler is raised by every call until it has left the run."""
-        if self.waiting:
+        if self.waiting and not self.later:
             self._act()
-        if self.flag[0]:
+        if self.flag[0] and not self.later:
             _clear(self._others)
 
     def guarded(self, function: Callable[[*Ts], T], *args: *Ts) -> tuple[T, None] | tuple[None, BaseException]:
@@ -65,7 +67,7 @@ class _Signals(threading.local):
         outer = self.inside
         try:
             self.inside = True
-            if self.waiting:
+            if self.waiting and not self.later:
                 self._act()
             result = function(*args)
             self.inside = outer
@@ -77,6 +79,11 @@ class _Signals(threading.local):
     def called(self, function: F) -> F:
         """A user function for calls from Python, with its attributes; its exceptions propagate."""
         return cast(F, _Called(function))
+
+    def raise_again(self) -> None:
+        """Raise the exception of the handler if it has been raised within a user function, whose result is lost."""
+        if self._raised is not None:
+            raise self._raised
 
     def raises_again(self, error: BaseException) -> bool:
         """Whether `check` raises this exception again, so that it need not be stored elsewhere."""
@@ -91,6 +98,15 @@ class _Signals(threading.local):
             yield
         finally:
             self.inside = outer
+
+    @contextlib.contextmanager
+    def postponed(self) -> Iterator[None]:
+        """A context in which a first signal stays pending, also in user functions, for a run that stores its state before it ends."""
+        outer, self.later = self.later, True
+        try:
+            yield
+        finally:
+            self.later = outer
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -155,7 +171,7 @@ class _Signals(threading.local):
         again = self.waiting
         self._arguments, self.waiting = (number, frame), True
         self.flag[0] = self.flag[0] or 1  # Python may have written the signal number
-        if self.inside or again:  # the second Ctrl-C acts immediately
+        if (self.inside and not self.later) or again:  # the second Ctrl-C acts immediately
             self._act()
 
     def _act(self) -> None:

@@ -353,6 +353,58 @@ def test_a_run_that_is_killed_goes_on_with_the_same_bits(method, t_end, sent, mo
             np.testing.assert_array_equal(whole[name], found[name], name)
 
 
+def crosses_often(t, q, v):
+    return np.sin(900.0 * t + 0.3)
+
+
+STOPPED = {"HalfImplicit": (T_END, {"events": through_zero}), "HHT": (T_END, {"events": crosses_often}),
+           "RosenbrockNystrom": (4.0, {"events": through_zero}),
+           "Bdf": (T_END, {"events": crosses_often, "t_eval": np.linspace(0.0, T_END, 31)}),
+           "DormandPrince": (4.0, {"events": through_zero}), "Projected": (T_END, {"events": through_zero})}
+
+
+@pytest.mark.parametrize("name", thorough_but(("HHT", "RosenbrockNystrom"), STOPPED))
+def test_a_run_that_is_stopped_goes_on_with_the_same_bits(name, tmp_path):
+    # RosenbrockNystrom changes its chart on the way, and some steps end with a request for that
+    (t_end, options), path = STOPPED[name], tmp_path / "checkpoint.npz"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        whole, met = mbdae.solve(pendulum(), METHODS[name], (0.0, t_end), **options), 0
+        for k in range(0, whole.statistics.steps - 1, 1 + whole.statistics.steps // 12):
+            calls = iter(range(-k, 1))
+
+            def stop(t, calls=calls):
+                if next(calls, 1) == 0:
+                    os.kill(os.getpid(), signal.SIGINT)
+
+            path.unlink(missing_ok=True)
+            try:
+                mbdae.solve(pendulum(), METHODS[name], (0.0, t_end), progress=stop, checkpoint=path, **options)
+            except KeyboardInterrupt:
+                met += 1
+                assert_same(whole, mbdae.solve(pendulum(), METHODS[name], (0.0, t_end), resume=path, **options))
+        assert met >= 8
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_event_at_the_start_of_a_step_is_found_once():
+    """It belongs to that step, and is not among those found before, although its time is that of the memory."""
+    method = METHODS["HHT"]
+    t = mbdae.solve(pendulum(), method, (0.0, T_END)).t
+    middle = len(t) // 2
+    end = float(t[middle])
+
+    def passes(t, q, v):
+        return 1e-30 if t <= end else end - t
+
+    whole = mbdae.solve(pendulum(), method, (0.0, T_END), events=passes)
+    begun = [mbdae.solve(pendulum(), method, (0.0, float(part)), events=passes) for part in t[middle + 1:middle + 4] + 1e-7]
+    assert whole.t_events[0].tolist() == [end] and end in [run.memory.t for run in begun]
+    for run in begun:
+        assert_same(whole, mbdae.solve(pendulum(), method, (0.0, T_END), events=passes, resume=run))
+
+
 def test_a_checkpoint_of_an_external_solver_holds_its_rows(tmp_path):
     path = tmp_path / "ida.npz"
     whole = mbdae.solve(pendulum(), Ida(), (0.0, 0.3), formulation="ggl", checkpoint=path, checkpoint_every=0.0)

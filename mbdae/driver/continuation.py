@@ -13,6 +13,7 @@ from ..results.rows import COLUMNS, Columns
 from ..results.solution import Solution
 from ..results.storage import package_version
 from ..system.assembly import State
+from ..system.contents import saved_array
 from ..system.system import System
 from ..typing import Matrix, Tolerance, Vector
 from .method import Method, Resumable
@@ -162,7 +163,10 @@ def _from_the_last_state(saved: Solution, request: Request) -> Continued:
 
 
 def _up_to(saved: Solution, start: State, memory: Memory | None, at: State, rows: int) -> Continued:
-    columns = Columns(*(getattr(saved, name)[:rows] for name in COLUMNS))
-    events = [t[np.abs(t - start.t) <= abs(at.t - start.t)] for t in saved.t_events or ()]
+    columns, found = Columns(*(getattr(saved, name)[:rows] for name in COLUMNS)), saved.t_events or ()
+    if memory is not None and found:  # a zero at the end of the step may be one of the next step
+        events = [t[:n] for t, n in zip(found, saved_array(memory.contents, "events.found"))]
+    else:
+        events = [t[np.abs(t - start.t) <= abs(at.t - start.t)] for t in found]
     motions = [y[:len(t)] for y, t in zip(saved.y_events or (), events)]
     return Continued(columns, events, motions, start, memory, at)

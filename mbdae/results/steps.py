@@ -85,6 +85,10 @@ class StepWatch(ABC):
     def after(self, step: Step) -> bool:
         """Whether the run ends after this `Step`."""
 
+    def contents(self) -> dict[str, Vector]:
+        """What a continuation of the run needs of it, by name, as part of a `Memory`."""
+        return {}
+
     def __call__(self, t: float, q: Vector, v: Vector) -> bool:
         """Called by methods that pass states instead of steps."""
         raise TypeError(f"{type(self).__name__} needs steps, see mbdae.driver.method: the method must call until.after(step)")

@@ -156,6 +156,13 @@ class Watch(StepWatch):
         self._sides = {k: side for k, side in self._sides.items() if side.after == 0 and self._values[k] == 0.0}
         return ends or self.recurring is not None or min(self._left) <= 0
 
+    def contents(self) -> dict[str, Vector]:
+        """The number of zeros of each event up to the last step, and the motion at its end, from which their next signs are compared."""
+        if not self._events:
+            return {}
+        found = np.bincount([c.event for c in self._crossings], minlength=len(self._events)) + [len(t) for t in self._seen]
+        return {"events.found": found, "state.q": self._motion[1], "state.v": self._motion[2]}
+
     def __call__(self, t: float, q: Vector, v: Vector) -> bool:
         """As `after`, for methods without an interpolant: cubic Hermite interpolation between the states."""
         if t == self._last[0]:

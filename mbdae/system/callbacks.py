@@ -146,7 +146,7 @@ class Callbacks:
         signals.check()
 
     def raise_pending(self) -> None:
-        """Re-raise what a user function raised inside a kernel, unchanged."""
+        """Re-raise what a user function raised inside a kernel, unchanged, or the interrupt that ended it; not a pending one."""
         try:
             for c_function, labels in self._compiled.values():
                 with words.noted(*c_function.place(labels)):
@@ -162,8 +162,7 @@ class Callbacks:
                 raise kept
             finally:
                 del kept  # a cycle with its own traceback would keep the solver alive
-        if signals.waiting:
-            signals.check()
+        signals.raise_again()
 
     def has_raised(self, error: object) -> bool:
         """Whether an exception is the last one that came from a user function, whatever its class."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -119,34 +120,37 @@ class Driver:
     # the run -------------------------------------------------------------------------------------------------------------
 
     def _carry_out(self) -> None:
-        stepper, most = self.stepper, self.stepper.max_steps
-        while True:
+        stepper, goes_on = self.stepper, True
+        while goes_on:
             t, before = stepper.t, stepper.snapshot() if self.until is not None else None
-            holding = stepper.clock.hold
-            code = self._march(min(1 if self.until is not None else self.chunk, most - stepper.counts.steps, self._steps_of_window,
-                                   self._steps_of_review))
-            if self.progress is not None and stepper.t != t:
-                self.progress(stepper.t)
-            if self.end is not None or self.lost:
-                return
-            if stepper.t != t and self._ends(before, t):
-                return
-            if code == ARRIVED or self._creeps() or (stepper.t != t and self._gives_way()):
-                return
-            fault = stepper.clock.fault
-            if code == ASKING and fault == NEEDS_ROOM:
-                continue
-            if code == ASKING:
-                stepper.assist(fault)
-            elif code == FAILED and not stepper.cure(fault):
-                self._fail(*self._explained(fault))
-                return
-            elif stepper.counts.steps >= most:
-                self._fail(Status.TOO_MANY_STEPS, "; ".join(filter(None, (too_many_steps(most), stepper.remark()))))
-            if self.record is not None:
-                self._remember(self.record, holding > stepper.clock.hold)
-            if self.status != Status.SUCCESS:
-                return
+            holding, rest = stepper.clock.hold, stepper.max_steps - stepper.counts.steps
+            code = self._march(min(1 if self.until is not None else self.chunk, rest, self._steps_of_window, self._steps_of_review))
+            interrupted = signals.waiting
+            with signals.postponed() if self._stores else nullcontext():  # a checkpoint is written first
+                goes_on = self._goes_on(code, before, t)
+                if goes_on and self.record is not None:
+                    self._remember(self.record, holding > stepper.clock.hold)
+            if interrupted or not self._stores:
+                signals.check()
+            goes_on &= self.status == Status.SUCCESS
+
+    def _goes_on(self, code: int, before: Any, since: float) -> bool:
+        """Whether a run that has paused may take further steps, the last ones from `since`; what the next one needs is supplied."""
+        stepper, fault, has_moved = self.stepper, self.stepper.clock.fault, self.stepper.t != since
+        if self.progress is not None and has_moved:
+            self.progress(stepper.t)
+        if self.end is not None or self.lost or (has_moved and self._ends(before, since)):
+            return False
+        if code == ARRIVED or self._creeps() or (has_moved and self._gives_way()):
+            return False
+        if code == ASKING and fault != NEEDS_ROOM:
+            stepper.assist(fault)
+        elif code == FAILED and not stepper.cure(fault):
+            self._fail(*self._explained(fault))
+            return False
+        elif code != ASKING and stepper.counts.steps >= stepper.max_steps:
+            self._fail(Status.TOO_MANY_STEPS, "; ".join(filter(None, (too_many_steps(stepper.max_steps), stepper.remark()))))
+        return True
 
     def _march(self, most: int) -> int:
         """Take at most `most` steps and store their output; the code of the cause for which they end."""
@@ -163,7 +167,7 @@ class Driver:
             self.room, self.spare = 2 * self.room, None
         elif self._is_to_flush(code, output):
             self._flush()
-        self._check()
+        self.stepper.system.callbacks.raise_pending()
         if self.stepper.clock.sudden:
             self._look_for_turns(output.inside)
         return code
@@ -193,16 +197,10 @@ class Driver:
             self.march = march.entry(self.stepper.run, output, 1, signals.flag)
         return self.march or march
 
-    def _check(self) -> None:
-        """Raise the exception of a user function, or that of Ctrl-C, before which a checkpoint is written."""
-        callbacks, clock = self.stepper.system.callbacks, self.stepper.clock
-        between_steps = signals.waiting and callbacks.pending is None and not clock.sudden and not clock.pending
-        try:
-            callbacks.check()
-        except BaseException:
-            if between_steps and self.record is not None and self.record.write is not None:
-                self.record.checkpoint(self._trajectory(), self._memory())
-            raise
+    @property
+    def _stores(self) -> bool:
+        """Whether checkpoints are written."""
+        return self.record is not None and self.record.write is not None
 
     # continuation ----------------------------------------------------------------------------------------------------------
 
@@ -212,13 +210,15 @@ class Driver:
         assert record is not None
         self._flush()
         t, q, v, *_ = stepper.row()
-        return Memory(t, record.before + self.rows.count, self._seconds, with_motion(q, v, stepper.contents() | self.turns.contents()))
+        watched = self.until.contents() if isinstance(self.until, StepWatch) else {}
+        contents = with_motion(q, v, stepper.contents() | self.turns.contents()) | watched
+        return Memory(t, record.before + self.rows.count, self._seconds, contents)
 
     def _remember(self, record: Record, held: bool) -> None:
-        """Keep the memory before the end of the run limits the steps, and write checkpoints."""
+        """Keep the memory before the end of the run limits the steps, and write checkpoints: from time to time, and at Ctrl-C."""
         if held or (self.status == Status.TOO_MANY_STEPS and self.stepper.clock.hold):
             record.memory = self._memory()
-        if record.due and not self.stepper.clock.pending:
+        if (record.due or (self._stores and signals.waiting)) and not self.stepper.clock.pending:
             record.checkpoint(self._trajectory(), self._memory())
 
     def _forget_what_has_ended(self) -> None:

@@ -71,6 +71,10 @@ class ProjectedSteps(StepWatch):
     def __init__(self, until: StepWatch, projection: Projection) -> None:
         self._until, self._projection = until, projection
 
+    def contents(self) -> dict[str, Vector]:
+        """See `StepWatch`."""
+        return self._until.contents()
+
     def after(self, step: Step) -> bool:
         """See `StepWatch`."""
         def complete(t: float, values: Vector) -> FullState:
