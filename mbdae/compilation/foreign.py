@@ -26,6 +26,22 @@ def foreign(restype: Any, argtypes: tuple[Any, ...]) -> Callable[..., Any]:
     return declare
 
 
+def symbol(name: str) -> Any:
+    """An intrinsic without arguments: the address that this process has given to a symbol, see `llvmlite.binding.add_symbol`.
+
+    Code that is kept on disk finds memory of the process that loads it by such a name.
+    """
+    def declare(typingctx: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+            module = builder.module
+            place = module.globals.get(name) or ir.GlobalVariable(module, ir.IntType(8), name=name)
+            return builder.ptrtoint(place, ir.IntType(64))
+
+        return types.int64(), codegen
+
+    return intrinsic(declare)
+
+
 @intrinsic
 def pointer(typingctx, address):
     """An address as a pointer."""

@@ -9,23 +9,30 @@ import sysconfig
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
+import numba
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 from .stamp import HERE, sources
 
 _INSTALLED = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platlib", "purelib")]
+_SHOWN = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, numba.types.Type)  # `repr` tells all of these
+_BUILT_IN = (BuiltinFunctionType, MethodDescriptorType, np.ufunc)
 
 
-def stamp_of(functions: Iterable[Any], *more: Any) -> tuple[str, int]:
-    """A stamp of the files and constants that may be part of these functions, and of other values; and their number."""
+def stamp_of(functions: Iterable[Any], *more: Any) -> tuple[str, int] | None:
+    """A stamp of the files and constants that may be part of these functions, and of other values; and their number.
+
+    `None` if they name a value whose content is not known, such as an object of a class or an address.
+    """
     found = _Ingredients()
     for function in functions:
         found.add(function)
-    parts = [f.read_bytes() for f in sorted(found.files)] + sorted(found.constants) + [repr(more).encode()]
-    return sha256(b"\0".join(parts)).hexdigest(), len(parts)
+    parts = [f.read_bytes() for f in sorted(found.files)] + sorted(found.constants) + [repr(more).encode(), numba.__version__.encode()]
+    return None if found.unknown else (sha256(b"\0".join(parts)).hexdigest(), len(parts))
 
 
 class _Ingredients:
@@ -34,55 +41,81 @@ class _Ingredients:
     def __init__(self) -> None:
         self.files: set[Path] = {HERE / "compilation" / "compiled.py"}
         self.constants: set[bytes] = set()
+        self.unknown = False
         self._seen: set[int] = set()
+        self._alive: list[Any] = []  # so that no other value gets the identity of one that was seen
 
     def add(self, value: Any, name: str = "") -> None:
         """Add a value that a function names."""
-        if id(value) in self._seen:
-            return
-        self._seen.add(id(value))
-        value = getattr(value, "py_func", getattr(value, "_defn", value))  # of a compiled function, or of an intrinsic one
-        if isinstance(value, FunctionType):
-            self._function(value)
+        if isinstance(value, _SHOWN):
+            self.constants.add(f"{name} = {value!r}".encode())
+        elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            self.constants.add(f"{name} = {value.dtype} {value.shape} {value.flags.f_contiguous}".encode() + value.tobytes())
         elif isinstance(value, tuple | list):
-            self.constants.add(f"{name}: {len(value)}".encode())
+            self.constants.add(f"{name}: {type(value).__qualname__} of {len(value)}".encode())
             for k, item in enumerate(value):
                 self.add(item, f"{name}[{k}]")
         elif isinstance(value, type):
             self._file(getattr(sys.modules.get(value.__module__), "__file__", None))
+            self.constants.add(f"{name} = {value.__module__}.{value.__qualname__}".encode())
         elif not isinstance(value, ModuleType):
-            content = value.tobytes() if isinstance(value, np.ndarray) else b""
-            shown = repr(value) if " at 0x" not in repr(value) else repr(type(value))  # addresses change from run to run
-            self.constants.add(f"{name} = {shown}".encode() + content)
+            self._callable(value, name)
 
-    def _function(self, function: FunctionType) -> None:
+    def _callable(self, value: Any, name: str) -> None:
+        """Add a function: plain, compiled, intrinsic or built in."""
+        function = getattr(value, "py_func", getattr(value, "_defn", value))
+        if isinstance(value, Dispatcher):  # the same Python function may be compiled with other options
+            options = {key: sorted(x) if isinstance(x, set) else x for key, x in sorted(value.targetoptions.items())}
+            self.constants.add(f"{name}: {options}".encode())
+        if isinstance(function, _BUILT_IN):
+            self.constants.add(f"{name} = {function!r}".encode())
+        elif not isinstance(function, FunctionType):
+            self.unknown = True
+        elif id(function) not in self._seen:
+            self._seen.add(id(function))
+            self._alive.append(function)
+            self._function(function, name)
+
+    def _function(self, function: FunctionType, name: str) -> None:
         code = function.__code__
+        self.constants.add(f"{name} = {function.__module__}.{function.__qualname__} {_digest(code)}".encode())
         if _installed(code.co_filename):
+            self.constants.add(_version(code.co_filename))
             return
-        if not self._file(code.co_filename):
-            self.constants.add(code.co_code + repr(code.co_consts).encode())
-        names = _names(code)
-        scope = function.__globals__
-        for name in sorted(names & scope.keys()):
-            value = scope[name]
-            if isinstance(value, ModuleType) and not _installed(getattr(value, "__file__", None)):
-                for part in sorted(names & vars(value).keys()):
-                    self.add(vars(value)[part], f"{name}.{part}")
-            else:
-                self.add(value, name)
-        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-            self.add(cell.cell_contents, name)
+        self._file(code.co_filename)
+        names, scope = _names(code), function.__globals__
+        for used in sorted(names & scope.keys()):
+            self._named(scope[used], used, names)
+        for variable, cell in zip(code.co_freevars, function.__closure__ or ()):
+            self.add(cell.cell_contents, f"{name}.{variable}")
+        self.add(function.__defaults__, f"{name}.defaults")
+        self.add(tuple(sorted((function.__kwdefaults__ or {}).items())), f"{name}.keywords")
 
-    def _file(self, name: str | None) -> bool:
-        """Add a file, and what it imports if it is one of mbdae; whether there is such a file."""
+    def _named(self, value: Any, name: str, names: set[str]) -> None:
+        """Add a value, and of a module the parts that are named."""
+        if isinstance(value, ModuleType) and not _installed(getattr(value, "__file__", None)):
+            if id(value) not in self._seen:
+                self._seen.add(id(value))
+                for part in sorted(names & vars(value).keys()):
+                    self._named(vars(value)[part], f"{name}.{part}", names)
+        else:
+            self.add(value, name)
+
+    def _file(self, name: str | None) -> None:
+        """Add a file, if there is one, and what it imports if it is one of mbdae."""
         path = Path(name or "")
         if not name or not path.is_file():
-            return False
+            return
         if path.is_relative_to(HERE):
             self.files |= sources(path)
         elif not _installed(name):
             self.files.add(path)
-        return True
+
+
+def _digest(code: CodeType) -> str:
+    """A hash of a function's code, with the functions inside it."""
+    constants = [_digest(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return sha256(repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants)).encode()).hexdigest()
 
 
 def _names(code: CodeType) -> set[str]:
@@ -92,5 +125,17 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _installed(file: str | None) -> bool:
-    """Whether a file belongs to Python or an installed package, which are looked at by their versions only; built in if there is none."""
+    """Whether a file belongs to Python or an installed package; built in if there is none."""
     return file is None or (not Path(file).is_relative_to(HERE) and any(Path(file).resolve().is_relative_to(p) for p in _INSTALLED))
+
+
+def is_of_others(file: str) -> bool:
+    """Whether a file belongs to Python, to an installed package or to the kernels of mbdae, whose constants do not change."""
+    return _installed(file) or any(Path(file).is_relative_to(HERE / part) for part in ("compilation", "system"))
+
+
+def _version(file: str) -> bytes:
+    """The version of an installed file: its name, size and time."""
+    path = Path(file)
+    state = path.stat() if path.is_file() else None
+    return f"{file} {state and (state.st_size, state.st_mtime_ns)}".encode()

@@ -6,16 +6,20 @@ and systems use it. On an exception the wrapper stores the arguments and returns
 raises the exception unchanged.
 """
 
+import ctypes
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, njit, types
+from numba.core.errors import NumbaError
 
+from ..compilation import kept
 from ..compilation.compiled import compiled
 from ..compilation.foreign import pointer
+from ..compilation.fresh import fresh
 from ..typing import Matrix, Numbers, Vector
 from . import words
 from .layout import FRAME
@@ -27,6 +31,8 @@ INCREMENT = 6e-6  # of central differences
 JUMP = 1e-3  # second difference of three values, relative to their sizes, at a jump
 KEPT = 512  # functions
 _d, _i = types.float64, types.int64
+_LAW = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double, ctypes.c_double, ctypes.c_int64)
+_FORCE = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 @dataclass(frozen=True)
@@ -45,19 +51,17 @@ class CFunction:
 @lru_cache(KEPT)
 def motion(function: Function) -> CFunction:
     """`double f(double t)`."""
-    note = np.zeros(2)
-    where = note.ctypes.data
+    user = fresh(function)
+    return finished(kept.c_function(_motion, _d(_d), 2, [user], function=user), function)
 
-    def wrapped(t: float) -> float:
-        try:
-            value: float = function(t)
-            return value
-        except Exception:
-            kept = carray(pointer(where), (2,), np.float64)
-            kept[0], kept[1] = 1.0, t
-            return np.nan
 
-    return finished(cfunc(_d(_d))(wrapped), note, function)
+def _motion(t):
+    try:
+        return function(t)  # noqa: F821  # names given by `kept.c_function`
+    except Exception:
+        note = carray(pointer(where()), (2,), np.float64)  # noqa: F821
+        note[0], note[1] = 1.0, t
+        return np.nan
 
 
 # laws ----------------------------------------------------------------------------------------------------------------------------
@@ -66,23 +70,35 @@ def motion(function: Function) -> CFunction:
 @lru_cache(KEPT)
 def law(function: Function) -> CFunction:
     """`double f(double x, double xd, double t, int64 which)`: the law, its derivative by `x`, by `xd`."""
-    note = np.zeros(4)
-    slope = (_exact_slope if _law_is_analytic(function) else _difference_of_law)(function)
-    where = note.ctypes.data
+    return finished(_exact(_law_of, function) or _law_of(function, False), function, 2)
 
-    def wrapped(x: float, xd: float, t: float, which: int) -> float:
-        try:
-            if which == 0:
-                value: float = function(x, xd, t)
-                return value
-            derivative: float = slope(x, xd, t, which)
-            return derivative
-        except Exception:
-            kept = carray(pointer(where), (4,), np.float64)
-            kept[0], kept[1], kept[2], kept[3] = 1.0, x, xd, t
-            return np.nan
 
-    return finished(cfunc(_d(_d, _d, _d, _i))(wrapped), note, function, 2)
+def _law_of(function: Function, analytic: bool) -> kept.CFunction:
+    user = fresh(function)
+    slope = (_exact_slope if analytic else _difference_of_law)(user)
+    return kept.c_function(_law, _d(_d, _d, _d, _i), 4, [user], analytic, function=user, slope=slope)
+
+
+def _exact(made: Callable[[Function, bool], kept.CFunction], function: Function, *start: Matrix) -> kept.CFunction | None:
+    """The C function whose derivatives are by complex numbers; `None` if numba cannot compile that, or if they are wrong."""
+    try:
+        c = made(function, True)
+    except NumbaError:
+        return None
+    is_analytic = (_law_is_analytic(_LAW(c.address)) if not start else _force_is_analytic(_FORCE(c.address), *start)) and not c.note[0]
+    c.note[0] = 0.0  # where the function refuses a value that was tried
+    return c if is_analytic else None
+
+
+def _law(x, xd, t, which):
+    try:
+        if which == 0:
+            return function(x, xd, t)  # noqa: F821
+        return slope(x, xd, t, which)  # noqa: F821
+    except Exception:
+        note = carray(pointer(where()), (4,), np.float64)  # noqa: F821
+        note[0], note[1], note[2], note[3] = 1.0, x, xd, t
+        return np.nan
 
 
 def _exact_slope(function: Function) -> Function:
@@ -124,18 +140,15 @@ def _difference_of_law(function: Function) -> Function:
     return made
 
 
-def _law_is_analytic(function: Function) -> bool:
+def _law_is_analytic(law: Callable[..., float]) -> bool:
     """Whether complex numbers give the derivatives of a law, tried at lengths and rates of several sizes and signs."""
-    e, h = 1j * STEP, INCREMENT
-    try:
-        for x in (0.03, 0.3, 1.1, 4.2, -0.7):
-            for r in (0.05, 0.6, -0.9, 7.0, -8.0):
-                exact = [(function(x + e * k, r + e * (1 - k), 0.1) + 0j).imag / STEP for k in (1, 0)]
-                ends = [[function(x + s * h * k, r + s * h * (1 - k), 0.1) for k in (1, 0)] for s in (1, -1)]
-                if not _agree(np.array(exact), (np.array(ends[0]) - ends[1]) / (2 * h)):
-                    return False
-    except Exception:  # numba cannot compile it for complex numbers, or it refuses the values tried
-        return False
+    h = INCREMENT
+    for x in (0.03, 0.3, 1.1, 4.2, -0.7):
+        for r in (0.05, 0.6, -0.9, 7.0, -8.0):
+            exact = [law(x, r, 0.1, which) for which in (1, 2)]
+            ends = [[law(x + s * h * k, r + s * h * (1 - k), 0.1, 0) for k in (1, 0)] for s in (1, -1)]
+            if not _agree(np.array(exact), (np.array(ends[0]) - ends[1]) / (2 * h)):
+                return False
     return True
 
 
@@ -180,39 +193,41 @@ def _real_wrench(function: Function, t: float, x: Numbers) -> Numbers:
 
 def force(function: Function, states: Matrix) -> CFunction:
     """`void f(double t, int64 states, int64 k, int64 out, int64 is_complex)`; `states` (k, 18) at which it is tried."""
-    return _force(function, len(states), _force_is_analytic(function, np.asarray(states, dtype=float)))
+    return _force(function, *np.shape(states)[:1], np.asarray(states, dtype=float).tobytes())
 
 
 @lru_cache(KEPT)
-def _force(function: Function, k: int, analytic: bool) -> CFunction:
-    note = np.zeros(2 + FRAME * k)
-    real = _wrench_of(function)
-    with_derivative = real if analytic else _difference_of_force(real)
-    where = note.ctypes.data
-
-    def wrapped(t: float, states: int, k: int, out: int, is_complex: int) -> None:
-        failed = False
-        if is_complex:
-            z, y = carray(pointer(states), (k, FRAME), np.complex128), carray(pointer(out), (k, 6), np.complex128)
-            try:
-                with_derivative(t, z, y)
-            except Exception:
-                failed, y[0, 0] = True, np.nan
-            if failed:
-                _note_states(carray(pointer(where), (2 + FRAME * k,), np.float64), t, z)
-        else:
-            x, f = carray(pointer(states), (k, FRAME), np.float64), carray(pointer(out), (k, 6), np.float64)
-            try:
-                real(t, x, f)
-            except Exception:
-                failed, f[0, 0] = True, np.nan
-            if failed:
-                _note_states(carray(pointer(where), (2 + FRAME * k,), np.float64), t, x)
+def _force(function: Function, k: int, states: bytes) -> CFunction:
+    def made(function: Function, analytic: bool) -> kept.CFunction:
+        user = fresh(function)
+        real = _wrench_of(user)
+        return kept.c_function(_wrenches, types.void(_d, _i, _i, _i, _i), 2 + FRAME * k, [user], analytic, k, real=real,
+                               with_derivative=real if analytic else _difference_of_force(real))
 
     def repeat(t: float, *x: float) -> None:
         _real_wrench(_python(function), t, np.array(x).reshape(k, FRAME))
 
-    return finished(cfunc(types.void(_d, _i, _i, _i, _i))(wrapped), note, repeat)
+    return finished(_exact(made, function, np.frombuffer(states).reshape(k, FRAME)) or made(function, False), repeat)
+
+
+def _wrenches(t, states, k, out, is_complex):
+    failed = False
+    if is_complex:
+        z, y = carray(pointer(states), (k, FRAME), np.complex128), carray(pointer(out), (k, 6), np.complex128)
+        try:
+            with_derivative(t, z, y)  # noqa: F821
+        except Exception:
+            failed, y[0, 0] = True, np.nan
+        if failed:
+            _note_states(carray(pointer(where()), (2 + FRAME * k,), np.float64), t, z)  # noqa: F821
+    else:
+        x, f = carray(pointer(states), (k, FRAME), np.float64), carray(pointer(out), (k, 6), np.float64)
+        try:
+            real(t, x, f)  # noqa: F821
+        except Exception:
+            failed, f[0, 0] = True, np.nan
+        if failed:
+            _note_states(carray(pointer(where()), (2 + FRAME * k,), np.float64), t, x)  # noqa: F821
 
 
 def _python(function: Any) -> Function:
@@ -231,7 +246,7 @@ def _note_states(note, t, x):
 
 def _wrench_of(function: Function) -> Function:
     @njit
-    def run(t, x, out):  # plain loops: this is compiled anew in every process
+    def run(t, x, out):  # plain loops, which compile soon
         k = x.shape[0]
         r, A, v, omega = (np.empty((k, 3), x.dtype), np.empty((k, 3, 3), x.dtype), np.empty((k, 3), x.dtype), np.empty((k, 3), x.dtype))
         F, T = np.zeros((k, 3), x.dtype), np.zeros((k, 3), x.dtype)
@@ -275,26 +290,32 @@ def _difference_of_force(real: Function) -> Function:
     return made
 
 
-def _force_is_analytic(function: Function, states: Matrix) -> bool:
+def _force_is_analytic(force: Callable[..., None], states: Matrix) -> bool:
+    """Whether complex numbers give the derivatives of a force, tried near the states (k, 18) in random directions."""
     rng, found = np.random.default_rng(0), []
-    try:
-        for _ in range(4):
-            x = states + 0.01 * rng.normal(size=states.shape) * (1.0 + np.abs(states))
-            x[:, :3] *= rng.choice([-1.0, 1.0], (len(x), 3))  # complex powers of negative numbers lose the derivative
-            d = rng.normal(size=states.shape)
-            exact = _real_wrench(function, 0.1, x + 1j * STEP * d).imag / STEP
-            ends = [_real_wrench(function, 0.1, x + s * INCREMENT * d) for s in (1, -1)]
-            found.append(_agree(exact, (ends[0] - ends[1]) / (2 * INCREMENT)))
-    except Exception:
-        return False
+
+    def called(x: Numbers) -> Numbers:
+        x, out = np.ascontiguousarray(x), np.zeros((len(x), 6), x.dtype)
+        force(0.1, x.ctypes.data, len(x), out.ctypes.data, int(np.iscomplexobj(x)))
+        return out
+
+    for _ in range(4):
+        x = states + 0.01 * rng.normal(size=states.shape) * (1.0 + np.abs(states))
+        x[:, :3] *= rng.choice([-1.0, 1.0], (len(x), 3))  # complex powers of negative numbers lose the derivative
+        d = rng.normal(size=states.shape)
+        exact = called(x + 1j * STEP * d).imag / STEP
+        ends = [called(x + s * INCREMENT * d) for s in (1, -1)]
+        found.append(_agree(exact, (ends[0] - ends[1]) / (2 * INCREMENT)))
     return all(found)
 
 
-def finished(c: Any, note: Vector, function: Function, time: int = 0) -> CFunction:
-    """The C function `c`, which stores in `note` the arguments of a call that has failed; `function` repeats it.
+def finished(c: kept.CFunction, function: Function, time: int = 0) -> CFunction:
+    """With the means to raise the exception of a call that has failed: `function` repeats it.
 
     `time` is its place among the arguments; the first one of a function of a system is the number of the evaluation.
     """
+    note = c.note
+
     def replay() -> None:
         if note[0]:
             note[0] = 0.0
@@ -304,4 +325,4 @@ def finished(c: Any, note: Vector, function: Function, time: int = 0) -> CFuncti
         names = [words.evaluation(note[1], given) if isinstance(given, dict) else given for given in labels]
         return " or ".join(dict.fromkeys(names)), float(note[1 + time])
 
-    return CFunction((c, note), c.address, replay, place)
+    return CFunction(c, c.address, replay, place)

@@ -4,10 +4,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, njit, types
 
+from ..compilation import kept
 from ..compilation.compiled import compiled
 from ..compilation.foreign import pointer
+from ..compilation.fresh import fresh
 from . import layout as lay
 from .c_functions import KEPT, CFunction, Function, finished
 from .vectors import fill
@@ -37,37 +39,6 @@ def system(functions: "UserFunctions") -> CFunction:
 
 @lru_cache(KEPT)
 def _system(nq: int, nv: int, nc: int, given: _Given) -> CFunction:
-    note = np.zeros(3 + nq + nv + nc)
-    run = _evaluation(given)
-    where, size = note.ctypes.data, len(note)
-
-    def wrapped(what: int, t: float, q: int, v: int, lam: int, out: int, is_complex: int) -> None:
-        n = nc if what == lay.PHI or what == lay.NU or what == lay.GAMMA else nv
-        n = nc * nv if what == lay.PHI_Q else nv * nv if what == lay.MASS else n
-        failed = False
-        if is_complex:
-            x, w, m = (carray(pointer(q), (nq,), np.complex128), carray(pointer(v), (nv,), np.complex128),
-                       carray(pointer(lam), (nc,), np.complex128))
-            y = carray(pointer(out), (n,), np.complex128)
-            try:
-                run(what, t, x, w, m, y)
-            except Exception:
-                failed = True
-            if failed:
-                fill(y, np.nan)
-                _note(carray(pointer(where), (size,), np.float64), what, t, x, w, m)
-        else:
-            a, b, c = (carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64),
-                       carray(pointer(lam), (nc,), np.float64))
-            f = carray(pointer(out), (n,), np.float64)
-            try:
-                run(what, t, a, b, c, f)
-            except Exception:
-                failed = True
-            if failed:
-                fill(f, np.nan)
-                _note(carray(pointer(where), (size,), np.float64), what, t, a, b, c)
-
     def repeat(what: float, t: float, *rest: float) -> None:
         q, v, lam = np.split(np.array(rest), [nq, nq + nv])
         if what == lay.FORCE and given.friction is not None:
@@ -77,7 +48,37 @@ def _system(nq: int, nv: int, nc: int, given: _Given) -> CFunction:
         else:
             {lay.PHI: given.phi, lay.NU: given.nu, lay.PHI_Q: given.phi_q, lay.MASS: given.mass}[int(what)](t, q)
 
-    return finished(cfunc(types.void(_i, _d, _i, _i, _i, _i, _i))(wrapped), note, repeat, 1)
+    sizes, own = (nq, nv, nc), _Given(*(fresh(f) for f in given))
+    c = kept.c_function(_evaluate, types.void(_i, _d, _i, _i, _i, _i, _i), 3 + sum(sizes), [f for f in own if f is not None], sizes,
+                        given.friction is not None, run=_evaluation(own), nq=nq, nv=nv, nc=nc)
+    return finished(c, repeat, 1)
+
+
+def _evaluate(what, t, q, v, lam, out, is_complex):
+    # the names nq, nv, nc, run and where are given by `kept.c_function`
+    n = nc if what == lay.PHI or what == lay.NU or what == lay.GAMMA else nv  # noqa: F821
+    n = nc * nv if what == lay.PHI_Q else nv * nv if what == lay.MASS else n  # noqa: F821
+    size, failed = 3 + nq + nv + nc, False  # noqa: F821
+    if is_complex:
+        x, w = carray(pointer(q), (nq,), np.complex128), carray(pointer(v), (nv,), np.complex128)  # noqa: F821
+        m, y = carray(pointer(lam), (nc,), np.complex128), carray(pointer(out), (n,), np.complex128)  # noqa: F821
+        try:
+            run(what, t, x, w, m, y)  # noqa: F821
+        except Exception:
+            failed = True
+        if failed:
+            fill(y, np.nan)
+            _note(carray(pointer(where()), (size,), np.float64), what, t, x, w, m)  # noqa: F821
+    else:
+        a, b = carray(pointer(q), (nq,), np.float64), carray(pointer(v), (nv,), np.float64)  # noqa: F821
+        c, f = carray(pointer(lam), (nc,), np.float64), carray(pointer(out), (n,), np.float64)  # noqa: F821
+        try:
+            run(what, t, a, b, c, f)  # noqa: F821
+        except Exception:
+            failed = True
+        if failed:
+            fill(f, np.nan)
+            _note(carray(pointer(where()), (size,), np.float64), what, t, a, b, c)  # noqa: F821
 
 
 @compiled
