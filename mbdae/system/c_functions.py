@@ -39,7 +39,7 @@ _FORCE = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_int64, ctypes.c_int64,
 class CFunction:
     """A C function and its address; `replay()` raises its exception again, `place(labels)` is the label and the time of that."""
 
-    keep: object
+    keep: kept.CFunction
     address: int
     replay: Callable[[], None]
     place: Callable[[Iterable[Any]], tuple[str, float]]
@@ -70,24 +70,30 @@ def _motion(t):
 @lru_cache(KEPT)
 def law(function: Function) -> CFunction:
     """`double f(double x, double xd, double t, int64 which)`: the law, its derivative by `x`, by `xd`."""
-    return finished(_exact(_law_of, function) or _law_of(function, False), function, 2)
+    exact = _or_none(_law_of, function)
+    if exact is None or not _is_right(exact, _law_is_analytic(_LAW(exact.address))):
+        return finished(_law_of(function, False), function, 2)
+    return finished(exact, function, 2)
 
 
-def _law_of(function: Function, analytic: bool) -> kept.CFunction:
+def _law_of(function: Function, analytic: bool = True) -> kept.CFunction:
     user = fresh(function)
     slope = (_exact_slope if analytic else _difference_of_law)(user)
     return kept.c_function(_law, _d(_d, _d, _d, _i), 4, [user], analytic, function=user, slope=slope)
 
 
-def _exact(made: Callable[[Function, bool], kept.CFunction], function: Function, *start: Matrix) -> kept.CFunction | None:
-    """The C function whose derivatives are by complex numbers; `None` if numba cannot compile that, or if they are wrong."""
+def _or_none(made: Callable[[Function], kept.CFunction], function: Function) -> kept.CFunction | None:
+    """The C function whose derivatives are by complex numbers; `None` if numba cannot compile that."""
     try:
-        c = made(function, True)
+        return made(function)
     except NumbaError:
         return None
-    is_analytic = (_law_is_analytic(_LAW(c.address)) if not start else _force_is_analytic(_FORCE(c.address), *start)) and not c.note[0]
-    c.note[0] = 0.0  # where the function refuses a value that was tried
-    return c if is_analytic else None
+
+
+def _is_right(c: kept.CFunction, is_analytic: bool) -> bool:
+    """Whether derivatives that were tried are right, and no value was refused."""
+    failed, c.note[0] = c.note[0], 0.0
+    return is_analytic and not failed
 
 
 def _law(x, xd, t, which):
@@ -193,12 +199,17 @@ def _real_wrench(function: Function, t: float, x: Numbers) -> Numbers:
 
 def force(function: Function, states: Matrix) -> CFunction:
     """`void f(double t, int64 states, int64 k, int64 out, int64 is_complex)`; `states` (k, 18) at which it is tried."""
-    return _force(function, *np.shape(states)[:1], np.asarray(states, dtype=float).tobytes())
+    exact = _force(function, len(states), True)
+    if exact is None or not _is_right(exact.keep, _force_is_analytic(_FORCE(exact.address), np.asarray(states, dtype=float))):
+        exact = _force(function, len(states), False)
+    assert exact is not None
+    return exact
 
 
 @lru_cache(KEPT)
-def _force(function: Function, k: int, states: bytes) -> CFunction:
-    def made(function: Function, analytic: bool) -> kept.CFunction:
+def _force(function: Function, k: int, analytic: bool) -> CFunction | None:
+    """With derivatives by complex numbers, `None` if numba cannot compile that; or by differences."""
+    def made(function: Function) -> kept.CFunction:
         user = fresh(function)
         real = _wrench_of(user)
         return kept.c_function(_wrenches, types.void(_d, _i, _i, _i, _i), 2 + FRAME * k, [user], analytic, k, real=real,
@@ -207,7 +218,8 @@ def _force(function: Function, k: int, states: bytes) -> CFunction:
     def repeat(t: float, *x: float) -> None:
         _real_wrench(_python(function), t, np.array(x).reshape(k, FRAME))
 
-    return finished(_exact(made, function, np.frombuffer(states).reshape(k, FRAME)) or made(function, False), repeat)
+    c = _or_none(made, function) if analytic else made(function)
+    return None if c is None else finished(c, repeat)
 
 
 def _wrenches(t, states, k, out, is_complex):
