@@ -34,6 +34,7 @@ from .sundae_arguments import (
     CVODE_SUPPORT,
     IDA_SUPPORT,
     LINEAR,
+    LINEAR_IDA,
     LINEAR_ODE,
     band_order,
     check_choices,
@@ -42,6 +43,7 @@ from .sundae_arguments import (
     linear_solver,
 )
 from .sundials.library import ORIGINS, Library, LibraryError, library
+from .sundials.own_solver import OWN, check_own
 from .sundials.run import Request, supports
 from .sundials.run import Settings as RunSettings
 from .sundials.run import integrate as run_in
@@ -163,6 +165,9 @@ class _Sundials(Method):
 
     def _library(self, problem: Problem) -> Library | None:
         """The library to be called directly, `None` for the wrapper."""
+        own = self.linsolver == OWN
+        if own:
+            check_own(type(self).__name__, problem, self.backend, self.jacobian)
         if self.backend == "wrapper" or config.DISABLE_JIT:
             return None
         linsolver = linear_solver(problem, self.linsolver)
@@ -174,7 +179,7 @@ class _Sundials(Method):
         try:
             return library("wheel" if self.backend == "auto" else self.backend)
         except LibraryError:
-            if self.backend == "auto":
+            if self.backend == "auto" and not own:
                 return None
             raise
 
@@ -183,9 +188,9 @@ class _Sundials(Method):
         problem = request.problem
         rtol, atol = tightened(self.support, problem, request.rtol, request.atol)
         settings = {"first_step": self.first_step or problem.first_step, "max_order": self.max_order} | settings
-        sparse = linear_solver(problem, self.linsolver) == "sparse"
+        linsolver = linear_solver(problem, self.linsolver)
         return run_in(found, request._replace(rtol=rtol, atol=atol),
-                      RunSettings(jacobian=self.jacobian, sparse=sparse, max_step=self.max_step, max_steps=self.max_steps, **settings))
+                      RunSettings(jacobian=self.jacobian, linsolver=linsolver, max_step=self.max_step, max_steps=self.max_steps, **settings))
 
     def _carry_out(self, solver: Any, run: Run, start: tuple[Vector, ...], place: Integers | None = None) -> Statistics:
         """Initialise the solver, step it to the end, and return its statistics."""
@@ -221,9 +226,11 @@ class Ida(_Sundials):
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
         `mbdae.JacobianStrategy`), or `"difference"`: IDA's own quotients.
-    linsolver : {"auto", "dense", "band", "sparse", "gmres", "bicgstab", "tfqmr"}
-        `"auto"`: dense up to 120 unknowns, then sparse. `"band"`: unknowns and equations renumbered for a small band. Krylov methods are
-        preconditioned with sparse factors of the exact Jacobian.
+    linsolver : {"auto", "dense", "band", "sparse", "kkt", "gmres", "bicgstab", "tfqmr"}
+        `"auto"`: dense up to 120 unknowns, then sparse. `"band"`: unknowns and equations renumbered for a small band. `"kkt"`: the factors
+        of mbdae, body by body and joint by joint without exchanges of rows (see `mbdae.problems.elimination`), in time proportional to the
+        number of bodies for chains and trees; in Cartesian coordinates, with the C library. Krylov methods are preconditioned with sparse
+        factors of the exact Jacobian.
     max_order : int
     first_step, max_step : float
         Zero leaves the choice to IDA, or the first step to the formulation.
@@ -231,7 +238,7 @@ class Ida(_Sundials):
         Steps after which the run ends with `TOO_MANY_STEPS`.
     backend : {"auto", "wheel", "system", "wrapper"}
         `"wheel"`: the C library in the wheel of scikit-sundae is called directly, with compiled callbacks and no Python in its loop;
-        `"system"`: the library of the system (Debian's `libsundials-dev`); both with dense and sparse linear solvers. `"wrapper"`: through
+        `"system"`: the library of the system (Debian's `libsundials-dev`); both with the linear solvers `"dense"`, `"sparse"` and `"kkt"`. `"wrapper"`: through
         scikit-sundae. `"auto"`: the wheel's library where it can, otherwise the wrapper.
 
     Examples
@@ -244,6 +251,7 @@ class Ida(_Sundials):
 
     support = IDA_SUPPORT
     formulations = supported(IDA_SUPPORT)
+    linear_solvers = LINEAR_IDA
 
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Tolerance, t_eval: Vector | None = None,
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None) -> Trajectory:

@@ -20,6 +20,7 @@ MANY_STEPS = 1_000_000  # between two output times, where SUNDIALS allows 500
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 ITERATIVE = ("gmres", "bicgstab", "tfqmr")
 LINEAR = ("auto", "dense", "band", "sparse", *ITERATIVE)
+LINEAR_IDA = (*LINEAR, "kkt")  # of runs that call the C library; scikit-sundae takes no linear solvers of others
 LINEAR_ODE = ("auto", "dense", *ITERATIVE)  # the Jacobian of the underlying ODE is full
 
 _MASKED = Settings(mask=True, linear_solver="dense, band, sparse, Krylov")

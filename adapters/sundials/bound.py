@@ -33,12 +33,18 @@ class Bound:
     callbacks : SolverCallbacks
         Gets what has been counted, and keeps exceptions of functions in Python.
     forward : {1.0, -1.0}
-    sparse : bool
+    linsolver : {"dense", "sparse", "kkt"}
+
+    Attributes
+    ----------
+    values : ndarray
+        Of the Jacobian, in the order of the pattern; empty where it is kept in another way.
     """
 
-    def __init__(self, library: Library, callbacks: SolverCallbacks, forward: float, sparse: bool) -> None:
-        self.library, self.callbacks, self.problem, self.sparse = library, callbacks, callbacks.problem, sparse
-        p = self.problem
+    def __init__(self, library: Library, callbacks: SolverCallbacks, forward: float, linsolver: str) -> None:
+        self.library, self.callbacks, self.problem, self.linsolver = library, callbacks, callbacks.problem, linsolver
+        p, sparse, own = self.problem, linsolver == "sparse", linsolver == "kkt"
+        self.values = np.zeros(p.pattern.nnz if p.implicit and (sparse or own) else 0)
         self._kept: list[Any] = []  # what compiled code has the addresses of
         self.guard = Guard(calls=0, jacobians=0, bad=0, bad_in_a_row=0, last_bad=0, gap=np.inf, at_the_gap=0, direction=forward,
                            fatal=NO_FAULT, t=0.0, y=np.zeros(p.n), yd=np.zeros(p.n))
@@ -47,7 +53,7 @@ class Bound:
         null = NullVectors(np.zeros(0, dtype=np.int64), np.zeros(0), 0, 0.0) if p.null_vectors is None else p.null_vectors
         self.equations = Equations(n=p.n, m=p.m, guard=self.guard, arguments=p.arguments, model=p.model, work=p.arguments[1],
                                    follow=NOTHING if p.null_vectors is None else FOLLOW, **null._asdict(), derivatives=0,
-                                   vector_data=library.address("N_VGetArrayPointer"), matrix_data=library.address(f"{kind}_Data"),
+                                   vector_data=library.address("N_VGetArrayPointer"), matrix_data=0 if own else library.address(f"{kind}_Data"),
                                    **dict(zip(("index_values", "index_pointers"), addresses)))
 
     def _keep(self, function: Any) -> int:
@@ -72,8 +78,11 @@ class Bound:
         """Address of the compiled callback for the exact Jacobian."""
         p, pattern, index = self.problem, self.problem.pattern, self.library.index
         rows, columns = storage.positions(pattern)
-        places = np.zeros(0, dtype=np.int64) if self.sparse else columns.astype(np.int64) * p.m + rows
-        data = Derivatives(**p.derivative_arguments._asdict(), values=np.empty(pattern.nnz), places=places,
+        if self.linsolver == "dense":
+            values, places = np.empty(pattern.nnz), columns.astype(np.int64) * p.m + rows
+        else:
+            values, places = self.values, np.zeros(0, dtype=np.int64)
+        data = Derivatives(**p.derivative_arguments._asdict(), values=values, places=places,
                            indices=pattern.indices.astype(index), indptr=pattern.indptr.astype(index))
         self._kept.append(data)
         self.equations.derivatives = data._address
@@ -81,13 +90,13 @@ class Bound:
 
     def jacobian_in_python(self) -> int:
         """Address of a callback for the Jacobian of a strategy."""
-        store = self._store_sparse() if self.sparse else storage.dense(self.problem)
+        store = {"dense": storage.dense(self.problem), "sparse": self._store_sparse(), "kkt": self._store_values}[self.linsolver]
         evaluate = self.callbacks.jacobian(store)
 
         def jacobian(t: float, c: float, y: int, yp: int, r: int, J: int, *others: int) -> int:
             self.callbacks.calls = self.guard.calls
             residual = self._vector(r, self.problem.m).copy()
-            matrix = J if self.sparse else self._dense(J)
+            matrix = self._dense(J) if self.linsolver == "dense" else J
             return evaluate(t, self._vector(y).copy(), self._vector(yp).copy(), c, matrix, residual)
 
         return self._keep(_IDA_JACOBIAN(jacobian))
@@ -124,6 +133,9 @@ class Bound:
                 np.ctypeslib.as_array(ctypes.cast(function(J), ctypes.POINTER(kind)), content.shape)[:] = content
 
         return store
+
+    def _store_values(self, values: Vector, J: int) -> None:
+        self.values[:] = values
 
     # failures ------------------------------------------------------------------------------------------------------------
 

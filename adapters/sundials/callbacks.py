@@ -54,7 +54,7 @@ class Equations(Structure):
     weight: float
     derivatives: int  # address of `Derivatives`, or zero
     vector_data: int  # addresses of functions of SUNDIALS
-    matrix_data: int
+    matrix_data: int  # zero if the values of the Jacobian stay where they are
     index_values: int
     index_pointers: int
 
@@ -146,6 +146,8 @@ def _jacobian(t, c, yy, yp, rr, J, equations, scratch1, scratch2, scratch3):
 @compiled
 def _store(derivatives, equations, J):
     """Write the values into a matrix of SUNDIALS, which is zero."""
+    if equations.matrix_data == 0:
+        return
     values, places = derivatives.values, derivatives.places
     data = call_pointer(equations.matrix_data, J)
     if places.shape[0] > 0:

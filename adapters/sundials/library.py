@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Sequence
 from ctypes import POINTER, c_char_p, c_double, c_int, c_long, c_void_p
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,11 +28,14 @@ _CONTAINERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "SUNDenseMatrix": (_P, (_N, _N, _P)), "SUNDenseMatrix_Data": (_P, (_P,)),
     "SUNSparseMatrix": (_P, (_N, _N, _N, _I, _P)), "SUNSparseMatrix_Data": (_P, (_P,)),
     "SUNSparseMatrix_IndexValues": (_P, (_P,)), "SUNSparseMatrix_IndexPointers": (_P, (_P,)), "SUNMatDestroy": (None, (_P,)),
-    "SUNLinSol_Dense": (_P, (_P, _P, _P)), "SUNLinSolFree": (_I, (_P,)),
+    "SUNLinSol_Dense": (_P, (_P, _P, _P)), "SUNLinSolNewEmpty": (_P, (_P,)), "SUNLinSolFree": (_I, (_P,)),
+    "SUNLinSolGetType_Dense": (_I, (_P,)), "SUNLinSolSetup_Dense": (_I, (_P, _P)), "SUNLinSolSolve_Dense": (_I, (_P, _P, _P, _P, _D)),
     "SUNDIALSGetVersionNumber": (_I, (POINTER(_I), POINTER(_I), POINTER(_I), c_char_p, _I))}
 _ONE_OF_TWO: dict[str, dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "wheel": {"SUNLinSol_SuperLUMT": (_P, (_P, _P, _I, _P)), "SUNContext_ClearErrHandlers": (_I, (_P,))},
     "system": {"SUNLinSol_KLU": (_P, (_P, _P, _P)), "IDASetErrFile": (_I, (_P, _P)), "CVodeSetErrFile": (_I, (_P, _P))}}
+OPERATIONS = {"gettype": "SUNLinSolGetType_Dense", "setup": "SUNLinSolSetup_Dense", "solve": "SUNLinSolSolve_Dense"}
+OPERATIONS_WORDS = 15  # of the table in SUNDIALS 6.4; later versions have more
 _COUNTERS = ("NumSteps", "NumErrTestFails", "NumNonlinSolvIters", "NumNonlinSolvConvFails", "NumLinSolvSetups", "NumJacEvals")
 _SETTINGS: dict[str, tuple[Any, ...]] = {  # further arguments of functions that both solvers have
     "SetUserData": (_P,), "SetMaxNumSteps": (_L,), "SetMaxOrd": (_I,), "SetMaxStep": (_D,), "SetInitStep": (_D,), "SetStopTime": (_D,),
@@ -50,6 +53,13 @@ _SOLVERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 class LibraryError(ImportError):
     """No library of SUNDIALS whose interface was tested is there."""
+
+
+class LinearSolverLayout(NamedTuple):
+    """Words of a linear solver: the place of the address of its table of functions, and the places of functions in that table."""
+
+    table: int
+    places: dict[str, int]
 
 
 class Library:
@@ -119,6 +129,33 @@ class Library:
         return np.dtype(np.int32 if words[0] == data else np.int64)
 
 
+    @functools.cached_property
+    def linear_solvers(self) -> "LinearSolverLayout":
+        """How its linear solvers are laid out, which depends on the version: read off a dense one, whose functions are known by address.
+
+        Raises
+        ------
+        LibraryError
+            If the context or one of the functions is not where it should be.
+        """
+        context = _P()
+        self.SUNContext_Create(None, ctypes.byref(context))
+        vector, matrix = self.N_VNew_Serial(1, context), self.SUNDenseMatrix(1, 1, context)
+        solver = self.SUNLinSol_Dense(vector, matrix, context)
+        head = _words(solver, 4)  # content, table, context, and something else in between in later versions
+        table = head.index(context.value) - 1 if context.value in head else 0
+        words = _words(head[table], OPERATIONS_WORDS) if table > 0 and head[table] else []
+        places = {name: words.index(self.address(of)) for name, of in OPERATIONS.items() if self.address(of) in words}
+        self.SUNLinSolFree(solver)
+        self.SUNMatDestroy(matrix)
+        self.N_VDestroy(vector)
+        self.SUNContext_Free(ctypes.byref(context))
+        if len(places) < len(OPERATIONS):
+            raise LibraryError(f"SUNDIALS {'.'.join(map(str, self.version))} of the {self.origin}: the layout of its linear solvers is not "
+                               "known, which linsolver='kkt' needs; linsolver='sparse' does without")
+        return LinearSolverLayout(table, places)
+
+
 @functools.cache
 def library(origin: str) -> Library:
     """The library of an origin, loaded once.
@@ -131,6 +168,10 @@ def library(origin: str) -> Library:
     if origin not in ORIGINS:
         raise ValueError(f"library: origin must be one of {', '.join(ORIGINS)}, got {origin!r}")
     return Library(origin, _files_of_the_wheel() if origin == "wheel" else _files_of_the_system())
+
+
+def _words(address: int, n: int) -> list[int | None]:
+    return [c_void_p.from_address(address + 8 * k).value for k in range(n)]
 
 
 def _load(file: str) -> ctypes.CDLL:

@@ -26,6 +26,7 @@ from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 from .bound import Bound
 from .library import Library
 from .march import ARRIVED, FAILED, PAUSED, STALLED, TOO_MANY, March, march
+from .own_solver import OWN, own_solver
 from .session import BDF, MANY_STEPS, Session
 
 EXACT = JacobianStrategy("exact")
@@ -176,7 +177,7 @@ def set_jacobian(session: Session, bound: Bound, jacobian: str | Strategy) -> No
 
 def supports(problem: Problem, linsolver: str, jacobian: Any) -> bool:
     """Whether a run needs nothing that only the package in Python has."""
-    stored = linsolver == "dense" or (linsolver == "sparse" and jacobian != "difference")
+    stored = linsolver == "dense" or (linsolver in ("sparse", OWN) and jacobian != "difference")
     return stored and hasattr(problem.kernel, "for_c")
 
 
@@ -201,7 +202,7 @@ class Settings(NamedTuple):
     Attributes
     ----------
     jacobian : str or Strategy
-    sparse : bool
+    linsolver : {"dense", "sparse", "kkt"}
     max_order : int
     first_step, max_step : float
         Zero leaves the choice to the solver.
@@ -211,7 +212,7 @@ class Settings(NamedTuple):
     """
 
     jacobian: str | Strategy
-    sparse: bool
+    linsolver: str
     max_order: int
     first_step: float
     max_step: float
@@ -228,7 +229,7 @@ def integrate(library: Library, request: Request, settings: Settings) -> Traject
               until=request.until, max_steps=settings.max_steps)
     single = request.progress is not None or request.until is not None
     with Session(library, "IDA" if problem.implicit else "CVode", problem.n) as session:
-        bound = Bound(library, callbacks, forward, settings.sparse)
+        bound = Bound(library, callbacks, forward, settings.linsolver)
         _set_up(session, bound, request, settings, start)
         statistics = carry_out(session, bound, run, single, request.t_eval, request.every)
         return run.trajectory(statistics)
@@ -245,8 +246,10 @@ def _set_up(session: Session, bound: Bound, request: Request, settings: Settings
     session.set_tolerances(request.rtol, problem.tolerances(request.rtol, request.atol))
     if problem.algebraic.any():
         session.set_algebraic(problem.algebraic, suppress=False)
-    if settings.sparse:
+    if settings.linsolver == "sparse":
         session.use_sparse(problem.pattern)
+    elif settings.linsolver == OWN:
+        session.use_own(own_solver(problem, bound.values, bound.equations.vector_data))
     else:
         session.use_dense()
     set_jacobian(session, bound, settings.jacobian)

@@ -11,8 +11,9 @@ from scipy.sparse import csc_array
 from mbdae.results.status import Status
 from mbdae.typing import Vector
 
-from .library import Library
+from .library import OPERATIONS, Library
 from .march import ONE_STEP
+from .own_solver import OwnSolver, fill_in, set_content
 
 CSC, THREADS = 0, 1  # of sparse matrices and of their factorisation
 ADAMS, BDF = 1, 2
@@ -63,6 +64,7 @@ class Session:
         self._matrix: Any = None
         self._linear: Any = None
         self._factorises_before_free = False
+        self._own: OwnSolver | None = None
         library.SUNContext_Create(None, ctypes.byref(self.context))
         if library.origin == "wheel":
             library.SUNContext_ClearErrHandlers(self.context)
@@ -145,6 +147,16 @@ class Session:
             self._linear = c_void_p(lib.SUNLinSol_KLU(self.y, self._matrix, self.context))
         self.call("SetLinearSolver", self._linear, self._matrix)
 
+    def use_own(self, solver: OwnSolver) -> None:
+        """Factors of mbdae."""
+        lib, self._own = self.library, solver
+        layout = lib.linear_solvers
+        self._matrix = c_void_p(lib.SUNDenseMatrix(1, 1, self.context))  # IDA wants to have one
+        self._linear = c_void_p(lib.SUNLinSolNewEmpty(self.context))
+        assert self._linear.value is not None
+        fill_in(self._linear.value, layout, solver, lib.address(OPERATIONS["gettype"]))
+        self.call("SetLinearSolver", self._linear, self._matrix)
+
     # running it -----------------------------------------------------------------------------------------------------------
 
     def step(self, t_end: float) -> tuple[int, float]:
@@ -174,6 +186,8 @@ class Session:
         frees = self._linear is not None and not (self._factorises_before_free and self._factorisations() == 0)
         if self.memory:
             getattr(lib, f"{self.name}Free")(ctypes.byref(self.memory))
+        if self._own is not None and self._linear is not None:
+            set_content(self._linear.value, None)
         if frees:
             lib.SUNLinSolFree(self._linear)
         if self._matrix is not None:

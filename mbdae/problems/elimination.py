@@ -1,0 +1,76 @@
+"""Order of the pivots of the iteration matrix `F_y + c F_yd` in which a mechanism's topology causes no fill-in where it is a tree.
+
+With the unknowns of a body `(q_b, v_b)` and of a joint `(lam_j, mu_j)` the matrix of the GGL form is, in the rows of the kinematics, the
+dynamics, and the constraints on velocities and positions,
+
+    c I - (T (v - G^T mu))_q    -T                     0           T G^T
+    (M a + G^T lam - Q)_q       c M - Q_v              G^T - Q_lam     0
+    (G v - nu)_q                G                      -N N^T          0
+    Phi_q                       0                      0          -N N^T
+
+with `G = Phi_q` by the velocities and `N` for redundant equations only; the other forms have fewer of these blocks, or others in their
+places. All of it is kept. The pivots of a body stand on the diagonals of `c I` and `c M`; what these eliminations leave in the rows and
+columns of a joint is `-G M^-1 G^T / c` for `lam` and `-G G^T / c` for `mu` to leading order, in index 3 the former with `1/c^2`. Bodies and
+joints follow each other as in `mbdae.system.elimination`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..system.build import joint_of_rows
+from ..system.elimination import elimination_order
+from ..system.system import System
+from ..typing import Integers
+from .base import Problem
+
+PAIRS = {"q": "kinematics", "v": "dynamics"}  # equations whose pivots are those of the unknowns of a body
+OF_JOINTS = (("lam", "w"), ("mu", "z"))  # unknowns of a joint: of its first and of its second kind of constraints
+CONSTRAINTS = ("velocity", "acceleration", "position")
+
+
+class Pivots(NamedTuple):
+    """Equation and unknown of each pivot, in the order of elimination; shape (n,)."""
+
+    rows: Integers
+    columns: Integers
+
+
+def refusal(system: System) -> str:
+    """Why the equations of a system have no such order; empty if they have."""
+    if system.of_functions:
+        return "a system of functions has no bodies and joints"
+    if system.cartesian is not None:
+        return "in joint coordinates the mass matrix couples all bodies of a branch"
+    return ""
+
+
+def pivots(problem: Problem) -> Pivots:
+    """The `Pivots` of a problem, for a system without `refusal`."""
+    system = problem.system
+    assert system.mechanism is not None
+    of_body, of_joint = _unknowns_of_bodies(problem), _unknowns_of_joints(problem)
+    pairs = [(of_body if node.is_body else of_joint)[node.number] for node in elimination_order(system)]
+    rows, columns = (np.concatenate(x) for x in zip(*pairs))
+    return Pivots(rows.astype(np.int64), columns.astype(np.int64))
+
+
+def _unknowns_of_bodies(problem: Problem) -> list[Pivots]:
+    system, sizes = problem.system, {"q": problem.system.nq, "v": problem.system.nv}
+    ends = {name: np.append(system._bodies[name], n).astype(np.int64) for name, n in sizes.items()}
+    found = []
+    for b in range(len(system._bodies)):
+        own = {name: np.arange(end[b], end[b + 1]) for name, end in ends.items()}
+        found.append(Pivots(*(np.concatenate([block.start + own[name] for name, block in blocks])
+                              for blocks in ([(n, problem.equations[e]) for n, e in PAIRS.items()], [(n, problem.blocks[n]) for n in PAIRS]))))
+    return found
+
+
+def _unknowns_of_joints(problem: Problem) -> list[Pivots]:
+    assert problem.system.mechanism is not None
+    joint = joint_of_rows(problem.system.mechanism)
+    order = np.argsort(joint, kind="stable")
+    own = np.split(order, np.searchsorted(joint[order], np.arange(1, len(problem.system.mechanism.constraints))))
+    blocks = [problem.blocks[name] for names in OF_JOINTS for name in names if name in problem.blocks]
+    equations = [problem.equations[name] for name in CONSTRAINTS if name in problem.equations]
+    return [Pivots(*(np.concatenate([block.start + rows for block in kind]) for kind in (equations, blocks))) for rows in own]

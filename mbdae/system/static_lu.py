@@ -1,0 +1,299 @@
+"""`P A Q = L U` of a sparse matrix in a given order of its pivots, without exchanges of rows: the pattern of the factors is found once.
+
+The order must be one in which no pivot vanishes for the structure of the equations (see `elimination`). Rounding errors may still grow
+where a pivot happens to be small; as in [Li and Demmel, ACM Trans. Math. Software 29 (2003) 110-140] static pivots are checked
+afterwards: `check` measures the backward error of each factorisation, and `solve` refines its results where that is needed.
+
+Elimination goes row by row: with `w` the row `i` of `A`, for all `k < i` in ascending order
+
+    L[i, k] = w[k] / U[k, k],    w -= L[i, k] U[k, :],
+
+and what is left is row `i` of `U`. Scaling of rows or columns changes no rounding error, as the pivots are given.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from scipy.sparse import csc_array
+
+from ..compilation.compiled import compiled
+from ..compilation.structure import Structure, StructureType
+from ..typing import Integers, Vector
+from .codes import GOOD, SINGULAR_MATRIX
+
+ACCURATE = 1e-12  # largest backward error of results that are taken as they are
+MOST = 1e-6  # largest one after a refinement; the factors of a matrix with more are useless
+
+
+class Rows(Structure):
+    """A sparse matrix by rows: `values[start[i]:start[i + 1]]` in the columns `columns[...]`."""
+
+    start: Integers
+    columns: np.ndarray
+    values: Vector
+
+
+class Source(Structure):
+    """The rows of `P A Q`: `A.values[entries[start[i]:start[i + 1]]]` in the columns `columns[...]`."""
+
+    start: Integers
+    columns: np.ndarray
+    entries: np.ndarray
+
+
+class StaticFactors(Structure):
+    """Factors of a matrix.
+
+    Attributes
+    ----------
+    n : int
+    rows, columns : ndarray of uint32, shape (n,)
+        Equation and unknown of each pivot.
+    A : Source
+    L, U : Rows
+        Without their diagonals, that of `L` is one.
+    inverse : ndarray, shape (n,)
+        Reciprocals of the diagonal of `U`.
+    w, x, r : ndarray, shape (n,)
+        Scratch.
+    refine : int
+        1 if results are to be refined.
+    """
+
+    n: int
+    rows: np.ndarray
+    columns: np.ndarray
+    A: Source
+    L: Rows
+    U: Rows
+    inverse: Vector
+    w: Vector
+    x: Vector
+    r: Vector
+    refine: int
+
+
+_X, _N, _U, _I = types.float64[::1], types.int64[::1], types.uint32[::1], types.int64
+ROWS = StructureType("Rows", (("start", _N), ("columns", _U), ("values", _X)))
+SOURCE = StructureType("Source", (("start", _N), ("columns", _U), ("entries", _U)))
+FACTORS = StructureType("StaticFactors", (("n", _I), ("rows", _U), ("columns", _U), ("A", SOURCE), ("L", ROWS), ("U", ROWS),
+                                          ("inverse", _X), ("w", _X), ("x", _X), ("r", _X), ("refine", _I)))
+
+
+class Pattern(NamedTuple):
+    """Columns of the entries of a triangular factor, row by row."""
+
+    start: Integers
+    columns: np.ndarray
+
+
+# the pattern ---------------------------------------------------------------------------------------------------------------
+
+
+def static_factors(pattern: csc_array, rows: Integers, columns: Integers) -> StaticFactors:
+    """Room for the factors of matrices in a CSC pattern, whose values are in its order.
+
+    Parameters
+    ----------
+    pattern : csc_array, shape (n, n)
+    rows, columns : ndarray of int, shape (n,)
+        Equation and unknown of each pivot, in the order of elimination.
+    """
+    n = len(rows)
+    A = _by_rows(pattern, rows, columns)
+    L, U = filled(A.start, A.columns)
+    empty = (np.zeros(n) for _ in range(4))
+    return StaticFactors(n=n, rows=rows.astype(np.uint32), columns=columns.astype(np.uint32), A=A,
+                         L=Rows(**L._asdict(), values=np.zeros(len(L.columns))), U=Rows(**U._asdict(), values=np.zeros(len(U.columns))),
+                         **dict(zip(("inverse", "w", "x", "r"), empty)), refine=0)
+
+
+def _by_rows(pattern: csc_array, rows: Integers, columns: Integers) -> Source:
+    n = len(rows)
+    row_of, column_of = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    row_of[rows], column_of[columns] = np.arange(n), np.arange(n)
+    i, j = row_of[pattern.indices], column_of[np.repeat(np.arange(n), np.diff(pattern.indptr))]
+    entries = np.lexsort((j, i))
+    start = np.searchsorted(i[entries], np.arange(n + 1)).astype(np.int64)
+    return Source(start=start, columns=j[entries].astype(np.uint32), entries=entries.astype(np.uint32))
+
+
+def filled(start: Integers, columns: np.ndarray) -> tuple[Pattern, Pattern]:
+    """The patterns of `L` and `U` of a matrix by rows with ascending columns."""
+    n = len(start) - 1
+    room = 4 * len(columns) + n
+    while True:
+        L, U = (Pattern(np.zeros(n + 1, dtype=np.int64), np.zeros(room, dtype=np.uint32)) for _ in range(2))
+        if _fill_in(start, columns, *L, *U):
+            return Pattern(L.start, L.columns[:L.start[-1]].copy()), Pattern(U.start, U.columns[:U.start[-1]].copy())
+        room *= 2
+
+
+@compiled
+def _fill_in(start, columns, l_start, l_columns, u_start, u_columns):
+    """Write the patterns of the factors; whether there was room."""
+    n = start.shape[0] - 1
+    after = np.full(n + 1, n)  # the row as a list of ascending columns: the one after each, the first one after `n`
+    lower, upper = 0, 0
+    for i in range(n):
+        if lower + n > l_columns.shape[0] or upper + n > u_columns.shape[0]:
+            return False
+        after[n] = n
+        p = n
+        for m in range(start[i], start[i + 1]):
+            j = np.int64(columns[m])
+            after[p], after[j] = j, n
+            p = j
+        p = n  # the diagonal
+        while after[p] < i:
+            p = after[p]
+        if after[p] != i:
+            after[i], after[p] = after[p], i
+        # the rows that are subtracted
+        k = after[n]
+        while k < i:
+            l_columns[lower] = k
+            lower += 1
+            p = k
+            for m in range(u_start[k], u_start[k + 1]):
+                j = np.int64(u_columns[m])
+                while after[p] < j:
+                    p = after[p]
+                if after[p] != j:
+                    after[j], after[p] = after[p], j
+                p = j
+            k = after[k]
+        k = after[i]
+        while k < n:
+            u_columns[upper] = k
+            upper += 1
+            k = after[k]
+        l_start[i + 1], u_start[i + 1] = lower, upper
+    return True
+
+
+# the numbers ---------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def factorise(values, lu):
+    """Factorise the matrix with these values; `GOOD`, or `SINGULAR_MATRIX` if it is singular or no accurate factors were found."""
+    status = _eliminate(values, lu)
+    return check(values, lu) if status == GOOD else status
+
+
+@compiled
+def _eliminate(values, lu):
+    A, L, U, inverse, w = lu.A, lu.L, lu.U, lu.inverse, lu.w
+    a_start, a_columns, entries = A.start, A.columns, A.entries
+    l_start, l_columns, l_values = L.start, L.columns, L.values
+    u_start, u_columns, u_values = U.start, U.columns, U.values
+    for i in range(lu.n):
+        for m in range(l_start[i], l_start[i + 1]):
+            w[l_columns[m]] = 0.0
+        w[i] = 0.0
+        for m in range(u_start[i], u_start[i + 1]):
+            w[u_columns[m]] = 0.0
+        for m in range(a_start[i], a_start[i + 1]):
+            w[a_columns[m]] = values[entries[m]]
+        # subtract the rows above
+        for m in range(l_start[i], l_start[i + 1]):
+            k = l_columns[m]
+            x = w[k]
+            if x != 0.0:
+                x *= inverse[k]
+                for p in range(u_start[k], u_start[k + 1]):
+                    w[u_columns[p]] -= x * u_values[p]
+            l_values[m] = x
+        pivot = w[i]
+        if not 0.0 < abs(pivot) < 1e300:
+            return SINGULAR_MATRIX
+        inverse[i] = 1.0 / pivot
+        for m in range(u_start[i], u_start[i + 1]):
+            u_values[m] = w[u_columns[m]]
+    return GOOD
+
+
+@compiled
+def check(values, lu):
+    """Whether solutions must be refined, from one with a known result: all unknowns one. `SINGULAR_MATRIX` if that is not enough."""
+    b, x = lu.r, lu.x
+    for i in range(lu.n):
+        s = 0.0
+        for m in range(lu.A.start[i], lu.A.start[i + 1]):
+            s += values[lu.A.entries[m]]
+        b[i] = s
+        x[i] = s
+    lu.refine = 0
+    _substitute(lu, x)
+    if _residual(values, lu, x, b) > ACCURATE:
+        lu.refine = 1
+        _correct(lu, x, b)
+        for i in range(lu.n):  # the right-hand side once more, as its place has the residual
+            s = 0.0
+            for m in range(lu.A.start[i], lu.A.start[i + 1]):
+                s += values[lu.A.entries[m]]
+            b[i] = s
+        if not _residual(values, lu, x, b) <= MOST:
+            return SINGULAR_MATRIX
+    return GOOD
+
+
+@compiled
+def _substitute(lu, x):
+    """`x <- (L U)^-1 x`."""
+    L, U, inverse = lu.L, lu.U, lu.inverse
+    l_start, l_columns, l_values = L.start, L.columns, L.values
+    u_start, u_columns, u_values = U.start, U.columns, U.values
+    for i in range(lu.n):
+        s = x[i]
+        for m in range(l_start[i], l_start[i + 1]):
+            s -= l_values[m] * x[l_columns[m]]
+        x[i] = s
+    for i in range(lu.n - 1, -1, -1):
+        s = x[i]
+        for m in range(u_start[i], u_start[i + 1]):
+            s -= u_values[m] * x[u_columns[m]]
+        x[i] = s * inverse[i]
+
+
+@compiled
+def _residual(values, lu, x, b):
+    """`b <- b - A x`; the largest ratio of its entries to those of `|A| |x| + |b|`, the backward error [Oettli and Prager, 1964]."""
+    A, largest = lu.A, 0.0
+    for i in range(lu.n):
+        s, size = b[i], abs(b[i])
+        for m in range(A.start[i], A.start[i + 1]):
+            product = values[A.entries[m]] * x[A.columns[m]]
+            s -= product
+            size += abs(product)
+        b[i] = s
+        if not abs(s) <= largest * size:
+            largest = abs(s) / size
+    return largest
+
+
+@compiled
+def _correct(lu, x, r):
+    """`x += (L U)^-1 r`."""
+    _substitute(lu, r)
+    for k in range(lu.n):
+        x[k] += r[k]
+
+
+@compiled
+def solve(values, lu, b, out):
+    """`out = A^-1 b` after `factorise` with the same values; `out` may be `b`."""
+    x, r = lu.x, lu.r
+    for k in range(lu.n):
+        x[k] = b[lu.rows[k]]
+    if lu.refine != 0:
+        for k in range(lu.n):
+            r[k] = x[k]
+    _substitute(lu, x)
+    if lu.refine != 0:
+        _residual(values, lu, x, r)
+        _correct(lu, x, r)
+    for k in range(lu.n):
+        out[lu.columns[k]] = x[k]
