@@ -43,7 +43,7 @@ from .sundae_arguments import (
     linear_solver,
 )
 from .sundials.library import ORIGINS, Library, LibraryError, library
-from .sundials.own_solver import OWN, check_own
+from .sundials.own_solver import OWN, check_own, takes_own
 from .sundials.run import Request, supports
 from .sundials.run import Settings as RunSettings
 from .sundials.run import integrate as run_in
@@ -170,12 +170,12 @@ class _Sundials(Method):
             check_own(type(self).__name__, problem, self.backend, self.jacobian)
         if self.backend == "wrapper" or config.DISABLE_JIT:
             return None
-        linsolver = linear_solver(problem, self.linsolver)
+        linsolver = self._linear_solver(problem)
         if not supports(problem, linsolver, self.jacobian):
             if self.backend == "auto":
                 return None
-            raise ValueError(f"{type(self).__name__}: backend={self.backend!r} takes dense and sparse linear solvers, sparse ones with a "
-                             f"Jacobian; got linsolver={self.linsolver!r}, jacobian={self.jacobian!r}")
+            raise ValueError(f"{type(self).__name__}: backend={self.backend!r} takes the linear solvers dense, sparse and kkt, the "
+                             f"last two with a Jacobian; got linsolver={self.linsolver!r}, jacobian={self.jacobian!r}")
         try:
             return library("wheel" if self.backend == "auto" else self.backend)
         except LibraryError:
@@ -183,14 +183,20 @@ class _Sundials(Method):
                 return None
             raise
 
+    def _linear_solver(self, problem: Problem) -> str:
+        """That of a run in the library; its automatic choice for large systems are the factors of mbdae where they can be had."""
+        found = linear_solver(problem, self.linsolver)
+        return OWN if self.linsolver == "auto" and found == "sparse" and takes_own(problem, self.jacobian) else found
+
     def _direct(self, found: Library, request: Request, **settings: Any) -> Trajectory:
         """A run in the library."""
         problem = request.problem
         rtol, atol = tightened(self.support, problem, request.rtol, request.atol)
         settings = {"first_step": self.first_step or problem.first_step, "max_order": self.max_order} | settings
-        linsolver = linear_solver(problem, self.linsolver)
+        linsolver = self._linear_solver(problem)
         return run_in(found, request._replace(rtol=rtol, atol=atol),
-                      RunSettings(jacobian=self.jacobian, linsolver=linsolver, max_step=self.max_step, max_steps=self.max_steps, **settings))
+                      RunSettings(jacobian=self.jacobian, linsolver=linsolver, max_step=self.max_step, max_steps=self.max_steps,
+                                  **settings))
 
     def _carry_out(self, solver: Any, run: Run, start: tuple[Vector, ...], place: Integers | None = None) -> Statistics:
         """Initialise the solver, step it to the end, and return its statistics."""
@@ -227,10 +233,10 @@ class Ida(_Sundials):
         `"exact"` (complex step along column groups), another strategy or its name such as `"grouped:partitioned"` (see
         `mbdae.JacobianStrategy`), or `"difference"`: IDA's own quotients.
     linsolver : {"auto", "dense", "band", "sparse", "kkt", "gmres", "bicgstab", "tfqmr"}
-        `"auto"`: dense up to 120 unknowns, then sparse. `"band"`: unknowns and equations renumbered for a small band. `"kkt"`: the factors
-        of mbdae, body by body and joint by joint without exchanges of rows (see `mbdae.problems.elimination`), in time proportional to the
-        number of bodies for chains and trees; in Cartesian coordinates, with the C library. Krylov methods are preconditioned with sparse
-        factors of the exact Jacobian.
+        `"auto"`: dense up to 120 unknowns, then `"kkt"` where it can be had, otherwise sparse. `"band"`: unknowns and equations renumbered
+        for a small band. `"kkt"`: the factors of mbdae, body by body and joint by joint without exchanges of rows (see
+        `mbdae.problems.elimination`), in time proportional to the number of bodies for chains and trees; for mechanisms in Cartesian
+        coordinates, in the C library. Krylov methods are preconditioned with sparse factors of the exact Jacobian.
     max_order : int
     first_step, max_step : float
         Zero leaves the choice to IDA, or the first step to the formulation.
@@ -238,8 +244,8 @@ class Ida(_Sundials):
         Steps after which the run ends with `TOO_MANY_STEPS`.
     backend : {"auto", "wheel", "system", "wrapper"}
         `"wheel"`: the C library in the wheel of scikit-sundae is called directly, with compiled callbacks and no Python in its loop;
-        `"system"`: the library of the system (Debian's `libsundials-dev`); both with the linear solvers `"dense"`, `"sparse"` and `"kkt"`. `"wrapper"`: through
-        scikit-sundae. `"auto"`: the wheel's library where it can, otherwise the wrapper.
+        `"system"`: the library of the system (Debian's `libsundials-dev`); both with the linear solvers `"dense"`, `"sparse"` and `"kkt"`.
+        `"wrapper"`: through scikit-sundae. `"auto"`: the wheel's library where it can, otherwise the wrapper.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from mbdae.problems.underlying_ode import _rhs_jacobian
 from .helpers import double_pendulum
 
 FORMS = {"ggl": mbdae.GGL, "gear": mbdae.Gear, "index2": mbdae.Index2, "index1": mbdae.Index1, "index3": mbdae.Index3}
-LINEAR = ("dense", "band", "sparse", "gmres", "bicgstab", "tfqmr")
+LINEAR = ("dense", "band", "sparse", "kkt", "gmres", "bicgstab", "tfqmr")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_every_linear_solver_in_every_form(chain, end, form, linsolver):
     assert s.success, s.message
     np.testing.assert_allclose(s.q[-1], end, atol=1e-5)
     assert 0 < s.statistics.jacobians < s.statistics.steps
-    if linsolver in ("dense", "band", "sparse"):
+    if linsolver in ("dense", "band", "sparse", "kkt"):
         assert s.statistics.residuals_jacobian == 0
 
 

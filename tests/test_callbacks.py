@@ -238,6 +238,7 @@ ROUTES = {
     "IDA index3": solve(Ida(), "index3"),
     "IDA differences": solve(Ida(jacobian="difference"), "ggl"),
     "IDA sparse": solve(Ida(linsolver="sparse"), "ggl"),
+    "IDA kkt": solve(Ida(linsolver="kkt"), "ggl"),
     "IDA gmres": solve(Ida(linsolver="gmres"), "gear"),
     "CVODE": solve(Cvode()),
     "SciPy DOP853": solve(SolveIvp("DOP853")),

@@ -154,6 +154,9 @@ def test_the_limit_of_steps(swing):
 # --- failures -------------------------------------------------------------------------------------------------------------
 
 
+FAILING = [("ggl", {}), ("ggl", {"linsolver": "kkt"}), ("ode", {})]
+
+
 class Broken(Exception):
     pass
 
@@ -163,18 +166,18 @@ def pushed(force):
     return mbdae.System(replace(m, forces=[*m.forces, mbdae.UserForce("push", ["upper"], force)]))
 
 
-@pytest.mark.parametrize("form", ["ggl", "ode"])
-def test_an_exception_of_a_user_function_arrives_unchanged(form):
+@pytest.mark.parametrize(("form", "options"), FAILING)
+def test_an_exception_of_a_user_function_arrives_unchanged(form, options):
     def force(t, r, A, v, omega, F, T):
         if t > 0.05:
             raise Broken("mine")
 
     with pytest.raises(Broken, match="mine"):
-        mbdae.solve(pushed(force), method(form, backend="wheel"), (0.0, 0.2), formulation=form)
+        mbdae.solve(pushed(force), method(form, backend="wheel", **options), (0.0, 0.2), formulation=form)
 
 
-@pytest.mark.parametrize("form", ["ggl", "ode"])
-def test_a_function_that_has_raised_is_not_called_again(form):
+@pytest.mark.parametrize(("form", "options"), FAILING)
+def test_a_function_that_has_raised_is_not_called_again(form, options):
     """It ends the run at once: the function is not called again."""
     calls = []
 
@@ -184,20 +187,21 @@ def test_a_function_that_has_raised_is_not_called_again(form):
             raise Broken("mine")
 
     with pytest.raises(Broken):
-        mbdae.solve(pushed(force), method(form, backend="wheel"), (0.0, 0.2), formulation=form, t_eval=[0.2])
+        mbdae.solve(pushed(force), method(form, backend="wheel", **options), (0.0, 0.2), formulation=form, t_eval=[0.2])
     assert sum(t > 0.05 for t in calls) == 1
 
 
-@pytest.mark.parametrize("form", ["ggl", "ode"])
-def test_ctrl_c(swing, form):
+@pytest.mark.parametrize(("form", "options"), FAILING)
+def test_ctrl_c(swing, form, options):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        mbdae.solve(swing, method(form, backend="wheel", max_step=1e-6, max_steps=10**9), (0.0, 100.0), formulation=form, t_eval=[100.0])
+        mbdae.solve(swing, method(form, backend="wheel", max_step=1e-6, max_steps=10**9, **options), (0.0, 100.0), formulation=form,
+                    t_eval=[100.0])
     timer.join()
     signal.signal(signal.SIGINT, before)
-    assert mbdae.solve(swing, method(form), (0.0, 0.1), formulation=form).success
+    assert mbdae.solve(swing, method(form, **options), (0.0, 0.1), formulation=form).success
 
 
 @pytest.mark.thorough
@@ -212,7 +216,7 @@ def test_failed_runs_hold_neither_files_nor_memory(swing):
 
     kept, before = [], files()
     for _ in range(5):
-        for linsolver in ("dense", "sparse"):
+        for linsolver in ("dense", "sparse", "kkt"):
             kept.append(mbdae.solve(torn, Ida(linsolver=linsolver, backend="wheel"), (0.0, 0.1), formulation="ggl"))
             assert kept[-1].status == Status.NOT_FINITE and "push" in kept[-1].message
     gc.collect()
@@ -220,13 +224,14 @@ def test_failed_runs_hold_neither_files_nor_memory(swing):
 
 
 @pytest.mark.thorough
-def test_runs_leave_no_memory(swing):
+@pytest.mark.parametrize("linsolver", ["dense", "kkt"])
+def test_runs_leave_no_memory(swing, linsolver):
     resource = pytest.importorskip("resource")
     problem = mbdae.GGL(swing)
 
     def peak_after(runs):
         for _ in range(runs):
-            mbdae.solve(problem, Ida(backend="wheel"), (0.0, 1e-3))
+            mbdae.solve(problem, Ida(linsolver=linsolver, backend="wheel"), (0.0, 1e-3))
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     first = peak_after(50)
@@ -250,5 +255,5 @@ def test_an_interface_that_was_not_tested_is_refused_by_name(swing, monkeypatch)
 def test_bad_choices_are_named(swing):
     with pytest.raises(ValueError, match="Ida: backend must be one of auto, wheel, system, wrapper, got 'debian'"):
         Ida(backend="debian")
-    with pytest.raises(ValueError, match=r"Ida: backend='wheel' takes dense and sparse linear solvers, .* got linsolver='band'"):
+    with pytest.raises(ValueError, match=r"Ida: backend='wheel' takes the linear solvers dense, sparse and kkt, .* got linsolver='band'"):
         mbdae.solve(swing, Ida(linsolver="band", backend="wheel"), (0.0, 0.01))

@@ -53,7 +53,8 @@ class Bound:
         null = NullVectors(np.zeros(0, dtype=np.int64), np.zeros(0), 0, 0.0) if p.null_vectors is None else p.null_vectors
         self.equations = Equations(n=p.n, m=p.m, guard=self.guard, arguments=p.arguments, model=p.model, work=p.arguments[1],
                                    follow=NOTHING if p.null_vectors is None else FOLLOW, **null._asdict(), derivatives=0,
-                                   vector_data=library.address("N_VGetArrayPointer"), matrix_data=0 if own else library.address(f"{kind}_Data"),
+                                   vector_data=library.address("N_VGetArrayPointer"),
+                                   matrix_data=0 if own else library.address(f"{kind}_Data"),
                                    **dict(zip(("index_values", "index_pointers"), addresses)))
 
     def _keep(self, function: Any) -> int:

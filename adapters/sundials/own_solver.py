@@ -23,7 +23,7 @@ from mbdae.system.codes import GOOD
 from mbdae.system.static_lu import FACTORS, StaticFactors, factorise, solve, static_factors
 from mbdae.typing import Vector
 
-from .callbacks import call_pointer
+from .callbacks import vector
 from .library import LinearSolverLayout
 
 OWN = "kkt"  # its name
@@ -44,8 +44,17 @@ class OwnSolver(Structure):
 _SOLVER = StructureType("OwnSolver", (("n", _i), ("vector_data", _i), ("values", _x), ("factors", FACTORS)))
 
 
+def takes_own(problem: Problem, jacobian: Any) -> bool:
+    """Whether a run in the C library can have it."""
+    return problem.implicit and not refusal(problem.system) and not _differences(jacobian)
+
+
+def _differences(jacobian: Any) -> bool:
+    return isinstance(jacobian, str) and jacobian == "difference"
+
+
 def check_own(owner: str, problem: Problem, backend: str, jacobian: Any) -> None:
-    """Whether a run can have it.
+    """Whether it was asked for where it can be had.
 
     Raises
     ------
@@ -59,9 +68,9 @@ def check_own(owner: str, problem: Problem, backend: str, jacobian: Any) -> None
     if backend == "wrapper" or config.DISABLE_JIT:
         raise ValueError(f"{owner}: linsolver='kkt' needs the C library and compiled code, not backend='wrapper' or NUMBA_DISABLE_JIT=1; "
                          "linsolver='sparse' does without")
-    if isinstance(jacobian, str) and jacobian == "difference":
-        raise ValueError(f"{owner}: linsolver='kkt' needs a Jacobian, IDA's own differences are for dense matrices; jacobian='exact' or "
-                         "'grouped' have one")
+    if _differences(jacobian):
+        raise ValueError(f"{owner}: linsolver='kkt' needs a Jacobian, which jacobian='exact' or 'grouped' evaluate; IDA's own differences "
+                         "are for dense matrices")
 
 
 def own_solver(problem: Problem, values: Vector, vector_data: int) -> OwnSolver:
@@ -86,8 +95,7 @@ def _setup(linear, matrix):
 def _solve(linear, matrix, x, b, tolerance):
     """`int solve(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, double)`"""
     own = _own(linear)
-    right = carray(pointer(call_pointer(own.vector_data, b)), (own.n,), np.float64)
-    solve(own.values, own.factors, right, carray(pointer(call_pointer(own.vector_data, x)), (own.n,), np.float64))
+    solve(own.values, own.factors, vector(b, own.n, own), vector(x, own.n, own))
     return 0
 
 

@@ -56,21 +56,23 @@ def pivots(problem: Problem) -> Pivots:
 
 
 def _unknowns_of_bodies(problem: Problem) -> list[Pivots]:
-    system, sizes = problem.system, {"q": problem.system.nq, "v": problem.system.nv}
-    ends = {name: np.append(system._bodies[name], n).astype(np.int64) for name, n in sizes.items()}
-    found = []
+    """The pivots of each body."""
+    system, found = problem.system, []
+    ends = {name: np.append(system._bodies[name], size).astype(np.int64) for name, size in (("q", system.nq), ("v", system.nv))}
     for b in range(len(system._bodies)):
         own = {name: np.arange(end[b], end[b + 1]) for name, end in ends.items()}
-        found.append(Pivots(*(np.concatenate([block.start + own[name] for name, block in blocks])
-                              for blocks in ([(n, problem.equations[e]) for n, e in PAIRS.items()], [(n, problem.blocks[n]) for n in PAIRS]))))
+        rows = [problem.equations[equation].start + own[name] for name, equation in PAIRS.items()]
+        columns = [problem.blocks[name].start + own[name] for name in PAIRS]
+        found.append(Pivots(np.concatenate(rows), np.concatenate(columns)))
     return found
 
 
 def _unknowns_of_joints(problem: Problem) -> list[Pivots]:
-    assert problem.system.mechanism is not None
-    joint = joint_of_rows(problem.system.mechanism)
-    order = np.argsort(joint, kind="stable")
-    own = np.split(order, np.searchsorted(joint[order], np.arange(1, len(problem.system.mechanism.constraints))))
-    blocks = [problem.blocks[name] for names in OF_JOINTS for name in names if name in problem.blocks]
-    equations = [problem.equations[name] for name in CONSTRAINTS if name in problem.equations]
-    return [Pivots(*(np.concatenate([block.start + rows for block in kind]) for kind in (equations, blocks))) for rows in own]
+    """The pivots of each joint or driver."""
+    mechanism = problem.system.mechanism
+    assert mechanism is not None
+    joint = joint_of_rows(mechanism)  # ascending
+    equations = [problem.equations[name].start for name in CONSTRAINTS if name in problem.equations]
+    blocks = [problem.blocks[name].start for names in OF_JOINTS for name in names if name in problem.blocks]
+    own = np.split(np.arange(len(joint)), np.searchsorted(joint, np.arange(1, len(mechanism.constraints))))
+    return [Pivots(*(np.concatenate([start + rows for start in kind]) for kind in (equations, blocks))) for rows in own]

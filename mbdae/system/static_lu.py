@@ -217,27 +217,29 @@ def _eliminate(values, lu):
 
 @compiled
 def check(values, lu):
-    """Whether solutions must be refined, from one with a known result: all unknowns one. `SINGULAR_MATRIX` if that is not enough."""
+    """Whether solutions must be refined, from one for a right-hand side as large as the rows. `SINGULAR_MATRIX` if that is not enough."""
     b, x = lu.r, lu.x
+    lu.refine = 0
+    _row_sums(values, lu, x)
+    _row_sums(values, lu, b)
+    _substitute(lu, x)
+    if _residual(values, lu, x, b) <= ACCURATE:
+        return GOOD
+    lu.refine = 1
+    _correct(lu, x, b)
+    _row_sums(values, lu, b)
+    return GOOD if _residual(values, lu, x, b) <= MOST else SINGULAR_MATRIX
+
+
+@compiled
+def _row_sums(values, lu, out):
+    """Sums of absolute values."""
+    A = lu.A
     for i in range(lu.n):
         s = 0.0
-        for m in range(lu.A.start[i], lu.A.start[i + 1]):
-            s += values[lu.A.entries[m]]
-        b[i] = s
-        x[i] = s
-    lu.refine = 0
-    _substitute(lu, x)
-    if _residual(values, lu, x, b) > ACCURATE:
-        lu.refine = 1
-        _correct(lu, x, b)
-        for i in range(lu.n):  # the right-hand side once more, as its place has the residual
-            s = 0.0
-            for m in range(lu.A.start[i], lu.A.start[i + 1]):
-                s += values[lu.A.entries[m]]
-            b[i] = s
-        if not _residual(values, lu, x, b) <= MOST:
-            return SINGULAR_MATRIX
-    return GOOD
+        for m in range(A.start[i], A.start[i + 1]):
+            s += abs(values[A.entries[m]])
+        out[i] = s
 
 
 @compiled

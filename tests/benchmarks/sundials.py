@@ -46,7 +46,7 @@ def c_program():
 
 def from_c(function, problem, t_end, jacobian):
     """CPU seconds and steps of the C program."""
-    bound = Bound(library("system"), SolverCallbacks(problem), 1.0, sparse=False)
+    bound = Bound(library("system"), SolverCallbacks(problem), 1.0, "dense")
     residual = bound.residual()
     exact = bound.exact_jacobian() if jacobian == "exact" else None
     y, yd = problem.pack(problem.start)
