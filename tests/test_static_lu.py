@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csc_array, random_array
 
 from mbdae.system.codes import GOOD, SINGULAR_MATRIX
-from mbdae.system.static_lu import factorise, filled, solve, static_factors
+from mbdae.system.fill_in import filled
+from mbdae.system.static_lu import factorise, solve, static_factors
 
 
 def matrix(rng, n=40, density=0.1, diagonal=4.0):

@@ -37,13 +37,13 @@ def method(form, **options):
     return (Cvode if form == "ode" else Ida)(**options)
 
 
-def same(a, b):
-    """The same steps but for rounding, which the same kernel compiled for another caller may change."""
+def same(a, b, reached=1e-2):
+    """The same steps but for rounding, which the same kernel compiled for another caller may change; runs that end early about as far."""
     assert a.status == b.status
     for name in ("steps", "residuals", "jacobians"):
         x, y = getattr(a.statistics, name), getattr(b.statistics, name)
         assert abs(x - y) <= max(2, 0.05 * y), (name, x, y)
-    assert a.t[-1] == pytest.approx(b.t[-1], rel=1e-2)
+    assert a.t[-1] == pytest.approx(b.t[-1], rel=reached)
     if a.success:
         np.testing.assert_allclose(a.q[-1], b.q[-1], atol=1e-4)
         np.testing.assert_allclose(a.v[-1], b.v[-1], atol=1e-4 * (1.0 + np.abs(b.v).max()))

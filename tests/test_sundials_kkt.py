@@ -24,7 +24,8 @@ pytestmark = pytest.mark.skipif(bool(_missing("wheel")), reason=_missing("wheel"
 
 FORMS = {"ggl": mbdae.GGL, "explicit": lambda s: mbdae.GGL(s, form="explicit"), "gear": mbdae.Gear, "index2": mbdae.Index2,
          "index1": lambda s: mbdae.Index1(s, alpha=5.0, beta=5.0), "index3": mbdae.Index3}
-NAMES = [name for name in mbdae.library.names() if not refusal(mbdae.library.system(name))]
+OF_FUNCTIONS = ("flexible-slider-crank", "rail-carriage", "wheelset")
+NAMES = sorted(set(mbdae.library.names()) - set(OF_FUNCTIONS))
 SMALL = ("double-pendulum", "spatial-four-bar", "flyball-governor", "tree")
 KKT = Ida(linsolver="kkt", backend="wheel")
 
@@ -67,7 +68,7 @@ def test_solutions_with_the_exact_jacobian(name, form):
 # the order -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", thorough_but(NAMES[::4], NAMES))
+@pytest.mark.parametrize("name", thorough_but(SMALL, NAMES))
 def test_every_body_and_every_joint_has_one_place(name):
     system = mbdae.library.system(name)
     order, ends = elimination_order(system), bodies_of_joints(system)
@@ -79,7 +80,7 @@ def test_every_body_and_every_joint_has_one_place(name):
             assert min(place[node._replace(is_body=True, number=b)] for b in ends[node.number]) < place[node]
 
 
-@pytest.mark.parametrize("name", thorough_but(NAMES[::4], NAMES))
+@pytest.mark.parametrize("name", thorough_but(SMALL, NAMES))
 def test_every_pivot_is_taken_once(name):
     problem = mbdae.GGL(mbdae.library.system(name))
     for places in pivots(problem):
@@ -98,6 +99,11 @@ def test_factors_of_chains_and_trees_grow_with_the_number_of_bodies(name):
     assert (z - y) / (c - b) == pytest.approx((y - x) / (b - a), rel=0.05)
 
 
+@pytest.mark.parametrize("name", thorough_but(["chain", "wheelset"], mbdae.library.names()))
+def test_mechanisms_have_it_and_systems_of_functions_do_not(name):
+    assert bool(refusal(mbdae.library.system(name))) == (name in OF_FUNCTIONS)
+
+
 # runs ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -106,7 +112,7 @@ def test_factors_of_chains_and_trees_grow_with_the_number_of_bodies(name):
 def test_the_steps_are_those_of_dense_factors(name, form):
     problem = mbdae.problem(name, formulation=form)
     own, dense = (mbdae.solve(problem, Ida(linsolver=s, backend="wheel", max_steps=200), (0.0, 0.02), rtol=1e-5) for s in ("kkt", "dense"))
-    same(own, dense)
+    same(own, dense, reached=0.1)
 
 
 @pytest.mark.parametrize("form", thorough_but(["index3"], ["ggl", "index3"]))
@@ -235,7 +241,7 @@ def test_forces_of_users_and_friction(mechanism, form):
      "Ida: linsolver='kkt' eliminates bodies and joints of a mechanism in Cartesian coordinates, but for 'chain' in joint coordinates the"),
     (lambda: mbdae.library.system("wheelset"), {}, "for 'wheelset' a system of functions has no bodies and joints; linsolver='auto'"),
     (lambda: mbdae.library.system("chain", links=2), {"backend": "wrapper"}, "linsolver='kkt' needs the C library .*linsolver='sparse'"),
-    (lambda: mbdae.library.system("chain", links=2), {"jacobian": "difference"}, "linsolver='kkt' needs a Jacobian, which jacobian='exact'"),
+    (lambda: mbdae.library.system("chain", links=2), {"jacobian": "difference"}, "linsolver='kkt' needs a Jacobian, which jacobian="),
 ], ids=["joint coordinates", "functions", "wrapper", "differences"])
 def test_what_cannot_have_it_is_refused(make, options, message):
     with pytest.raises(ValueError, match=message):

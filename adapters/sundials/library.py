@@ -144,7 +144,8 @@ class Library:
         solver = self.SUNLinSol_Dense(vector, matrix, context)
         head = _words(solver, 4)  # content, table, context, and something else in between in later versions
         table = head.index(context.value) - 1 if context.value in head else 0
-        words = _words(head[table], OPERATIONS_WORDS) if table > 0 and head[table] else []
+        at = head[table] if table > 0 else None
+        words = _words(at, OPERATIONS_WORDS) if at else []
         places = {name: words.index(self.address(of)) for name, of in OPERATIONS.items() if self.address(of) in words}
         self.SUNLinSolFree(solver)
         self.SUNMatDestroy(matrix)

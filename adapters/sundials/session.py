@@ -12,8 +12,9 @@ from mbdae.results.status import Status
 from mbdae.typing import Vector
 
 from .library import OPERATIONS, Library
+from .linear import OwnSolver
 from .march import ONE_STEP
-from .own_solver import OwnSolver, fill_in, set_content
+from .own_solver import fill_in, set_content
 
 CSC, THREADS = 0, 1  # of sparse matrices and of their factorisation
 ADAMS, BDF = 1, 2

@@ -11,8 +11,6 @@ Elimination goes row by row: with `w` the row `i` of `A`, for all `k < i` in asc
 and what is left is row `i` of `U`. Scaling of rows or columns changes no rounding error, as the pivots are given.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import types
 from scipy.sparse import csc_array
@@ -21,6 +19,7 @@ from ..compilation.compiled import compiled
 from ..compilation.structure import Structure, StructureType
 from ..typing import Integers, Vector
 from .codes import GOOD, SINGULAR_MATRIX
+from .fill_in import filled
 
 ACCURATE = 1e-12  # largest backward error of results that are taken as they are
 MOST = 1e-6  # largest one after a refinement; the factors of a matrix with more are useless
@@ -81,13 +80,6 @@ FACTORS = StructureType("StaticFactors", (("n", _I), ("rows", _U), ("columns", _
                                           ("inverse", _X), ("w", _X), ("x", _X), ("r", _X), ("refine", _I)))
 
 
-class Pattern(NamedTuple):
-    """Columns of the entries of a triangular factor, row by row."""
-
-    start: Integers
-    columns: np.ndarray
-
-
 # the pattern ---------------------------------------------------------------------------------------------------------------
 
 
@@ -117,60 +109,6 @@ def _by_rows(pattern: csc_array, rows: Integers, columns: Integers) -> Source:
     entries = np.lexsort((j, i))
     start = np.searchsorted(i[entries], np.arange(n + 1)).astype(np.int64)
     return Source(start=start, columns=j[entries].astype(np.uint32), entries=entries.astype(np.uint32))
-
-
-def filled(start: Integers, columns: np.ndarray) -> tuple[Pattern, Pattern]:
-    """The patterns of `L` and `U` of a matrix by rows with ascending columns."""
-    n = len(start) - 1
-    room = 4 * len(columns) + n
-    while True:
-        L, U = (Pattern(np.zeros(n + 1, dtype=np.int64), np.zeros(room, dtype=np.uint32)) for _ in range(2))
-        if _fill_in(start, columns, *L, *U):
-            return Pattern(L.start, L.columns[:L.start[-1]].copy()), Pattern(U.start, U.columns[:U.start[-1]].copy())
-        room *= 2
-
-
-@compiled
-def _fill_in(start, columns, l_start, l_columns, u_start, u_columns):
-    """Write the patterns of the factors; whether there was room."""
-    n = start.shape[0] - 1
-    after = np.full(n + 1, n)  # the row as a list of ascending columns: the one after each, the first one after `n`
-    lower, upper = 0, 0
-    for i in range(n):
-        if lower + n > l_columns.shape[0] or upper + n > u_columns.shape[0]:
-            return False
-        after[n] = n
-        p = n
-        for m in range(start[i], start[i + 1]):
-            j = np.int64(columns[m])
-            after[p], after[j] = j, n
-            p = j
-        p = n  # the diagonal
-        while after[p] < i:
-            p = after[p]
-        if after[p] != i:
-            after[i], after[p] = after[p], i
-        # the rows that are subtracted
-        k = after[n]
-        while k < i:
-            l_columns[lower] = k
-            lower += 1
-            p = k
-            for m in range(u_start[k], u_start[k + 1]):
-                j = np.int64(u_columns[m])
-                while after[p] < j:
-                    p = after[p]
-                if after[p] != j:
-                    after[j], after[p] = after[p], j
-                p = j
-            k = after[k]
-        k = after[i]
-        while k < n:
-            u_columns[upper] = k
-            upper += 1
-            k = after[k]
-        l_start[i + 1], u_start[i + 1] = lower, upper
-    return True
 
 
 # the numbers ---------------------------------------------------------------------------------------------------------------
