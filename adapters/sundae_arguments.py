@@ -23,9 +23,9 @@ LINEAR = ("auto", "dense", "band", "sparse", *ITERATIVE)
 LINEAR_IDA = (*LINEAR, "kkt")  # of runs that call the C library; scikit-sundae takes no linear solvers of others
 LINEAR_ODE = ("auto", "dense", *ITERATIVE)  # the Jacobian of the underlying ODE is full
 
-_MASKED = Settings(mask=True, linear_solver="dense, band, sparse, Krylov")
-IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
-                               index3=Settings(mask=True, tighten=1e-3, linear_solver="dense, band, sparse, Krylov"))
+_MASKED = Settings(mask=True, linear_solver="dense, band, sparse, kkt, Krylov")
+IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, kkt, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
+                               index3=Settings(mask=True, tighten=1e-3, linear_solver="dense, band, sparse, kkt, Krylov"))
 CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
 
 

@@ -26,7 +26,7 @@ def rng():
 def solved(A, rows, columns, b):
     lu, out = static_factors(A, rows, columns), np.empty_like(b)
     status = factorise(A.data, lu)
-    solve(A.data, lu, b, out)
+    solve(lu, b, out)
     return status, lu, out
 
 
@@ -43,7 +43,7 @@ def test_a_solution_in_the_place_of_the_right_hand_side(rng):
     A, rows, columns = matrix(rng)
     b = rng.normal(size=A.shape[0])
     _, lu, x = solved(A, rows, columns, b)
-    solve(A.data, lu, b, b)
+    solve(lu, b, b)
     np.testing.assert_array_equal(b, x)
 
 
@@ -94,6 +94,15 @@ def test_matrices_without_useful_factors(A):
     full = csc_array((np.zeros(4), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
     lu = static_factors(full, order, order)
     assert factorise(np.array(A).T.ravel(), lu) == SINGULAR_MATRIX
+
+
+def test_a_solution_that_is_not_finite_has_no_backward_error(rng):
+    """Wherever in the matrix the entries overflow."""
+    A, rows, columns = matrix(rng)
+    for k in range(0, A.nnz, 17):
+        values = A.data.copy()
+        values[k] = np.inf
+        assert factorise(values, static_factors(A, rows, columns)) == SINGULAR_MATRIX
 
 
 def test_scaling_of_rows_and_columns_changes_no_rounding_error(rng):

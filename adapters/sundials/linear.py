@@ -49,7 +49,7 @@ def _setup(linear, matrix):
 def _solve(linear, matrix, x, b, tolerance):
     """`int solve(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, double)`"""
     own = _own(linear)
-    solve(own.values, own.factors, vector(b, own.n, own), vector(x, own.n, own))
+    solve(own.factors, vector(b, own.n, own), vector(x, own.n, own))
     return 0
 
 

@@ -2,7 +2,7 @@
 
 The order must be one in which no pivot vanishes for the structure of the equations (see `elimination`). Rounding errors may still grow
 where a pivot happens to be small; as in [Li and Demmel, ACM Trans. Math. Software 29 (2003) 110-140] static pivots are checked
-afterwards: `check` measures the backward error of each factorisation, and `solve` refines its results where that is needed.
+afterwards: `factorise` measures the backward error of each factorisation, and `solve` refines its results where that is needed.
 
 Elimination goes row by row: with `w` the row `i` of `A`, for all `k < i` in ascending order
 
@@ -20,6 +20,7 @@ from ..compilation.structure import Structure, StructureType
 from ..typing import Integers, Vector
 from .codes import GOOD, SINGULAR_MATRIX
 from .fill_in import filled
+from .vectors import put
 
 ACCURATE = 1e-12  # largest backward error of results that are taken as they are
 MOST = 1e-6  # largest one after a refinement; the factors of a matrix with more are useless
@@ -34,11 +35,12 @@ class Rows(Structure):
 
 
 class Source(Structure):
-    """The rows of `P A Q`: `A.values[entries[start[i]:start[i + 1]]]` in the columns `columns[...]`."""
+    """`P A Q` by rows like `Rows`; `entries` are the places of the values in the pattern of `A`."""
 
     start: Integers
     columns: np.ndarray
     entries: np.ndarray
+    values: Vector
 
 
 class StaticFactors(Structure):
@@ -54,6 +56,8 @@ class StaticFactors(Structure):
         Without their diagonals, that of `L` is one.
     inverse : ndarray, shape (n,)
         Reciprocals of the diagonal of `U`.
+    size : ndarray, shape (n,)
+        Sums of the absolute values of the rows.
     w, x, r : ndarray, shape (n,)
         Scratch.
     refine : int
@@ -67,6 +71,7 @@ class StaticFactors(Structure):
     L: Rows
     U: Rows
     inverse: Vector
+    size: Vector
     w: Vector
     x: Vector
     r: Vector
@@ -75,9 +80,9 @@ class StaticFactors(Structure):
 
 _X, _N, _U, _I = types.float64[::1], types.int64[::1], types.uint32[::1], types.int64
 ROWS = StructureType("Rows", (("start", _N), ("columns", _U), ("values", _X)))
-SOURCE = StructureType("Source", (("start", _N), ("columns", _U), ("entries", _U)))
+SOURCE = StructureType("Source", (("start", _N), ("columns", _U), ("entries", _U), ("values", _X)))
 FACTORS = StructureType("StaticFactors", (("n", _I), ("rows", _U), ("columns", _U), ("A", SOURCE), ("L", ROWS), ("U", ROWS),
-                                          ("inverse", _X), ("w", _X), ("x", _X), ("r", _X), ("refine", _I)))
+                                          ("inverse", _X), ("size", _X), ("w", _X), ("x", _X), ("r", _X), ("refine", _I)))
 
 
 # the pattern ---------------------------------------------------------------------------------------------------------------
@@ -95,10 +100,10 @@ def static_factors(pattern: csc_array, rows: Integers, columns: Integers) -> Sta
     n = len(rows)
     A = _by_rows(pattern, rows, columns)
     L, U = filled(A.start, A.columns)
-    empty = (np.zeros(n) for _ in range(4))
+    empty = (np.zeros(n) for _ in range(5))
     return StaticFactors(n=n, rows=rows.astype(np.uint32), columns=columns.astype(np.uint32), A=A,
                          L=Rows(**L._asdict(), values=np.zeros(len(L.columns))), U=Rows(**U._asdict(), values=np.zeros(len(U.columns))),
-                         **dict(zip(("inverse", "w", "x", "r"), empty)), refine=0)
+                         **dict(zip(("inverse", "size", "w", "x", "r"), empty)), refine=0)
 
 
 def _by_rows(pattern: csc_array, rows: Integers, columns: Integers) -> Source:
@@ -108,7 +113,8 @@ def _by_rows(pattern: csc_array, rows: Integers, columns: Integers) -> Source:
     i, j = row_of[pattern.indices], column_of[np.repeat(np.arange(n), np.diff(pattern.indptr))]
     entries = np.lexsort((j, i))
     start = np.searchsorted(i[entries], np.arange(n + 1)).astype(np.int64)
-    return Source(start=start, columns=j[entries].astype(np.uint32), entries=entries.astype(np.uint32))
+    return Source(start=start, columns=j[entries].astype(np.uint32), entries=entries.astype(np.uint32),
+                  values=np.zeros(len(entries)))
 
 
 # the numbers ---------------------------------------------------------------------------------------------------------------
@@ -117,14 +123,27 @@ def _by_rows(pattern: csc_array, rows: Integers, columns: Integers) -> Source:
 @compiled
 def factorise(values, lu):
     """Factorise the matrix with these values; `GOOD`, or `SINGULAR_MATRIX` if it is singular or no accurate factors were found."""
-    status = _eliminate(values, lu)
-    return check(values, lu) if status == GOOD else status
+    _take(values, lu.A, lu.size)
+    status = _eliminate(lu)
+    return _check(lu) if status == GOOD else status
 
 
 @compiled
-def _eliminate(values, lu):
+def _take(values, A, size):
+    """The values in their order by rows, and the sums of absolute values of the rows."""
+    for i in range(size.shape[0]):
+        s = 0.0
+        for m in range(A.start[i], A.start[i + 1]):
+            x = values[A.entries[m]]
+            A.values[m] = x
+            s += abs(x)
+        size[i] = s
+
+
+@compiled
+def _eliminate(lu):
     A, L, U, inverse, w = lu.A, lu.L, lu.U, lu.inverse, lu.w
-    a_start, a_columns, entries = A.start, A.columns, A.entries
+    a_start, a_columns, a_values = A.start, A.columns, A.values
     l_start, l_columns, l_values = L.start, L.columns, L.values
     u_start, u_columns, u_values = U.start, U.columns, U.values
     for i in range(lu.n):
@@ -134,7 +153,7 @@ def _eliminate(values, lu):
         for m in range(u_start[i], u_start[i + 1]):
             w[u_columns[m]] = 0.0
         for m in range(a_start[i], a_start[i + 1]):
-            w[a_columns[m]] = values[entries[m]]
+            w[a_columns[m]] = a_values[m]
         # subtract the rows above
         for m in range(l_start[i], l_start[i + 1]):
             k = l_columns[m]
@@ -154,30 +173,19 @@ def _eliminate(values, lu):
 
 
 @compiled
-def check(values, lu):
+def _check(lu):
     """Whether solutions must be refined, from one for a right-hand side as large as the rows. `SINGULAR_MATRIX` if that is not enough."""
     b, x = lu.r, lu.x
+    put(lu.size, b)
+    put(lu.size, x)
     lu.refine = 0
-    _row_sums(values, lu, x)
-    _row_sums(values, lu, b)
     _substitute(lu, x)
-    if _residual(values, lu, x, b) <= ACCURATE:
+    if _residual(lu, x, b) <= ACCURATE:
         return GOOD
     lu.refine = 1
     _correct(lu, x, b)
-    _row_sums(values, lu, b)
-    return GOOD if _residual(values, lu, x, b) <= MOST else SINGULAR_MATRIX
-
-
-@compiled
-def _row_sums(values, lu, out):
-    """Sums of absolute values."""
-    A = lu.A
-    for i in range(lu.n):
-        s = 0.0
-        for m in range(A.start[i], A.start[i + 1]):
-            s += abs(values[A.entries[m]])
-        out[i] = s
+    put(lu.size, b)
+    return GOOD if _residual(lu, x, b) <= MOST else SINGULAR_MATRIX
 
 
 @compiled
@@ -199,18 +207,21 @@ def _substitute(lu, x):
 
 
 @compiled
-def _residual(values, lu, x, b):
+def _residual(lu, x, b):
     """`b <- b - A x`; the largest ratio of its entries to those of `|A| |x| + |b|`, the backward error [Oettli and Prager, 1964]."""
     A, largest = lu.A, 0.0
+    a_start, a_columns, a_values = A.start, A.columns, A.values
     for i in range(lu.n):
         s, size = b[i], abs(b[i])
-        for m in range(A.start[i], A.start[i + 1]):
-            product = values[A.entries[m]] * x[A.columns[m]]
+        for m in range(a_start[i], a_start[i + 1]):
+            product = a_values[m] * x[a_columns[m]]
             s -= product
             size += abs(product)
         b[i] = s
         if not abs(s) <= largest * size:
             largest = abs(s) / size
+            if not largest < np.inf:
+                return np.inf
     return largest
 
 
@@ -223,17 +234,16 @@ def _correct(lu, x, r):
 
 
 @compiled
-def solve(values, lu, b, out):
-    """`out = A^-1 b` after `factorise` with the same values; `out` may be `b`."""
+def solve(lu, b, out):
+    """`out = A^-1 b` after `factorise`; `out` may be `b`."""
     x, r = lu.x, lu.r
     for k in range(lu.n):
         x[k] = b[lu.rows[k]]
     if lu.refine != 0:
-        for k in range(lu.n):
-            r[k] = x[k]
+        put(x, r)
     _substitute(lu, x)
     if lu.refine != 0:
-        _residual(values, lu, x, r)
+        _residual(lu, x, r)
         _correct(lu, x, r)
     for k in range(lu.n):
         out[lu.columns[k]] = x[k]
