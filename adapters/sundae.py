@@ -34,8 +34,8 @@ from .sundae_arguments import (
     CVODE_SUPPORT,
     IDA_SUPPORT,
     LINEAR,
+    LINEAR_CVODE,
     LINEAR_IDA,
-    LINEAR_ODE,
     band_order,
     check_choices,
     cvode_arguments,
@@ -306,7 +306,7 @@ class Cvode(_Sundials):
 
     support = CVODE_SUPPORT
     formulations = supported(CVODE_SUPPORT)
-    linear_solvers = LINEAR_ODE
+    linear_solvers = LINEAR_CVODE
 
     def __post_init__(self) -> None:
         if self.multistep not in ("BDF", "Adams"):

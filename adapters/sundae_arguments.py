@@ -20,8 +20,8 @@ MANY_STEPS = 1_000_000  # between two output times, where SUNDIALS allows 500
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are the quicker ones
 ITERATIVE = ("gmres", "bicgstab", "tfqmr")
 LINEAR = ("auto", "dense", "band", "sparse", *ITERATIVE)
-LINEAR_IDA = (*LINEAR, "kkt")  # of runs that call the C library; scikit-sundae takes no linear solvers of others
 LINEAR_ODE = ("auto", "dense", *ITERATIVE)  # the Jacobian of the underlying ODE is full
+LINEAR_IDA, LINEAR_CVODE = (*LINEAR, "kkt"), (*LINEAR_ODE, "kkt")  # of runs; scikit-sundae takes no linear solvers of others
 
 _MASKED = Settings(mask=True, linear_solver="dense, band, sparse, kkt, Krylov")
 IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, kkt, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,

@@ -63,6 +63,10 @@ class Bound:
         assert address is not None
         return address
 
+    def keep(self, used: Any) -> None:
+        """Keep alive what compiled code has the address of."""
+        self._kept.append(used)
+
     # the equations -------------------------------------------------------------------------------------------------------
 
     def residual(self) -> int:

@@ -44,7 +44,7 @@ _SOLVERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "IDACreate": (_P, (_P,)), "IDAInit": (_I, (_P, _P, _D, _P, _P)), "IDASolve": (_I, (_P, _D, POINTER(_D), _P, _P, _I)),
     "IDASetId": (_I, (_P, _P)), "IDASetSuppressAlg": (_I, (_P, _I)), "IDAFree": (None, (POINTER(_P),)),
     "CVodeCreate": (_P, (_I, _P)), "CVodeInit": (_I, (_P, _P, _D, _P)), "CVode": (_I, (_P, _D, _P, POINTER(_D), _I)),
-    "CVodeFree": (None, (POINTER(_P),)),
+    "CVodeFree": (None, (POINTER(_P),)), "CVodeSetLinSysFn": (_I, (_P, _P)),
     **{f"{solver}{name}": (_I, (_P, *more)) for solver in ("IDA", "CVode") for name, more in _SETTINGS.items()},
     **{f"{solver}Get{name}": (_I, (_P, POINTER(_L))) for solver in ("IDA", "CVode") for name in _COUNTERS},
     **{name: (_I, (_P, POINTER(_L))) for name in ("IDAGetNumResEvals", "IDAGetNumLinResEvals", "CVodeGetNumRhsEvals",

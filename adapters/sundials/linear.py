@@ -29,7 +29,8 @@ class OwnSolver(Structure):
     factors: StaticFactors
 
 
-_SOLVER = StructureType("OwnSolver", (("n", _i), ("vector_data", _i), ("values", _x), ("factors", FACTORS)))
+SOLVER_FIELDS = (("n", _i), ("vector_data", _i), ("values", _x), ("factors", FACTORS))
+_SOLVER = StructureType("OwnSolver", SOLVER_FIELDS)
 
 
 @compiled

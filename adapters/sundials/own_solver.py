@@ -12,24 +12,38 @@ from typing import Any
 
 from numba.core import config
 
+from mbdae.jacobians.strategy import JacobianStrategy, as_strategy
 from mbdae.problems.base import Problem
 from mbdae.problems.elimination import pivots, refusal
+from mbdae.problems.underlying_ode import UnderlyingODE
 from mbdae.system.static_lu import static_factors
 from mbdae.typing import Vector
 
 from .library import LinearSolverLayout
-from .linear import SETUP, SOLVE, OwnSolver
+from .linear import SETUP, OwnSolver
 
 OWN = "kkt"  # its name
 
 
 def takes_own(problem: Problem, jacobian: Any) -> bool:
     """Whether a run in the C library can have it."""
-    return problem.implicit and not refusal(problem.system) and not _differences(jacobian)
+    return not _reason(problem, jacobian)
 
 
-def _differences(jacobian: Any) -> bool:
-    return isinstance(jacobian, str) and jacobian == "difference"
+def _reason(problem: Problem, jacobian: Any) -> str:
+    """Why a problem cannot have it with a Jacobian, and what can be done; empty if it can."""
+    reason = refusal(problem.system)
+    if reason:
+        return (f"eliminates bodies and joints of a mechanism in Cartesian coordinates, but for {problem.system.name!r} {reason}; "
+                "linsolver='auto' takes it")
+    if not (problem.implicit or isinstance(problem, UnderlyingODE)):
+        return f"takes the form 'ode', in whose place {problem.formulation!r} has another; linsolver='auto' takes it"
+    strategy = as_strategy(jacobian)
+    if strategy is None:
+        return "needs a Jacobian, which jacobian='exact' or 'grouped' evaluate; own differences of SUNDIALS are for dense matrices"
+    if not problem.implicit and strategy != JacobianStrategy("exact"):
+        return "has the exact Jacobian of the underlying ODE; linsolver='dense' takes those of other strategies"
+    return ""
 
 
 def check_own(owner: str, problem: Problem, backend: str, jacobian: Any) -> None:
@@ -40,16 +54,13 @@ def check_own(owner: str, problem: Problem, backend: str, jacobian: Any) -> None
     ValueError
         If there is no C library, no Jacobian, or no order of bodies and joints.
     """
-    reason = refusal(problem.system)
+    reason = _reason(problem, jacobian)
     if reason:
-        raise ValueError(f"{owner}: linsolver='kkt' eliminates bodies and joints of a mechanism in Cartesian coordinates, but for "
-                         f"{problem.system.name!r} {reason}; linsolver='auto' takes it")
+        raise ValueError(f"{owner}: linsolver='kkt' {reason}")
     if backend == "wrapper" or config.DISABLE_JIT:
+        other = "sparse" if problem.implicit else "dense"
         raise ValueError(f"{owner}: linsolver='kkt' needs the C library and compiled code, not backend='wrapper' or NUMBA_DISABLE_JIT=1; "
-                         "linsolver='sparse' does without")
-    if _differences(jacobian):
-        raise ValueError(f"{owner}: linsolver='kkt' needs a Jacobian, which jacobian='exact' or 'grouped' evaluate; IDA's own differences "
-                         "are for dense matrices")
+                         f"linsolver='{other}' does without")
 
 
 def own_solver(problem: Problem, values: Vector, vector_data: int) -> OwnSolver:
@@ -57,7 +68,7 @@ def own_solver(problem: Problem, values: Vector, vector_data: int) -> OwnSolver:
     return OwnSolver(n=problem.n, vector_data=vector_data, values=values, factors=static_factors(problem.pattern, *pivots(problem)))
 
 
-def fill_in(linear: int, layout: LinearSolverLayout, solver: OwnSolver, gettype: int) -> None:
+def fill_in(linear: int, layout: LinearSolverLayout, solver: OwnSolver, gettype: int, solve: Any) -> None:
     """Make an empty linear solver of SUNDIALS this one.
 
     Parameters
@@ -69,11 +80,12 @@ def fill_in(linear: int, layout: LinearSolverLayout, solver: OwnSolver, gettype:
         Must be kept alive as long as the linear solver.
     gettype : int
         Address of the function that calls it a direct solver.
+    solve : function called by its address
     """
     set_content(linear, solver._address)
     table = ctypes.c_void_p.from_address(linear + 8 * layout.table).value
     assert table is not None
-    addresses: dict[str, int] = {"gettype": gettype, "setup": _address(SETUP), "solve": _address(SOLVE)}
+    addresses: dict[str, int] = {"gettype": gettype, "setup": _address(SETUP), "solve": _address(solve)}
     for name, address in addresses.items():
         ctypes.c_void_p.from_address(table + 8 * layout.places[name]).value = address
 

@@ -13,6 +13,7 @@ from mbdae.driver.run import MAX_ROWS, Run
 from mbdae.interrupts import signals
 from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
 from mbdae.problems.base import Problem
+from mbdae.problems.underlying_ode import UnderlyingODE
 from mbdae.results.creeping import WINDOW
 from mbdae.results.messages import AT_ROUNDING, too_many_steps
 from mbdae.results.statistics import Statistics
@@ -23,9 +24,11 @@ from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
 from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 
+from . import linear, linear_ode
 from .bound import Bound
 from .library import Library
 from .march import ARRIVED, FAILED, PAUSED, STALLED, TOO_MANY, March, march
+from .own_ode import own_ode
 from .own_solver import OWN, own_solver
 from .session import BDF, MANY_STEPS, Session
 
@@ -177,7 +180,7 @@ def set_jacobian(session: Session, bound: Bound, jacobian: str | Strategy) -> No
 
 def supports(problem: Problem, linsolver: str, jacobian: Any) -> bool:
     """Whether a run needs nothing that only the package in Python has."""
-    stored = linsolver == "dense" or (linsolver in ("sparse", OWN) and jacobian != "difference")
+    stored = linsolver in ("dense", OWN) or (linsolver == "sparse" and jacobian != "difference")
     return stored and hasattr(problem.kernel, "for_c")
 
 
@@ -235,6 +238,19 @@ def integrate(library: Library, request: Request, settings: Settings) -> Traject
         return run.trajectory(statistics)
 
 
+def _use_own(session: Session, bound: Bound, jacobian: str | Strategy) -> None:
+    """The linear solver of mbdae."""
+    problem = bound.problem
+    if isinstance(problem, UnderlyingODE):
+        own = own_ode(problem, bound.equations)
+        bound.keep(own)
+        session.use_own(own.solver, linear_ode.SOLVE)
+        session.call("SetLinSysFn", ctypes.c_void_p(own.address))
+        return
+    session.use_own(own_solver(problem, bound.values, bound.equations.vector_data), linear.SOLVE)
+    set_jacobian(session, bound, jacobian)
+
+
 def _set_up(session: Session, bound: Bound, request: Request, settings: Settings, start: tuple[Vector, Vector]) -> None:
     """Create the solver at the start."""
     problem, t0 = request.problem, request.state.t
@@ -248,11 +264,12 @@ def _set_up(session: Session, bound: Bound, request: Request, settings: Settings
         session.set_algebraic(problem.algebraic, suppress=False)
     if settings.linsolver == "sparse":
         session.use_sparse(problem.pattern)
+        set_jacobian(session, bound, settings.jacobian)
     elif settings.linsolver == OWN:
-        session.use_own(own_solver(problem, bound.values, bound.equations.vector_data))
+        _use_own(session, bound, settings.jacobian)
     else:
         session.use_dense()
-    set_jacobian(session, bound, settings.jacobian)
+        set_jacobian(session, bound, settings.jacobian)
     session.call("SetMaxNumSteps", MANY_STEPS)
     session.call("SetMaxOrd", settings.max_order)
     session.call("SetMaxStep", settings.max_step if np.isfinite(settings.max_step) else 0.0)

@@ -148,14 +148,14 @@ class Session:
             self._linear = c_void_p(lib.SUNLinSol_KLU(self.y, self._matrix, self.context))
         self.call("SetLinearSolver", self._linear, self._matrix)
 
-    def use_own(self, solver: OwnSolver) -> None:
-        """Factors of mbdae."""
+    def use_own(self, solver: OwnSolver, solve: Any) -> None:
+        """Factors of mbdae, with the function that solves with them."""
         lib, self._own = self.library, solver
         layout = lib.linear_solvers
         self._matrix = c_void_p(lib.SUNDenseMatrix(1, 1, self.context))  # IDA wants to have one
         self._linear = c_void_p(lib.SUNLinSolNewEmpty(self.context))
         assert self._linear.value is not None
-        fill_in(self._linear.value, layout, solver, lib.address(OPERATIONS["gettype"]))
+        fill_in(self._linear.value, layout, solver, lib.address(OPERATIONS["gettype"]), solve)
         self.call("SetLinearSolver", self._linear, self._matrix)
 
     # running it -----------------------------------------------------------------------------------------------------------
