@@ -184,9 +184,10 @@ class _Sundials(Method):
             raise
 
     def _linear_solver(self, problem: Problem) -> str:
-        """That of a run in the library; its automatic choice for large systems are the factors of mbdae where they can be had."""
+        """That of a run in the library: by itself the factors of mbdae where they can be had, but for small implicit problems."""
         found = linear_solver(problem, self.linsolver)
-        return OWN if self.linsolver == "auto" and found == "sparse" and takes_own(problem, self.jacobian) else found
+        is_better = self.linsolver == "auto" and (found == "sparse" or not problem.implicit)
+        return OWN if is_better and takes_own(problem, self.jacobian) else found
 
     def _direct(self, found: Library, request: Request, **settings: Any) -> Trajectory:
         """A run in the library."""
@@ -291,8 +292,11 @@ class Cvode(_Sundials):
     Parameters
     ----------
     multistep : {"BDF", "Adams"}
-    jacobian, linsolver, max_order, first_step, max_step, max_steps, backend
-        As for `Ida`; linear solvers are dense or iterative.
+    jacobian, max_order, first_step, max_step, max_steps, backend
+        As for `Ida`.
+    linsolver : {"auto", "dense", "kkt", "gmres", "bicgstab", "tfqmr"}
+        `"kkt"`: for the underlying ODE of mechanisms in Cartesian coordinates, by the factors of mbdae for the index-1 equations (see
+        `mbdae.adapters.sundials.linear_ode`), with the exact Jacobian. `"auto"`: `"kkt"` where it can be had, otherwise dense.
 
     Examples
     --------

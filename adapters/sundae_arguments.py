@@ -26,7 +26,7 @@ LINEAR_IDA, LINEAR_CVODE = (*LINEAR, "kkt"), (*LINEAR_ODE, "kkt")  # of runs; sc
 _MASKED = Settings(mask=True, linear_solver="dense, band, sparse, kkt, Krylov")
 IDA_SUPPORT = implicit_support(gear=Settings(linear_solver="dense, band, sparse, kkt, Krylov"), ggl=_MASKED, index2=_MASKED, index1=_MASKED,
                                index3=Settings(mask=True, tighten=1e-3, linear_solver="dense, band, sparse, kkt, Krylov"))
-CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov")
+CVODE_SUPPORT = explicit_support(linear_solver="dense, Krylov") | {"ode": Settings(jacobian="exact", linear_solver="dense, kkt, Krylov")}
 
 
 def ida_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 1e-8, jacobian: str | Strategy = "exact", linsolver: str = "auto",

@@ -51,7 +51,7 @@ def test_every_linear_solver_in_every_form(chain, end, form, linsolver):
         assert s.statistics.residuals_jacobian == 0
 
 
-@pytest.mark.parametrize("linsolver", ["dense", "gmres", "bicgstab", "tfqmr"])
+@pytest.mark.parametrize("linsolver", ["dense", "kkt", "gmres", "bicgstab", "tfqmr"])
 @pytest.mark.parametrize("multistep", ["BDF", "Adams"])
 def test_every_linear_solver_of_cvode(chain, end, multistep, linsolver):
     s = mbdae.solve(chain, Cvode(linsolver=linsolver, multistep=multistep), (0.0, 0.4), rtol=1e-8, atol=1e-10)

@@ -263,8 +263,8 @@ def test_the_shortest_span_is_refused(system, adaptive):
 # --- failures ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [Ida(), Ida(linsolver="kkt"), Cvode(), Odes("ida"), Odes("cvode"), Assimulo("CVode"),
-                                    Assimulo("IDA")], ids=lambda m: f"{m.label} {getattr(m, 'linsolver', '')}")
+@pytest.mark.parametrize("method", [Ida(), Ida(linsolver="kkt"), Cvode(), Cvode(linsolver="dense"), Odes("ida"), Odes("cvode"),
+                                    Assimulo("CVode"), Assimulo("IDA")], ids=lambda m: f"{m.label} {getattr(m, 'linsolver', '')}")
 def test_few_evaluations_where_nothing_is_finite_any_more(fragile, method):
     """With a thousand runs took seconds on a busy machine."""
     s = mbdae.solve(fragile, need(method), (0.0, 0.2))

@@ -154,7 +154,7 @@ def test_the_limit_of_steps(swing):
 # --- failures -------------------------------------------------------------------------------------------------------------
 
 
-FAILING = [("ggl", {}), ("ggl", {"linsolver": "kkt"}), ("ode", {})]
+FAILING = [(form, {"linsolver": linsolver}) for form in ("ggl", "ode") for linsolver in ("dense", "kkt")]
 
 
 class Broken(Exception):
@@ -225,13 +225,14 @@ def test_failed_runs_hold_neither_files_nor_memory(swing):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("linsolver", ["dense", "kkt"])
-def test_runs_leave_no_memory(swing, linsolver):
+@pytest.mark.parametrize("form", ["ggl", "ode"])
+def test_runs_leave_no_memory(swing, form, linsolver):
     resource = pytest.importorskip("resource")
-    problem = mbdae.GGL(swing)
+    problem, chosen = mbdae.problem(swing, formulation=form), method(form, linsolver=linsolver, backend="wheel")
 
     def peak_after(runs):
         for _ in range(runs):
-            mbdae.solve(problem, Ida(linsolver=linsolver, backend="wheel"), (0.0, 1e-3))
+            mbdae.solve(problem, chosen, (0.0, 1e-3))
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     first = peak_after(50)

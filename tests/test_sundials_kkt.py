@@ -1,4 +1,4 @@
-"""The linear solver of mbdae in IDA: exact solutions, the runs of the other linear solvers, and their behaviour where something fails."""
+"""The linear solver of mbdae in IDA and CVODE: exact solutions, the runs of other linear solvers, the same behaviour where something fails."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 import mbdae
 from mbdae import Status
-from mbdae.adapters.sundae import Ida
+from mbdae.adapters.sundae import Cvode, Ida
 from mbdae.adapters.sundials import library as lib
 from mbdae.adapters.sundials.library import LibraryError, library
 from mbdae.integrators.iteration_matrix import scaling
@@ -177,6 +177,64 @@ def test_backward_and_from_other_times(swing):
     np.testing.assert_allclose(back.q[-1], there.q[0], atol=2e-6)
 
 
+# the underlying ODE ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", thorough_but(["double-pendulum", "flyball-governor", "tree"], NAMES))
+def test_newton_matrices_of_the_ode_are_those_of_the_index_1_equations(name):
+    """`(F_y + c F_yd) (x, dlam) = c F_yd b` for `(I - f_y / c) x = b`, for velocities that satisfy the constraints."""
+    system = mbdae.library.system(name)
+    problem, form, c = mbdae.UnderlyingODE(system), mbdae.Index1(system), 1e3
+    y, b = problem.y0, np.random.default_rng(5).normal(size=problem.n)
+    if len(system.redundancy.candidates):  # then exact along motions only
+        b = problem.rhs(0.0, y)
+    f = problem.rhs(0.0, y)
+    z, zd = np.concatenate([y, problem.parameters[1]]), np.concatenate([f, np.zeros(system.nc)])
+    F_y, F_yd = (form.jacobian_values(0.0, z, zd, *factors) for factors in ((0.0, 1.0), (1.0, 0.0)))
+    lu, x = static_factors(form.pattern, *pivots(form)), np.empty(form.n)
+    assert factorise(F_y + c * F_yd, lu) == GOOD
+    solve(lu, c * (form._csc(F_yd)[:, :problem.n] @ b), x)
+    expected = np.linalg.solve(np.eye(problem.n) - problem.rhs_jacobian(0.0, y) / c, b)
+    np.testing.assert_allclose(x[:problem.n], expected, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("multistep", thorough_but(["BDF"], ["BDF", "Adams"]))
+@pytest.mark.parametrize("name", thorough_but(SMALL[:2], NAMES))
+def test_the_steps_of_cvode_are_those_of_dense_factors(name, multistep):
+    problem = mbdae.problem(name, formulation="ode")
+    own, dense = (mbdae.solve(problem, Cvode(linsolver=s, multistep=multistep, backend="wheel", max_steps=200), (0.0, 0.02), rtol=1e-5)
+                  for s in ("kkt", "dense"))
+    same(own, dense, reached=0.1)
+
+
+@SYSTEM
+def test_cvode_in_the_library_of_the_system():
+    problem = mbdae.problem("chain", links=6, formulation="ode")
+    wheel, system = (mbdae.solve(problem, Cvode(linsolver="kkt", backend=b), (0.0, 0.2), rtol=1e-7) for b in ("wheel", "system"))
+    same(system, wheel)
+
+
+@pytest.mark.parametrize("mechanism", ["pushed", "friction", "bricard"])
+def test_cvode_with_forces_of_users_friction_and_redundant_constraints(mechanism):
+    made = {"pushed": pushed, "friction": slider_crank, "bricard": lambda: mbdae.library.mechanism("bricard")}[mechanism]
+    problem = mbdae.UnderlyingODE(mbdae.System(made()), alpha=2.0, beta=3.0)
+    own, dense = (mbdae.solve(problem, Cvode(linsolver=s), (0.0, 0.1)) for s in ("kkt", "dense"))
+    assert own.success
+    same(own, dense)
+
+
+def test_the_underlying_ode_has_it_by_itself():
+    problem = mbdae.problem("chain", links=3, formulation="ode")
+    auto, own = (mbdae.solve(problem, Cvode(linsolver=s), (0.0, 0.05)) for s in ("auto", "kkt"))
+    np.testing.assert_array_equal(auto.q, own.q)
+
+
+def test_events_and_backward_runs_of_cvode(swing):
+    there = mbdae.solve(swing, Cvode(), (2.0, 2.3), rtol=1e-9, atol=1e-11, events=lambda t, q, v: q[3], dense_output=True)
+    back = mbdae.solve(swing, Cvode(), (2.3, 2.0), rtol=1e-9, atol=1e-11, q0=there.q[-1], v0=there.v[-1])
+    np.testing.assert_allclose(back.q[-1], there.q[0], atol=2e-6)
+
+
 # failures: those of user functions, NaN and Ctrl-C are in `test_sundials_direct` -------------------------------------------
 
 
@@ -246,6 +304,15 @@ def test_forces_of_users_and_friction(mechanism, form):
 def test_what_cannot_have_it_is_refused(make, options, message):
     with pytest.raises(ValueError, match=message):
         mbdae.solve(make(), Ida(linsolver="kkt", **options), (0.0, 0.01), formulation="ggl")
+
+
+@pytest.mark.parametrize(("options", "form", "message"), [
+    ({}, "tangent", "Cvode: linsolver='kkt' eliminates bodies and joints, which are not among the unknowns of the form 'tangent'"),
+    ({"jacobian": "grouped"}, "ode", "Cvode: linsolver='kkt' forms the Jacobian of the underlying ODE itself"),
+    ({"backend": "wrapper"}, "ode", "Cvode: linsolver='kkt' needs the C library .*linsolver='dense'")], ids=["form", "strategy", "wrapper"])
+def test_what_cannot_have_it_is_refused_by_cvode(swing, options, form, message):
+    with pytest.raises(ValueError, match=message):
+        mbdae.solve(swing, Cvode(linsolver="kkt", **options), (0.0, 0.01), formulation=form)
 
 
 def test_an_unknown_layout_is_refused_by_name(swing, monkeypatch):

@@ -70,6 +70,8 @@ class OdeDerivatives(Structure):
     sweep: Any
     scratch: Any
     arguments: Any  # of the kernel of the index-1 form for complex numbers
+    model: Any  # of the index-1 form
+    work: Vector
     follow: Any  # see `NullVectors`
     redundant: Integers
     at: Vector
@@ -107,7 +109,7 @@ def _newton_matrix(t, yy, fy, matrix, jacobian_is_good, jacobian_is_new, gamma, 
         for k in range(d.lam.shape[0]):
             d.y[equations.n + k] = d.lam[k]
         if d.redundant.shape[0] > 0:
-            d.follow(t, d.y, d.redundant, d.at, d.drifts, d.weight, equations.model, equations.work)
+            d.follow(t, d.y, d.redundant, d.at, d.drifts, d.weight, d.model, d.work)
         derivative(t, d.y, d.yd, (1.0, 0.0), d.sweep, d.scratch, d.dependence, d.arguments)  # noqa: F821
         derivative(t, d.y, d.yd, (0.0, 1.0), d.sweep, d.scratch, d.rates.values, d.arguments)  # noqa: F821
     _form(gamma, d)

@@ -29,8 +29,9 @@ def own_ode(problem: UnderlyingODE, equations: Equations) -> OwnOde:
     null = form.null_vectors or NullVectors(np.zeros(0, dtype=np.int64), np.zeros(0), 0, 0.0)
     rates = Rates(c=0.0, values=np.zeros(pattern.nnz), indices=pattern.indices.astype(np.int64), indptr=pattern.indptr.astype(np.int64),
                   x=np.zeros(form.n))
-    derivatives = OdeDerivatives(**form.derivative_arguments._asdict(), follow=NOTHING if form.null_vectors is None else FOLLOW,
-                                 **null._asdict(), lam=lam, y=np.zeros(form.n), yd=np.zeros(form.n), out=np.zeros(problem.n),
+    derivatives = OdeDerivatives(**form.derivative_arguments._asdict(), model=form.model, work=form.arguments[1],
+                                 follow=NOTHING if form.null_vectors is None else FOLLOW, **null._asdict(), lam=lam,
+                                 y=np.zeros(form.n), yd=np.zeros(form.n), out=np.zeros(problem.n),
                                  dependence=np.zeros(pattern.nnz), values=np.zeros(pattern.nnz), rates=rates)
     solver = OdeSolver(n=problem.n, vector_data=equations.vector_data, values=derivatives.values,
                        factors=static_factors(pattern, *pivots(form)), rates=rates)

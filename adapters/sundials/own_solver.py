@@ -37,12 +37,12 @@ def _reason(problem: Problem, jacobian: Any) -> str:
         return (f"eliminates bodies and joints of a mechanism in Cartesian coordinates, but for {problem.system.name!r} {reason}; "
                 "linsolver='auto' takes it")
     if not (problem.implicit or isinstance(problem, UnderlyingODE)):
-        return f"takes the form 'ode', in whose place {problem.formulation!r} has another; linsolver='auto' takes it"
+        return f"eliminates bodies and joints, which are not among the unknowns of the form {problem.formulation!r}; linsolver='auto' takes it"
     strategy = as_strategy(jacobian)
     if strategy is None:
         return "needs a Jacobian, which jacobian='exact' or 'grouped' evaluate; own differences of SUNDIALS are for dense matrices"
     if not problem.implicit and strategy != JacobianStrategy("exact"):
-        return "has the exact Jacobian of the underlying ODE; linsolver='dense' takes those of other strategies"
+        return "forms the Jacobian of the underlying ODE itself, jacobian='exact'; linsolver='dense' takes other strategies"
     return ""
 
 
