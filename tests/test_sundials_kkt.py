@@ -1,4 +1,4 @@
-"""The linear solver of mbdae in IDA and CVODE: exact solutions, the runs of other linear solvers, the same behaviour where something fails."""
+"""The linear solver of mbdae in IDA and CVODE: exact solutions, the runs of other linear solvers, and their behaviour after failures."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The linear solver of mbdae for IDA: the iteration matrix, factorised in the order of bodies and joints, by compiled callbacks.
+"""The linear solver of mbdae for IDA: its iteration matrix, factorised in the order of bodies and joints, by compiled callbacks.
 
 The callback for the Jacobian leaves the values in arrays of ours (see `Derivatives.values`), where `setup` factorises them; matrices of
 SUNDIALS are not used but for one of a single entry, as IDA wants to have one. As a direct solver it has its corrections scaled by IDA
@@ -37,7 +37,8 @@ def _reason(problem: Problem, jacobian: Any) -> str:
         return (f"eliminates bodies and joints of a mechanism in Cartesian coordinates, but for {problem.system.name!r} {reason}; "
                 "linsolver='auto' takes it")
     if not (problem.implicit or isinstance(problem, UnderlyingODE)):
-        return f"eliminates bodies and joints, which are not among the unknowns of the form {problem.formulation!r}; linsolver='auto' takes it"
+        return (f"eliminates bodies and joints, which are not among the unknowns of the form {problem.formulation!r}; linsolver='auto' "
+                "takes it")
     strategy = as_strategy(jacobian)
     if strategy is None:
         return "needs a Jacobian, which jacobian='exact' or 'grouped' evaluate; own differences of SUNDIALS are for dense matrices"

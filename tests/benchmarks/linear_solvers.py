@@ -1,8 +1,8 @@
-"""`python -m tests.benchmarks.linear_solvers`: the linear solver of mbdae in IDA against those of SUNDIALS, in the GGL form.
+"""`python -m tests.benchmarks.linear_solvers`: the linear solver of mbdae in IDA and CVODE against those of SUNDIALS.
 
 Microseconds of a factorisation and of a solution, called in turn through `SUNLinSolSetup` and `SUNLinSolSolve`, of an evaluation of the
 Jacobian, and of a step of a run by `Ida` in the library of the wheel; minima of several. Then the exponent of a power of the number of
-links for each.
+links for each. The forms are GGL, and the underlying ODE for CVODE, of which whole runs are measured.
 """
 
 import time
@@ -14,7 +14,7 @@ from rich.table import Table
 
 import mbdae
 from mbdae.adapters import storage
-from mbdae.adapters.sundae import Ida
+from mbdae.adapters.sundae import Cvode, Ida
 from mbdae.adapters.sundials.bound import Bound
 from mbdae.adapters.sundials.library import LibraryError, library
 from mbdae.adapters.sundials.own_solver import own_solver
@@ -25,6 +25,9 @@ LINKS = (32, 128, 512, 1024)
 CASES = [("chain", {"links": n}, 0.02, ("kkt", "sparse")) for n in LINKS]
 CASES += [(name, {}, t_end, ("kkt", "dense", "sparse"))
           for name, t_end in (("andrews", 0.01), ("iltis", 0.05), ("stewart-platform", 0.1), ("hmmwv", 0.05), ("passenger-car", 0.02))]
+OF_CVODE = (("andrews", {}, 0.01), ("iltis", {}, 0.05), ("stewart-platform", {}, 0.1), ("chain", {"links": 8}, 0.1),
+            ("chain", {"links": 32}, 0.1), ("chain", {"links": 128}, 0.1), ("chain", {"links": 512}, 0.1))
+LARGEST_DENSE = 2000  # unknowns
 REPEATS, RTOL, C = 9, 1e-5, 1e4  # C: leading coefficient of the matrices
 ORIGINS = ("wheel", "system")
 
@@ -114,8 +117,32 @@ def available():
     return found
 
 
+def of_cvode():
+    """Print the table of CVODE."""
+    table = Table("mechanism", "unknowns", "solver", "run [ms]", "steps", "Jacobians", title="CVODE, underlying ODE", title_justify="left")
+    for name, options, t_end in OF_CVODE:
+        problem = mbdae.problem(name, formulation="ode", **options)
+        for linsolver in ("kkt", "dense"):
+            if linsolver == "dense" and problem.n > LARGEST_DENSE:
+                continue
+            best = np.inf
+            for _ in range(3):
+                s = mbdae.solve(problem, Cvode(linsolver=linsolver, backend="wheel"), (0.0, t_end), rtol=RTOL, t_eval=[t_end])
+                assert s.success, s.message
+                best = min(best, s.statistics.cpu_seconds)
+            table.add_row(f"{name} {options.get('links', '')}", str(problem.n), linsolver, f"{1e3 * best:.1f}", str(s.statistics.steps),
+                          str(s.statistics.jacobians))
+    Console(width=120).print(table)
+
+
 def main():
-    """Print the table."""
+    """Print the tables."""
+    of_ida()
+    of_cvode()
+
+
+def of_ida():
+    """Print the table of IDA, and the exponents."""
     table = Table("mechanism", "unknowns", "Jacobian", "library", "solver", "factorisation", "solution", "a step", "steps",
                   "factorisations", title="IDA, GGL, microseconds", title_justify="left")
     origins, by_size = available(), {}
