@@ -37,12 +37,12 @@ def method(form, **options):
     return (Cvode if form == "ode" else Ida)(**options)
 
 
-def same(a, b, reached=1e-2):
+def same(a, b, reached=1e-2, counts=0.05):
     """The same steps but for rounding, which the same kernel compiled for another caller may change; runs that end early about as far."""
     assert a.status == b.status
     for name in ("steps", "residuals", "jacobians"):
         x, y = getattr(a.statistics, name), getattr(b.statistics, name)
-        assert abs(x - y) <= max(2, 0.05 * y), (name, x, y)
+        assert abs(x - y) <= max(2, counts * y), (name, x, y)
     assert a.t[-1] == pytest.approx(b.t[-1], rel=reached)
     if a.success:
         np.testing.assert_allclose(a.q[-1], b.q[-1], atol=1e-4)
@@ -57,8 +57,9 @@ def swing():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_steps_are_those_of_the_wrapper(name, form):
-    problem = mbdae.problem(name, formulation=form)
-    direct, wrapped = (mbdae.solve(problem, method(form, backend=b, max_steps=400), (0.0, 0.02), rtol=1e-5) for b in ("wheel", "wrapper"))
+    problem, options = mbdae.problem(name, formulation=form), {"linsolver": "dense"} if form == "ode" else {}
+    direct, wrapped = (mbdae.solve(problem, method(form, backend=b, max_steps=400, **options), (0.0, 0.02), rtol=1e-5)
+                       for b in ("wheel", "wrapper"))
     same(direct, wrapped)
     assert direct.statistics.factorisations >= direct.statistics.jacobians > 0
 

@@ -27,6 +27,8 @@ FORMS = {"ggl": mbdae.GGL, "explicit": lambda s: mbdae.GGL(s, form="explicit"), 
 OF_FUNCTIONS = ("flexible-slider-crank", "rail-carriage", "wheelset")
 NAMES = sorted(set(mbdae.library.names()) - set(OF_FUNCTIONS))
 SMALL = ("double-pendulum", "spatial-four-bar", "flyball-governor", "tree")
+# with dense factors CVODE takes 190 to 214 and 98 to 175 steps if the tolerance changes by 1e-9 of itself
+SENSITIVE = ("andrews", "flyball-governor")
 KKT = Ida(linsolver="kkt", backend="wheel")
 
 
@@ -202,9 +204,9 @@ def test_newton_matrices_of_the_ode_are_those_of_the_index_1_equations(name):
 @pytest.mark.parametrize("name", thorough_but(SMALL[:2], NAMES))
 def test_the_steps_of_cvode_are_those_of_dense_factors(name, multistep):
     problem = mbdae.problem(name, formulation="ode")
-    own, dense = (mbdae.solve(problem, Cvode(linsolver=s, multistep=multistep, backend="wheel", max_steps=200), (0.0, 0.02), rtol=1e-5)
+    own, dense = (mbdae.solve(problem, Cvode(linsolver=s, multistep=multistep, backend="wheel"), (0.0, 0.02), rtol=1e-5)
                   for s in ("kkt", "dense"))
-    same(own, dense, reached=0.1)
+    same(own, dense, counts=1.0 if name in SENSITIVE else 0.05)
 
 
 @SYSTEM

@@ -12,6 +12,7 @@ along `y`, with `F_lam dlam` for the multipliers, is `F_y dy + F_lam dlam + F_yd
 The matrix on the left is that of IDA for the index-1 form, sparse where `I - gamma f_y` is full.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,14 @@ def _newton_matrix(t, yy, fy, matrix, jacobian_is_good, jacobian_is_new, gamma, 
 
 def matrix_address(kernel: Any, derivative: Any, equations: Equations, derivatives: OdeDerivatives) -> int:
     """Of the callback around `Explicit.kernel` and the `derivative` of the index-1 form."""
-    function = compiled_with(_newton_matrix, derivative, kernel=kernel, derivative=derivative, DERIVATIVES=derivatives._numba_type_)
-    kind = types.int64(_d, _i, _i, _i, types.int32, _i, _d, equations._numba_type_, _i, _i, _i)
-    address: int = by_address(function, kind).__wrapper_address__()
+    return _address(kernel, derivative, equations._numba_type_, derivatives._numba_type_)
+
+
+@cache
+def _address(kernel: Any, derivative: Any, equations: StructureType, derivatives: StructureType) -> int:
+    function = compiled_with(_newton_matrix, derivative, kernel=kernel, derivative=derivative, DERIVATIVES=derivatives)
+    signature = types.int64(_d, _i, _i, _i, types.int32, _i, _d, equations, _i, _i, _i)
+    address: int = by_address(function, signature).__wrapper_address__()
     return address
 
 
