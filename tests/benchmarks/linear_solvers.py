@@ -17,6 +17,7 @@ from mbdae.adapters import storage
 from mbdae.adapters.sundae import Cvode, Ida
 from mbdae.adapters.sundials.bound import Bound
 from mbdae.adapters.sundials.library import LibraryError, library
+from mbdae.adapters.sundials.linear import SOLVE
 from mbdae.adapters.sundials.own_solver import own_solver
 from mbdae.adapters.sundials.session import Session
 from mbdae.driver.callbacks import SolverCallbacks
@@ -41,7 +42,7 @@ class Factors:
         self.bound = bound = Bound(self.library, SolverCallbacks(problem, keeps=True), 1.0, linsolver)
         session.start_ida(bound.residual(), 0.0, problem.y0, problem.yd0)
         if linsolver == "kkt":
-            session.use_own(own_solver(problem, bound.values, bound.equations.vector_data))
+            session.use_own(own_solver(problem, bound.values, bound.equations.vector_data), SOLVE)
         elif linsolver == "sparse":
             session.use_sparse(problem.pattern)
         else:
