@@ -13,11 +13,12 @@ from mbdae.adapters.sundials import library as lib
 from mbdae.adapters.sundials.library import LibraryError, library
 from mbdae.integrators.iteration_matrix import scaling
 from mbdae.problems.elimination import pivots, refusal
+from mbdae.system.build import joint_of_rows
 from mbdae.system.codes import GOOD
-from mbdae.system.elimination import bodies_of_joints, elimination_order
+from mbdae.system.elimination import bodies_of_joints, elimination
 from mbdae.system.static_lu import factorise, solve, static_factors
 
-from .helpers import double_pendulum, slider_crank, thorough_but
+from .helpers import all_elements, double_pendulum, slider_crank, thorough_but
 from .test_sundials_direct import SYSTEM, _missing, same
 
 pytestmark = pytest.mark.skipif(bool(_missing("wheel")), reason=_missing("wheel"))
@@ -67,13 +68,26 @@ def test_solutions_with_the_exact_jacobian(name, form):
         assert np.abs(x / column - expected).max() <= max(1e-9, 1e-16 * condition) * np.abs(expected).max(), (c, lu.refine)
 
 
+@pytest.mark.parametrize("form", thorough_but(["ggl", "index3"], [f for f in FORMS if f != "explicit"]))
+@pytest.mark.parametrize("seed", thorough_but([0], range(6)))
+def test_backward_errors_with_all_kinds_of_elements_far_from_the_constraints(seed, form):
+    rng, problem = np.random.default_rng(seed), FORMS[form](mbdae.System(all_elements(seed)))
+    lu, x = static_factors(problem.pattern, *pivots(problem)), np.empty(problem.n)
+    for c in (1e2, 1e4):
+        y, yd, b = rng.normal(size=(3, problem.n))
+        assert factorise(problem.jacobian_values(0.3, y, yd, c), lu) == GOOD
+        solve(lu, b, x)
+        J = problem.jacobian(0.3, y, yd, c).toarray()
+        assert (np.abs(J @ x - b) / (np.abs(J) @ np.abs(x) + np.abs(b))).max() < 1e-11
+
+
 # the order -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", thorough_but(SMALL, NAMES))
 def test_every_body_and_every_joint_has_one_place(name):
     system = mbdae.library.system(name)
-    order, ends = elimination_order(system), bodies_of_joints(system)
+    order, ends = elimination(system).order, bodies_of_joints(system, joint_of_rows(system.mechanism))
     assert sorted(node.number for node in order if node.is_body) == list(range(len(system._bodies)))
     assert sorted(node.number for node in order if not node.is_body) == [k for k, bodies in enumerate(ends) if bodies]
     place = {node: k for k, node in enumerate(order)}

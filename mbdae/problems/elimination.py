@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..system.build import joint_of_rows
-from ..system.elimination import elimination_order
+from ..system.elimination import elimination
 from ..system.system import System
 from ..typing import Integers
 from .base import Problem
@@ -47,10 +46,9 @@ def refusal(system: System) -> str:
 
 def pivots(problem: Problem) -> Pivots:
     """The `Pivots` of a problem, for a system without `refusal`."""
-    system = problem.system
-    assert system.mechanism is not None
-    of_body, of_joint = _unknowns_of_bodies(problem), _unknowns_of_joints(problem)
-    pairs = [(of_body if node.is_body else of_joint)[node.number] for node in elimination_order(system)]
+    found = elimination(problem.system)
+    of_body, of_joint = _unknowns_of_bodies(problem), _unknowns_of_joints(problem, found.rows)
+    pairs = [(of_body if node.is_body else of_joint)[node.number] for node in found.order]
     rows, columns = (np.concatenate(x) for x in zip(*pairs))
     return Pivots(rows.astype(np.int64), columns.astype(np.int64))
 
@@ -67,12 +65,8 @@ def _unknowns_of_bodies(problem: Problem) -> list[Pivots]:
     return found
 
 
-def _unknowns_of_joints(problem: Problem) -> list[Pivots]:
-    """The pivots of each joint or driver."""
-    mechanism = problem.system.mechanism
-    assert mechanism is not None
-    joint = joint_of_rows(mechanism)  # ascending
+def _unknowns_of_joints(problem: Problem, rows: list[Integers]) -> list[Pivots]:
+    """The pivots of each joint or driver with these constraint equations."""
     equations = [problem.equations[name].start for name in CONSTRAINTS if name in problem.equations]
     blocks = [problem.blocks[name].start for names in OF_JOINTS for name in names if name in problem.blocks]
-    own = np.split(np.arange(len(joint)), np.searchsorted(joint, np.arange(1, len(mechanism.constraints))))
-    return [Pivots(*(np.concatenate([start + rows for start in kind]) for kind in (equations, blocks))) for rows in own]
+    return [Pivots(*(np.concatenate([start + own for start in kind]) for kind in (equations, blocks))) for own in rows]

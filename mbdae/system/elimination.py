@@ -12,9 +12,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..typing import Integers
 from .build import joint_of_rows
 from .system import System
 
@@ -64,14 +66,34 @@ class _Tree:
         return path[::-1]
 
 
-def elimination_order(system: System) -> list[Node]:
-    """The bodies and joints of a mechanism in Cartesian coordinates in the order of their elimination."""
-    ends = bodies_of_joints(system)
-    tree = _spanning(len(system._bodies), ends)
-    closing: dict[int, list[int]] = {}
-    for joint, bodies in enumerate(ends):
-        if joint not in tree.joint and bodies:
-            at = ROOT if len(bodies) == 1 else tree.common(bodies)
+class Elimination(NamedTuple):
+    """Bodies and joints in the order of their elimination, and the constraint equations of each joint or driver."""
+
+    order: list[Node]
+    rows: list[Integers]
+
+
+_KNOWN: WeakKeyDictionary[System, Elimination] = WeakKeyDictionary()
+
+
+def elimination(system: System) -> Elimination:
+    """The `Elimination` of a mechanism in Cartesian coordinates, not to be changed."""
+    if system not in _KNOWN:  # each run asks for it
+        assert system.mechanism is not None
+        joint = joint_of_rows(system.mechanism)  # ascending
+        ends = bodies_of_joints(system, joint)
+        rows = np.split(np.arange(len(joint)), np.searchsorted(joint, np.arange(1, len(ends))))
+        _KNOWN[system] = Elimination(elimination_order(len(system._bodies), ends), rows)
+    return _KNOWN[system]
+
+
+def elimination_order(bodies: int, ends: list[list[int]]) -> list[Node]:
+    """The order for so many bodies and the bodies of each joint."""
+    tree = _spanning(bodies, ends)
+    of_tree, closing = set(tree.joint), dict[int, list[int]]()
+    for joint, connected in enumerate(ends):
+        if joint not in of_tree and connected:
+            at = ROOT if len(connected) == 1 else tree.common(connected)
             closing.setdefault(at, []).append(joint)
     order: list[Node] = []
     for body in _leaves_first(tree):
@@ -83,14 +105,14 @@ def elimination_order(system: System) -> list[Node]:
     return order
 
 
-def bodies_of_joints(system: System) -> list[list[int]]:
+def bodies_of_joints(system: System, joint_of_row: Integers) -> list[list[int]]:
     """The bodies that the equations of each joint or driver depend on, without the ground; empty for those without equations."""
     assert system.mechanism is not None
     pattern = system.pattern
     rows = np.repeat(np.arange(system.nc), np.diff(pattern.ptr))
     body = np.searchsorted(system._bodies["v"], pattern.col, side="right") - 1
     found: list[list[int]] = [[] for _ in system.mechanism.constraints]
-    for joint, b in np.unique(np.column_stack([joint_of_rows(system.mechanism)[rows], body]), axis=0).tolist():
+    for joint, b in np.unique(np.column_stack([joint_of_row[rows], body]), axis=0).tolist():
         found[joint].append(b)
     return found
 
