@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .integrators.gauss.methods import ProjectedGauss
     from .integrators.half_implicit import HalfImplicit
     from .integrators.projected import Projected
+    from .integrators.radau.methods import RadauIIA
     from .integrators.rattle.methods import Rattle
     from .integrators.state_space.methods import (
         RosenbrockNystrom,
@@ -157,6 +158,7 @@ __all__ = [
     "Projected",
     "ProjectedGauss",
     "Radau13",
+    "RadauIIA",
     "Rattle",
     "Revolute",
     "RevoluteCylindrical",
@@ -217,6 +219,7 @@ _HOMES = {
     ".integrators.gauss.methods": "ProjectedGauss",
     ".integrators.half_implicit": "HalfImplicit",
     ".integrators.projected": "Projected",
+    ".integrators.radau.methods": "RadauIIA",
     ".integrators.rattle.methods": "Rattle",
     ".integrators.state_space.methods": "RosenbrockNystrom SdirkDescriptor SdirkFirstOrder TrapezoidalDescriptor TrapezoidalStateSpace",
     ".integrators.structural.formula": "CENTRAL_DIFFERENCES FOX_GOODWIN LINEAR_ACCELERATION TRAPEZOIDAL",

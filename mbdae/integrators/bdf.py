@@ -140,11 +140,11 @@ class Bdf(Resumable):
         """See `mbdae.driver.method`."""
         rtol, atol = tightened(self.support, problem, rtol, atol)
         excluded = None if np.ndim(atol) else float(atol)  # an array is for all unknowns
-        norms = norms_for(rtol, problem.tolerances(rtol, atol, excluded), _powers(problem, self.algebraic), _shared(problem))
+        norms = norms_for(rtol, problem.tolerances(rtol, atol, excluded), unknown_powers(problem, self.algebraic), compared_blocks(problem))
         strategy = as_strategy(self.jacobian, "Bdf")
         assert strategy is not None
         equations, jacobian = ProblemEquations(problem, state), strategy.bind(problem)
-        _compile(problem, jacobian, state.t, equations.y0, equations.yd0)
+        compile_for(problem, jacobian, state.t, equations.y0, equations.yd0)
         matrix = IterationMatrix(problem.pattern, self._linear(problem.n), *scaling(problem))
         newton = self.newton * (INDEX3_NEWTON if problem.index.max() > 2 else 1.0)
         stepper = self._stepper(equations, t_end, jacobian, matrix, norms, newton)
@@ -205,7 +205,7 @@ class Bdf(Resumable):
         return FixedBdfStepper(equations, t_end, replace(parts, max_iterations=MAX_ITERATIONS), order=self.order, size=self.fixed_step)
 
 
-def _compile(problem: Problem, jacobian: Any, t: float, y: Vector, yd: Vector) -> None:
+def compile_for(problem: Problem, jacobian: Any, t: float, y: Vector, yd: Vector) -> None:
     """Evaluate what Jacobians need, so that compilation does not count as run time."""
     if isinstance(getattr(jacobian, "source", None), Exact):
         problem.jacobian_values(t, y, yd, 1.0)
@@ -218,7 +218,7 @@ def _excluded(problem: Problem) -> list[str]:
     return [name for name in problem.blocks if name in problem.excluded_blocks or name == "w"]
 
 
-def _powers(problem: Problem, algebraic: str) -> Integers:
+def unknown_powers(problem: Problem, algebraic: str) -> Integers:
     """Powers of the step size on the unknowns in the error test and in Newton's convergence test, shape (2, n).
 
     The derivatives of `w` and `z` are multipliers, and jump with every change of step size and order: `"scale"` excludes them, too.
@@ -231,7 +231,7 @@ def _powers(problem: Problem, algebraic: str) -> Integers:
     return powers
 
 
-def _shared(problem: Problem) -> Sequence[tuple[int, int, int, int]]:
+def compared_blocks(problem: Problem) -> Sequence[tuple[int, int, int, int]]:
     """Corrections of excluded blocks are compared with the largest unknown of a block, as some multipliers are zero but for rounding."""
     pairs = [(problem.blocks[name], problem.blocks[MEASURES.get(name, name)]) for name in _excluded(problem)]
     return [(own.start, own.stop, other.start, other.stop) for own, other in pairs]

@@ -1,4 +1,4 @@
-"""The matrix `F_y + c F_yd` of Newton's method in a BDF step: scaled, factorised, and reused after `c` has changed.
+"""The matrix `F_y + c F_yd` of Newton's method, with a real or complex `c`: scaled, factorised, and reused after `c` has changed.
 
 Matrices are factorised where they are requested, in Python: dense ones by LAPACK, sparse ones by SuperLU, whose supernodes the compiled
 elimination of `mbdae.system.sparse_lu` lacks (it takes `n^2` operations). Compiled code solves with the factors.
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf
+from scipy.linalg.lapack import dgetrf, zgetrf
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
@@ -18,7 +18,7 @@ from ..compilation.structure import Structure
 from ..problems.base import Problem
 from ..system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 from ..system.vectors import is_finite
-from ..typing import Integers, Matrix, Vector
+from ..typing import Integers, Matrix, Numbers, Vector
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are faster
 USUAL_FILL = 8  # entries of the factors relative to those of the matrix, above which another order of the columns is tried
@@ -41,7 +41,7 @@ class Factors(Structure):
     kind : int
         `DENSE` or `SPARSE`.
     c : float
-        Coefficient of the factors, 0 before there are any.
+        Coefficient of the factors, 0 before there are any; of a complex one the modulus.
     rows, columns : ndarray of int
         Powers of `c`, see `IterationMatrix`.
     row, column : ndarray
@@ -190,6 +190,8 @@ class IterationMatrix:
     linsolver : {"dense", "sparse"}
     rows, columns : ndarray of int, optional
         Powers of `c` for equations and unknowns, see `scaling`. By default ones and zeros: the whole correction is relaxed, as in DASSL.
+    dtype : type
+        `float` or `complex`, of the matrix. The powers are those of `|c|`.
 
     Attributes
     ----------
@@ -199,22 +201,24 @@ class IterationMatrix:
         Number of those of the pattern.
     """
 
-    def __init__(self, pattern: csc_array, linsolver: str, rows: Integers | None = None, columns: Integers | None = None) -> None:
+    def __init__(self, pattern: csc_array, linsolver: str, rows: Integers | None = None, columns: Integers | None = None,
+                 dtype: type = float) -> None:
         n, self.entries = pattern.shape[1], int(pattern.nnz)
         powers = (np.array(np.ones(n) if rows is None else rows, dtype=np.int64),
                   np.array(np.zeros(n) if columns is None else columns, dtype=np.int64))
         size = n if linsolver == "dense" else 0
         none = np.zeros(0, dtype=np.int32)
         self.factors = Factors(kind=DENSE if linsolver == "dense" else SPARSE, c=0.0, rows=powers[0], columns=powers[1], row=np.ones(n),
-                               column=np.ones(n), x=np.empty(n), z=np.empty(n - size), dense=np.zeros((size, size)),
-                               pivots=np.zeros(size, dtype=np.int32), L=Triangle(start=none, rows=none, values=np.zeros(0)),
-                               U=Triangle(start=none, rows=none, values=np.zeros(0)), diagonal=np.zeros(0), from_row=none, to_column=none)
+                               column=np.ones(n), x=np.empty(n, dtype), z=np.empty(n - size, dtype), dense=np.zeros((size, size), dtype),
+                               pivots=np.zeros(size, dtype=np.int32), L=Triangle(start=none, rows=none, values=np.zeros(0, dtype)),
+                               U=Triangle(start=none, rows=none, values=np.zeros(0, dtype)), diagonal=np.zeros(0, dtype),
+                               from_row=none, to_column=none)
         self._scaling = (*powers, self.factors.row, self.factors.column)
         self._kind: _Kind = _Dense(pattern, self.factors) if linsolver == "dense" else _Sparse(pattern, self.factors)
 
-    def factorise(self, values: Vector, c: float) -> int:
+    def factorise(self, values: Numbers, c: complex) -> int:
         """Factorise `J(c)`, from its values in the order of the pattern; `GOOD`, `SINGULAR_MATRIX` or `BAD_DERIVATIVES`."""
-        self.factors.c = c
+        self.factors.c = c if isinstance(c, float) else abs(c)
         _scale(c, *self._scaling)
         return self._kind.factorise(values)
 
@@ -231,7 +235,7 @@ class _Kind(ABC):
     """How the scaled matrix is factorised."""
 
     @abstractmethod
-    def factorise(self, values: Vector) -> int:
+    def factorise(self, values: Numbers) -> int:
         """Factorise, from the values; `GOOD`, `SINGULAR_MATRIX` or `BAD_DERIVATIVES`."""
 
     def extra(self) -> dict[str, np.ndarray]:
@@ -249,11 +253,12 @@ class _Dense(_Kind):
         place = pattern.indices.astype(np.int64), np.repeat(np.arange(pattern.shape[1]), np.diff(pattern.indptr))
         self._to = (*place, factors.row, factors.column, factors.dense)
         self._pivots, self._lu = factors.pivots, factors.dense.T
+        self._getrf = zgetrf if factors.dense.dtype == complex else dgetrf
 
-    def factorise(self, values: Vector) -> int:
+    def factorise(self, values: Numbers) -> int:
         if not _scatter(values, *self._to):
             return BAD_DERIVATIVES
-        lu, self._pivots[:], info = dgetrf(self._lu, overwrite_a=1)
+        lu, self._pivots[:], info = self._getrf(self._lu, overwrite_a=1)
         if lu.base is not self._lu.base and lu is not self._lu:
             self._lu[...] = lu
         return SINGULAR_MATRIX if info else GOOD
@@ -266,7 +271,7 @@ class _Sparse(_Kind):
         self._pattern, self._factors = pattern, factors
         self._order: Integers | None = None
 
-    def factorise(self, values: Vector) -> int:
+    def factorise(self, values: Numbers) -> int:
         try:
             if self._order is None and not self._choose(values):
                 return BAD_DERIVATIVES
@@ -300,11 +305,11 @@ class _Sparse(_Kind):
             for name in names:
                 setattr(owner, name, np.zeros_like(saved[f"{prefix}.{start}{name}"]))
 
-    def _fill(self, values: Vector) -> bool:
+    def _fill(self, values: Numbers) -> bool:
         """Store the scaled values; whether they are finite."""
         return bool(_scaled(values, *self._place, self._factors.row, self._factors.column, self._entries, self._matrix.data))
 
-    def _choose(self, values: Vector) -> bool:
+    def _choose(self, values: Numbers) -> bool:
         """Choose the order of the columns; whether the values are finite."""
         self._arrange(np.arange(self._pattern.shape[1]))
         if not self._fill(values):
@@ -324,7 +329,7 @@ class _Sparse(_Kind):
         self._entries = np.concatenate([np.arange(p.indptr[j], p.indptr[j + 1]) for j in order]).astype(np.int64)
         self._place = p.indices.astype(np.int64), np.repeat(np.arange(len(order)), np.diff(p.indptr))
         ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        self._matrix = csc_array((np.ones(p.nnz), p.indices[self._entries], ends), shape=p.shape)
+        self._matrix = csc_array((np.ones(p.nnz, self._factors.x.dtype), p.indices[self._entries], ends), shape=p.shape)
 
 
 def scaling(problem: Problem) -> tuple[Integers, Integers]:

@@ -150,7 +150,7 @@ class PartitionedJacobian:
     def parts(self, t: float, y: Vector, yd: Vector) -> tuple[Vector, Vector]:
         """`(F_y, F_yd)`, for solvers that combine them and request them because of the state only."""
         known, rate = self._problem.known.evaluate(t, y, yd)
-        self._f_y = self.source.state(t, y, yd, known)
+        self._f_y, self._t_state = self.source.state(t, y, yd, known), t
         self._note_evaluation(t, 0.0)
         if self._lacks(self._f_y, t, y, yd, 0.0, None):
             self._f_y = self.source.state(t, y, yd, known)

@@ -64,7 +64,7 @@ class Gauss(Structure):
         return 2 * len(self.b)
 
 
-def _nodes(s: int) -> tuple[Extended, Extended]:
+def nodes(s: int) -> tuple[Extended, Extended]:
     """Nodes and weights on [0, 1]; NumPy's nodes, refined by Newton's method in extended precision."""
     series = np.zeros(s + 1, dtype=np.longdouble)
     series[s] = 1.0
@@ -75,13 +75,13 @@ def _nodes(s: int) -> tuple[Extended, Extended]:
     return (1 + x) / 2, 1 / ((1 - x * x) * slope**2)
 
 
-def _cardinal(c: Extended, j: int, x: Extended) -> Extended:
+def cardinal(c: Extended, j: int, x: Extended) -> Extended:
     """The Lagrange polynomial of node `j`."""
     others = np.delete(c, j)
     return np.prod([(x - k) / (c[j] - k) for k in others], axis=0) if len(others) else np.ones_like(x)
 
 
-def _inverse(A: Extended) -> Extended:
+def inverse_of(A: Extended) -> Extended:
     """The inverse, by Gauss-Jordan elimination with row interchanges, in the precision of `A`."""
     n = len(A)
     rows = np.hstack([A, np.eye(n, dtype=A.dtype)])
@@ -106,12 +106,12 @@ def _decoupled(A: Extended, b: Extended, c: Extended, level: str) -> dict[str, E
     """The coefficients that depend on the level."""
     one = np.eye(len(c), dtype=c.dtype)
     if level == "position":
-        inverse = _inverse(A)
+        inverse = inverse_of(A)
         return {"moments": one, "mix": A @ A, "mix_inverse": inverse @ inverse, "speeds": inverse, "shifts": one}
     moments = _moments(c, b)
     mix = moments @ A
     mix[-1] = b
-    inverse = _inverse(mix)
+    inverse = inverse_of(mix)
     return {"moments": moments, "mix": mix, "mix_inverse": inverse, "speeds": A @ inverse, "shifts": A @ A @ inverse}
 
 
@@ -127,9 +127,9 @@ def gauss(stages: int, level: str = "velocity") -> Gauss:
         raise ValueError(f"a Gauss formula has {STAGES[0]} to {STAGES[-1]} stages, got {stages!r}")
     if level not in LEVELS:
         raise ValueError(f"stages_hold must be one of {', '.join(map(repr, LEVELS))}, got {level!r}")
-    c, b = _nodes(stages)
+    c, b = nodes(stages)
     # a_ij is the integral of the Lagrange polynomial j from 0 to c_i, for which the formula is exact
-    A = np.array([[ci * np.sum(b * _cardinal(c, j, ci * c)) for j in range(stages)] for ci in c])
-    inverse = _inverse(A)
+    A = np.array([[ci * np.sum(b * cardinal(c, j, ci * c)) for j in range(stages)] for ci in c])
+    inverse = inverse_of(A)
     exact = {"A": A, "b": b, "c": c, "d": b @ inverse, "AA": A @ A, **_decoupled(A, b, c, level)}
     return Gauss(r=(-1.0) ** stages, **{name: np.array(x, dtype=float, order="C") for name, x in exact.items()})

@@ -1,0 +1,120 @@
+"""The arrays and numbers of an integration by Radau IIA methods."""
+
+from typing import Any
+
+import numpy as np
+
+from ...compilation.structure import Structure
+from ...typing import Integers, Matrix, Vector
+from ..bdf_formulas import Norms
+from ..control.newton import NewtonRule
+from ..control.records import Run, State
+from ..control.step_size import Rule
+from ..iteration_matrix import Factors
+from ..projections.levels import Projection
+from .tableau import STAGES, Formula
+
+NOTHING, DERIVATIVES, FACTORS = range(3)  # what an attempt asks for
+UNKNOWN_ETA = 1.0  # ratio of error and correction while no contraction rate is known
+
+
+class Memory(Structure):
+    """Numbers that steps and attempts pass on.
+
+    Attributes
+    ----------
+    level, last_level : int
+        Which formula the next step has, and which one the last step had.
+    last_step : float
+        Size of the last step, 0 before the first one.
+    formed : float
+        Step size for which the matrices are factorised, 0 for none.
+    formed_level : int
+        Their formula.
+    derivatives : int
+        1 if derivatives have been evaluated and are to be used.
+    age : int
+        Steps since their evaluation.
+    asked, status : int
+        What an attempt has asked for, and what has become of that.
+    eta : float
+        Ratio of error and correction in Newton's method.
+    rate : float
+        Contraction rate of the last step that had more than one correction.
+    corrections : int
+        Of the last attempt.
+    failures : int
+        Of Newton's method in the present step.
+    falls : int
+        1 if Newton's method has failed in the present step, with derivatives at its start.
+    wait : int
+        Steps before the order may rise.
+    """
+
+    level: int
+    last_level: int
+    last_step: float
+    formed: float
+    formed_level: int
+    derivatives: int
+    age: int
+    asked: int
+    status: int
+    eta: float
+    rate: float
+    corrections: int
+    failures: int
+    falls: int
+    wait: int
+
+
+class RadauRun(Run):
+    """Arrays of an integration; `start` and `end` are views of `y0` and `y1`."""
+
+    memory: Memory
+    formulas: tuple[Formula, ...]
+    rules: tuple[Rule, ...]  # of the step size, for each formula
+    newtons: tuple[NewtonRule, ...]
+    shares: Vector  # tolerances of the error estimates, relative to those of the run
+    lowest: int  # formulas that may be used
+    highest: int
+    norms: Norms
+    weights: Matrix
+    real: Factors
+    pairs: tuple[Factors, ...]
+    y0: Vector
+    y1: Vector
+    rate: Vector  # the derivative at the start
+    rate1: Vector
+    Z: Matrix  # Y_i - y0, by rows
+    past: Matrix  # of the last step: values at the nodes but the last one, relative to its end
+    R: Matrix  # residuals of the stages
+    y: Vector  # scratch of the size of the unknowns: a stage, its derivative, right-hand sides
+    yd: Vector
+    r: Vector
+    rc: np.ndarray
+    basis: Vector  # values of the Lagrange polynomials
+    within: State  # of a state within the step, a view of `y`
+    residual: Any  # called by its address, see `bdf_residual`
+    parameters: Vector
+    follow: Any
+    redundant: Integers  # the redundant constraints, see `Problem.follow`
+    followed: Vector
+    drifts: int
+    weight: float
+    project: Any  # called by its address
+    projection: Projection
+    projected: Vector  # workspace of the projections
+
+
+def new_memory(level: int) -> Memory:
+    """Before the first step."""
+    return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, derivatives=0, age=0, asked=NOTHING, status=0,
+                  eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0)
+
+
+def arrays_for(n: int) -> dict[str, Any]:
+    """Those for `n` unknowns."""
+    s, vectors = STAGES[-1], ("y0", "y1", "rate", "rate1", "y", "yd", "r")
+    return {name: np.zeros(n) for name in vectors} | {name: np.zeros((s, n)) for name in ("Z", "past", "R")} | {
+        "weights": np.zeros((2, n)), "rc": np.zeros(n, complex), "basis": np.zeros(s + 1)}

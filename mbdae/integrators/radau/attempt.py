@@ -1,0 +1,154 @@
+"""Steps of Radau IIA methods for the time loop: matrices, stages, projection of the end, error test, step size.
+
+An attempt that needs derivatives or factors returns `NEEDS_MATRIX`, with what it asks for in `memory.asked`; called again, it goes on
+from there.
+"""
+
+import numpy as np
+
+from ...compilation.compiled import compiled
+from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, SINGULAR_MATRIX
+from ...system.vectors import put
+from ..bdf_formulas import ERROR, size, weigh
+from ..control.loop import loops
+from ..control.step_size import step_factor
+from ..explicit.consistent import normalise
+from ..iteration_matrix import solve
+from .arrays import DERIVATIVES, FACTORS, NOTHING
+from .collocation import guess, inside, keep
+from .newton import evaluate, slope, solve_stages
+from .order import next_level
+
+REUSE_RATE = 1e-3  # contraction rate up to which derivatives, and factors where the step hardly grows, are kept
+HOLD_RATIO = 1.2  # of two steps up to which the step size is kept, and the factors with it
+MAX_FAILURES = 10  # of Newton's method in one step
+LEAST_ERROR = 1e-10
+
+
+@compiled
+def attempt(t, h, end, run):
+    """One attempt of a step, and its error relative to the tolerance."""
+    memory = run.memory
+    if memory.asked != NOTHING:
+        memory.asked = NOTHING
+        if memory.status != GOOD:
+            memory.failures += 1
+            return memory.status, 0.0
+    if memory.derivatives == 0:
+        memory.asked = DERIVATIVES
+    elif memory.formed != h or memory.formed_level != memory.level:
+        memory.asked = FACTORS
+    if memory.asked != NOTHING:
+        return NEEDS_MATRIX, 0.0
+    status = _step(t, h, end, run)
+    if status != GOOD:
+        memory.failures += 1
+        return status, 0.0
+    return GOOD, (0.0 if run.clock.fixed != 0 else _error(t, h, run))
+
+
+@compiled
+def _step(t, h, end, run):
+    """Stages and the end of the step, projected onto the constraints; `GOOD` or the code of a failure."""
+    formula, y0, y1 = run.formulas[run.memory.level], run.y0, run.y1
+    weigh(y0, h, run.norms, run.weights)
+    guess(h, run)
+    status = solve_stages(t, h, run)
+    if status != GOOD:
+        return status
+    s = formula.c.shape[0]
+    for k in range(y0.shape[0]):
+        y1[k] = y0[k] + run.Z[s - 1, k]
+    slope(formula.inverse[s - 1], run.Z, h, run.rate1)
+    state = run.end
+    normalise(state.q, state.v, run.model)
+    status, _ = run.project(end, state.q, state.v, state.a, state.lam, 0.0, run.projection, run.model, run.projected)
+    return status
+
+
+@compiled
+def _error(t, h, run):
+    """The estimate `(F_y + c_0/h F_yd) e = F(t0, y0, u'(0))`, with the derivative `u'(0)` of the collocation polynomial at the start.
+
+    After a rejected step and in the first one a large estimate is filtered once more, `F(t0, y0 - e, u'(0))`, as it is of the size of the
+    error of a stiff component and not of the step [HairerWanner, section IV.8, eq. (8.20)].
+    """
+    memory, real, y, e = run.memory, run.real, run.y, run.r
+    weight, count = run.weights[ERROR], run.norms.counts[ERROR]
+    slope(run.formulas[memory.level].start, run.Z, h, run.yd)
+    error = np.inf
+    for k in range(2):
+        for m in range(y.shape[0]):
+            y[m] = run.y0[m] - (e[m] if k > 0 else 0.0)
+        if not evaluate(t, y, run.yd, run.R[0], run):
+            return error
+        solve(run.R[0], real)
+        run.counts.solves += 1
+        for m in range(y.shape[0]):
+            e[m] = real.column[m] * real.x[m]
+        error = max(size(e, weight, count) / run.shares[memory.level], LEAST_ERROR)
+        if error < 1.0 or (run.counts.steps > 0 and run.clock.rejected == 0):
+            break
+    return error
+
+
+@compiled
+def ratio(status, error, h, run):
+    """The ratio of the next step to this one: the predictive controller, less where Newton's method needs many corrections."""
+    clock, memory = run.clock, run.memory
+    if clock.fixed != 0:
+        return 1.0
+    limit = run.newtons[memory.level].max_iter
+    past = clock.past_error if clock.rejected == 0 and memory.level == memory.last_level else 0.0  # of an error of the same order
+    factor = step_factor(run.rules[memory.level], error, h, past, clock.past_step)
+    factor *= min(1.0, (1.0 + 2.0 * limit) / (memory.corrections + 2.0 * limit))
+    if status != GOOD:
+        return factor
+    if clock.rejected != 0:
+        factor = min(factor, 1.0)
+    return 1.0 if memory.rate <= REUSE_RATE and 1.0 <= factor <= HOLD_RATIO else factor
+
+
+@compiled
+def retry(status, run):
+    """After a rejected step: new derivatives if Newton's method has failed with old ones, otherwise a shorter step."""
+    memory = run.memory
+    if status == ERROR_TEST:
+        return 1.0
+    if memory.failures >= MAX_FAILURES:
+        return 0.0
+    memory.formed = 0.0
+    if memory.age > 0 and status not in (BAD_DERIVATIVES, SINGULAR_MATRIX):
+        memory.derivatives = 0
+        return 1.0
+    memory.falls = 1
+    return 0.5
+
+
+@compiled
+def accept(h, factor, run):
+    """The end of the step becomes the start of the next; its order, and whether it needs new derivatives."""
+    memory = run.memory
+    keep(run.formulas[memory.level], run.Z, run.past)
+    put(run.y1, run.y0)
+    put(run.rate1, run.rate)
+    memory.last_step, memory.last_level = h, memory.level
+    memory.level = next_level(factor, run)
+    memory.age += 1
+    memory.failures, memory.falls = 0, 0
+    if memory.rate > REUSE_RATE:
+        memory.derivatives = 0
+    return GOOD
+
+
+@compiled
+def between(time, t, h, run, out):
+    """The state within a step by the collocation polynomial, projected onto the constraints."""
+    inside((time - t) / h, run.formulas[run.memory.level], run.Z, run.basis, run.y0, run.y)
+    put(run.within.q, out.q)
+    put(run.within.v, out.v)
+    status, _ = run.project(time, out.q, out.v, out.a, out.lam, 0.0, run.projection, run.model, run.projected)
+    return status
+
+
+LOOPS = loops(attempt, retry, accept, between, ratio)

@@ -1,0 +1,190 @@
+"""Radau IIA methods of orders 5, 9 and 13 with variable order and step size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...driver.arguments import check_max_step, check_max_steps, check_step
+from ...driver.method import Resumable
+from ...driver.record import Record
+from ...driver.support import Settings, implicit_support, supported
+from ...jacobians.partitioned import PartitionedJacobian
+from ...jacobians.strategy import Strategy, as_strategy, labelled
+from ...problems.base import Problem
+from ...results.trajectory import Trajectory
+from ...system.assembly import State
+from ...typing import TimeProgress, Until, Vector
+from ...typing import Tolerance as Atol
+from ..bdf import LINEAR, compared_blocks, compile_for, unknown_powers
+from ..bdf_memory import not_resumable
+from ..bdf_stepper import norms_for
+from ..control.driver import Driver
+from ..control.newton import NewtonRule
+from ..control.step_size import ELEMENTARY, PREDICTIVE, Rule, StepSizeController, check_controller
+from ..control.stepper import FIXED
+from ..iteration_matrix import DENSE_LIMIT
+from .stepper import RadauStepper
+from .tableau import STAGES
+
+ORDERS = tuple(2 * s - 1 for s in STAGES)
+MAX_STEP_RATIO = 8.0  # of two consecutive steps
+FIXED_ITER = 60  # corrections of a step of fixed size, which iterates to rounding
+EPS = float(np.finfo(float).eps)
+
+_WHY = "its error estimate and its projection are those of the stabilised index-2 equations; 'ggl' is that form"
+SUPPORT = implicit_support(ggl=Settings(exclude=True, excluded_atol="atol", scaling="iteration matrix", linear_solver="dense, sparse"),
+                           **dict.fromkeys(("gear", "index2", "index1", "index3"), _WHY))
+
+
+@dataclass(frozen=True)
+class RadauIIA(Resumable):
+    """Radau IIA methods of three, five and seven stages for stiff mechanisms, orders 5, 9 and 13, with variable order and step size.
+
+    Collocation of the equations of Gear, Gupta and Leimkuhler at the right Radau points `c_i`, with `c_s = 1`:
+
+        Q'_i = T(Q_i) (V_i - Phi_q^T mu_i),  M V'_i + Phi_q^T lam_i = Q,  Phi_q V_i = nu,  Phi(t_i, Q_i) = 0,
+        Y_i = y0 + h sum_j a_ij Y'_j,  y1 = Y_s,
+
+    by Newton's method with one real and `(s - 1)/2` complex matrices, from exact derivatives of all forces. The end of every step is
+    projected onto `Phi = 0` and `Phi_q v = nu`, which removes what Newton's method has left of them; `lam` there is that of the
+    equations of motion, with minimum norm where constraints are redundant.
+
+    Parameters
+    ----------
+    order : {"variable", 5, 9, 13}
+        `"variable"`: raised where Newton's method converges fast, lowered where it is slow, as in RADAU.
+    jacobian : str or Strategy
+        `"exact"` (complex step along column groups), or another strategy or its name, see `mbdae.JacobianStrategy`.
+    linsolver : {"auto", "dense", "sparse"}
+        `"auto"`: dense up to 120 unknowns, then sparse.
+    first_step, max_step : float
+        Step sizes [s]; `first_step = 0`: estimated from the initial values.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    fixed_step : float
+        A step size [s] without error control, for studies of the order; it needs a fixed order. Newton's method then iterates to rounding,
+        and `rtol` and `atol` are not used.
+    controller : StepSizeController
+        By default Gustafsson's predictive one.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is invalid; by `integrate`, if `atol` is not positive.
+
+    Notes
+    -----
+    Orders in `q` and `v` are `2 s - 1` where the equations are not stiff; `lam` in the stages has order `s`, that of the output the order
+    of `q` and `v`.
+
+    References
+    ----------
+    [HairerWanner, sections IV.8, VI.9 and VII.4]; E. Hairer, G. Wanner, *Stiff differential equations solved by Radau methods*, J. Comput.
+    Appl. Math. 111 (1999).
+
+    Examples
+    --------
+    >>> import mbdae
+    >>> run = mbdae.solve(mbdae.library.system("double-pendulum"), mbdae.RadauIIA(), (0.0, 0.1))
+    >>> run.success, run.formulation
+    (True, 'ggl')
+    """
+
+    order: int | str = "variable"
+    jacobian: str | Strategy = "exact"
+    linsolver: str = "auto"
+    first_step: float = 0.0
+    max_step: float = np.inf
+    max_steps: int = 1_000_000
+    fixed_step: float = 0.0
+    controller: StepSizeController = PREDICTIVE
+
+    support = SUPPORT
+    formulations = supported(SUPPORT)
+    one_step = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.order, (bool, float)) or self.order not in ("variable", *ORDERS):
+            raise ValueError(f"RadauIIA: order must be 'variable', {', '.join(map(str, ORDERS[:-1]))} or {ORDERS[-1]}, got {self.order!r}")
+        if as_strategy(self.jacobian, "RadauIIA") is None:
+            raise ValueError("RadauIIA: it has no difference quotients of its own; jacobian can be 'dense', 'grouped' or 'estimated'")
+        if self.linsolver not in LINEAR:
+            raise ValueError(f"RadauIIA: linsolver must be one of {', '.join(LINEAR)}, got {self.linsolver!r}")
+        for field in ("first_step", "fixed_step"):
+            check_step("RadauIIA", field, getattr(self, field))
+        check_max_step("RadauIIA", self.max_step)
+        check_max_steps("RadauIIA", self.max_steps)
+        check_controller("RadauIIA", ELEMENTARY if self.fixed_step and self.controller == PREDICTIVE else self.controller,
+                         not self.fixed_step)
+        if self.fixed_step and self.order == "variable":
+            raise ValueError(f"RadauIIA: fixed_step needs a fixed order, one of {', '.join(map(str, ORDERS))}")
+
+    @property
+    def label(self) -> str:
+        """Name, order and step size for tables and legends."""
+        given = [] if self.order == "variable" else [str(self.order)]
+        given += [f"fixed_step={self.fixed_step:g}"] if self.fixed_step else []
+        return labelled("RadauIIA" + (f"({', '.join(given)})" if given else ""), self.jacobian)
+
+    @property
+    def step_size(self) -> float | None:
+        """See `Method`."""
+        return self.fixed_step or None
+
+    @property
+    def not_resumable(self) -> str:
+        """See `Resumable`."""
+        return not_resumable(self.jacobian)
+
+    # for the stepper --------------------------------------------------------------------------------------------------------
+
+    @property
+    def levels(self) -> tuple[int, int]:
+        """The lowest and the highest formula, numbers in `STAGES`."""
+        if self.order == "variable":
+            return 0, len(STAGES) - 1
+        level = ORDERS.index(int(self.order))
+        return level, level
+
+    def linear(self, n: int) -> str:
+        """The linear solver for `n` unknowns."""
+        if self.linsolver != "auto":
+            return self.linsolver
+        return "dense" if n <= DENSE_LIMIT else "sparse"
+
+    def rule(self, s: int) -> Rule:
+        """Of the step size, with an error estimate of order `s`."""
+        return FIXED if self.fixed_step else self.controller.rule(s + 1, MAX_STEP_RATIO)
+
+    def share(self, s: int, rtol: float) -> float:
+        """The tolerance of the error estimate, relative to that of the run.
+
+        The estimate is of order `s`, the formula of order `2 s - 1`: with a tolerance of `0.1 rtol^((s + 1)/(2 s))` the error is of the size
+        of `rtol`, as in RADAU.
+        """
+        return 0.1 * rtol ** ((s + 1) / (2 * s) - 1.0)
+
+    def newton(self, s: int, rtol: float) -> NewtonRule:
+        """Newton's test, for errors relative to the tolerances of the run."""
+        if self.fixed_step:
+            return NewtonRule(0.0, FIXED_ITER, forecast=FIXED_ITER, max_rate=0.99)
+        share = self.share(s, rtol)
+        own = share * rtol
+        return NewtonRule(max(10.0 * EPS / own, min(0.03, own**0.5)) * share, 7 + (5 * (s - 3)) // 2, max_rate=0.99)
+
+    def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Atol, t_eval: Vector | None = None,
+                  every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
+                  record: Record | None = None) -> Trajectory:
+        """See `mbdae.driver.method`."""
+        excluded = None if np.ndim(atol) else float(atol)  # an array is for all unknowns
+        bounds = problem.tolerances(rtol, atol, excluded)
+        if not (bounds > 0.0).all():
+            raise ValueError(f"RadauIIA: atol must be positive, got {atol!r}")
+        norms = norms_for(rtol, bounds, unknown_powers(problem, "exclude"), compared_blocks(problem))
+        strategy = as_strategy(self.jacobian, "RadauIIA")
+        assert strategy is not None
+        jacobian = strategy.bind(problem)
+        assert isinstance(jacobian, PartitionedJacobian)
+        stepper = RadauStepper(self, problem, state, t_end, jacobian, norms)
+        compile_for(problem, jacobian, state.t, stepper.equations.y0, stepper.equations.yd0)
+        return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()

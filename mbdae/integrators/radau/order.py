@@ -1,0 +1,27 @@
+"""The order of the next step, by the contraction rate of Newton's method [RADAU].
+
+A small rate tells that iterations are cheap, and the higher order, with its longer steps, costs fewer of them; a large one, or a failure of
+Newton's method, that the step is too long for the derivatives at its start.
+"""
+
+from ...compilation.compiled import compiled
+
+RISE_RATE = 0.002  # contraction rate up to which the order rises
+FALL_RATE = 0.8  # from which on it falls
+MIN_RATIO, MAX_RATIO = 0.8, 1.2  # of two steps within which it rises or falls: the step size has settled
+WAIT = 10  # steps after a fall before it may rise
+
+
+@compiled
+def next_level(factor, run):
+    """Which formula the next step has; `factor` is the ratio of its size to that of this one."""
+    memory = run.memory
+    level = memory.level
+    if memory.wait > 0:
+        memory.wait -= 1
+    if level > run.lowest and (memory.rate >= FALL_RATE or memory.falls != 0):
+        memory.wait = WAIT
+        return level - 1
+    if level < run.highest and memory.wait == 0 and memory.rate <= RISE_RATE and factor >= MIN_RATIO:
+        return level + 1
+    return level

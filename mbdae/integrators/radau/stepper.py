@@ -1,0 +1,203 @@
+"""An integration by Radau IIA methods: arrays, matrices that steps ask for, first step, failures, dense output."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...jacobians.differences import NotFinite
+from ...problems.base import Problem
+from ...problems.null_vectors import FOLLOW
+from ...problems.null_vectors import NOTHING as NOTHING_TO_FOLLOW
+from ...results.diagnosis import ChartError, near_singular, singular_ahead
+from ...results.rows import Columns
+from ...results.status import Cause, Status
+from ...results.steps import Step, TimedState
+from ...system.assembly import State as Start
+from ...system.assembly import accelerations, on_constraints
+from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, NOT_FINITE, RANK_LOST, STALLED
+from ...typing import FullState, Matrix, Vector
+from .. import bdf_formulas as bdf
+from ..bdf_memory import jacobian_contents, resume_jacobian
+from ..bdf_stepper import WORDS, ProblemEquations
+from ..control.loop import next_step
+from ..control.stepper import FAULTS, FIXED, Stepper
+from ..iteration_matrix import IterationMatrix, scaling
+from ..projections.project import PROJECT, Projector
+from ..resolution import tolerances_below_rounding
+from .arrays import DERIVATIVES, RadauRun, arrays_for, new_memory
+from .attempt import LOOPS, MAX_FAILURES
+from .collocation import after
+from .tableau import PAIRS, STAGES, radau
+
+if TYPE_CHECKING:
+    from ...jacobians.partitioned import PartitionedJacobian
+    from .methods import RadauIIA
+
+
+class RadauStepper(Stepper):
+    """See `Stepper`."""
+
+    loops = LOOPS
+    run: RadauRun
+
+    def __init__(self, method: "RadauIIA", problem: Problem, state: Start, t_end: float, jacobian: "PartitionedJacobian",
+                 norms: bdf.Norms) -> None:
+        super().__init__(problem.system, state, t_end)
+        self.method, self.problem, self.jacobian, self.max_steps = method, problem, jacobian, method.max_steps
+        self.equations = equations = ProblemEquations(problem, state)
+        self.projector = Projector("RadauIIA", problem.system, "PV", "mass")
+        self.model, self.work = equations.model, equations.work
+        linear = method.linear(problem.n)
+        self.matrices = [IterationMatrix(problem.pattern, linear, *scaling(problem), dtype=complex if k else float)
+                         for k in range(1 + PAIRS)]
+        self._values: tuple[Vector, Vector] | None = None  # of `F_y` and `F_yd` in the order of the pattern
+        self.run = self._new_run(equations, norms)
+        self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
+
+    def _new_run(self, equations: ProblemEquations, norms: bdf.Norms) -> RadauRun:
+        method, x = self.method, arrays_for(len(equations.y0))
+        levels = method.levels
+        rules = tuple(method.rule(s) for s in STAGES)
+        newtons, shares = tuple(method.newton(s, norms.rtol) for s in STAGES), np.array([method.share(s, norms.rtol) for s in STAGES])
+        start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
+        return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
+                        formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, shares=shares, lowest=levels[0],
+                        highest=levels[1], norms=norms, real=self.matrices[0].factors, pairs=tuple(m.factors for m in self.matrices[1:]),
+                        within=within, residual=equations.called.residual, parameters=equations.called.parameters,
+                        follow=FOLLOW if len(equations.redundant) else NOTHING_TO_FOLLOW, redundant=equations.redundant,
+                        followed=equations.followed, drifts=equations.drifts, weight=float(equations.weight), project=PROJECT,
+                        projection=self.projector.projection, projected=self.projector.work)
+
+    # the first step ---------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """See `Stepper`."""
+        run, s = self.run, self.begins
+        run.y0[:], run.rate[:] = self.equations.y0, self.equations.yd0
+        atol = run.norms.atol[:len(s.q) + len(s.v)]
+        if not self.fixed and (reason := tolerances_below_rounding(s.q, s.v, run.norms.rtol, atol)):
+            raise ChartError(Status.STEP_TOO_SMALL, reason)
+        self.clock.h = self.method.fixed_step or self.method.first_step or self._first_step()
+
+    def _first_step(self) -> float:
+        """A step in which positions and velocities change by a hundredth of their size, but not by less than the tolerance allows."""
+        run, s, span = self.run, self.begins, abs(self.t_end - self.t)
+        n, norms = len(s.q) + len(s.v), self.run.norms
+        y, rate = run.y0[:n], run.rate[:n]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            w = 1.0 / (norms.atol[:n] + norms.rtol * np.abs(y))
+            size, speed = (float(np.sqrt(np.mean((x * w) ** 2))) for x in (y, rate))
+        h = 0.01 * size / speed if np.isfinite(size) and speed > 0.0 else np.inf
+        fine = float(norms.rtol) ** 0.25
+        return float(max(min(h * max(1.0, 10.0 * fine), 1e-2 * span, self.method.max_step), 1e-9 * span))
+
+    # matrices ---------------------------------------------------------------------------------------------------------------
+
+    def assist(self, fault: int) -> None:
+        """Evaluate the derivatives if an attempt has asked for them, and factorise."""
+        assert fault == NEEDS_MATRIX, fault
+        memory, run = self.run.memory, self.run
+        if memory.asked == DERIVATIVES:
+            self.counts.jacobians += 1
+            try:
+                self._values = self.jacobian.parts(self.t, run.y0, run.rate)
+            except NotFinite:
+                memory.status = BAD_DERIVATIVES
+                return
+            memory.derivatives, memory.age = 1, 0
+        self._factorise(float(next_step(self.clock).h))
+
+    def _factorise(self, h: float) -> None:
+        """The real matrix and the complex ones for a step `h`."""
+        assert self._values is not None
+        memory, formula, (state, rate) = self.run.memory, self.run.formulas[self.run.memory.level], self._values
+        memory.formed, memory.formed_level = h, memory.level
+        for matrix, c in zip(self.matrices, (formula.real, *formula.pairs.tolist())):
+            self.counts.factorisations += 1
+            memory.status = matrix.factorise(state + (c / h) * rate, c / h)
+            if memory.status != GOOD:
+                return
+
+    # failures ---------------------------------------------------------------------------------------------------------------
+
+    def explain(self, fault: int) -> Cause:
+        """See `Stepper`."""
+        (t, q, v, _, _), h = self.row(), np.copysign(self.clock.h, self.t_end - self.t)
+        if fault in (NO_POSITION, RANK_LOST):
+            behind = near_singular(self.system, self.begins, t, q) or singular_ahead(self.system, self.begins, t, q, v, h)
+            return behind or self.projector.explain(fault, t + h, self.run.end.q)
+        found = WORDS.get(fault) or FAULTS.get(fault) or self.projector.explain(fault, t + h, self.run.end.q)
+        if fault in (ERROR_TEST, STALLED) or self.run.memory.failures < MAX_FAILURES:
+            return found
+        return Cause(found.status, f"{found.reason}, {MAX_FAILURES} times in one step")
+
+    def additional_counts(self) -> dict[str, int]:
+        """Work of the derivatives and of the projections."""
+        return {"residuals_jacobian": self.jacobian.calls, "factorisations": self.projector.factorisations, "solves": self.projector.solves}
+
+    # continuation -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def omitted(self) -> tuple[str, ...]:
+        """See `Stepper`: the formulas."""
+        names = type(self.run.formulas[0]).__annotations__
+        return tuple(f"run.formulas.{k}.{name}" for k in range(len(STAGES)) for name in names)
+
+    def extra(self) -> dict[str, np.ndarray]:
+        """See `Stepper`: the derivatives, and the order of the columns of sparse matrices."""
+        found = jacobian_contents(self.jacobian)
+        if self._values is not None:
+            found |= {"jacobian.state": self._values[0].copy(), "jacobian.rate": self._values[1].copy()}
+        for k, matrix in enumerate(self.matrices):
+            found |= {f"{k}.{name}": x for name, x in matrix.extra().items()}
+        return found
+
+    def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
+        """See `Stepper`."""
+        resume_jacobian(self.jacobian, saved)
+        if "jacobian.state" in saved:
+            self._values = saved["jacobian.state"].copy(), saved["jacobian.rate"].copy()
+        for k, matrix in enumerate(self.matrices):
+            own = dict(saved) | {name.removeprefix(f"{k}."): x for name, x in saved.items() if name.startswith(f"{k}.")}
+            matrix.prepare(own, f"run.pairs.{k - 1}" if k else "run.real")
+
+    # steps ------------------------------------------------------------------------------------------------------------------
+
+    def completed(self, rows: Columns) -> tuple[Columns, Cause | None]:
+        """See `Stepper`."""
+        return self.equations.completed(rows)
+
+    def row(self) -> TimedState:
+        """The present state, completed as far as it can be."""
+        t, *state = super().row()
+        rows = Columns(np.array([t]), *(x[None] for x in state))
+        self.equations.completed(rows)
+        return t, *(x[0] for x in rows[1:])
+
+    def snapshot(self) -> float:
+        """See `Stepper`: the time, as `past` has the rest."""
+        return self.t
+
+    def step(self, before: float) -> Step:
+        """See `Stepper`; the interpolant is the collocation polynomial, and states are projected when they are completed."""
+        t, start = self.t, self.run.start
+        q, v = start.q.copy(), start.v.copy()
+        return Step(before, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v]), self._within, self._completed,
+                    STAGES[self.run.memory.last_level])
+
+    def _completed(self, t: float, values: Vector) -> FullState:
+        """The state on the constraints next to interpolated positions and velocities."""
+        q, v = on_constraints(self.system, t, values[:self.system.nq], values[self.system.nq:])
+        a, lam, _ = accelerations(self.system, t, q, v)
+        return q, v, a, lam
+
+    def _within(self, times: Vector) -> Matrix:
+        """Interpolated positions and velocities at times within the last step, by rows."""
+        run, n = self.run, self.system.nq + self.system.nv
+        formula, basis, y = run.formulas[run.memory.last_level], np.empty_like(run.basis), np.empty_like(run.y)
+        rows = np.empty((len(times), n))
+        for row, time in zip(rows, times):
+            after(1.0 + (time - self.t) / run.memory.last_step, formula, run.past, basis, y)
+            row[:] = (run.y0 + y)[:n]
+        return rows
