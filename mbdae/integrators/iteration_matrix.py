@@ -145,7 +145,7 @@ def _solve_sparse(factors, x, z):
 
 
 @compiled
-def _scale(c, rows, columns, row, column):
+def scale(c, rows, columns, row, column):
     """The scaling of a new matrix."""
     _powers(abs(c), rows, -1, row)
     _powers(abs(c), columns, 1, column)
@@ -219,7 +219,7 @@ class IterationMatrix:
     def factorise(self, values: Numbers, c: complex) -> int:
         """Factorise `J(c)`, from its values in the order of the pattern; `GOOD`, `SINGULAR_MATRIX` or `BAD_DERIVATIVES`."""
         self.factors.c = c if isinstance(c, float) else abs(c)
-        _scale(c, *self._scaling)
+        scale(c, *self._scaling)
         return self._kind.factorise(values)
 
     def extra(self) -> dict[str, np.ndarray]:

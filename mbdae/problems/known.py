@@ -173,6 +173,11 @@ class Known:
             return values[0], p.jacobian_values(t, y, yd, 1.0, 0.0)
         return values
 
+    @property
+    def rates(self) -> Scattering:
+        """The assembly of `F_yd`: source 0 is one, and the mass matrix begins at source 1."""
+        return self._yd
+
     def _scattering(self, matrix: str, where: dict[str, Entries]) -> Scattering:
         """The assembly of `F_y` or `F_yd`."""
         p = self._problem

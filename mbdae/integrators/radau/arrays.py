@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from ...compilation.structure import Structure
+from ...problems.base import Problem
+from ...problems.known import positions_of_mass
 from ...typing import Integers, Matrix, Vector
 from ..bdf_formulas import Norms
 from ..control.newton import NewtonRule
@@ -12,6 +14,7 @@ from ..control.records import Run, State
 from ..control.step_size import Rule
 from ..iteration_matrix import Factors
 from ..projections.levels import Projection
+from .matrices import derivative_of
 from .tableau import STAGES, Formula
 
 NOTHING, DERIVATIVES, FACTORS = range(3)  # what an attempt asks for
@@ -31,7 +34,7 @@ class Memory(Structure):
         Step size for which the matrices are factorised, 0 for none.
     formed_level : int
         Their formula.
-    derivatives : int
+    current : int
         1 if derivatives have been evaluated and are to be used.
     age : int
         Steps since their evaluation.
@@ -56,7 +59,7 @@ class Memory(Structure):
     last_step: float
     formed: float
     formed_level: int
-    derivatives: int
+    current: int
     age: int
     asked: int
     status: int
@@ -66,6 +69,37 @@ class Memory(Structure):
     failures: int
     falls: int
     wait: int
+
+
+class Derivatives(Structure):
+    """`F_y` and `F_yd` in the order of the pattern, and what their evaluation needs.
+
+    Attributes
+    ----------
+    here : int
+        1 if they are evaluated in compiled code.
+    derive : compiled function
+        `Problem.derivative`, called by its address, with its arguments `sweep`, `scratch` and `arguments`.
+    state, rates : ndarray, shape (nnz,)
+        `F_y` and `F_yd`.
+    rows, columns : ndarray of int, shape (nnz,)
+    places, sources, signs : ndarray
+        The assembly of `F_yd` from `pieces`, see `mbdae.problems.known`.
+    """
+
+    here: int
+    derive: Any
+    sweep: tuple[Integers, ...]
+    scratch: tuple[np.ndarray, ...]
+    arguments: tuple[np.ndarray, ...]
+    state: Vector
+    rates: Vector
+    rows: Integers
+    columns: Integers
+    places: Integers
+    sources: Integers
+    signs: Vector
+    pieces: Vector
 
 
 class RadauRun(Run):
@@ -80,6 +114,7 @@ class RadauRun(Run):
     highest: int
     norms: Norms
     weights: Matrix
+    derivatives: Derivatives
     real: Factors
     pairs: tuple[Factors, ...]
     y0: Vector
@@ -109,7 +144,7 @@ class RadauRun(Run):
 
 def new_memory(level: int) -> Memory:
     """Before the first step."""
-    return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, derivatives=0, age=0, asked=NOTHING, status=0,
+    return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, asked=NOTHING, status=0,
                   eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0)
 
 
@@ -118,3 +153,14 @@ def arrays_for(n: int) -> dict[str, Any]:
     s, vectors = STAGES[-1], ("y0", "y1", "rate", "rate1", "y", "yd", "r")
     return {name: np.zeros(n) for name in vectors} | {name: np.zeros((s, n)) for name in ("Z", "past", "R")} | {
         "weights": np.zeros((2, n)), "rc": np.zeros(n, complex), "basis": np.zeros(s + 1)}
+
+
+def new_derivatives(problem: Problem, here: bool) -> Derivatives:
+    """Room for the derivatives of a problem."""
+    made, pattern, entries = problem.derivative_arguments, problem.pattern, problem.known.rates
+    pieces = np.zeros(1 + len(positions_of_mass(problem.system).rows))
+    pieces[0] = 1.0
+    return Derivatives(here=int(here), derive=derivative_of(problem.derivative), sweep=made.sweep, scratch=made.scratch,
+                       arguments=made.arguments, state=np.zeros(pattern.nnz), rates=np.zeros(pattern.nnz),
+                       rows=pattern.indices.astype(np.int64), columns=np.repeat(np.arange(problem.n), np.diff(pattern.indptr)),
+                       places=entries.places, sources=entries.sources, signs=entries.signs, pieces=pieces)

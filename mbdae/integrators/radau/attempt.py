@@ -16,6 +16,7 @@ from ..explicit.consistent import normalise
 from ..iteration_matrix import solve
 from .arrays import DERIVATIVES, FACTORS, NOTHING
 from .collocation import guess, inside, keep
+from .matrices import are_dense, differentiate, factorise_all
 from .newton import evaluate, slope, solve_stages
 from .order import next_level
 
@@ -34,17 +35,34 @@ def attempt(t, h, end, run):
         if memory.status != GOOD:
             memory.failures += 1
             return memory.status, 0.0
-    if memory.derivatives == 0:
-        memory.asked = DERIVATIVES
-    elif memory.formed != h or memory.formed_level != memory.level:
-        memory.asked = FACTORS
-    if memory.asked != NOTHING:
-        return NEEDS_MATRIX, 0.0
-    status = _step(t, h, end, run)
+    status = _prepare(t, h, run)
+    if status == NEEDS_MATRIX:
+        return status, 0.0
+    if status == GOOD:
+        status = _step(t, h, end, run)
     if status != GOOD:
         memory.failures += 1
         return status, 0.0
     return GOOD, (0.0 if run.clock.fixed != 0 else _error(t, h, run))
+
+
+@compiled
+def _prepare(t, h, run):
+    """Derivatives and factors for the step; `GOOD`, `NEEDS_MATRIX` or the code of a failure."""
+    memory = run.memory
+    if memory.current == 0:
+        if run.derivatives.here == 0:
+            memory.asked = DERIVATIVES
+            return NEEDS_MATRIX
+        differentiate(t, run)
+        memory.current, memory.age, memory.formed = 1, 0, 0.0
+    if memory.formed != h or memory.formed_level != memory.level:
+        if not are_dense(run):
+            memory.asked = FACTORS
+            return NEEDS_MATRIX
+        memory.formed, memory.formed_level = h, memory.level
+        return factorise_all(h, run)
+    return GOOD
 
 
 @compiled
@@ -119,7 +137,7 @@ def retry(status, run):
         return 0.0
     memory.formed = 0.0
     if memory.age > 0 and status not in (BAD_DERIVATIVES, SINGULAR_MATRIX):
-        memory.derivatives = 0
+        memory.current = 0
         return 1.0
     memory.falls = 1
     return 0.5
@@ -137,7 +155,7 @@ def accept(h, factor, run):
     memory.age += 1
     memory.failures, memory.falls = 0, 0
     if memory.rate > REUSE_RATE:
-        memory.derivatives = 0
+        memory.current = 0
     return GOOD
 
 

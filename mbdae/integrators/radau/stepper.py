@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...jacobians.differences import NotFinite
+from ...jacobians.sources import Exact
 from ...problems.base import Problem
 from ...problems.null_vectors import FOLLOW
 from ...problems.null_vectors import NOTHING as NOTHING_TO_FOLLOW
@@ -25,7 +26,7 @@ from ..control.stepper import FAULTS, FIXED, Stepper
 from ..iteration_matrix import IterationMatrix, scaling
 from ..projections.project import PROJECT, Projector
 from ..resolution import tolerances_below_rounding
-from .arrays import DERIVATIVES, RadauRun, arrays_for, new_memory
+from .arrays import FACTORS, RadauRun, arrays_for, new_derivatives, new_memory
 from .attempt import LOOPS, MAX_FAILURES
 from .collocation import after
 from .tableau import PAIRS, STAGES, radau
@@ -51,7 +52,6 @@ class RadauStepper(Stepper):
         linear = method.linear(problem.n)
         self.matrices = [IterationMatrix(problem.pattern, linear, *scaling(problem), dtype=complex if k else float)
                          for k in range(1 + PAIRS)]
-        self._values: tuple[Vector, Vector] | None = None  # of `F_y` and `F_yd` in the order of the pattern
         self.run = self._new_run(equations, norms)
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
 
@@ -63,7 +63,8 @@ class RadauStepper(Stepper):
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
                         formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, shares=shares, lowest=levels[0],
-                        highest=levels[1], norms=norms, real=self.matrices[0].factors, pairs=tuple(m.factors for m in self.matrices[1:]),
+                        highest=levels[1], norms=norms, derivatives=new_derivatives(self.problem, isinstance(self.jacobian.source, Exact)),
+                        real=self.matrices[0].factors, pairs=tuple(m.factors for m in self.matrices[1:]),
                         within=within, residual=equations.called.residual, parameters=equations.called.parameters,
                         follow=FOLLOW if len(equations.redundant) else NOTHING_TO_FOLLOW, redundant=equations.redundant,
                         followed=equations.followed, drifts=equations.drifts, weight=float(equations.weight), project=PROJECT,
@@ -95,27 +96,28 @@ class RadauStepper(Stepper):
     # matrices ---------------------------------------------------------------------------------------------------------------
 
     def assist(self, fault: int) -> None:
-        """Evaluate the derivatives if an attempt has asked for them, and factorise."""
+        """Evaluate the derivatives, or factorise sparse matrices, as an attempt has asked for."""
         assert fault == NEEDS_MATRIX, fault
         memory, run = self.run.memory, self.run
-        if memory.asked == DERIVATIVES:
-            self.counts.jacobians += 1
-            try:
-                self._values = self.jacobian.parts(self.t, run.y0, run.rate)
-            except NotFinite:
-                memory.status = BAD_DERIVATIVES
-                return
-            memory.derivatives, memory.age = 1, 0
-        self._factorise(float(next_step(self.clock).h))
+        memory.status = GOOD
+        if memory.asked == FACTORS:
+            self._factorise(float(next_step(self.clock).h))
+            return
+        self.counts.jacobians += 1
+        memory.current, memory.age, memory.formed = 1, 0, 0.0
+        try:
+            run.derivatives.state[:], run.derivatives.rates[:] = self.jacobian.parts(self.t, run.y0, run.rate)
+        except NotFinite:
+            memory.status = BAD_DERIVATIVES
 
     def _factorise(self, h: float) -> None:
-        """The real matrix and the complex ones for a step `h`."""
-        assert self._values is not None
-        memory, formula, (state, rate) = self.run.memory, self.run.formulas[self.run.memory.level], self._values
+        """The real matrix and the complex ones for a step `h`, by SuperLU."""
+        memory, d = self.run.memory, self.run.derivatives
         memory.formed, memory.formed_level = h, memory.level
+        formula = self.run.formulas[memory.level]
         for matrix, c in zip(self.matrices, (formula.real, *formula.pairs.tolist())):
             self.counts.factorisations += 1
-            memory.status = matrix.factorise(state + (c / h) * rate, c / h)
+            memory.status = matrix.factorise(d.state + (c / h) * d.rates, c / h)
             if memory.status != GOOD:
                 return
 
@@ -147,8 +149,6 @@ class RadauStepper(Stepper):
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, and the order of the columns of sparse matrices."""
         found = jacobian_contents(self.jacobian)
-        if self._values is not None:
-            found |= {"jacobian.state": self._values[0].copy(), "jacobian.rate": self._values[1].copy()}
         for k, matrix in enumerate(self.matrices):
             found |= {f"{k}.{name}": x for name, x in matrix.extra().items()}
         return found
@@ -156,8 +156,6 @@ class RadauStepper(Stepper):
     def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
         """See `Stepper`."""
         resume_jacobian(self.jacobian, saved)
-        if "jacobian.state" in saved:
-            self._values = saved["jacobian.state"].copy(), saved["jacobian.rate"].copy()
         for k, matrix in enumerate(self.matrices):
             own = dict(saved) | {name.removeprefix(f"{k}."): x for name, x in saved.items() if name.startswith(f"{k}.")}
             matrix.prepare(own, f"run.pairs.{k - 1}" if k else "run.real")

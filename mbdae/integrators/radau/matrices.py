@@ -1,0 +1,112 @@
+"""Derivatives and matrices of a step in compiled code: `F_y` by the complex step, `F_yd` from the mass matrix, dense factors."""
+
+from functools import cache
+from typing import Any
+
+from numba import types
+
+from ...compilation.compiled import by_address, compiled, window
+from ...system import kernels
+from ...system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
+from ...system.vectors import fill, is_finite
+from ..iteration_matrix import DENSE, scale
+
+_F, _X, _Z = types.float64, types.float64[::1], types.complex128[::1]
+_SIGNATURE = types.void(_F, _X, _X, types.UniTuple(_F, 2), types.UniTuple(types.int64[::1], 5), types.UniTuple(_Z, 3), _X,
+                        types.Tuple((types.uint8[::1], _Z)))
+
+
+@cache
+def derivative_of(derivative: Any) -> Any:
+    """`Problem.derivative` as a function called by its address, so that the time loop is compiled once."""
+    return by_address(derivative, _SIGNATURE)
+
+
+@compiled
+def differentiate(t, run):
+    """`F_y` and `F_yd` at the start of a step, in the order of the pattern."""
+    d = run.derivatives
+    run.counts.jacobians += 1
+    if run.redundant.shape[0] > 0:
+        run.follow(t, run.y0, run.redundant, run.followed, run.drifts, run.weight, run.model, run.work)
+    d.derive(t, run.y0, run.rate, (1.0, 0.0), d.sweep, d.scratch, d.state, d.arguments)
+    # identity and mass matrix
+    kernels.place(t, run.start.q, run.model, run.work)
+    kernels.mass(t, run.start.q, run.model, run.work)
+    kernels.mass_entries(run.model, run.work, window(d.pieces, 1, d.pieces.shape[0] - 1))
+    fill(d.rates, 0.0)
+    for k in range(d.places.shape[0]):
+        if d.signs[k] != 0.0:
+            d.rates[d.places[k]] = d.signs[k] * d.pieces[d.sources[k]]
+
+
+@compiled
+def factorise_all(h, run):
+    """Dense factors of the real matrix and of the complex ones for a step `h`; `GOOD` or the code of a failure."""
+    formula = run.formulas[run.memory.level]
+    status = _factorise(formula.real / h, run.derivatives, run.real)
+    run.counts.factorisations += 1
+    for p in range(formula.pairs.shape[0]):
+        if status == GOOD:
+            status = _factorise(formula.pairs[p] / h, run.derivatives, run.pairs[p])
+            run.counts.factorisations += 1
+    return status
+
+
+@compiled
+def are_dense(run):
+    """Whether matrices are factorised here."""
+    return run.real.kind == DENSE
+
+
+@compiled
+def _factorise(c, d, factors):
+    """`F_y + c F_yd`, scaled and factorised."""
+    A, row, column = factors.dense, factors.row, factors.column
+    factors.c = abs(c)
+    scale(c, factors.rows, factors.columns, row, column)
+    for k in range(A.shape[0]):
+        fill(A[k], 0.0)
+    total = 0.0
+    for k in range(d.state.shape[0]):
+        i, j = d.rows[k], d.columns[k]
+        x = row[i] * (d.state[k] + c * d.rates[k]) * column[j]
+        A[j, i] = x
+        total += abs(x)
+    if not is_finite(total):
+        return BAD_DERIVATIVES
+    return GOOD if _eliminate(A, factors.pivots) else SINGULAR_MATRIX
+
+
+@compiled
+def _eliminate(A, pivots):
+    """Gaussian elimination with row interchanges, on the columns of a matrix by rows; whether it is regular. Zeros cost nothing."""
+    n = A.shape[0]
+    for k in range(n):
+        pivot_column, p, best = A[k], k, abs(A[k, k])
+        for i in range(k + 1, n):
+            size = abs(pivot_column[i])
+            if size > best:
+                p, best = i, size
+        if not 0.0 < best < 1e300:
+            return False
+        pivots[k] = p
+        if p != k:
+            for j in range(n):
+                A[j, k], A[j, p] = A[j, p], A[j, k]
+        scale_by = 1.0 / pivot_column[k]
+        for i in range(k + 1, n):
+            pivot_column[i] *= scale_by
+        l = window(A[k], k + 1, n - k - 1)
+        for j in range(k + 1, n):
+            u = A[j, k]
+            if u != 0.0:
+                _subtract(u, l, window(A[j], k + 1, n - k - 1))
+    return True
+
+
+@compiled
+def _subtract(u, x, out):
+    """`out -= u x`."""
+    for k in range(x.shape[0]):
+        out[k] -= u * x[k]
