@@ -109,7 +109,7 @@ class RadauRun(Run):
     formulas: tuple[Formula, ...]
     rules: tuple[Rule, ...]  # of the step size, for each formula
     newtons: tuple[NewtonRule, ...]
-    shares: Vector  # tolerances of the error estimates, relative to those of the run
+    share: float  # tolerance of the error estimates, relative to that of the run
     lowest: int  # formulas that may be used
     highest: int
     norms: Norms

@@ -20,8 +20,10 @@ from .matrices import are_dense, differentiate, factorise_all
 from .newton import evaluate, slope, solve_stages
 from .order import next_level
 
-REUSE_RATE = 1e-3  # contraction rate up to which derivatives, and factors where the step hardly grows, are kept
+REUSE_RATE = 0.02  # contraction rate up to which derivatives, and factors where the step hardly grows, are kept
 HOLD_RATIO = 1.2  # of two steps up to which the step size is kept, and the factors with it
+WANTED_RATE = 0.2  # contraction rate for which the step size is chosen where Newton's method limits it
+LEAST_CUT = 0.5  # of the step for that
 MAX_FAILURES = 10  # of Newton's method in one step
 LEAST_ERROR = 1e-10
 
@@ -104,7 +106,7 @@ def _error(t, h, run):
         run.counts.solves += 1
         for m in range(y.shape[0]):
             e[m] = real.column[m] * real.x[m]
-        error = max(size(e, weight, count) / run.shares[memory.level], LEAST_ERROR)
+        error = max(size(e, weight, count) / run.share, LEAST_ERROR)
         if error < 1.0 or (run.counts.steps > 0 and run.clock.rejected == 0):
             break
     return error
@@ -122,6 +124,9 @@ def ratio(status, error, h, run):
     factor *= min(1.0, (1.0 + 2.0 * limit) / (memory.corrections + 2.0 * limit))
     if status != GOOD:
         return factor
+    # the rate with derivatives at the start is proportional to the step
+    if memory.age == 0 and memory.corrections > 1 and memory.rate > WANTED_RATE * LEAST_CUT:
+        factor = min(factor, max(LEAST_CUT, WANTED_RATE / memory.rate))
     if clock.rejected != 0:
         factor = min(factor, 1.0)
     return 1.0 if memory.rate <= REUSE_RATE and 1.0 <= factor <= HOLD_RATIO else factor

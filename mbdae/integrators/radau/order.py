@@ -6,8 +6,8 @@ Newton's method, that the step is too long for the derivatives at its start.
 
 from ...compilation.compiled import compiled
 
-RISE_RATE = 0.002  # contraction rate up to which the order rises
-FALL_RATE = 0.8  # from which on it falls
+RISE_RATE = 0.02  # contraction rate up to which the order rises
+FALL_RATE = 0.5  # from which on it falls
 MIN_RATIO, MAX_RATIO = 0.8, 1.2  # of two steps within which it rises or falls: the step size has settled
 WAIT = 10  # steps after a fall before it may rise
 

@@ -59,10 +59,10 @@ class RadauStepper(Stepper):
         method, x = self.method, arrays_for(len(equations.y0))
         levels = method.levels
         rules = tuple(method.rule(s) for s in STAGES)
-        newtons, shares = tuple(method.newton(s, norms.rtol) for s in STAGES), np.array([method.share(s, norms.rtol) for s in STAGES])
+        newtons = tuple(method.newton(s, norms.rtol) for s in STAGES)
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
-                        formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, shares=shares, lowest=levels[0],
+                        formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, share=method.share(norms.rtol), lowest=levels[0],
                         highest=levels[1], norms=norms, derivatives=new_derivatives(self.problem, isinstance(self.jacobian.source, Exact)),
                         real=self.matrices[0].factors, pairs=tuple(m.factors for m in self.matrices[1:]),
                         within=within, residual=equations.called.residual, parameters=equations.called.parameters,
