@@ -71,16 +71,16 @@ def ordering(pattern: csc_array) -> Ordering:
     return Ordering(np.argsort(lu.perm_c).astype(np.int64), int(lu.nnz))
 
 
-def new_factors(order: Integers, entries: int) -> SparseFactors:
-    """Room for factors with so many entries."""
+def new_factors(order: Integers, entries: int, dtype: type = float) -> SparseFactors:
+    """Room for factors with so many entries, real or complex."""
     n = len(order)
     most = min(n * (n + 1) // 2, entries) + n
 
     def columns() -> Columns:
-        return Columns(start=np.zeros(n + 1, dtype=np.int64), rows=np.zeros(most, dtype=np.int64), values=np.zeros(most))
+        return Columns(start=np.zeros(n + 1, dtype=np.int64), rows=np.zeros(most, dtype=np.int64), values=np.zeros(most, dtype))
 
     return SparseFactors(order=order, pivots=np.zeros(n, dtype=np.int64), step=np.zeros(n, dtype=np.int64), L=columns(), U=columns(),
-                         diagonal=np.zeros(n), x=np.zeros(n), y=np.zeros(n))
+                         diagonal=np.zeros(n, dtype), x=np.zeros(n, dtype), y=np.zeros(n, dtype))
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy as np
 from ...compilation.structure import Structure
 from ...problems.base import Problem
 from ...problems.known import positions_of_mass
+from ...system.sparse_lu import ROOM, Columns, SparseFactors, new_factors, ordering
 from ...typing import Integers, Matrix, Vector
 from ..bdf_formulas import Norms
 from ..control.newton import NewtonRule
@@ -15,7 +16,7 @@ from ..control.step_size import Rule
 from ..iteration_matrix import Factors
 from ..projections.levels import Projection
 from .matrices import derivative_of
-from .tableau import STAGES, Formula
+from .tableau import PAIRS, STAGES, Formula
 
 NOTHING, DERIVATIVES, FACTORS = range(3)  # what an attempt asks for
 UNKNOWN_ETA = 1.0  # ratio of error and correction while no contraction rate is known
@@ -102,6 +103,13 @@ class Derivatives(Structure):
     pieces: Vector
 
 
+class SparseMatrix(Structure):
+    """A scaled matrix by columns and its factors; of no columns where another kind of factors is in use."""
+
+    columns: Columns
+    factors: SparseFactors
+
+
 class RadauRun(Run):
     """Arrays of an integration; `start` and `end` are views of `y0` and `y1`."""
 
@@ -117,6 +125,8 @@ class RadauRun(Run):
     derivatives: Derivatives
     real: Factors
     pairs: tuple[Factors, ...]
+    sparse: SparseMatrix  # the same where they are sparse and factorised in compiled code
+    sparse_pairs: tuple[SparseMatrix, ...]
     y0: Vector
     y1: Vector
     rate: Vector  # the derivative at the start
@@ -164,3 +174,15 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
                        arguments=made.arguments, state=np.zeros(pattern.nnz), rates=np.zeros(pattern.nnz),
                        rows=pattern.indices.astype(np.int64), columns=np.repeat(np.arange(problem.n), np.diff(pattern.indptr)),
                        places=entries.places, sources=entries.sources, signs=entries.signs, pieces=pieces)
+
+
+def new_sparse(problem: Problem, in_use: bool) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
+    """The real matrix and the complex ones."""
+    pattern, (order, entries) = problem.pattern, ordering(problem.pattern) if in_use else (np.zeros(0, dtype=np.int64), 0)
+
+    def new(dtype: type) -> SparseMatrix:
+        columns = Columns(start=pattern.indptr.astype(np.int64), rows=pattern.indices.astype(np.int64),
+                          values=np.zeros(pattern.nnz if in_use else 0, dtype))
+        return SparseMatrix(columns=columns, factors=new_factors(order, ROOM * entries, dtype))
+
+    return new(float), tuple(new(complex) for _ in range(PAIRS))

@@ -13,10 +13,9 @@ from ..bdf_formulas import ERROR, size, weigh
 from ..control.loop import loops
 from ..control.step_size import step_factor
 from ..explicit.consistent import normalise
-from ..iteration_matrix import solve
 from .arrays import DERIVATIVES, FACTORS, NOTHING
 from .collocation import guess, inside, keep
-from .matrices import are_dense, differentiate, factorise_all
+from .matrices import are_here, differentiate, factorise_all, solve_with
 from .newton import evaluate, slope, solve_stages
 from .order import next_level
 
@@ -59,11 +58,11 @@ def _prepare(t, h, run):
         differentiate(t, run)
         memory.current, memory.age, memory.formed = 1, 0, 0.0
     if memory.formed != h or memory.formed_level != memory.level:
-        if not are_dense(run):
-            memory.asked = FACTORS
-            return NEEDS_MATRIX
+        status = factorise_all(h, run) if are_here(run) else NEEDS_MATRIX
         memory.formed, memory.formed_level = h, memory.level
-        return factorise_all(h, run)
+        if status == NEEDS_MATRIX:
+            memory.asked, memory.formed = FACTORS, 0.0
+        return status
     return GOOD
 
 
@@ -102,7 +101,7 @@ def _error(t, h, run):
             y[m] = run.y0[m] - (e[m] if k > 0 else 0.0)
         if not evaluate(t, y, run.yd, run.R[0], run):
             return error
-        solve(run.R[0], real)
+        solve_with(run.R[0], real, run.sparse)
         run.counts.solves += 1
         for m in range(y.shape[0]):
             e[m] = real.column[m] * real.x[m]

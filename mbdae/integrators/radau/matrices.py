@@ -1,4 +1,4 @@
-"""Derivatives and matrices of a step in compiled code: `F_y` by the complex step, `F_yd` from the mass matrix, dense factors."""
+"""Derivatives and matrices of a step in compiled code: `F_y` by the complex step, `F_yd` from the mass matrix, dense and sparse factors."""
 
 from functools import cache
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from numba import types
 
 from ...compilation.compiled import by_address, compiled, window
-from ...system import kernels
+from ...system import kernels, sparse_lu
 from ...system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 from ...system.vectors import fill, is_finite
-from ..iteration_matrix import DENSE, scale
+from ..iteration_matrix import DENSE, scale, solve
 
 _F, _X, _Z = types.float64, types.float64[::1], types.complex128[::1]
 _SIGNATURE = types.void(_F, _X, _X, types.UniTuple(_F, 2), types.UniTuple(types.int64[::1], 5), types.UniTuple(_Z, 3), _X,
@@ -42,32 +42,51 @@ def differentiate(t, run):
 
 @compiled
 def factorise_all(h, run):
-    """Dense factors of the real matrix and of the complex ones for a step `h`; `GOOD` or the code of a failure."""
-    formula = run.formulas[run.memory.level]
-    status = _factorise(formula.real / h, run.derivatives, run.real)
+    """Factors of the real matrix and of the complex ones for a step `h`; `GOOD` or the code of a failure."""
+    formula, d = run.formulas[run.memory.level], run.derivatives
+    status = _factorise(formula.real / h, d, run.real, run.sparse)
     run.counts.factorisations += 1
     for p in range(formula.pairs.shape[0]):
         if status == GOOD:
-            status = _factorise(formula.pairs[p] / h, run.derivatives, run.pairs[p])
+            status = _factorise(formula.pairs[p] / h, d, run.pairs[p], run.sparse_pairs[p])
             run.counts.factorisations += 1
     return status
 
 
 @compiled
-def are_dense(run):
+def are_here(run):
     """Whether matrices are factorised here."""
-    return run.real.kind == DENSE
+    return run.real.kind == DENSE or run.sparse.factors.order.shape[0] > 0
 
 
 @compiled
-def _factorise(c, d, factors):
+def solve_with(residual, factors, sparse):
+    """`factors.x = K^-1 D_r residual`, with the scaled matrix `K`."""
+    if sparse.factors.order.shape[0] == 0:
+        solve(residual, factors)
+        return
+    x = factors.x
+    for k in range(x.shape[0]):
+        x[k] = factors.row[k] * residual[k]
+    sparse_lu.solve(sparse.factors, x)
+
+
+@compiled
+def _factorise(c, d, factors, sparse):
     """`F_y + c F_yd`, scaled and factorised."""
-    A, row, column = factors.dense, factors.row, factors.column
+    row, column = factors.row, factors.column
     factors.c = abs(c)
     scale(c, factors.rows, factors.columns, row, column)
+    if sparse.factors.order.shape[0] > 0:
+        total, values = 0.0, sparse.columns.values
+        for k in range(d.state.shape[0]):
+            x = row[d.rows[k]] * (d.state[k] + c * d.rates[k]) * column[d.columns[k]]
+            values[k] = x
+            total += abs(x)
+        return sparse_lu.factorise(sparse.columns, sparse.factors) if is_finite(total) else BAD_DERIVATIVES
+    A, total = factors.dense, 0.0
     for k in range(A.shape[0]):
         fill(A[k], 0.0)
-    total = 0.0
     for k in range(d.state.shape[0]):
         i, j = d.rows[k], d.columns[k]
         x = row[i] * (d.state[k] + c * d.rates[k]) * column[j]

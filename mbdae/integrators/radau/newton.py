@@ -16,7 +16,7 @@ from ...system.codes import DIVERGED, GOOD, NOT_FINITE
 from ...system.vectors import fill
 from ..bdf_formulas import NEWTON, size
 from ..control.newton import ITERATE, newton_test
-from ..iteration_matrix import solve
+from .matrices import solve_with
 
 EPS = float(np.finfo(float).eps)
 ROUNDING = 10.0 * EPS  # relative corrections that are rounding
@@ -99,10 +99,10 @@ def _correct(h, formula, run):
     run.counts.solves += 1 + formula.pairs.shape[0]
     # the systems, whose right-hand sides need all residuals
     _combine(formula.left, R, run.r)
-    solve(run.r, real)
+    solve_with(run.r, real, run.sparse)
     for p in range(formula.pairs.shape[0]):
         _combine(formula.left_pairs[p], R, run.rc)
-        solve(run.rc, run.pairs[p])
+        solve_with(run.rc, run.pairs[p], run.sparse_pairs[p])
     # back to the stages
     for i in range(s):
         x, column, w, row = real.x, real.column, formula.right[i], R[i]

@@ -26,10 +26,12 @@ from ..control.stepper import FAULTS, FIXED, Stepper
 from ..iteration_matrix import IterationMatrix, scaling
 from ..projections.project import PROJECT, Projector
 from ..resolution import tolerances_below_rounding
-from .arrays import FACTORS, RadauRun, arrays_for, new_derivatives, new_memory
+from .arrays import FACTORS, RadauRun, arrays_for, new_derivatives, new_memory, new_sparse
 from .attempt import LOOPS, MAX_FAILURES
 from .collocation import after
 from .tableau import PAIRS, STAGES, radau
+
+COMPILED_LIMIT = 1500  # unknowns up to which sparse matrices are factorised in compiled code, in `n^2` operations, and beyond by SuperLU
 
 if TYPE_CHECKING:
     from ...jacobians.partitioned import PartitionedJacobian
@@ -50,6 +52,7 @@ class RadauStepper(Stepper):
         self.projector = Projector("RadauIIA", problem.system, "PV", "mass")
         self.model, self.work = equations.model, equations.work
         linear = method.linear(problem.n)
+        self._compiled_sparse = linear == "sparse" and problem.n <= COMPILED_LIMIT
         self.matrices = [IterationMatrix(problem.pattern, linear, *scaling(problem), dtype=complex if k else float)
                          for k in range(1 + PAIRS)]
         self.run = self._new_run(equations, norms)
@@ -60,11 +63,13 @@ class RadauStepper(Stepper):
         levels = method.levels
         rules = tuple(method.rule(s) for s in STAGES)
         newtons = tuple(method.newton(s, norms.rtol) for s in STAGES)
+        sparse, sparse_pairs = new_sparse(self.problem, self._compiled_sparse)
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
                         formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, share=method.share(norms.rtol), lowest=levels[0],
                         highest=levels[1], norms=norms, derivatives=new_derivatives(self.problem, isinstance(self.jacobian.source, Exact)),
                         real=self.matrices[0].factors, pairs=tuple(m.factors for m in self.matrices[1:]),
+                        sparse=sparse, sparse_pairs=sparse_pairs,
                         within=within, residual=equations.called.residual, parameters=equations.called.parameters,
                         follow=FOLLOW if len(equations.redundant) else NOTHING_TO_FOLLOW, redundant=equations.redundant,
                         followed=equations.followed, drifts=equations.drifts, weight=float(equations.weight), project=PROJECT,
@@ -101,7 +106,10 @@ class RadauStepper(Stepper):
         memory, run = self.run.memory, self.run
         memory.status = GOOD
         if memory.asked == FACTORS:
-            self._factorise(float(next_step(self.clock).h))
+            if self.run.sparse.factors.order.size:
+                self._make_room()
+            else:
+                self._factorise(float(next_step(self.clock).h))
             return
         self.counts.jacobians += 1
         memory.current, memory.age, memory.formed = 1, 0, 0.0
@@ -109,6 +117,12 @@ class RadauStepper(Stepper):
             run.derivatives.state[:], run.derivatives.rates[:] = self.jacobian.parts(self.t, run.y0, run.rate)
         except NotFinite:
             memory.status = BAD_DERIVATIVES
+
+    def _make_room(self) -> None:
+        """Twice the room for sparse factors."""
+        for matrix in (self.run.sparse, *self.run.sparse_pairs):
+            for triangle in (matrix.factors.L, matrix.factors.U):
+                triangle.rows, triangle.values = np.tile(triangle.rows, 2), np.tile(triangle.values, 2)
 
     def _factorise(self, h: float) -> None:
         """The real matrix and the complex ones for a step `h`, by SuperLU."""
@@ -155,6 +169,8 @@ class RadauStepper(Stepper):
 
     def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
         """See `Stepper`."""
+        while self._compiled_sparse and len(self.run.sparse.factors.L.rows) < len(saved["run.sparse.factors.L.rows"]):
+            self._make_room()
         resume_jacobian(self.jacobian, saved)
         for k, matrix in enumerate(self.matrices):
             own = dict(saved) | {name.removeprefix(f"{k}."): x for name, x in saved.items() if name.startswith(f"{k}.")}
