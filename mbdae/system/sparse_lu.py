@@ -84,6 +84,12 @@ def new_factors(order: Integers, entries: int, dtype: type = float) -> SparseFac
 
 
 @compiled
+def size(x):
+    """`|Re x| + |Im x|`, which takes no root."""
+    return abs(x.real) + abs(x.imag)
+
+
+@compiled
 def factorise(A, lu):
     """Factorise the matrix with these `Columns`; `GOOD`, `SINGULAR_MATRIX`, or `NEEDS_MATRIX` if there is too little room."""
     n, x, step, L, U = lu.order.shape[0], lu.x, lu.step, lu.L, lu.U
@@ -107,10 +113,10 @@ def factorise(A, lu):
                     x[L.rows[m]] -= L.values[m] * u
         U.start[k + 1] = to
         # the largest pivot
-        p = -1
+        p, best = -1, -1.0
         for i in range(n):
-            if step[i] < 0 and (p < 0 or abs(x[i]) > abs(x[p])):
-                p = i
+            if step[i] < 0 and not size(x[i]) <= best:
+                p, best = i, size(x[i])
         pivot = x[p]
         if not 0.0 < abs(pivot) < 1e300:
             return SINGULAR_MATRIX

@@ -50,7 +50,7 @@ class Memory(Structure):
     failures : int
         Of Newton's method in the present step.
     falls : int
-        1 if Newton's method has failed in the present step, with derivatives at its start.
+        Failures of Newton's method in the present step, with derivatives at its start.
     wait : int
         Steps before the order may rise.
     """

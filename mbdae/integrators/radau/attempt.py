@@ -143,7 +143,7 @@ def retry(status, run):
     if memory.age > 0 and status not in (BAD_DERIVATIVES, SINGULAR_MATRIX):
         memory.current = 0
         return 1.0
-    memory.falls = 1
+    memory.falls += 1
     return 0.5
 
 

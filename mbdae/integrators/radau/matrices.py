@@ -82,7 +82,7 @@ def _factorise(c, d, factors, sparse):
         for k in range(d.state.shape[0]):
             x = row[d.rows[k]] * (d.state[k] + c * d.rates[k]) * column[d.columns[k]]
             values[k] = x
-            total += abs(x)
+            total += sparse_lu.size(x)
         return sparse_lu.factorise(sparse.columns, sparse.factors) if is_finite(total) else BAD_DERIVATIVES
     A, total = factors.dense, 0.0
     for k in range(A.shape[0]):
@@ -91,7 +91,7 @@ def _factorise(c, d, factors, sparse):
         i, j = d.rows[k], d.columns[k]
         x = row[i] * (d.state[k] + c * d.rates[k]) * column[j]
         A[j, i] = x
-        total += abs(x)
+        total += sparse_lu.size(x)
     if not is_finite(total):
         return BAD_DERIVATIVES
     return GOOD if _eliminate(A, factors.pivots) else SINGULAR_MATRIX
@@ -102,9 +102,9 @@ def _eliminate(A, pivots):
     """Gaussian elimination with row interchanges, on the columns of a matrix by rows; whether it is regular. Zeros cost nothing."""
     n = A.shape[0]
     for k in range(n):
-        pivot_column, p, best = A[k], k, abs(A[k, k])
+        pivot_column, p, best = A[k], k, sparse_lu.size(A[k, k])
         for i in range(k + 1, n):
-            size = abs(pivot_column[i])
+            size = sparse_lu.size(pivot_column[i])
             if size > best:
                 p, best = i, size
         if not 0.0 < best < 1e300:

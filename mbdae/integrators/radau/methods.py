@@ -22,12 +22,12 @@ from ..control.driver import Driver
 from ..control.newton import NewtonRule
 from ..control.step_size import ELEMENTARY, PREDICTIVE, Rule, StepSizeController, check_controller
 from ..control.stepper import FIXED
-from ..iteration_matrix import DENSE_LIMIT
 from .stepper import RadauStepper
 from .tableau import STAGES
 
 ORDERS = tuple(2 * s - 1 for s in STAGES)
 MAX_STEP_RATIO = 8.0  # of two consecutive steps
+DENSE_LIMIT = 150  # unknowns up to which dense matrices are faster
 FIXED_ITER = 60  # corrections of a step of fixed size, which iterates to rounding
 EPS = float(np.finfo(float).eps)
 
@@ -56,7 +56,7 @@ class RadauIIA(Resumable):
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), or another strategy or its name, see `mbdae.JacobianStrategy`.
     linsolver : {"auto", "dense", "sparse"}
-        `"auto"`: dense up to 120 unknowns, then sparse.
+        `"auto"`: dense up to 150 unknowns, then sparse.
     first_step, max_step : float
         Step sizes [s]; `first_step = 0`: estimated from the initial values.
     max_steps : int

@@ -9,6 +9,7 @@ from ...compilation.compiled import compiled
 RISE_RATE = 0.02  # contraction rate up to which the order rises
 FALL_RATE = 0.5  # from which on it falls
 MIN_RATIO, MAX_RATIO = 0.8, 1.2  # of two steps within which it rises or falls: the step size has settled
+FALLS = 2  # failures of Newton's method in a step after which it falls
 WAIT = 10  # steps after a fall before it may rise
 
 
@@ -19,7 +20,7 @@ def next_level(factor, run):
     level = memory.level
     if memory.wait > 0:
         memory.wait -= 1
-    if level > run.lowest and (memory.rate >= FALL_RATE or memory.falls != 0):
+    if level > run.lowest and (memory.rate >= FALL_RATE or memory.falls >= FALLS):
         memory.wait = WAIT
         return level - 1
     if level < run.highest and memory.wait == 0 and memory.rate <= RISE_RATE and factor >= MIN_RATIO:
