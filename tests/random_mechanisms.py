@@ -32,6 +32,7 @@ METHODS = (("DOP853", lambda h: SolveIvp("DOP853"), "ode"), ("Ida index 1", lamb
            ("Bdf Gear", lambda h: mbdae.Bdf(), "gear"), ("Bdf index 2", lambda h: mbdae.Bdf(), "index2"),
            ("RosenbrockNystrom", lambda h: mbdae.RosenbrockNystrom(), None),
            ("DormandPrince", lambda h: mbdae.DormandPrince(), None),
+           ("RadauIIA", lambda h: mbdae.RadauIIA(), None),
            ("NullSpaceNewmark", lambda h: mbdae.NullSpaceNewmark(h=h), None),
            ("ProjectedGauss", lambda h: mbdae.ProjectedGauss(h=h, stages=3), None))
 SECOND_ORDER = ("NullSpaceNewmark",)

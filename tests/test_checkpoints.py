@@ -26,6 +26,7 @@ METHODS = {
     "NullSpaceNewmark": mbdae.NullSpaceNewmark(h=1e-3), "GeneralizedAlpha": mbdae.GeneralizedAlpha(h=1e-3),
     "ProjectedGauss": mbdae.ProjectedGauss(h=4e-3), "Rattle": mbdae.Rattle(h=2e-3, order=4),
     "RosenbrockNystrom": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(), "DormandPrince": mbdae.DormandPrince(),
+    "RadauIIA": mbdae.RadauIIA(),
     "Projected": mbdae.Projected(mbdae.HalfImplicit(h=2e-3), "PVAE-n"), "Projected adaptive": mbdae.Projected(SolveIvp("DOP853"), "PV")}
 EVERY_KIND = {
     "Sdirk": mbdae.SdirkDescriptor(), "sparse": mbdae.SdirkDescriptor(matrix="sparse"), "first order": mbdae.SdirkFirstOrder(),
@@ -35,6 +36,7 @@ EVERY_KIND = {
     "null-space HHT": mbdae.NullSpaceHHT(), "null-space alpha": mbdae.NullSpaceGeneralizedAlpha(h=2e-3),
     "velocity": mbdae.GeneralizedAlpha(h=1e-3, level="velocity"), "energy": mbdae.ProjectedGauss(h=5e-3, project="PVAE-n", stages=2),
     "sparse Bdf": mbdae.Bdf(linsolver="sparse"), "grouped Bdf": mbdae.Bdf("grouped:partitioned"),
+    "Radau IIA of order 9": mbdae.RadauIIA(9, linsolver="sparse"), "grouped Radau IIA": mbdae.RadauIIA(jacobian="grouped"),
     "Projected Rosenbrock": mbdae.Projected(mbdae.RosenbrockNystrom(), "PVA")}
 T_END, T_PART = 0.2, 0.0931
 
@@ -70,7 +72,7 @@ def pendulum():
     return library.mechanism("double-pendulum")
 
 
-@pytest.mark.parametrize("name", thorough_but(("HalfImplicit", "HHT", "RosenbrockNystrom", "Bdf", "DormandPrince"), METHODS))
+@pytest.mark.parametrize("name", thorough_but(("HalfImplicit", "HHT", "RosenbrockNystrom", "Bdf", "DormandPrince", "RadauIIA"), METHODS))
 def test_a_continued_run_has_the_bits_of_an_uninterrupted_one(name, tmp_path):
     check(pendulum, METHODS[name], tmp_path)
 
@@ -81,7 +83,7 @@ def test_so_it_is_with_every_kind_of_step(name, tmp_path):
     check(pendulum, EVERY_KIND[name], tmp_path, t_end=0.2, part=0.0931)
 
 
-HARD = {"bricard": (0.5, "HalfImplicit HHT ProjectedGauss RosenbrockNystrom Bdf DormandPrince"),
+HARD = {"bricard": (0.5, "HalfImplicit HHT ProjectedGauss RosenbrockNystrom Bdf DormandPrince RadauIIA"),
         "flyball-governor": (0.05, "RosenbrockNystrom HHT Bdf"),
         "andrews": (0.01, "RosenbrockNystrom NullSpaceHHT Bdf")}
 
@@ -96,7 +98,7 @@ def test_so_it_is_with_redundant_constraints_stiff_forces_and_charts_that_are_le
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["HalfImplicit", "RosenbrockNystrom", "Bdf", "DormandPrince"])
+@pytest.mark.parametrize("name", ["HalfImplicit", "RosenbrockNystrom", "Bdf", "DormandPrince", "RadauIIA"])
 def test_so_it_is_in_joint_coordinates(name, tmp_path):
     mechanism = library.mechanism("hmmwv") if name == "RosenbrockNystrom" else pendulum()
     check(lambda: mbdae.System(mechanism, coordinates="joint"), METHODS[name], tmp_path, t_end=0.1, part=0.0431)

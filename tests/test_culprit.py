@@ -14,7 +14,7 @@ from tests.helpers import double_pendulum
 
 METHODS = {"half-implicit": HalfImplicit(h=1e-3), "fully implicit": FullyImplicit(h=1e-3), "Gauss": ProjectedGauss(h=2e-3),
            "RATTLE": mbdae.Rattle(h=2e-3), "HHT": mbdae.HHT(), "Rosenbrock": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(), "IDA": Ida(),
-           "DOP853": SolveIvp("DOP853"), "explicit": mbdae.DormandPrince()}
+           "DOP853": SolveIvp("DOP853"), "explicit": mbdae.DormandPrince(), "Radau IIA": mbdae.RadauIIA()}
 
 
 def late(t):

@@ -27,7 +27,7 @@ with warnings.catch_warnings():  # of its source code, where that is not compile
     warnings.simplefilter("ignore")
     Assimulo().availability()
 INTERRUPTED = ["HalfImplicit", "GeneralizedAlpha:stabilised", "NullSpaceHHT", "RosenbrockNystrom", "ProjectedGauss:2", "Bdf", "Ida",
-               "DormandPrince", "SolveIvp:DOP853", "Odes:ida", "Assimulo:Dopri5", "Assimulo:CVode", "Radau13", "Projected:HalfImplicit"]
+               "DormandPrince", "RadauIIA", "SolveIvp:DOP853", "Odes:ida", "Assimulo:Dopri5", "Assimulo:CVode", "Radau13", "Projected:HalfImplicit"]
 
 
 @pytest.fixture(autouse=True)
@@ -229,7 +229,7 @@ def test_solvers_with_static_memory_do_one_run_at_a_time(system, method, name):
 
 @pytest.mark.parametrize("tolerance", [1e-160, 1e-20])
 @pytest.mark.parametrize("method", ["TrapezoidalStateSpace", "TrapezoidalDescriptor", "SdirkDescriptor", "SdirkFirstOrder",
-                                    "RosenbrockNystrom", "HHT", "NullSpaceHHT", "DormandPrince"])
+                                    "RosenbrockNystrom", "HHT", "NullSpaceHHT", "DormandPrince", "RadauIIA"])
 def test_tolerances_below_rounding_end_the_run(system, method, tolerance):
     with pytest.warns(UserWarning, match="below the rounding of double precision"):
         s = mbdae.solve(system, getattr(mbdae, method)(), (0.0, 1.0), rtol=tolerance,
@@ -240,7 +240,8 @@ def test_tolerances_below_rounding_end_the_run(system, method, tolerance):
 
 @pytest.mark.parametrize("method", [mbdae.NullSpaceNewmark(h=1e-300), mbdae.GeneralizedAlpha(h=1e-300, level="stabilised"),
                                     HalfImplicit(h=1e-18), FullyImplicit(h=1e-300), mbdae.ProjectedGauss(h=1e-300),
-                                    RosenbrockNystrom(fixed_step=1e-300), mbdae.DormandPrince(fixed_step=1e-300)],
+                                    RosenbrockNystrom(fixed_step=1e-300), mbdae.DormandPrince(fixed_step=1e-300),
+                                    mbdae.RadauIIA(5, fixed_step=1e-300)],
                          ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("t_span", [(0.0, 1.0), (1.0, 2.0), (1.0, 0.0)])
 def test_steps_that_do_not_move_the_time_end_the_run(system, method, t_span):

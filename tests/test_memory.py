@@ -11,7 +11,7 @@ from .helpers import need
 
 pytestmark = pytest.mark.thorough
 
-METHODS = ("HalfImplicit", "FullyImplicit", "HHT", "RosenbrockNystrom", "ProjectedGauss", "Rattle", "Bdf", "DormandPrince",
+METHODS = ("HalfImplicit", "FullyImplicit", "HHT", "RosenbrockNystrom", "ProjectedGauss", "Rattle", "Bdf", "DormandPrince", "RadauIIA",
            "SolveIvp:DOP853", "Ida", "Cvode", "Assimulo:IDA", "Assimulo:CVode", "Assimulo:GLIMDA")
 
 

@@ -16,7 +16,7 @@ CONTROLLERS = {"elementary": ELEMENTARY, "PI": PI, "PI42": PI42, "H211b": H211B,
 METHODS = {"RosenbrockNystrom": mbdae.RosenbrockNystrom, "SdirkDescriptor": mbdae.SdirkDescriptor,
            "SdirkFirstOrder": mbdae.SdirkFirstOrder, "TrapezoidalStateSpace": mbdae.TrapezoidalStateSpace,
            "NullSpaceHHT": mbdae.NullSpaceHHT, "HHT": mbdae.HHT,
-           "DormandPrince": partial(mbdae.DormandPrince, 5)}
+           "DormandPrince": partial(mbdae.DormandPrince, 5), "RadauIIA": mbdae.RadauIIA}
 every_controller = pytest.mark.parametrize("name", CONTROLLERS)
 
 

@@ -67,7 +67,7 @@ def test_output_times_get_the_same_values_whatever_else_is_asked_for(spherical, 
 
 
 @pytest.mark.parametrize("name", ["HalfImplicit", "HHT", "ProjectedGauss", "Bdf", "Ida", "SolveIvp:DOP853", "SolveIvp:DOP853:partition",
-                                  "RosenbrockNystrom", "DormandPrince"])
+                                  "RosenbrockNystrom", "DormandPrince", "RadauIIA"])
 @pytest.mark.parametrize("every", [1, 3])
 def test_steps_are_the_same_too(spherical, name, every):
     method, form = made(name)
@@ -111,7 +111,7 @@ def test_dense_output_is_as_accurate_as_the_solver(spherical):
 
 
 @pytest.mark.parametrize("tol", [1e-6, 1e-9])
-@pytest.mark.parametrize("name", ["SolveIvp:DOP853", "Ida", "Bdf", "RosenbrockNystrom", "DormandPrince"])
+@pytest.mark.parametrize("name", ["SolveIvp:DOP853", "Ida", "Bdf", "RosenbrockNystrom", "DormandPrince", "RadauIIA"])
 def test_times_of_events_are_as_accurate_as_the_solver(spherical, name, tol):
     method, _ = made(name)
     exact, s = (mbdae.solve(spherical, m, (0.0, 1.0), rtol=r, atol=r, events=height) for m, r in ((SolveIvp(), 1e-12), (method, tol)))
@@ -135,7 +135,7 @@ def test_times_of_events_of_a_fixed_step_are_zeros_of_its_own_output(spherical):
 
 
 @pytest.mark.parametrize("name", ["HalfImplicit", "NullSpaceHHT", "ProjectedGauss", "Bdf", "Ida", "SolveIvp:DOP853",
-                                  "SolveIvp:DOP853:tangent", "SdirkDescriptor", "DormandPrince:5"])
+                                  "SolveIvp:DOP853:tangent", "SdirkDescriptor", "DormandPrince:5", "RadauIIA:9"])
 def test_terminal_events_may_count(spherical, name):
     """They end the run, but change nothing before; output times are kept up to there."""
     method, form = made(name)

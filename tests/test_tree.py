@@ -185,7 +185,8 @@ def test_exact_jacobians(form, make):
 
 
 METHODS = (mbdae.HalfImplicit(h=2e-4), mbdae.FullyImplicit(h=2e-4), mbdae.Newmark(h=1e-3), mbdae.NullSpaceHHT(),
-           mbdae.ProjectedGauss(stages=2, h=1e-2), mbdae.SdirkFirstOrder(), mbdae.RosenbrockNystrom(), mbdae.Bdf(), mbdae.DormandPrince())
+           mbdae.ProjectedGauss(stages=2, h=1e-2), mbdae.SdirkFirstOrder(), mbdae.RosenbrockNystrom(), mbdae.Bdf(), mbdae.DormandPrince(),
+           mbdae.RadauIIA())
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)

@@ -57,7 +57,7 @@ def test_solvers_that_turn_end_there_and_keep_what_is_right(system, motion, name
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
 @pytest.mark.parametrize("name", ["Bdf:ggl", "Ida:ggl", "SolveIvp:DOP853:partition", "NullSpaceHHT", "RosenbrockNystrom",
-                                  "DormandPrince", "DormandPrince:5"])
+                                  "DormandPrince", "DormandPrince:5", "RadauIIA"])
 def test_methods_that_pass_are_right(system, motion, name, tol):
     r = run(system, name, tol, t_eval=[T_END])
     if r.success:
