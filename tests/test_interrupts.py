@@ -27,7 +27,8 @@ with warnings.catch_warnings():  # of its source code, where that is not compile
     warnings.simplefilter("ignore")
     Assimulo().availability()
 INTERRUPTED = ["HalfImplicit", "GeneralizedAlpha:stabilised", "NullSpaceHHT", "RosenbrockNystrom", "ProjectedGauss:2", "Bdf", "Ida",
-               "DormandPrince", "RadauIIA", "SolveIvp:DOP853", "Odes:ida", "Assimulo:Dopri5", "Assimulo:CVode", "Radau13", "Projected:HalfImplicit"]
+               "DormandPrince", "RadauIIA", "SolveIvp:DOP853", "Odes:ida", "Assimulo:Dopri5", "Assimulo:CVode", "Radau13",
+               "Projected:HalfImplicit"]
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,13 @@ from .explicit_cases import CASES, driven_pendulum, rubbing_slider, system
 from .helpers import relative, thorough_but
 
 ORDERS = 5, 9, 13
-EVERY_ORDER = pytest.mark.parametrize("order", ORDERS)
-SPANS = {5: (1.0, (32, 40, 48, 64)), 9: (1.0, (12, 14, 16, 20)), 13: (1.0, (6, 7, 8, 9))}
-OWN = {("bricard", 13): (2.0, (7, 8, 9, 10)), ("random-tree", 5): (0.3, (32, 40, 48)), ("random-tree", 9): (0.3, (8, 10, 12)),
-       ("random-tree", 13): (0.3, (5, 6, 7)), ("rubbing slider", 5): (1.0, (64, 80, 96))}
+STEPS = {  # numbers of steps in the asymptotic range, above rounding
+    ("driven pendulum", 5): (24, 32, 48, 64), ("driven pendulum", 9): (8, 12, 16, 20), ("driven pendulum", 13): (6, 8),
+    ("damped pendulum", 5): (24, 32, 48, 64), ("damped pendulum", 9): (8, 12, 16, 20), ("damped pendulum", 13): (8, 10),
+    ("double-spherical-pendulum", 5): (32, 48, 64, 96), ("double-spherical-pendulum", 9): (16, 20, 24, 32),
+    ("double-spherical-pendulum", 13): (14, 16), ("bricard", 5): (48, 64, 96), ("spatial-four-bar", 5): (48, 64, 96),
+    ("rubbing slider", 5): (24, 32, 48, 64), ("rubbing slider", 9): (16, 20, 24, 32), ("rubbing slider", 13): (12, 14),
+    ("random-tree", 5): (48, 64, 96), ("random-tree", 9): (16, 20, 24, 32), ("random-tree", 13): (10, 12, 14, 16)}
 TOLERANCES = 10.0 ** -np.arange(3.0, 11.0)
 SMOOTH = {"double-pendulum": 1.0, "double-spherical-pendulum": 1.0, "slider-crank-free": 0.5, "slider-crank": 0.5, "andrews": 0.03,
           "heavy-top": 0.5, "precessing-top": 0.3, "spatial-four-bar": 1.0, "bricard": 1.0, "stewart-platform": 1.0, "random-tree": 0.5,
@@ -75,21 +78,16 @@ def test_three_stages_are_those_of_radau5():
 # --- orders --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", thorough_but(("driven pendulum", "bricard"), CASES))
-@EVERY_ORDER
+@pytest.mark.parametrize(("name", "order"), [
+    pytest.param(*case, marks=() if case[0] in ("driven pendulum", "damped pendulum") else pytest.mark.thorough) for case in STEPS])
 def test_observed_orders_of_positions_velocities_and_multipliers(name, order):
-    """`2 s - 1` in `q`, `v` and in `lam`, which follows from them; steps of order 13 reach rounding before the asymptotic range."""
-    t_end, numbers = OWN.get((name, order), SPANS[order])
-    s = system(name)
-    times = t_end * np.array([0.5, 1.0]) if all(n % 2 == 0 for n in numbers) else np.array([t_end])
-    best = run(s, mbdae.DormandPrince(), (0.0, t_end), rtol=3e-14, t_eval=times)
-    rows = []
-    for n in numbers:
-        found = run(s, RadauIIA(order, fixed_step=t_end / n), (0.0, t_end), t_eval=times)
-        rows.append([relative(getattr(found, x), getattr(best, x)) for x in ("q", "v", "lam") if getattr(best, x).size])
-    slopes = np.polyfit(np.log(t_end / np.array(numbers)), np.log(np.array(rows)), 1)[0]
-    assert min(slopes) > order - {5: 0.4, 9: 1.0, 13: 2.5}[order], (slopes, rows)
-    assert np.max(rows[-1]) < 1e-4
+    """`2 s - 1` in `q`, `v` and in `lam`, which follows from them; the joints of the tree move fast, and only `q` shows its order there."""
+    s, t_end, numbers = system(name), 0.3 if name == "random-tree" else 1.0, STEPS[name, order]
+    best = run(s, mbdae.ProjectedGauss(h=t_end / 400, stages=4), (0.0, t_end), t_eval=[t_end])
+    found = [run(s, RadauIIA(order, fixed_step=t_end / n), (0.0, t_end), t_eval=[t_end]) for n in numbers]
+    rows = [[relative(getattr(x, y), getattr(best, y)) for y in ("q", "v", "lam") if getattr(best, y).size] for x in found]
+    slopes = np.polyfit(np.log(1.0 / np.array(numbers)), np.log(np.array(rows)), 1)[0]
+    assert slopes[0] > order - {5: 0.2, 9: 1.0, 13: 2.0}[order] and min(slopes) > 0.7 * order, (slopes, rows)
 
 
 @pytest.mark.parametrize("order", [5, 9])
@@ -98,7 +96,7 @@ def test_dense_output_has_the_order_of_the_polynomial(order):
     s, t_end = system("double-spherical-pendulum"), 1.0
     times = np.linspace(0.0, t_end, 83)[1:-1]
     best = run(s, mbdae.DormandPrince(), (0.0, t_end), rtol=1e-13, t_eval=times)
-    numbers, rows = {5: (40, 60, 80), 9: (12, 16, 24)}[order], []
+    numbers, rows = {5: (40, 60, 80), 9: (16, 20, 28)}[order], []
     for n in numbers:
         found = run(s, RadauIIA(order, fixed_step=t_end / n), (0.0, t_end), dense_output=True)
         given = run(s, RadauIIA(order, fixed_step=t_end / n), (0.0, t_end), t_eval=times)
@@ -119,14 +117,15 @@ def test_every_step_ends_on_the_constraints(name):
     found = run(s, span=(0.0, 0.5), rtol=1e-4)
     for t, q, v, a, lam in zip(found.t, found.q, found.v, found.a, found.lam):
         G = s.phi_q(t, q)
-        assert np.abs(s.phi(t, q)).max(initial=0.0) < 1e-12 and np.abs(G @ v - s.nu(t, q)).max(initial=0.0) < 1e-12 * (1.0 + np.abs(v).max())
+        assert np.abs(s.phi(t, q)).max(initial=0.0) < 1e-12
+        assert np.abs(G @ v - s.nu(t, q)).max(initial=0.0) < 1e-12 * (1.0 + np.abs(v).max())
         force = s.force(t, q, v, lam)
         assert np.abs(s.mass_times(t, q, a) + G.T @ lam - force).max() < 1e-11 * (1.0 + np.abs(force).max() + np.abs(lam).max(initial=0.0))
 
 
 @pytest.mark.parametrize("name", thorough_but(("double-pendulum", "andrews"), SMOOTH))
 def test_errors_follow_the_tolerance(name):
-    """Below 100 tolerances, and smaller at each smaller tolerance but for 30 per cent."""
+    """Below 100 tolerances; a hundredth of the tolerance has smaller errors, unless they are below ten tolerances anyway."""
     stiff = name in ("stiff-double-pendulum", "flexible-slider-crank", "stiff-pendulum")
     s, best = exact(name, SMOOTH[name], stiff)
     found = []
@@ -135,10 +134,10 @@ def test_errors_follow_the_tolerance(name):
         found.append(max(np.abs(a - b).max() / (np.abs(b).max() + 0.01) for a, b in ((x.q, best.q), (x.v, best.v))))
     found = np.array(found)
     assert (found < 100.0 * TOLERANCES).all(), found / TOLERANCES
-    assert (found[1:] < 1.3 * found[:-1] + 1e-11).all(), found / TOLERANCES
+    assert (found[2:] <= np.maximum(found[:-2], 10.0 * TOLERANCES[2:])).all(), found / TOLERANCES
 
 
-@pytest.mark.parametrize("make", range(4))
+@pytest.mark.parametrize("make", [0, pytest.param(1, marks=pytest.mark.thorough), pytest.param(2, marks=pytest.mark.thorough), 3])
 def test_the_motion_is_that_of_another_method(make):
     """Constraints that depend on time, smooth friction, friction of a driven mechanism, a force in Python."""
     s = (driven_pendulum, rubbing_slider, lambda: library.system("slider-crank", mu=0.2), lambda: forced(blow))[make]()

@@ -29,6 +29,7 @@ ORDERS = tuple(2 * s - 1 for s in STAGES)
 MAX_STEP_RATIO = 8.0  # of two consecutive steps
 DENSE_LIMIT = 150  # unknowns up to which dense matrices are faster
 FIXED_ITER = 60  # corrections of a step of fixed size, which iterates to rounding
+FIXED_RATE = 2.0  # contraction rate above which such a step fails, as it cannot be shortened
 EPS = float(np.finfo(float).eps)
 
 _WHY = "its error estimate and its projection are those of the stabilised index-2 equations; 'ggl' is that form"
@@ -159,15 +160,16 @@ class RadauIIA(Resumable):
     def share(self, rtol: float) -> float:
         """The tolerance of the error estimates, relative to that of the run.
 
-        The estimates are of the orders 3, 5 and 7, the formulas of the orders 5, 9 and 13. With a tolerance of `0.1 rtol^(2/3)` errors are of
-        the size of `rtol`. RADAU raises it further for the higher orders; where forces have kinks errors are then thousands of tolerances.
+        The estimates are of the orders 3, 5 and 7, the formulas of the orders 5, 9 and 13. With a tolerance of `0.1 rtol^(2/3)` errors are
+        of the size of `rtol`. RADAU raises it further for the higher orders; where forces have kinks errors are then thousands of
+        tolerances.
         """
         return float(0.1 * rtol ** (-1.0 / 3.0))
 
     def newton(self, s: int, rtol: float) -> NewtonRule:
         """Newton's test, for errors relative to the tolerances of the run."""
         if self.fixed_step:
-            return NewtonRule(0.0, FIXED_ITER, forecast=FIXED_ITER, max_rate=0.99)
+            return NewtonRule(0.0, FIXED_ITER, forecast=FIXED_ITER, max_rate=FIXED_RATE)
         share = self.share(rtol)
         own = share * rtol
         return NewtonRule(max(10.0 * EPS / own, min(0.03, own**0.5)) * share, 10 + (5 * (s - 3)) // 2, max_rate=0.99)

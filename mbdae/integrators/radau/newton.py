@@ -20,7 +20,7 @@ from .matrices import solve_with
 
 EPS = float(np.finfo(float).eps)
 ROUNDING = 10.0 * EPS  # relative corrections that are rounding
-NOISE = 100.0  # corrections of so many roundings that stagnate are rounding
+NOISE = 1000.0  # corrections of so many roundings that stagnate are rounding
 
 
 @compiled

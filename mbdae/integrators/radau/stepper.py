@@ -16,7 +16,7 @@ from ...results.status import Cause, Status
 from ...results.steps import Step, TimedState
 from ...system.assembly import State as Start
 from ...system.assembly import accelerations, on_constraints
-from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, NOT_FINITE, RANK_LOST, STALLED
+from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, STALLED
 from ...typing import FullState, Matrix, Vector
 from .. import bdf_formulas as bdf
 from ..bdf_memory import jacobian_contents, resume_jacobian
@@ -65,12 +65,12 @@ class RadauStepper(Stepper):
         newtons = tuple(method.newton(s, norms.rtol) for s in STAGES)
         sparse, sparse_pairs = new_sparse(self.problem, self._compiled_sparse)
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
+        derivatives = new_derivatives(self.problem, isinstance(self.jacobian.source, Exact))
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
-                        formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, share=method.share(norms.rtol), lowest=levels[0],
-                        highest=levels[1], norms=norms, derivatives=new_derivatives(self.problem, isinstance(self.jacobian.source, Exact)),
-                        real=self.matrices[0].factors, pairs=tuple(m.factors for m in self.matrices[1:]),
-                        sparse=sparse, sparse_pairs=sparse_pairs,
-                        within=within, residual=equations.called.residual, parameters=equations.called.parameters,
+                        formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, share=method.share(norms.rtol),
+                        lowest=levels[0], highest=levels[1], norms=norms, derivatives=derivatives, real=self.matrices[0].factors,
+                        pairs=tuple(m.factors for m in self.matrices[1:]), sparse=sparse, sparse_pairs=sparse_pairs, within=within,
+                        residual=equations.called.residual, parameters=equations.called.parameters,
                         follow=FOLLOW if len(equations.redundant) else NOTHING_TO_FOLLOW, redundant=equations.redundant,
                         followed=equations.followed, drifts=equations.drifts, weight=float(equations.weight), project=PROJECT,
                         projection=self.projector.projection, projected=self.projector.work)

@@ -85,7 +85,7 @@ def radau(s: int) -> Formula:
     left = np.linalg.inv(right)
     real, pairs = int(np.argmin(np.abs(values.imag))), np.flatnonzero(values.imag > 1e-6)
     scale = right[-1, real].real
-    at_zero = np.array([cardinal(c, j, np.longdouble(0.0)) for j in range(s)])
+    at_zero = np.array([cardinal(c, j, np.zeros((), dtype=c.dtype)) for j in range(s)])
     all_nodes = np.concatenate([[np.longdouble(0.0)], c])
     weights = [1.0 / np.prod(x - np.delete(all_nodes, k)) for k, x in enumerate(all_nodes)]
     return Formula(A=_rounded(A), c=_rounded(c), inverse=_rounded(inverse), real=float(values[real].real), pairs=values[pairs].copy(),
