@@ -16,6 +16,7 @@ from ...system.assembly import State
 from ...typing import TimeProgress, Until, Vector
 from ...typing import Tolerance as Atol
 from ..bdf import LINEAR, compared_blocks, compile_for, unknown_powers
+from ..bdf_formulas import EXCLUDED, Norms
 from ..bdf_memory import not_resumable
 from ..bdf_stepper import norms_for
 from ..control.driver import Driver
@@ -35,6 +36,16 @@ EPS = float(np.finfo(float).eps)
 _WHY = "its error estimate and its projection are those of the stabilised index-2 equations; 'ggl' is that form"
 SUPPORT = implicit_support(ggl=Settings(exclude=True, excluded_atol="atol", scaling="iteration matrix", linear_solver="dense, sparse"),
                            **dict.fromkeys(("gear", "index2", "index1", "index3"), _WHY))
+
+
+def _norms(problem: Problem, rtol: float, bounds: Vector) -> Norms:
+    """Those of `Bdf`, without `mu` in Newton's test.
+
+    `Phi_q^T mu` moves the positions, which are tested; `mu` itself contains their rounding, magnified by the inverse of `Phi_q Phi_q^T`.
+    """
+    powers, mu = unknown_powers(problem, "exclude"), problem.blocks["mu"]
+    powers[:, mu] = EXCLUDED
+    return norms_for(rtol, bounds, powers, [pair for pair in compared_blocks(problem) if pair[0] != mu.start])
 
 
 @dataclass(frozen=True)
@@ -182,7 +193,7 @@ class RadauIIA(Resumable):
         bounds = problem.tolerances(rtol, atol, excluded)
         if not (bounds > 0.0).all():
             raise ValueError(f"RadauIIA: atol must be positive, got {atol!r}")
-        norms = norms_for(rtol, bounds, unknown_powers(problem, "exclude"), compared_blocks(problem))
+        norms = _norms(problem, rtol, bounds)
         strategy = as_strategy(self.jacobian, "RadauIIA")
         assert strategy is not None
         jacobian = strategy.bind(problem)
