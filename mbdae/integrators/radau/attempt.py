@@ -90,7 +90,7 @@ def _error(t, h, run):
     """The estimate `(F_y + c_0/h F_yd) e = F(t0, y0, u'(0))`, with the derivative `u'(0)` of the collocation polynomial at the start.
 
     After a rejected step and in the first one a large estimate is filtered once more, `F(t0, y0 - e, u'(0))`, as it is of the size of the
-    error of a stiff component and not of the step [HairerWanner, section IV.8, eq. (8.20)].
+    error of a stiff component and not of the step [Hairer and Wanner, section IV.8].
     """
     memory, real, y, e = run.memory, run.real, run.y, run.r
     weight, count = run.weights[ERROR], run.norms.counts[ERROR]

@@ -91,7 +91,7 @@ class RadauIIA(Resumable):
 
     References
     ----------
-    [HairerWanner, sections IV.8, VI.9 and VII.4]; E. Hairer, G. Wanner, *Stiff differential equations solved by Radau methods*, J. Comput.
+    E. Hairer, G. Wanner, *Solving Ordinary Differential Equations II*, sections IV.8, VI.9 and VII.4, and *Stiff differential equations solved by Radau methods*, J. Comput.
     Appl. Math. 111 (1999).
 
     Examples

@@ -6,7 +6,7 @@ With `F_y` and `F_yd` at the start of the step, or of an earlier one, and the ei
 
     (F_y + c_p/h F_yd) x_p = -sum_i left_pi F_i,   dZ_i = right_i0 x_0 + sum_p 2 Re(right_ip x_p)
 
-[HairerWanner, section IV.8].
+[Hairer and Wanner, section IV.8].
 """
 
 import numpy as np

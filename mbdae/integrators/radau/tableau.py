@@ -42,7 +42,7 @@ class Formula(Structure):
 
     References
     ----------
-    [HairerWanner, sections IV.5 and IV.8].
+    [Hairer and Wanner, sections IV.5 and IV.8].
     """
 
     A: Matrix
