@@ -91,8 +91,8 @@ class RadauIIA(Resumable):
 
     References
     ----------
-    E. Hairer, G. Wanner, *Solving Ordinary Differential Equations II*, sections IV.8, VI.9 and VII.4, and *Stiff differential equations solved by Radau methods*, J. Comput.
-    Appl. Math. 111 (1999).
+    E. Hairer, G. Wanner, *Solving Ordinary Differential Equations II*, sections IV.8, VI.9 and VII.4, and *Stiff differential equations
+    solved by Radau methods*, J. Comput. Appl. Math. 111 (1999).
 
     Examples
     --------
