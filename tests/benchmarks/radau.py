@@ -17,7 +17,7 @@ SPANS = {"stiff-double-pendulum": 2.0, "flexible-slider-crank": 0.1, "iltis": 0.
 METHODS = {"RadauIIA": mbdae.RadauIIA(), "RadauIIA(5)": mbdae.RadauIIA(5), "Radau5DAE": Assimulo("Radau5DAE"), "IDA": mbdae.Ida(),
            "SciPy Radau": SolveIvp("Radau"), "Bdf": mbdae.Bdf(), "RosenbrockNystrom": mbdae.RosenbrockNystrom()}
 TOLERANCES = (1e-4, 1e-6, 1e-8)
-REPEATS = 3
+REPEATS = 5
 LONG = 4.0  # seconds of a run that is not repeated
 
 

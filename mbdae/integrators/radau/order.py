@@ -8,7 +8,7 @@ from ...compilation.compiled import compiled
 
 RISE_RATE = 0.02  # contraction rate up to which the order rises
 FALL_RATE = 0.5  # from which on it falls
-MIN_RATIO, MAX_RATIO = 0.8, 1.2  # of two steps within which it rises or falls: the step size has settled
+MIN_RATIO = 0.8  # of two steps above which it may rise
 FALLS = 2  # failures of Newton's method in a step after which it falls
 WAIT = 10  # steps after a fall before it may rise
 
