@@ -141,6 +141,13 @@ def test_names_mean_what_they_mean_when_the_mechanism_is_built():
     assert [call(1.0, 0.0, 0.0, k) for k in (0, 1)] == [7.0, 7.0]
 
 
+@pytest.mark.parametrize("text", ["x if x > 1.0 else 2.0 * x", "max(x, 0.0)", "np.maximum(x, 0.0)", "np.floor(x)"])
+def test_what_complex_numbers_do_not_have_is_differenced(text):
+    for _ in range(2):  # the second one knows it from the disk
+        call = LAW(c_functions.law(made(PLAIN.format(text))).address)
+        assert [call(1.5, 0.0, 0.0, k) for k in (0, 1)] == pytest.approx([1.5, 1.0] if "floor" not in text else [1.0, 0.0], rel=1e-9)
+
+
 def test_a_recursive_function_is_copied():
     f = made("@numba.njit\ndef f(x, rate, t):\n    return x if x.real <= 1.0 else x * f(x - 1.0, rate, t)")
     assert LAW(c_functions.law(f).address)(4.0, 0.0, 0.0, 0) == 24.0

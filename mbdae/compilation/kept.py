@@ -57,8 +57,8 @@ def c_function(body: Callable[..., Any], signature: Any, size: int, users: Itera
 
     Raises
     ------
-    NumbaError
-        It cannot be compiled.
+    NumbaError, NotImplementedError, ...
+        Numba cannot compile it.
     """
     made_of = stamp_of([body, *users], str(signature), size, *more)
     name = f"mbdae_{body.__name__}_{made_of[0] if made_of else next(_numbers)}"
@@ -82,7 +82,9 @@ def _compiled(function: Any, signature: Any, is_kept: bool) -> int:
         raise NumbaError(f"{function.py_func.__name__}: it could not be compiled before")
     try:
         address = ByAddress(function, signature).__wrapper_address__()
-    except NumbaError:
+    except OSError:  # of the disk
+        raise
+    except Exception:
         with suppress(OSError):
             mark.touch()
         raise
