@@ -128,7 +128,6 @@ class Library:
             raise LibraryError(f"SUNDIALS of the {self.origin} has vectors of an unknown layout")
         return np.dtype(np.int32 if words[0] == data else np.int64)
 
-
     @functools.cached_property
     def linear_solvers(self) -> "LinearSolverLayout":
         """How its linear solvers are laid out, which depends on the version: read off a dense one, whose functions are known by address.
