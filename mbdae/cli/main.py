@@ -26,6 +26,7 @@ COMMANDS = {
     "matrix": ("matrix", "every solver in every formulation"),
     "pages": ("pages", "a page and a picture for every mechanism"),
     "equations": ("equations", "index of the equations of the papers in the code"),
+    "warm": ("warm", "compile beforehand"),
     "doctor": ("doctor", "installed solvers, and how to install the others"),
 }
 

@@ -1,0 +1,45 @@
+"""`mbdae warm`: compile beforehand, so that no run waits for the compiler."""
+
+import argparse
+
+from ..registry import MethodSpec
+from ..studies.warm import installed, warm
+from .console import output, progress_bar
+from .options import Commands, methods, natural
+from .tables import add_numbers, new_table_of_runs
+
+_DESCRIPTION = """\
+Compile the kernels of all methods, or of some, into the cache on the disk: the first run of
+each does not wait then. It takes some minutes, once for each version of mbdae, NumPy and numba.
+"""
+_EPILOG = """\
+examples:
+  mbdae warm
+  mbdae warm HalfImplicit,RosenbrockNystrom,Ida
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """The parser of `warm`."""
+    p = commands.add_parser("warm", help="compile beforehand", description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False,
+                            formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("methods", metavar="METHODS", nargs="?", type=methods,
+                   help="separated by commas (default: all methods of mbdae and all solvers found)")
+    p.add_argument("--jobs", metavar="N", type=natural, help="number of processes (default one for each core)")
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    chosen: tuple[MethodSpec, ...] = arguments.methods or ()
+    names = tuple(spec.name for spec in chosen) or installed()
+    table, done, total = new_table_of_runs("method"), 0, len(names) + 1
+    add_numbers(table, ("functions compiled", "processor time [s]"))
+    with progress_bar() as bar:
+        bar(0.0, 1.0, f"1 of {total}")
+        for row in warm(names, arguments.jobs or -1):
+            done += 1
+            bar(done, total, f"{done} of {total}: {row.method}")
+            table.add_row(row.method, str(row.functions) if row.functions else "none, all in the cache", f"{row.seconds:.1f}")
+    output().print(table)
+    return 0

@@ -1,0 +1,118 @@
+"""Compilation of all kernels beforehand: short runs of each method, with what runs usually ask for, fill the cache on the disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+from numba.core import event
+
+from .. import library
+from ..driver.method import Method
+from ..registry import FAMILIES, find
+from ..solve import solve
+from ..system.system import System
+from ..typing import Vector
+
+FIRST = "HalfImplicit"  # with the kernels of systems, which all methods share
+STEP = 1e-3  # [s]
+# free bodies, redundant constraints, tables with tyres and bushings, springs, laws and column groups of loops, particles, many bodies
+MECHANISMS = ("double-pendulum", "bricard", "iltis", "andrews", "closed-loop-bars", "four-particles", "chain")
+
+
+class Warmed(NamedTuple):
+    """What was compiled for a method.
+
+    Attributes
+    ----------
+    method : str
+    functions : int
+        Number of functions, 0 if all were in the cache.
+    seconds : float
+        Processor time.
+    """
+
+    method: str
+    functions: int
+    seconds: float
+
+
+class _Counter(event.Listener):  # type: ignore[misc]  # numba has no types
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_start(self, event: event.Event) -> None:
+        self.count += 1
+
+    def on_end(self, event: event.Event) -> None:
+        """Nothing to do."""
+
+
+def installed() -> tuple[str, ...]:
+    """The default variants of all methods of mbdae, and of the solvers found on this machine."""
+    found = []
+    for family in FAMILIES:
+        available = family.availability()
+        if available is None or available.installed:
+            found.append(find(family.name).name)
+    return tuple(found)
+
+
+def warm(names: Sequence[str], jobs: int = -1) -> Iterator[Warmed]:
+    """Compile what the methods need, those that share much in one process; the first method before all others.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As in `mbdae.registry.find`.
+    jobs : int
+        Number of processes, -1 for one for each core.
+    """
+    import joblib
+
+    yield warmed(FIRST)
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if name != FIRST:
+            groups.setdefault(find(name).family.module, []).append(name)
+    pool = joblib.Parallel(n_jobs=jobs, backend="loky", batch_size=1, return_as="generator_unordered")
+    for group in pool(joblib.delayed(_all)(group) for group in sorted(groups.values(), key=len, reverse=True)):
+        yield from group
+
+
+def _all(names: Sequence[str]) -> list[Warmed]:
+    return [warmed(name) for name in names]
+
+
+def warmed(name: str) -> Warmed:
+    """Compile what a method needs."""
+    spec, counter, begin = find(name), _Counter(), time.process_time()
+    method = spec.make(h=STEP) if spec.control == "h" else spec.make()
+    with event.install_listener("numba:compile", counter):
+        for system in _systems():
+            with suppress(ValueError):  # a method need not take all systems
+                _run(method, spec.formulation, system)
+    return Warmed(name, counter.count, time.process_time() - begin)
+
+
+def _systems() -> Iterator[System]:
+    for name in MECHANISMS:
+        yield library.system(name)
+    yield System(library.mechanism("double-pendulum"), coordinates="joint")
+
+
+def _run(method: Method, formulation: str | None, system: System) -> None:
+    """A few steps: plain, with output at given times, with events and dense output."""
+    end = 4.0 * STEP
+    solve(system, method, (0.0, end), formulation=formulation)
+    solve(system, method, (0.0, end), formulation=formulation, t_eval=np.linspace(0.0, end, 3))
+    found = solve(system, method, (0.0, end), formulation=formulation, events=_never, dense_output=True)
+    if found.success and found.sol is not None:
+        found.sol(0.5 * end)
+
+
+def _never(t: float, q: Vector, v: Vector) -> float:
+    return 1.0

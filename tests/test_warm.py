@@ -1,0 +1,70 @@
+"""`mbdae warm`: what it compiles is what runs need."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mbdae.cli.main import main
+from mbdae.registry import FAMILIES, find
+from mbdae.studies.warm import FIRST, installed, warmed
+
+ROOT = Path(__file__).parents[1]
+COUNT = """
+import sys
+from numba.core import event
+import mbdae
+from mbdae.registry import find
+
+class Counter(event.Listener):
+    n = 0
+    def on_start(self, event):
+        Counter.n += 1
+    def on_end(self, event):
+        pass
+
+spec = find(sys.argv[1])
+method = spec.make(h=1e-3) if spec.control == "h" else spec.make()
+with event.install_listener("numba:compile", Counter()):
+    for name in ("heavy-top", "flyball-governor", "spatial-four-bar", "ring"):
+        found = mbdae.solve(mbdae.library.system(name), method, (0.0, 0.01), events=lambda t, q, v: v[0], dense_output=True)
+        assert found.success, found.message
+print(Counter.n)
+"""
+
+
+def test_all_methods_of_the_package_are_warmed():
+    found = installed()
+    assert FIRST in found and len(found) == len(set(found))
+    own = [f for f in FAMILIES if f.availability() is None]
+    assert {f.name for f in own} <= {find(name).family.name for name in found}
+
+
+def test_what_is_in_the_cache_is_not_compiled_again():
+    warmed("HalfImplicit")
+    again = warmed("HalfImplicit")
+    assert again.method == "HalfImplicit" and again.functions == 0 and again.seconds > 0.0
+
+
+def test_the_command_says_what_was_compiled(capsys):
+    assert main(["warm", "HalfImplicit", "--jobs", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "HalfImplicit" in shown and "functions compiled" in shown and "none, all in the cache" in shown
+
+
+def test_unknown_methods_are_refused(capsys):
+    assert main(["warm", "HalfImplizit"]) == 2
+    assert "HalfImplicit" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_after_it_runs_compile_nothing(tmp_path):
+    """With an empty cache; other mechanisms than those that were compiled with."""
+    around = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    methods = ("HHT", "RosenbrockNystrom", "DormandPrince", "Ida")
+    subprocess.run([sys.executable, "-m", "mbdae.cli.main", "warm", ",".join(methods)], env=around, cwd=ROOT, check=True)
+    for method in methods:
+        done = subprocess.run([sys.executable, "-c", COUNT, method], env=around, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["0"], method
