@@ -49,6 +49,7 @@ def test_what_is_in_the_cache_is_not_compiled_again():
 
 
 def test_the_command_says_what_was_compiled(capsys):
+    warmed("HalfImplicit")
     assert main(["warm", "HalfImplicit", "--jobs", "1"]) == 0
     shown = capsys.readouterr().out
     assert "HalfImplicit" in shown and "functions compiled" in shown and "none, all in the cache" in shown

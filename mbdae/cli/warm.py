@@ -3,7 +3,7 @@
 import argparse
 
 from ..registry import MethodSpec
-from ..studies.warm import installed, warm
+from ..studies.warm import FIRST, installed, warm
 from .console import output, progress_bar
 from .options import Commands, methods, natural
 from .tables import add_numbers, new_table_of_runs
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     chosen: tuple[MethodSpec, ...] = arguments.methods or ()
     names = tuple(spec.name for spec in chosen) or installed()
-    table, done, total = new_table_of_runs("method"), 0, len(names) + 1
+    table, done, total = new_table_of_runs("method"), 0, len({FIRST, *names})
     add_numbers(table, ("functions compiled", "processor time [s]"))
     with progress_bar() as bar:
         bar(0.0, 1.0, f"1 of {total}")
