@@ -1,6 +1,7 @@
 """Compiled functions of users that are kept on disk: no second process compiles them, and no other content gets their code."""
 
 import ctypes
+import enum
 import os
 import subprocess
 import sys
@@ -125,10 +126,38 @@ def test_constants_of_modules_within_modules_count():
     assert before is not None and stamp_of([f]) != before
 
 
+def test_all_parts_of_a_module_count_whoever_names_them():
+    module = types.ModuleType("module")
+    module.__file__, module.A, module.B = __file__, 2.0, 3.0
+    g = made(PLAIN.format("module.B * x"), module=module)
+    f = made(PLAIN.format("module.A * g(x, rate, t)"), module=module, g=g)
+    before = stamp_of([f])
+    module.B = 4.0
+    assert before is not None and stamp_of([f]) != before
+
+
+def enumeration(red):
+    return enum.Enum("Colour", {"RED": red}, module="notebook")
+
+
+def test_classes_are_known_by_their_values_or_not_at_all():
+    one, other = (stamp_of([made(PLAIN.format("C.RED.value * x"), C=enumeration(red))]) for red in (1, 2))
+    assert one is not None and other is not None and one != other
+    assert stamp_of([made(PLAIN.format("C.k * x"), C=type("C", (), {"k": 1.0, "__module__": "notebook"}))]) is None
+
+
+def test_numbas_error_arrives_unchanged_again_and_again():
+    text = PLAIN.format("x + 'metres'")
+    for _ in range(2):
+        with pytest.raises(numba.core.errors.TypingError, match="No implementation"):
+            c_functions.law(made(text))
+
+
 def test_content_that_is_not_known_is_not_kept():
     assert stamp_of([made(PLAIN.format("k.c * x"), k=object())]) is None
     assert stamp_of([made(PLAIN.format("k(x)"), k=ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x))]) is None
     assert stamp_of([made(PLAIN.format("k[0]"), k=np.array([None]))]) is None
+    assert stamp_of([made(PLAIN.format("k(x)"), k=made("def f(x):\n    return x"))]) is None  # it needs an overload
 
 
 def test_names_mean_what_they_mean_when_the_mechanism_is_built():

@@ -7,6 +7,7 @@ from anywhere, and a constant may have been computed.
 import sys
 import sysconfig
 from collections.abc import Iterable
+from enum import Enum
 from hashlib import sha256
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
@@ -42,7 +43,7 @@ class _Ingredients:
         self.files: set[Path] = {HERE / "compilation" / "compiled.py"}
         self.constants: set[bytes] = set()
         self.unknown = False
-        self._seen: set[int] = set()
+        self._seen: set[int | tuple[int, frozenset[str]]] = set()
         self._alive: list[Any] = []  # so that no other value gets the identity of one that was seen
 
     def add(self, value: Any, name: str = "") -> None:
@@ -56,10 +57,19 @@ class _Ingredients:
             for k, item in enumerate(value):
                 self.add(item, f"{name}[{k}]")
         elif isinstance(value, type):
-            self._file(getattr(sys.modules.get(value.__module__), "__file__", None))
-            self.constants.add(f"{name} = {value.__module__}.{value.__qualname__}".encode())
-        elif not isinstance(value, ModuleType):
+            self._class(value, name)
+        elif isinstance(value, ModuleType):
+            self.unknown |= not _installed(getattr(value, "__file__", None))  # only that of a global name is looked into
+        else:
             self._callable(value, name)
+
+    def _class(self, value: type, name: str) -> None:
+        """Add a class: of enumerations and named tuples all that compiled code can use, of others the file."""
+        file = getattr(sys.modules.get(value.__module__), "__file__", None)
+        fields = list(value) if issubclass(value, Enum) else getattr(value, "_fields", None)
+        self._file(file)
+        self.constants.add(f"{name} = {value.__module__}.{value.__qualname__} {fields}".encode())
+        self.unknown |= fields is None and value.__module__ != "builtins" and (file is None or "<locals>" in value.__qualname__)
 
     def _callable(self, value: Any, name: str) -> None:
         """Add a function: plain, compiled, intrinsic or built in."""
@@ -69,8 +79,8 @@ class _Ingredients:
             self.constants.add(f"{name}: {options}".encode())
         if isinstance(function, _BUILT_IN):
             self.constants.add(f"{name} = {function!r}".encode())
-        elif not isinstance(function, FunctionType):
-            self.unknown = True
+        elif not isinstance(function, FunctionType) or (function is value and name and _is_of_a_user(function)):
+            self.unknown = True  # a plain function in compiled code stands for another one, see `numba.extending.overload`
         elif id(function) not in self._seen:
             self._seen.add(id(function))
             self._alive.append(function)
@@ -87,15 +97,16 @@ class _Ingredients:
         for used in sorted(names & scope.keys()):
             self._named(scope[used], used, names)
         for variable, cell in zip(code.co_freevars, function.__closure__ or ()):
-            self.add(cell.cell_contents, f"{name}.{variable}")
+            self._named(cell.cell_contents, f"{name}.{variable}", names)
         self.add(function.__defaults__, f"{name}.defaults")
         self.add(tuple(sorted((function.__kwdefaults__ or {}).items())), f"{name}.keywords")
 
     def _named(self, value: Any, name: str, names: set[str]) -> None:
         """Add a value, and of a module the parts that are named."""
         if isinstance(value, ModuleType) and not _installed(getattr(value, "__file__", None)):
-            if id(value) not in self._seen:
-                self._seen.add(id(value))
+            key = id(value), frozenset(names)
+            if key not in self._seen:
+                self._seen.add(key)
                 for part in sorted(names & vars(value).keys()):
                     self._named(vars(value)[part], f"{name}.{part}", names)
         else:
@@ -132,6 +143,11 @@ def _installed(file: str | None) -> bool:
 def is_of_others(file: str) -> bool:
     """Whether a file belongs to Python, to an installed package or to the kernels of mbdae, whose constants do not change."""
     return _installed(file) or any(Path(file).is_relative_to(HERE / part) for part in ("compilation", "system"))
+
+
+def _is_of_a_user(function: FunctionType) -> bool:
+    """Whether a function belongs neither to mbdae nor to an installed package."""
+    return not _installed(function.__code__.co_filename) and not Path(function.__code__.co_filename).is_relative_to(HERE)
 
 
 def _version(file: str) -> bytes:

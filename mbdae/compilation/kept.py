@@ -39,7 +39,12 @@ _made: dict[str, CFunction] = {}
 _numbers = count()
 
 
-def c_function(body: Callable[..., Any], signature: Any, size: int, users: Iterable[Any], *more: Any, **names: Any) -> CFunction:
+class NotCompiled(Exception):
+    """Numba cannot compile a function that may be missing."""
+
+
+def c_function(body: Callable[..., Any], signature: Any, size: int, users: Iterable[Any], *more: Any, dispensable: bool = False,
+               **names: Any) -> CFunction:
     """The C function of a Python function `body` in which some names get a meaning here.
 
     Parameters
@@ -52,13 +57,15 @@ def c_function(body: Callable[..., Any], signature: Any, size: int, users: Itera
         Compiled functions of a user that `names` are made of.
     *more
         All else that these depend on, with a `repr` that tells it.
+    dispensable : bool
+        Whether it may be missing: that numba cannot compile it is kept on disk, too, since it takes as long to find out.
     **names
         Other names in `body`.
 
     Raises
     ------
-    NumbaError, NotImplementedError, ...
-        Numba cannot compile it.
+    NotCompiled
+        Numba cannot compile a dispensable function; its own exceptions arrive unchanged from others.
     """
     made_of = stamp_of([body, *users], str(signature), size, *more)
     name = f"mbdae_{body.__name__}_{made_of[0] if made_of else next(_numbers)}"
@@ -67,29 +74,38 @@ def c_function(body: Callable[..., Any], signature: Any, size: int, users: Itera
         binding.add_symbol(name, note.ctypes.data)
         own: Any = FunctionType(body.__code__, body.__globals__ | names | {"where": symbol(name)}, body.__name__)
         function = compiled_from(own, made_of)
-        _made[name] = CFunction(function, _compiled(function, signature, made_of is not None), note)
+        _made[name] = CFunction(function, _tried(function, signature) if dispensable else _compiled(function, signature), note)
     return _made[name]
 
 
-def _compiled(function: Any, signature: Any, is_kept: bool) -> int:
-    """The address; that a function cannot be compiled is kept, too, since it takes as long to find out."""
-    if not is_kept:
-        return ByAddress(function, signature).__wrapper_address__()
-    kept = function.for_c._cache._cache_file
-    folder, stem = Path(kept._cache_path), Path(kept._index_name).stem
-    mark = folder / f"{stem}{_REFUSED}"
-    if mark.exists():
-        raise NumbaError(f"{function.py_func.__name__}: it could not be compiled before")
+def _tried(function: Any, signature: Any) -> int:
+    """The address of a dispensable function."""
+    mark = None if function.made_of is None else _file(function).with_suffix(_REFUSED)
+    if mark is not None and mark.exists():
+        raise NotCompiled
     try:
-        address = ByAddress(function, signature).__wrapper_address__()
-    except OSError:  # of the disk
-        raise
-    except Exception:
-        with suppress(OSError):
-            mark.touch()
-        raise
-    _forget_old(folder, stem.split("-")[0])
+        return _compiled(function, signature)
+    except (NumbaError, NotImplementedError) as error:  # the second one from its code generation
+        if mark is not None:
+            with suppress(OSError):
+                mark.touch()
+        raise NotCompiled from error
+
+
+def _compiled(function: Any, signature: Any) -> int:
+    """The address, of new code or of what is on disk."""
+    address: int = ByAddress(function, signature).__wrapper_address__()
+    if function.made_of is not None:
+        index = _file(function)
+        _forget_old(index.parent, index.stem.split("-")[0])
     return address
+
+
+def _file(function: Any) -> Path:
+    """The index of its code on disk."""
+    kept = function.for_c._cache._cache_file
+    found: Path = Path(kept._cache_path) / kept._index_name
+    return found
 
 
 def _forget_old(folder: Path, stem: str) -> None:

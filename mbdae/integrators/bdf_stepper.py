@@ -202,7 +202,24 @@ class ProblemEquations(Equations):
         return Step(t0, t, lambda: problem.motion(t, y), problem.interpolated(t, y), sample, problem.completed, s.run.memory.last_order)
 
 
-class BdfStepper(Stepper):
+class ProblemStepper(Stepper):
+    """Steps of the equations of a problem, whose rows are completed when they are put out."""
+
+    equations: Equations
+
+    def completed(self, rows: Columns) -> tuple[Columns, Cause | None]:
+        """See `Stepper`."""
+        return self.equations.completed(rows)
+
+    def row(self) -> TimedState:
+        """The present state, completed as far as it can be."""
+        t, *state = super().row()
+        rows = Columns(np.array([t]), *(x[None] for x in state))
+        self.equations.completed(rows)
+        return t, *(x[0] for x in rows[1:])
+
+
+class BdfStepper(ProblemStepper):
     """See `Stepper`.
 
     Parameters
@@ -331,17 +348,6 @@ class BdfStepper(Stepper):
         self.updates = int(saved["jacobian.used"])
 
     # steps ------------------------------------------------------------------------------------------------------------------
-
-    def completed(self, rows: Columns) -> tuple[Columns, Cause | None]:
-        """See `Stepper`."""
-        return self.equations.completed(rows)
-
-    def row(self) -> TimedState:
-        """The present state, completed as far as it can be."""
-        t, *state = super().row()
-        rows = Columns(np.array([t]), *(x[None] for x in state))
-        self.equations.completed(rows)
-        return t, *(x[0] for x in rows[1:])
 
     def snapshot(self) -> float:
         """See `Stepper`: the time, as the differences have the rest."""

@@ -78,14 +78,15 @@ def law(function: Function) -> CFunction:
 def _law_of(function: Function, analytic: bool = True) -> kept.CFunction:
     user = fresh(function)
     slope = (_exact_slope if analytic else _difference_of_law)(user)
-    return kept.c_function(_law, _d(_d, _d, _d, _i), 4, [user], analytic, function=user, slope=slope)
+    return kept.c_function(_law, _d(_d, _d, _d, _i), 4, [user], analytic, dispensable=analytic, function=user,
+                           slope=slope)
 
 
 def _or_none(made: Callable[[Function], kept.CFunction], function: Function) -> kept.CFunction | None:
     """The C function whose derivatives are by complex numbers; `None` if numba cannot compile that."""
     try:
         return made(function)
-    except Exception:  # some of numba's are not of its own classes
+    except kept.NotCompiled:
         return None
 
 
@@ -211,8 +212,8 @@ def _force(function: Function, k: int, analytic: bool) -> CFunction | None:
     def made(function: Function) -> kept.CFunction:
         user = fresh(function)
         real = _wrench_of(user)
-        return kept.c_function(_wrenches, types.void(_d, _i, _i, _i, _i), 2 + FRAME * k, [user], analytic, k, real=real,
-                               with_derivative=real if analytic else _difference_of_force(real))
+        return kept.c_function(_wrenches, types.void(_d, _i, _i, _i, _i), 2 + FRAME * k, [user], analytic, k, dispensable=analytic,
+                               real=real, with_derivative=real if analytic else _difference_of_force(real))
 
     def repeat(t: float, *x: float) -> None:
         _real_wrench(_python(function), t, np.array(x).reshape(k, FRAME))

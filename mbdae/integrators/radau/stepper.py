@@ -11,18 +11,17 @@ from ...problems.base import Problem
 from ...problems.null_vectors import FOLLOW
 from ...problems.null_vectors import NOTHING as NOTHING_TO_FOLLOW
 from ...results.diagnosis import ChartError, near_singular, singular_ahead
-from ...results.rows import Columns
 from ...results.status import Cause, Status
-from ...results.steps import Step, TimedState
+from ...results.steps import Step
 from ...system.assembly import State as Start
 from ...system.assembly import accelerations, on_constraints
 from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, STALLED
 from ...typing import FullState, Matrix, Vector
 from .. import bdf_formulas as bdf
 from ..bdf_memory import jacobian_contents, resume_jacobian
-from ..bdf_stepper import WORDS, ProblemEquations
+from ..bdf_stepper import WORDS, ProblemEquations, ProblemStepper
 from ..control.loop import next_step
-from ..control.stepper import FAULTS, FIXED, Stepper
+from ..control.stepper import FAULTS, FIXED
 from ..iteration_matrix import IterationMatrix, scaling
 from ..projections.project import PROJECT, Projector
 from ..resolution import tolerances_below_rounding
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from .methods import RadauIIA
 
 
-class RadauStepper(Stepper):
+class RadauStepper(ProblemStepper):
     """See `Stepper`."""
 
     loops = LOOPS
@@ -177,17 +176,6 @@ class RadauStepper(Stepper):
             matrix.prepare(own, f"run.pairs.{k - 1}" if k else "run.real")
 
     # steps ------------------------------------------------------------------------------------------------------------------
-
-    def completed(self, rows: Columns) -> tuple[Columns, Cause | None]:
-        """See `Stepper`."""
-        return self.equations.completed(rows)
-
-    def row(self) -> TimedState:
-        """The present state, completed as far as it can be."""
-        t, *state = super().row()
-        rows = Columns(np.array([t]), *(x[None] for x in state))
-        self.equations.completed(rows)
-        return t, *(x[0] for x in rows[1:])
 
     def snapshot(self) -> float:
         """See `Stepper`: the time, as `past` has the rest."""
