@@ -59,9 +59,14 @@ class _Ingredients:
         elif isinstance(value, type):
             self._class(value, name)
         elif isinstance(value, ModuleType):
-            self.unknown |= not _installed(getattr(value, "__file__", None))  # only that of a global name is looked into
+            self._module(getattr(value, "__file__", None))
         else:
             self._callable(value, name)
+
+    def _module(self, file: str | None) -> None:
+        """Add a module that is no global name of a function, so that any part of it may be used."""
+        self._file(file)
+        self.unknown |= not _installed(file) and not Path(file or "").is_relative_to(HERE)
 
     def _class(self, value: type, name: str) -> None:
         """Add a class: of enumerations and named tuples all that compiled code can use, of others the file."""
