@@ -10,7 +10,7 @@ READY := $(VENV)/.solvers-$(SOLVERS)
 # each start of Python takes seconds longer where its packages are not kept as bytecode
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough test-processor lint setup-all bench bench-peers papers docs clean help
+.PHONY: demo test test-thorough test-processor lint setup-all bench bench-peers profile papers docs clean help
 
 help:
 	@echo "make demo            set up .venv and compare integrators and solvers on the Andrews squeezer"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-processor  run the tests that rounding can break with code for another processor"
 	@echo "make bench           run the benchmarks and print their ratios"
 	@echo "make bench-peers     the same mechanisms in Exudyn, MuJoCo, Pinocchio and solve-dae: writes docs/benchmarks.md"
+	@echo "make profile         the fastest methods over the library, in-house against established: writes docs/profile.md (hours)"
 	@echo "make papers          redo the tables and figures of the papers and write the paper book, docs/papers"
 	@echo "make docs            build the documentation site into build/site"
 	@echo "make clean           remove .venv, results and caches"
@@ -72,6 +73,11 @@ bench: $(STAMP)
 # Exudyn, MuJoCo and Pinocchio get an environment of their own
 bench-peers: $(READY)
 	$(BIN)/python -m tests.benchmarks.peers
+
+# some hours; goes on after an interrupt
+profile: $(READY)
+	$(BIN)/mbdae compare --all --output results/profile
+	cp results/profile/profile.md results/profile/profile.png docs/
 
 papers: $(STAMP)
 	$(BIN)/python examples/papers/make_book.py

@@ -287,6 +287,8 @@ def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
 @pytest.mark.parametrize("argv, words", [
     ("frobnicate", "invalid choice: 'frobnicate'"),
     ("compare", "required: MECHANISM"),
+    ("compare andrews --all", "the whole library as it is, not MECHANISM"),
+    ("compare --all --t-end 2", "mbdae study profile"),
     ("compare foo", "there is no mechanism 'foo'"),
     ("compare slider-crank --methods Foo", "there is no method 'Foo'"),
     ("compare slider-crank --methods Ida:foo", "Ida:ggl"),

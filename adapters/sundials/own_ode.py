@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbdae.problems.elimination import pivots
+from mbdae.problems.elimination import factors_of
 from mbdae.problems.index1 import Index1
 from mbdae.problems.null_vectors import FOLLOW, NOTHING, NullVectors
 from mbdae.problems.underlying_ode import UnderlyingODE
-from mbdae.system.static_lu import static_factors
 
 from .callbacks import Equations
 from .linear_ode import OdeDerivatives, OdeSolver, Rates, matrix_address
@@ -34,6 +33,6 @@ def own_ode(problem: UnderlyingODE, equations: Equations) -> OwnOde:
                                  y=np.zeros(form.n), yd=np.zeros(form.n), out=np.zeros(problem.n),
                                  dependence=np.zeros(pattern.nnz), values=np.zeros(pattern.nnz), rates=rates)
     solver = OdeSolver(n=problem.n, vector_data=equations.vector_data, values=derivatives.values,
-                       factors=static_factors(pattern, *pivots(form)), rates=rates)
+                       factors=factors_of(form), rates=rates)
     equations.derivatives = derivatives._address
     return OwnOde(solver, derivatives, matrix_address(problem.kernel, form.derivative, equations, derivatives))

@@ -14,9 +14,8 @@ from numba.core import config
 
 from mbdae.jacobians.strategy import JacobianStrategy, as_strategy
 from mbdae.problems.base import Problem
-from mbdae.problems.elimination import pivots, refusal
+from mbdae.problems.elimination import factors_of, refusal
 from mbdae.problems.underlying_ode import UnderlyingODE
-from mbdae.system.static_lu import static_factors
 from mbdae.typing import Vector
 
 from .library import LinearSolverLayout
@@ -66,7 +65,7 @@ def check_own(owner: str, problem: Problem, backend: str, jacobian: Any) -> None
 
 def own_solver(problem: Problem, values: Vector, vector_data: int) -> OwnSolver:
     """Room for the factors of a problem, in the order of its `pivots`; `vector_data` is the address of `N_VGetArrayPointer`."""
-    return OwnSolver(n=problem.n, vector_data=vector_data, values=values, factors=static_factors(problem.pattern, *pivots(problem)))
+    return OwnSolver(n=problem.n, vector_data=vector_data, values=values, factors=factors_of(problem))
 
 
 def fill_in(linear: int, layout: LinearSolverLayout, solver: OwnSolver, gettype: int, solve: Any) -> None:

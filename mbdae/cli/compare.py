@@ -8,29 +8,37 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
+from .. import library
 from ..assemble import assemble
 from ..library.base import Comparison, Entry
 from ..pictures.figures import save
 from ..registry import MethodSpec, find
+from ..studies.grid.profile_page import REPEATS as REPEATS_OF_ALL
+from ..studies.grid.target import Target
 from ..studies.kinematics import ReferenceSolution, freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
 from ..studies.work_precision import Series, WorkPrecisionRow, work_precision
 from ..studies.work_precision_figures import plot_work_precision
 from ..system.system import System
+from . import profile
 from .console import output, print_error, progress_bar
 from .numbers import milliseconds, number, percent, short
-from .options import Commands, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
+from .options import Commands, Refusal, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
+from .study import carry_out
 from .tables import add_numbers, fitting, new_table_of_runs
 
 MAX_SECONDS = 2.0  # of motion, or of its animation, if that is shorter, by default
 POINTS = 101
+REPEATS, LIMIT, LIMIT_OF_ALL = 5, 30.0, 5.0
 LOCAL = ("partition", "tangent")  # forms in state space
 
 _DESCRIPTION = """\
 Run integrators and solvers on one mechanism over several steps or tolerances.
 Measures errors against a reference, constraint residuals, drift of energy, and
-cost; prints a table and writes work_precision.png, .csv and .json.
+cost; prints a table and writes work_precision.png, .csv and .json. With --all the
+whole library and all methods with error control: the fastest method for each accuracy,
+in-house against established, and performance profiles ('mbdae study profile'; hours).
 """
 _EPILOG = """\
 methods:
@@ -48,6 +56,7 @@ examples:
                                 --rtol 1e-6 --t-end 4
   mbdae compare stiff-double-pendulum --t-end 0.5 --methods \\
                 RosenbrockNystrom,SolveIvp:Radau:partition,Cvode:Adams:partition
+  mbdae compare --all --output results/profile
 
 The exit code is 0 if at least one run succeeded, 1 if none did, 2 for invalid
 arguments.
@@ -57,12 +66,16 @@ arguments.
 def add_parser(commands: Commands) -> None:
     """The parser of `compare`."""
     p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
-                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            parents=[parser_of_mechanism(optional=True)], allow_abbrev=False,
+                            formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--all", action="store_true", help="all mechanisms of the library, see above; goes on after an interrupt")
     p.add_argument("--methods", metavar="M,M,...", type=methods, help="the default depends on the mechanism")
     p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
     p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
-    p.add_argument("--repeats", metavar="N", type=natural, default=5, help="runs of which the least time is taken (default 5)")
-    p.add_argument("--limit", metavar="S", type=positive, default=30.0, help="time limit of a run in seconds (default 30)")
+    p.add_argument("--repeats", metavar="N", type=natural,
+                   help=f"runs of which the least time is taken (default {REPEATS}, with --all {REPEATS_OF_ALL})")
+    p.add_argument("--limit", metavar="S", type=positive,
+                   help=f"time limit of a run in seconds (default {LIMIT:g}, with --all {LIMIT_OF_ALL:g})")
     p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")
     p.add_argument("--no-figure", action="store_true", help="write the tables only")
     p.set_defaults(run=run)
@@ -70,25 +83,42 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    if arguments.all:
+        return _all(arguments)
+    if arguments.mechanism is None:
+        raise Refusal("the following arguments are required: MECHANISM, or --all for the whole library")
     entry, parameters, system = build(arguments.mechanism, arguments.parameters)
     t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
     folder = output_folder(arguments.output or f"results/{entry.name}")
+    repeats, limit = arguments.repeats or REPEATS, arguments.limit or LIMIT
     series = _series(arguments, entry.usual_comparison, system)
     with progress_bar() as bar:
         check_steps(system, t_end, [float(h) for s in series if s.control == "h" for h in s.settings if isinstance(h, float)])
         state = assemble(system)
         bar(0, 1, "reference")
         exact = reference(system, state, np.linspace(0.0, t_end, POINTS))
-        rows = work_precision(system, series, (0.0, t_end), state=state, exact=exact, repeats=arguments.repeats, limit=arguments.limit,
-                              progress=bar)
+        rows = work_precision(system, series, (0.0, t_end), state=state, exact=exact, repeats=repeats, limit=limit, progress=bar)
     _show(entry, system, t_end, exact, rows)
-    settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "repeats": arguments.repeats, "limit": arguments.limit,
+    settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "repeats": repeats, "limit": limit,
                 "reference": exact.source, "points": POINTS}
     _write(folder, entry, t_end, rows, settings, not arguments.no_figure)
     if any(r.success for r in rows):
         return 0
     print_error("no run succeeded")
     return 1
+
+
+def _all(arguments: argparse.Namespace) -> int:
+    """The study of profiles over the library."""
+    given = {"MECHANISM": arguments.mechanism, "--set": arguments.parameters, "--t-end": arguments.t_end, "--steps": arguments.steps,
+             "--no-figure": arguments.no_figure}
+    for option, value in given.items():
+        if value:
+            raise Refusal(f"--all takes the whole library as it is, not {option}; 'mbdae study {profile.STUDY}' takes some mechanisms")
+    targets = [Target.of(name) for name in library.names()]
+    names = [spec.name for spec in arguments.methods or ()]
+    return carry_out(profile.STUDY, targets, output_folder(arguments.output or f"results/{profile.STUDY}"), methods=names,
+                     rtol=arguments.rtol or (), repeats=arguments.repeats, limit=arguments.limit or LIMIT_OF_ALL)
 
 
 def _series(arguments: argparse.Namespace, usual: Comparison, system: System) -> list[Series]:

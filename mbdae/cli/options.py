@@ -75,10 +75,11 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()] or [text]
 
 
-def parser_of_mechanism() -> argparse.ArgumentParser:
+def parser_of_mechanism(optional: bool = False) -> argparse.ArgumentParser:
     """Options that select a mechanism, a parent of the parsers of commands."""
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
+    common.add_argument("mechanism", metavar="MECHANISM", nargs="?" if optional else None,
+                        help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
     common.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
                         help="parameter of the mechanism, e.g. --set mu=0.2; may be repeated")
     common.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")

@@ -14,6 +14,7 @@ from ..studies.grid.executors import Dask, Executor, Joblib, Serial
 from ..studies.grid.studies import STUDIES, study
 from ..studies.grid.table import StudyTable
 from ..studies.grid.target import Coordinates, Target
+from . import profile
 from .console import output, print_error, progress_bar
 from .numbers import number, percent, short
 from .options import ENDINGS_OF_FILES, Commands, Refusal, assignment, natural, output_folder, parameters_of, positive, positives
@@ -78,18 +79,25 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     folder = output_folder(arguments.output or f"results/{arguments.study}")
     targets = _targets(arguments.mechanisms, arguments.parameters, arguments.coordinates, arguments.t_end)
-    executor = _executor(arguments)
+    return carry_out(arguments.study, targets, folder, methods=arguments.methods, formulations=arguments.formulations, rtol=arguments.rtol,
+                     steps=arguments.steps, sizes=arguments.sizes, repeats=arguments.repeats, limit=arguments.limit,
+                     executor=_executor(arguments), fresh=arguments.fresh)
+
+
+def carry_out(name: str, targets: Sequence[str | Path | Target], folder: Path, **options: Any) -> int:
+    """Carry out a study with these options of `study`, write and show what it finds; the exit code."""
     with progress_bar() as bar:
-        table = study(arguments.study, targets, methods=arguments.methods, formulations=arguments.formulations, rtol=arguments.rtol,
-                      steps=arguments.steps, sizes=arguments.sizes, repeats=arguments.repeats, limit=arguments.limit, executor=executor,
-                      folder=folder / "cells", fresh=arguments.fresh, progress=bar)
-    written = table.write(folder / arguments.study)
-    figure = folder / f"{arguments.study}.png"
-    save(STUDIES[arguments.study].figure(table.rows, None), figure)
-    _show(table)
-    console = output()
-    console.print(f"written: {', '.join(str(path) for path in [figure, *written])}", soft_wrap=True, markup=False)
-    return _judge(table)
+        table = study(name, targets, folder=folder / "cells", progress=bar, **options)
+    figure = folder / f"{name}.png"
+    written = [figure, *table.write(folder / name)]
+    save(STUDIES[name].figure(table.rows, None), figure)
+    if name == profile.STUDY:
+        profile.show(table)
+        written += profile.write(table, folder)
+    else:
+        _show(table)
+    output().print(f"written: {', '.join(map(str, written))}", soft_wrap=True, markup=False)
+    return profile.judge(table) if name == profile.STUDY else _judge(table)
 
 
 def _targets(names: Sequence[str], assignments: Sequence[tuple[str, str]], coordinates: Coordinates, t_end: float | None) -> list[Target]:

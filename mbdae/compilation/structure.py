@@ -20,6 +20,9 @@ from numba.np.arrayobj import make_array, populate_array
 WORD = 8  # bytes
 
 
+REAL, WHOLE, ARRAY, STRUCTURE, OTHER = range(5)  # kinds of fields
+
+
 class StructureType(types.Type):  # type: ignore[misc]  # numba has no types
     """The type of a `Structure` with fields of these types."""
 
@@ -30,6 +33,10 @@ class StructureType(types.Type):  # type: ignore[misc]  # numba has no types
             self.places[field] = at
             at += _words(kind)
         self.words = at
+        self.plan = tuple((field, kind, _sort(kind)) for field, kind in fields)
+        self.numbers = {field: (sort == REAL, self.places[field]) for field, _, sort in self.plan if sort in (REAL, WHOLE)}
+        self.scarce = tuple(field for field, kind, sort in self.plan if sort == OTHER and isinstance(kind, (types.Number, types.Boolean)))
+        self.attributes = tuple(field for field in self.fields if field not in self.numbers and field not in self.scarce)
         super().__init__(f"{name}_{sha256(repr(fields).encode()).hexdigest()[:12]}")
 
 
@@ -47,10 +54,10 @@ class Structure:
     """
 
     _numba_type_: StructureType  # numba asks for it by this name
-    _memory: np.ndarray
+    _memory: np.ndarray  # of words
     _address: int
+    _reals: np.ndarray  # the same as real numbers
     _values: dict[str, Any]
-    _numbers: dict[str, tuple[np.ndarray, type, int]]  # the words among which a number is, its type in Python, its place
 
     def __init__(self, **fields: Any):
         owner: Any = type(self)
@@ -61,43 +68,61 @@ class Structure:
         if config.DISABLE_JIT:
             return
         own["_numba_type_"] = kind = _type_of(owner, tuple(map(_kind, values.values())))
-        own["_memory"] = memory = np.zeros(max(kind.words, 1), dtype=np.int64)
-        own["_address"], reals = _address(memory), memory.view(np.float64)
-        own["_numbers"] = {name: (reals, float, kind.places[name]) if field is types.float64 else (memory, int, kind.places[name])
-                           for name, field in kind.fields.items() if field is types.float64 or field is types.int64}
-        for name, value in values.items():
-            self._write(name, value)
+        words: list[int] = []
+        for (_, field, sort), value in zip(kind.plan, values.values()):
+            words += _content(field, sort, value)
+        own["_memory"] = memory = np.array(words or [0], dtype=np.int64)
+        own["_address"], own["_reals"] = _address(memory), memory.view(np.float64)
+        for name, (is_real, place) in kind.numbers.items():
+            if is_real:
+                own["_reals"][place] = values[name]
+        own.update((name, values[name]) for name in kind.attributes)
 
     def _write(self, name: str, value: Any) -> None:
-        number, kind = self._numbers.get(name), self._numba_type_.fields[name]
+        kind = self._numba_type_
+        number, place = kind.numbers.get(name), kind.places[name]
         if number is not None:
-            number[0][number[2]] = value
+            (self._reals if number[0] else self._memory)[place] = value
             return
-        content, at = _content(kind, value), self._numba_type_.places[name]
-        self._memory[at:at + len(content)] = content
-        if not isinstance(kind, (types.Number, types.Boolean)):
+        field = kind.fields[name]
+        content = _content(field, _sort(field), value)
+        self._memory[place:place + len(content)] = content
+        if name in kind.attributes:
             self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
         """A number, which compiled code may have changed; other fields are attributes."""
-        number = self.__dict__.get("_numbers", {}).get(name)
+        own = self.__dict__
+        kind = own.get("_numba_type_")
+        number = None if kind is None else kind.numbers.get(name)
         if number is not None:
-            return number[0].item(number[2])
-        values = self.__dict__.get("_values", {})
+            return (own["_reals"] if number[0] else own["_memory"]).item(number[1])
+        values = own.get("_values", {})
         if name not in values:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        if config.DISABLE_JIT:
+        if kind is None:
             return values[name]
-        word = self._memory[self._numba_type_.places[name]:][:1]
-        return float(word.view(np.float64)[0]) if isinstance(self._numba_type_.fields[name], types.Float) else int(word[0])
+        word = own["_memory"][kind.places[name]:][:1]
+        return float(word.view(np.float64)[0]) if isinstance(kind.fields[name], types.Float) else int(word[0])
+
+    def fields(self) -> dict[str, Any]:
+        """All fields by name."""
+        own = self.__dict__
+        found: dict[str, Any] = dict(own["_values"])
+        if "_memory" in own:
+            memory, reals = own["_memory"], own["_reals"]
+            for name, (is_real, place) in own["_numba_type_"].numbers.items():
+                found[name] = (reals if is_real else memory).item(place)
+            found |= {name: getattr(self, name) for name in own["_numba_type_"].scarce}
+        return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._values:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         if not config.DISABLE_JIT:
-            kind, number = self._numba_type_.fields[name], self._numbers.get(name)
-            if number is not None and type(value) is number[1]:
-                number[0][number[2]] = value
+            kind, number = self._numba_type_.fields[name], self._numba_type_.numbers.get(name)
+            if number is not None and type(value) is (float if number[0] else int):
+                (self._reals if number[0] else self._memory)[number[1]] = value
                 return
             if isinstance(kind, types.Float):
                 value = float(value)
@@ -120,6 +145,8 @@ def _names(owner: Any) -> tuple[str, ...]:
 
 _TYPES: dict[tuple[Any, ...], StructureType] = {}  # by class and types of the fields, of which there is one object each
 _ARRAYS: dict[tuple[Any, ...], types.Type] = {}  # by type and number of dimensions
+_TUPLES: dict[tuple[Any, ...], types.Type] = {}  # by class and types of the parts
+_LARGEST = 2**63  # of what numba takes for an int64
 
 
 def _type_of(owner: type, kinds: tuple[types.Type, ...]) -> StructureType:
@@ -131,16 +158,24 @@ def _type_of(owner: type, kinds: tuple[types.Type, ...]) -> StructureType:
 
 
 def _kind(value: Any) -> types.Type:
+    """As `numba.typeof`, which takes long."""
     if isinstance(value, float):
         return types.float64
     if isinstance(value, Structure):
         return value._numba_type_
+    if type(value) is int and -_LARGEST <= value < _LARGEST:
+        return types.int64
     if type(value) is np.ndarray and value.flags.carray:  # contiguous, aligned, and may be written to
-        key = value.dtype, value.ndim
-        if key not in _ARRAYS:
-            _ARRAYS[key] = typeof(value)
-        return _ARRAYS[key]
+        return _known(_ARRAYS, (value.dtype, value.ndim), value)
+    if isinstance(value, tuple) and value:
+        return _known(_TUPLES, (type(value), *map(_kind, value)), value)
     return typeof(value)
+
+
+def _known(types_of: dict[tuple[Any, ...], types.Type], key: tuple[Any, ...], value: Any) -> types.Type:
+    if key not in types_of:
+        types_of[key] = typeof(value)
+    return types_of[key]
 
 
 def _address(array: np.ndarray) -> int:
@@ -160,20 +195,39 @@ def _words(kind: types.Type) -> int:
     return 1
 
 
-def _content(kind: types.Type, value: Any) -> list[int]:
-    """These words."""
+def _sort(kind: types.Type) -> int:
+    """Whether a field is one of those for which `_content` need not look at its type, which takes long."""
     if isinstance(kind, types.Array):
         assert kind.layout == "C" and kind.ndim <= 2, kind
+        return ARRAY
+    if isinstance(kind, StructureType):
+        return STRUCTURE
+    return REAL if kind is types.float64 else WHOLE if kind is types.int64 else OTHER
+
+
+def _content(kind: types.Type, sort: int, value: Any) -> list[int]:
+    """The words of a field; a real number is zero, and is written apart."""
+    if sort == ARRAY:
         return [_address(value), *value.shape]
+    if sort == STRUCTURE:
+        return [value._address]
+    if sort != OTHER:
+        return [0 if sort == REAL else value]
     if isinstance(kind, types.BaseTuple):
-        return [word for part, x in zip(kind, value) for word in _content(part, x)]
+        return [word for part, x in zip(kind, value) for word in _part(part, x)]
     if isinstance(kind, types.NoneType):
         return []
     if isinstance(kind, types.Float):
         return [int(np.array(float(value)).view(np.int64))]
     if isinstance(kind, types.FunctionType):
         return [value.__wrapper_address__()]
-    return [value._address if isinstance(kind, StructureType) else int(value)]
+    return [int(value)]
+
+
+def _part(kind: types.Type, value: Any) -> list[int]:
+    """The words of a part of a tuple."""
+    sort = _sort(kind)
+    return [int(np.array(float(value)).view(np.int64))] if sort == REAL else _content(kind, sort, value)
 
 
 register_model(StructureType)(OpaqueModel)

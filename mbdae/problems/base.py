@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,9 @@ Blocks = tuple[tuple[str, str], ...]  # (block, size attribute of the system)
 KnownBlocks = tuple[tuple[str, str, str, str], ...]  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
 PatternBlocks = dict[tuple[str, str], Any]  # sparse or dense pattern by (equations, unknowns)
 Place = tuple[Indices, Indices]  # rows and columns
+T = TypeVar("T")
+
+_OF_STRUCTURE: WeakKeyDictionary[System, dict[Any, Any]] = WeakKeyDictionary()  # see `Problem.once`
 
 
 class Problem(Summarised, ABC):
@@ -158,15 +162,31 @@ class Problem(Summarised, ABC):
 
     @abstractmethod
     def _pattern_blocks(self, s: Structure) -> PatternBlocks:
-        """Patterns of the blocks of `F_y + c F_yd`, by equations and unknowns."""
+        """Patterns of the blocks of `F_y + c F_yd`, by equations and unknowns: the same for all with the same class, blocks and kernel,
+        see `once`."""
 
     def _csc(self, values: Vector) -> csc_array:
         p = self.pattern  # copied, as operations in place of the result would change the pattern
         return csc_array((values, p.indices.copy(), p.indptr.copy()), shape=p.shape)
 
+    def once(self, what: str, make: Callable[[], T]) -> T:
+        """What only the structure of the equations determines, by name, made once for a system: each run has a problem of its own.
+
+        It must not be changed, and must not refer to the system.
+        """
+        found = _OF_STRUCTURE.setdefault(self.system, {})
+        key = what, type(self), self.kernel, tuple(self.blocks), tuple(self.equations), self.regularised, self.known_blocks
+        if key not in found:
+            found[key] = make()
+        made: T = found[key]
+        return made
+
     @cached_property
     def pattern(self) -> csc_array:
-        """Structural pattern of `F_y + c F_yd`, a boolean CSC array with sorted int32 indices."""
+        """Structural pattern of `F_y + c F_yd`, a boolean CSC array with sorted int32 indices, not to be changed."""
+        return self.once("pattern", self._make_pattern)
+
+    def _make_pattern(self) -> csc_array:
         blocks = self._pattern_blocks(structure(self.system))
         rows, columns = [], []
         for (equation, unknown), block in blocks.items():
@@ -197,12 +217,12 @@ class Problem(Summarised, ABC):
 
     @cached_property
     def groups(self) -> Indices:
-        """Column group of each unknown for differences in the structural pattern."""
-        return column_groups(self.pattern).groups
+        """Column group of each unknown for differences in the structural pattern, not to be changed."""
+        return self.once("groups", lambda: column_groups(self.pattern).groups)
 
     @cached_property
     def _sweep(self) -> Sweep:
-        return sweep_of(self.pattern, self.groups)
+        return self.once("sweep", lambda: sweep_of(self.pattern, self.groups))
 
     @cached_property
     def _complex(self) -> ComplexBuffers:

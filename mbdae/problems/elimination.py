@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..system.elimination import elimination
+from ..system.static_lu import StaticFactors, room_for, static_pattern
 from ..system.system import System
 from ..typing import Integers
 from .base import Problem
@@ -51,6 +52,11 @@ def pivots(problem: Problem) -> Pivots:
     pairs = [(of_body if node.is_body else of_joint)[node.number] for node in found.order]
     rows, columns = (np.concatenate(x) for x in zip(*pairs))
     return Pivots(rows.astype(np.int64), columns.astype(np.int64))
+
+
+def factors_of(problem: Problem) -> StaticFactors:
+    """Room for the factors of the iteration matrix of a problem, in the order of its `pivots`."""
+    return room_for(problem.once("factors", lambda: static_pattern(problem.pattern, *pivots(problem))))
 
 
 def _unknowns_of_bodies(problem: Problem) -> list[Pivots]:

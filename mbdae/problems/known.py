@@ -1,12 +1,14 @@
 """Known entries of a Jacobian: the mass matrix, `Phi_q`, the kinematic map and their products, assembled without difference quotients."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 
 from ..compilation.compiled import compiled
-from ..jacobians.complex_step import sweep_of
+from ..jacobians.complex_step import Sweep, sweep_of
 from ..jacobians.grouping import column_groups
 from ..jacobians.signatures import Array, Arrays, Indices, Tables, Vector
 from ..system import kernels
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from .base import Problem
 
 TRANSPOSED = {"G^T": "G"}
+PIECES = ("I", "M", "G", "T", "TG", "NN")  # in the order of their values
 
 
 class Pieces(NamedTuple):
@@ -129,45 +132,31 @@ class Known:
 
     def __init__(self, problem: "Problem") -> None:
         self._problem, system = problem, problem.system
-        s = structure(system)
-        pattern, map_v = problem.pattern, s.map_v.tocsc()
-        map_v.sort_indices()
-        stab = s.stab_c.tocsc()
-        stab.sort_indices()
-        gradient = positions_of_gradient(system)
-        self._map = Map(*sweep_of(map_v, column_groups(map_v).groups), np.zeros(system.nv), np.zeros(system.nq))
-        self._products = _triples(map_v, gradient, stab)
+        self._places = places = problem.once("known", lambda: _places_of(problem))
+        self._map = Map(*places.map_, np.zeros(system.nv), np.zeros(system.nq))
         self._work = system.workspace()
-        mass = positions_of_mass(system)
-        sizes = {"I": 1, "M": len(mass.rows), "G": system.nnz, "T": map_v.nnz, "TG": stab.nnz, "NN": len(system.redundancy.candidates) ** 2}
-        self._at = dict(zip(sizes, np.cumsum([0, *sizes.values()])))
-        self._values = np.zeros(sum(sizes.values()))  # of all pieces
+        self._values = np.zeros(places.starts[-1])  # of all pieces
         self._values[0] = 1.0
+        parts = dict(zip(PIECES, (self._values[i:k] for i, k in pairwise(places.starts))))
+        self._pieces = Pieces(*(parts[name] for name in Pieces._fields))
+        self._projector = parts["NN"]  # `N N^T` of redundant equations
         self._depends_on_state = any(piece.lstrip("-") not in ("I", "0") for *_, piece in problem.known_blocks)
-        self._pieces = Pieces(*(self._values[self._at[k]:self._at[k] + sizes[k]] for k in Pieces._fields))
-        self._projector = self._values[self._at["NN"]:]  # `N N^T` of redundant equations
-        where = {"M": mass, "G": gradient, "T": _positions(map_v), "TG": _positions(stab)}
-        self._y = self._scattering("y", where)
-        self._yd = self._scattering("yd", where)
         # with multipliers in `yd`, friction adds to `F_yd`
         self._friction_by_rates = system.has_friction and any(kind == "yd" and piece == "G^T" for kind, _, _, piece in problem.known_blocks)
-        self.mask = np.zeros(pattern.nnz, dtype=bool)
-        self.mask[self._y.places] = True
-        column_of = np.repeat(np.arange(problem.n), np.diff(pattern.indptr))
-        self.columns = np.bincount(column_of[~self.mask], minlength=problem.n) == 0
+        self.mask, self.columns = places.mask, places.columns
 
     def evaluate(self, t: float, y: Vector, yd: Vector) -> tuple[Vector, Vector]:
         """`(F_y, F_yd)`: values in the order of `problem.pattern`, new arrays; the first is zero in unknown entries."""
         p = self._problem
         if self._depends_on_state:
             q = np.ascontiguousarray(y[p.blocks["q"]])
-            _evaluate(t, q, p.model, self._work, tuple(self._map), tuple(self._products), tuple(self._pieces))
+            _evaluate(t, q, p.model, self._work, tuple(self._map), tuple(self._places.products), tuple(self._pieces))
             p.system.callbacks.check()
         if self._projector.size:
             N = p._null_space[:, p.system.redundancy.candidates]
             self._projector[:] = (N.T @ N).ravel()
         values = np.empty(p.pattern.nnz), np.empty(p.pattern.nnz)
-        for scattering, out in zip((self._y, self._yd), values):
+        for scattering, out in zip((self._places.y, self._places.yd), values):
             _scatter(*scattering, self._values, out)
         if self._friction_by_rates:
             return values[0], p.jacobian_values(t, y, yd, 1.0, 0.0)
@@ -176,17 +165,67 @@ class Known:
     @property
     def rates(self) -> Scattering:
         """The assembly of `F_yd`: source 0 is one, and the mass matrix begins at source 1."""
-        return self._yd
+        return self._places.yd
 
-    def _scattering(self, matrix: str, where: dict[str, Entries]) -> Scattering:
+
+class Places(NamedTuple):
+    """Where the values of the pieces are and where they go to, which the structure of the equations determines.
+
+    Attributes
+    ----------
+    map_ : Sweep
+        The column groups of `T`.
+    starts : tuple of int
+        Where the values of each of `PIECES` begin among all values, and their end.
+    products : Products
+    y, yd : Scattering
+        The assembly of `F_y` and `F_yd`.
+    mask, columns : ndarray of bool
+        See `Known`.
+    """
+
+    map_: Sweep
+    starts: tuple[int, ...]
+    products: Products
+    y: Scattering
+    yd: Scattering
+    mask: NDArray[np.bool_]
+    columns: NDArray[np.bool_]
+
+
+def _places_of(problem: "Problem") -> Places:
+    """The places of a problem."""
+    system, s = problem.system, structure(problem.system)
+    map_v, stab = s.map_v.tocsc(), s.stab_c.tocsc()
+    map_v.sort_indices()
+    stab.sort_indices()
+    gradient, mass = positions_of_gradient(system), positions_of_mass(system)
+    sizes = 1, len(mass.rows), system.nnz, map_v.nnz, stab.nnz, len(system.redundancy.candidates) ** 2
+    starts = tuple(int(x) for x in np.cumsum([0, *sizes]))
+    where = {"M": mass, "G": gradient, "T": _positions(map_v), "TG": _positions(stab)}
+    assembly = _Assembly(problem, where, dict(zip(PIECES, starts)))
+    y, yd = assembly.scattering("y"), assembly.scattering("yd")
+    mask = np.zeros(problem.pattern.nnz, dtype=bool)
+    mask[y.places] = True
+    column_of = np.repeat(np.arange(problem.n), np.diff(problem.pattern.indptr))
+    columns = np.bincount(column_of[~mask], minlength=problem.n) == 0
+    return Places(sweep_of(map_v, column_groups(map_v).groups), starts, _triples(map_v, gradient, stab), y, yd, mask, columns)
+
+
+class _Assembly:
+    """The assembly of the matrices of a problem from pieces with these entries, whose values begin at `starts`."""
+
+    def __init__(self, problem: "Problem", where: dict[str, Entries], starts: dict[str, int]) -> None:
+        self.problem, self.where, self.starts, self.lookup = problem, where, starts, _Lookup(problem.pattern)
+
+    def scattering(self, matrix: str) -> Scattering:
         """The assembly of `F_y` or `F_yd`."""
-        p = self._problem
-        lookup = _Lookup(p.pattern)
+        p, lookup = self.problem, self.lookup
         places, sources, signs = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         for kind, equation, unknown, piece in p.known_blocks:
             if kind != matrix or (piece == "G^T" and p.system.has_friction):
                 continue
-            rows, columns, at = self._entries(piece.lstrip("-"), where, p.equations[equation], p.blocks[unknown])
+            rows, columns, at = self._entries(piece.lstrip("-"), p.equations[equation], p.blocks[unknown])
             place = lookup(rows, columns)
             keep = place >= 0
             places.append(place[keep])
@@ -195,12 +234,12 @@ class Known:
         for kind in ("y", "yd"):
             for rows, columns in p.regularised_entries(kind):
                 places.append(lookup(rows, columns))
-                sources.append(self._at["NN"] + np.arange(len(rows)))
+                sources.append(self.starts["NN"] + np.arange(len(rows)))
                 signs.append(np.full(len(rows), -1.0 if kind == matrix else 0.0))
         return Scattering(np.concatenate(places), np.concatenate(sources), np.concatenate(signs))
 
-    def _entries(self, piece: str, where: dict[str, Entries], equation: slice, unknown: slice) -> Entries:
-        """The entries of a piece in the block of some equations and unknowns; their places are those in `_values`."""
+    def _entries(self, piece: str, equation: slice, unknown: slice) -> Entries:
+        """The entries of a piece in the block of some equations and unknowns; their places are those among all values."""
         if piece == "I":
             k = np.arange(equation.stop - equation.start)
             i, j, at = k, k, 0 * k
@@ -209,8 +248,8 @@ class Known:
             at = 0 * i
         else:
             name = TRANSPOSED.get(piece, piece)
-            i, j, at = where[name]
-            at = at + self._at[name]
+            i, j, at = self.where[name]
+            at = at + self.starts[name]
             i, j = (j, i) if piece in TRANSPOSED else (i, j)
         return Entries(i + equation.start, j + unknown.start, at)
 

@@ -4,7 +4,7 @@ Names are paths such as `run.start.q`. An array that is reached in two ways is s
 restored: the addresses of functions in the tables of a system and in its workspaces.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,26 +61,29 @@ def saved_array(saved: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return saved[name]
 
 
-def _leaves(parts: Mapping[str, Any]) -> Iterator[_Leaf]:
+def _leaves(parts: Mapping[str, Any]) -> list[_Leaf]:
+    found: list[_Leaf] = []
     seen: set[tuple[Any, ...]] = set()
     for name, value in parts.items():
-        yield from _within(name, value, None, seen)
+        _collect(name, value, None, seen, found)
+    return found
 
 
-def _within(name: str, value: Any, owner: Structure | None, seen: set[tuple[Any, ...]]) -> Iterator[_Leaf]:
-    if isinstance(value, Structure):
-        for field in vars(value)["_values"]:
-            yield from _within(f"{name}.{field}", getattr(value, field), value, seen)
-    elif isinstance(value, tuple):
-        for field, part in zip(getattr(value, "_fields", range(len(value))), value):
-            yield from _within(f"{name}.{field}", part, None, seen)
-    elif isinstance(value, np.ndarray):
-        key = value.__array_interface__["data"][0], value.shape, value.dtype.str
+def _collect(name: str, value: Any, owner: Structure | None, seen: set[tuple[Any, ...]], found: list[_Leaf]) -> None:
+    """Append the arrays and numbers in a value, those that have not been seen."""
+    if isinstance(value, np.ndarray):
+        key = value.__array_interface__["data"][0], value.shape, value.dtype
         if value.size and key not in seen:
             seen.add(key)
-            yield _Leaf(name, value, None)
-    elif isinstance(value, _PLAIN) and owner is not None:
-        yield _Leaf(name, value, owner)
+            found.append(_Leaf(name, value, None))
+    elif isinstance(value, Structure):
+        for field, part in value.fields().items():
+            _collect(f"{name}.{field}", part, value, seen, found)
+    elif isinstance(value, tuple):
+        for field, part in zip(getattr(value, "_fields", range(len(value))), value):
+            _collect(f"{name}.{field}", part, None, seen, found)
+    elif owner is not None and isinstance(value, _PLAIN):
+        found.append(_Leaf(name, value, owner))
 
 
 def _stored(system: System, leaf: _Leaf) -> Any:

@@ -11,6 +11,8 @@ Elimination goes row by row: with `w` the row `i` of `A`, for all `k < i` in asc
 and what is left is row `i` of `U`. Scaling of rows or columns changes no rounding error, as the pivots are given.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 from scipy.sparse import csc_array
@@ -19,7 +21,7 @@ from ..compilation.compiled import compiled
 from ..compilation.structure import Structure, StructureType
 from ..typing import Integers, Vector
 from .codes import GOOD, SINGULAR_MATRIX
-from .fill_in import filled
+from .fill_in import Pattern, filled
 from .vectors import put
 
 ACCURATE = 1e-12  # largest backward error of results that are taken as they are
@@ -88,8 +90,19 @@ FACTORS = StructureType("StaticFactors", (("n", _I), ("rows", _U), ("columns", _
 # the pattern ---------------------------------------------------------------------------------------------------------------
 
 
-def static_factors(pattern: csc_array, rows: Integers, columns: Integers) -> StaticFactors:
-    """Room for the factors of matrices in a CSC pattern, whose values are in its order.
+class StaticPattern(NamedTuple):
+    """Where the values of matrices in one pattern and of their factors are, see `StaticFactors`."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    A: Pattern
+    entries: np.ndarray
+    L: Pattern
+    U: Pattern
+
+
+def static_pattern(pattern: csc_array, rows: Integers, columns: Integers) -> StaticPattern:
+    """The pattern of the factors of matrices in a CSC pattern.
 
     Parameters
     ----------
@@ -97,24 +110,33 @@ def static_factors(pattern: csc_array, rows: Integers, columns: Integers) -> Sta
     rows, columns : ndarray of int, shape (n,)
         Equation and unknown of each pivot, in the order of elimination.
     """
-    n = len(rows)
-    A = _by_rows(pattern, rows, columns)
-    L, U = filled(A.start, A.columns)
-    empty = (np.zeros(n) for _ in range(5))
-    return StaticFactors(n=n, rows=rows.astype(np.uint32), columns=columns.astype(np.uint32), A=A,
-                         L=Rows(**L._asdict(), values=np.zeros(len(L.columns))), U=Rows(**U._asdict(), values=np.zeros(len(U.columns))),
-                         **dict(zip(("inverse", "size", "w", "x", "r"), empty)), refine=0)
+    A, entries = _by_rows(pattern, rows, columns)
+    return StaticPattern(rows.astype(np.uint32), columns.astype(np.uint32), A, entries, *filled(*A))
 
 
-def _by_rows(pattern: csc_array, rows: Integers, columns: Integers) -> Source:
+def room_for(pattern: StaticPattern) -> StaticFactors:
+    """Room for the factors of matrices whose values are in the order of their CSC pattern."""
+    n = len(pattern.rows)
+    A, L, U = ({**part._asdict(), "values": np.zeros(len(part.columns))} for part in (pattern.A, pattern.L, pattern.U))
+    empty = dict(zip(("inverse", "size", "w", "x", "r"), np.zeros((5, n))))
+    return StaticFactors(n=n, rows=pattern.rows, columns=pattern.columns, A=Source(**A, entries=pattern.entries), L=Rows(**L), U=Rows(**U),
+                         **empty, refine=0)
+
+
+def static_factors(pattern: csc_array, rows: Integers, columns: Integers) -> StaticFactors:
+    """`room_for` the factors of matrices with a `static_pattern`."""
+    return room_for(static_pattern(pattern, rows, columns))
+
+
+def _by_rows(pattern: csc_array, rows: Integers, columns: Integers) -> tuple[Pattern, np.ndarray]:
+    """The pattern by rows, and the places of its values in the CSC pattern."""
     n = len(rows)
     row_of, column_of = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     row_of[rows], column_of[columns] = np.arange(n), np.arange(n)
     i, j = row_of[pattern.indices], column_of[np.repeat(np.arange(n), np.diff(pattern.indptr))]
     entries = np.lexsort((j, i))
     start = np.searchsorted(i[entries], np.arange(n + 1)).astype(np.int64)
-    return Source(start=start, columns=j[entries].astype(np.uint32), entries=entries.astype(np.uint32),
-                  values=np.zeros(len(entries)))
+    return Pattern(start, j[entries].astype(np.uint32)), entries.astype(np.uint32)
 
 
 # the numbers ---------------------------------------------------------------------------------------------------------------

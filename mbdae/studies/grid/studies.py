@@ -13,11 +13,15 @@ from ...typing import Progress
 from .. import scaling
 from . import figures
 from .cache import Cache
+from .curves import CurveTask
 from .energies import POINTS as DRIFT_POINTS
 from .energies import DriftTask
 from .engine import carry_out
 from .executors import Executor, Serial
+from .fastest import ACCURACIES
 from .others import JacobianTask, ScalingTask
+from .profile_figures import plot_profile
+from .profile_page import REPEATS
 from .references import ReferenceTask
 from .runs import POINTS, RTOL, Cell, RunTask, run_cells
 from .table import StudyTable, merged, provenance
@@ -28,6 +32,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANY_TOLERANCES = tuple(10.0**-k for k in range(4, 11))
+LADDER = tuple(10.0**-k for k in range(2, 13))  # of the study of profiles: a curve ends where it is accurate enough
+COMPARED = (  # methods with error control, the best of each family and formulation
+    "Automatic", "RosenbrockNystrom", "SdirkFirstOrder", "Bdf:ggl", "RadauIIA", "DormandPrince:8", "DormandPrince:5", "HalfExplicit",
+    "NullSpaceHHT", "Ida:ggl", "Ida:index1", "Cvode:BDF", "Cvode:Adams", "SolveIvp:DOP853", "SolveIvp:LSODA", "Odes:dop853", "Odes:ddaspk",
+    "Assimulo:Radau5DAE", "Assimulo:Radau5ODE", "Assimulo:ODASSL", "Assimulo:RodasODE", "Radau13",
+)
 STRATEGIC = ("Ida:ggl", "Bdf:ggl")  # solvers for the study of Jacobians
 
 
@@ -111,6 +121,17 @@ def _solvers(s: Selection, carry: Carry, at_once: int) -> list[Any]:
     return _runs(s.cells(repeats=1, rtol=(1e-6,), controls=("rtol",), methods=[spec.name for spec in solvers()]), carry, at_once)
 
 
+def _profile(s: Selection, carry: Carry, at_once: int) -> list[Any]:
+    cells = s.cells(repeats=REPEATS, rtol=LADDER, controls=("rtol",), methods=COMPARED)
+    needed = list(dict.fromkeys(ReferenceTask(cell.target, cell.points) for cell in cells))
+    exact = dict(zip(needed, carry(needed)))
+    curves: dict[tuple[Target, str, str | None], list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: -cell.setting):
+        curves.setdefault((cell.target, cell.method, cell.formulation), []).append(cell)
+    return merged(carry([CurveTask(tuple(mine), ACCURACIES[-1], exact[ReferenceTask(mine[0].target, mine[0].points)], at_once)
+                         for mine in curves.values()]))
+
+
 def _drift(s: Selection, carry: Carry, at_once: int) -> list[Any]:
     return merged(carry([DriftTask(cell, at_once) for cell in s.cells(repeats=1, points=DRIFT_POINTS)]))
 
@@ -148,6 +169,7 @@ STUDIES: Mapping[str, Study] = {s.name: s for s in (
     Study("drift", "energy and constraint violation over long times", _drift, figures.plot_drift),
     Study("tolerance", "error over tolerance: is it proportional?", _tolerance, figures.plot_tolerance),
     Study("solvers", "every solver in every formulation: error in tolerances, refusals, failures", _solvers, figures.plot_solvers),
+    Study("profile", "the fastest method for an accuracy, in-house against established; performance profiles", _profile, plot_profile),
     Study("jacobian", "strategies for Jacobians: evaluations and processor time", _jacobian, figures.plot_strategies),
     Study("scaling", "growth of cost with the number of links", _scaling, figures.plot_scaling),
 )}
@@ -162,7 +184,8 @@ def study(name: str, mechanisms: Sequence[str | Path | Target] = (), *, methods:
     Parameters
     ----------
     name : str
-        Key of `STUDIES`: `"work-precision"`, `"order"`, `"drift"`, `"tolerance"`, `"solvers"`, `"jacobian"`, `"scaling"`.
+        Key of `STUDIES`: `"work-precision"`, `"order"`, `"drift"`, `"tolerance"`, `"solvers"`, `"profile"`, `"jacobian"`,
+        `"scaling"`.
     mechanisms : sequence of str, path or Target
         Names of the library, files, or `Target.of(name, parameters, coordinates, t_end)`.
     methods, formulations : sequence of str
