@@ -155,9 +155,9 @@ def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) ->
 _COLUMNS = (
     ("err q", "error_q"), ("err v", "error_v"), ("err lam", "error_lam"), ("Phi", "residual_position"), ("Phi'", "residual_velocity"),
     ("Phi''", "residual_acceleration"), ("energy", "energy_drift"), ("steps", "steps"), ("evals", "evaluations"),
-    ("Newton", "newton_iterations"),
+    ("Newton", "newton_iterations"), ("call", "cpu_solve"),
 )
-_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations")
+_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations", "cpu_solve")
 
 
 def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, rows: list[WorkPrecisionRow]) -> None:
@@ -175,7 +175,7 @@ def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, 
         notes.append("energy: largest change of the total energy, relative to the largest kinetic energy")
     notes += ["evals: evaluations of the residual or right-hand side, without those for Jacobians",
               "ms: processor time of the integration, the least of the repeats, and by how much their median exceeds it;",
-              "    without postprocessing (projection of states of the ODE, multipliers)"]
+              "    without postprocessing (projection of states of the ODE, multipliers); call ms: of the whole call of mbdae.solve"]
     if freedom(system, assemble(system)) == 0:
         notes.append("the drivers prescribe all positions: methods that satisfy Phi = 0 are exact in q up to rounding")
     for note in notes:
@@ -191,14 +191,17 @@ def _bodies(system: System) -> str:
 
 def _table(rows: list[WorkPrecisionRow], columns: Sequence[tuple[str, str]]) -> Table:
     table = new_table_of_runs("method")
-    add_numbers(table, ("h / rtol", *(title for title, _ in columns), "ms", "+ %"))
+    given = [title for title, field in columns if field != "cpu_solve"]
+    add_numbers(table, ("h / rtol", *given, "ms", "+ %", *(["call ms"] if len(given) < len(columns) else [])))
     for k, r in enumerate(rows):
         first = k == 0 or rows[k - 1].method != r.method
         last = k + 1 < len(rows) and rows[k + 1].method != r.method
-        numbers = [number(getattr(r, field)) for _, field in columns]
+        numbers = [number(getattr(r, field)) for _, field in columns if field != "cpu_solve"]
         if not r.success:
             numbers[0] = "[red]failed[/red]"
-        table.add_row(r.method if first else "", short(r.setting), *numbers, milliseconds(r.cpu), percent(r.cpu_spread), end_section=last)
+        call = [milliseconds(r.cpu_solve)] if len(numbers) < len(columns) else []
+        table.add_row(r.method if first else "", short(r.setting), *numbers, milliseconds(r.cpu), percent(r.cpu_spread), *call,
+                      end_section=last)
     return table
 
 

@@ -146,6 +146,7 @@ def _names(owner: Any) -> tuple[str, ...]:
 _TYPES: dict[tuple[Any, ...], StructureType] = {}  # by class and types of the fields, of which there is one object each
 _ARRAYS: dict[tuple[Any, ...], types.Type] = {}  # by type and number of dimensions
 _TUPLES: dict[tuple[Any, ...], types.Type] = {}  # by class and types of the parts
+_PARTS: dict[int, tuple[types.Type, list[tuple[types.Type, int]]]] = {}  # by the identity of the type, which is kept alive
 _LARGEST = 2**63  # of what numba takes for an int64
 
 
@@ -214,7 +215,10 @@ def _content(kind: types.Type, sort: int, value: Any) -> list[int]:
     if sort != OTHER:
         return [0 if sort == REAL else value]
     if isinstance(kind, types.BaseTuple):
-        return [word for part, x in zip(kind, value) for word in _part(part, x)]
+        words: list[int] = []
+        for (part, of_part), x in zip(_parts(kind), value):
+            words += [int(np.float64(x).view(np.int64))] if of_part == REAL else _content(part, of_part, x)
+        return words
     if isinstance(kind, types.NoneType):
         return []
     if isinstance(kind, types.Float):
@@ -224,10 +228,11 @@ def _content(kind: types.Type, sort: int, value: Any) -> list[int]:
     return [int(value)]
 
 
-def _part(kind: types.Type, value: Any) -> list[int]:
-    """The words of a part of a tuple."""
-    sort = _sort(kind)
-    return [int(np.array(float(value)).view(np.int64))] if sort == REAL else _content(kind, sort, value)
+def _parts(kind: types.BaseTuple) -> list[tuple[types.Type, int]]:
+    """The types of the parts of a tuple, and their sorts."""
+    if id(kind) not in _PARTS:
+        _PARTS[id(kind)] = kind, [(part, _sort(part)) for part in kind]
+    return _PARTS[id(kind)][1]
 
 
 register_model(StructureType)(OpaqueModel)
