@@ -203,6 +203,7 @@ def test_the_table_as_files_and_as_a_frame(table, tmp_path):
 SMALL = {"work-precision": {"methods": METHODS}, "order": {"methods": ["HalfImplicit"], "steps": (1e-2, 5e-3)},
          "drift": {"methods": METHODS[:2], "rtol": (1e-4,), "steps": (1e-2,)}, "tolerance": {"methods": METHODS[1:], "rtol": (1e-4, 1e-6)},
          "solvers": {"methods": ["Ida", "Cvode"], "formulations": ("ggl", "ode")}, "jacobian": {"methods": ["Ida:ggl"], "repeats": 1},
+         "profile": {"methods": METHODS[1:], "rtol": (1e-4, 1e-6), "repeats": 1},
          "scaling": {"methods": ["half-implicit"], "sizes": (2, 4), "repeats": 1}}
 
 

@@ -3,6 +3,9 @@
 import numpy as np
 
 from ..adapters.scipy import SolveIvp
+from ..driver.method import Method
+from ..integrators.explicit.methods import DormandPrince
+from ..integrators.radau.methods import RadauIIA
 from ..results.solution import Solution
 from ..solve import solve
 from ..system.assembly import State, accelerations
@@ -11,9 +14,9 @@ from ..typing import ArrayLike, TimeProgress, Vector
 from .kinematics import ReferenceSolution, freedom, kinematic_reference
 
 RTOL, ATOL = 1e-12, 1e-13
-STIFF_RTOL, STIFF_ATOL = 1e-11, 1e-12
-PILOT_SHARE, PILOT_STEPS = 0.1, 2000  # a system is stiff if an explicit method needs more steps on this share of the time span
-MAX_STEPS = 40_000
+PILOT_SHARE = 0.1  # of the time span
+PILOT_STEPS, RADAU_STEPS = 2000, 300  # on it: a system is stiff if an explicit method needs more; the second ones as for a Radau method
+MAX_STEPS, MANY_STEPS = 40_000, 400_000  # of the explicit method in Python, and in compiled code
 
 
 class ReferenceFailed(RuntimeError):
@@ -23,8 +26,8 @@ class ReferenceFailed(RuntimeError):
 def reference(system: System, state: State, times: ArrayLike, *, progress: TimeProgress | None = None) -> ReferenceSolution:
     """A reference solution at given times.
 
-    Without degrees of freedom: kinematic analysis. Otherwise: DOP853 on the underlying ODE with `rtol = 1e-12`, `atol = 1e-13`, or, for
-    stiff systems, the implicit Radau method with `rtol = 1e-11`, `atol = 1e-12`. The states are projected onto the constraints.
+    Without degrees of freedom: kinematic analysis. Otherwise `rtol = 1e-12`, `atol = 1e-13` and, with states that are projected onto the
+    constraints, SciPy's DOP853 on the underlying ODE; for stiff systems `RadauIIA`, or, where its steps are short, `DormandPrince`.
 
     Parameters
     ----------
@@ -49,24 +52,25 @@ def reference(system: System, state: State, times: ArrayLike, *, progress: TimeP
     if freedom(system, state) == 0:
         return kinematic_reference(system, times, state)
     last = None
-    if not _is_stiff(system, state, times):
-        last = _integrated(system, state, times, SolveIvp("DOP853", max_steps=MAX_STEPS), RTOL, ATOL, progress)
+    if _suffices(system, state, times, DormandPrince(max_steps=PILOT_STEPS)):
+        last = _integrated(system, state, times, SolveIvp("DOP853", max_steps=MAX_STEPS), progress)
+    elif _suffices(system, state, times, RadauIIA(max_steps=RADAU_STEPS)):
+        last = _integrated(system, state, times, RadauIIA(), progress)
     if last is None or not last.success:
-        last = _integrated(system, state, times, SolveIvp("Radau"), STIFF_RTOL, STIFF_ATOL, progress)
+        last = _integrated(system, state, times, DormandPrince(max_steps=MANY_STEPS), progress)
     if not last.success:
         raise ReferenceFailed(f"{system.name}: no reference solution, {last.method}: {last.message}")
-    source = f"{last.method} on the underlying ODE, rtol = {RTOL if 'DOP853' in last.method else STIFF_RTOL:g}"
+    source = f"{last.method} on the {'underlying ODE' if last.formulation == 'ode' else f'form {last.formulation!r}'}, rtol = {RTOL:g}"
     redundant = bool(accelerations(system, state.t, state.q, state.v)[2])
     return ReferenceSolution(last.t, last.q, last.v, last.a, last.lam, source, redundant)
 
 
-def _is_stiff(system: System, state: State, times: Vector) -> bool:
+def _suffices(system: System, state: State, times: Vector, method: Method) -> bool:
+    """Whether a method reaches the end of the first part of the time span."""
     end = state.t + PILOT_SHARE * (times[-1] - state.t)
-    pilot = _integrated(system, state, np.array([end]), SolveIvp("DOP853", max_steps=PILOT_STEPS), RTOL, ATOL, None)
-    return not pilot.success
+    return _integrated(system, state, np.array([end]), method, None).success
 
 
-def _integrated(system: System, state: State, times: Vector, method: SolveIvp, rtol: float, atol: float,
-                progress: TimeProgress | None) -> Solution:
-    return solve(system, method, (state.t, times[-1]), formulation="ode", state=state, rtol=rtol, atol=atol, t_eval=times,
-                 progress=progress)
+def _integrated(system: System, state: State, times: Vector, method: Method, progress: TimeProgress | None) -> Solution:
+    form = "ode" if "ode" in method.formulations else None
+    return solve(system, method, (state.t, times[-1]), formulation=form, state=state, rtol=RTOL, atol=ATOL, t_eval=times, progress=progress)

@@ -22,7 +22,8 @@ Which method reaches a given accuracy in the least time? {mechanisms}, {methods}
 {machine}, {date}, with {versions}.
 
 - The *error* of a run is measured, at {points} times: the larger one of the largest error of the positions over `max |q| + 0.01`
-  and that of the velocities over `max |v| + 0.01`, against a reference at a tolerance of 1e-12 (stiff mechanisms: 1e-11).
+  and that of the velocities over `max |v| + 0.01`, against a reference at a tolerance of 1e-12
+  ([studies.md](studies.md)).
 - The *time* for an error is that of the cheapest run with at most this error, or less by interpolation of the logarithms between
   two successive tolerances whose errors lie on both sides. Times are processor times, the least of at least {repeats} runs (long
   runs: fewer).
