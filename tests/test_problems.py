@@ -1,5 +1,7 @@
 """Formulations: residuals, exact Jacobians, structural patterns, and what a solver must be told."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 import mbdae
 import mbdae.adapters.sundae
 from mbdae.problems import FORMULATIONS
+from mbdae.problems.elimination import factors_of
 
 from .helpers import T0, all_elements, central, chain, double_pendulum, relative, slider_crank
 
@@ -177,6 +180,34 @@ def test_long_chains_need_no_more_groups_than_short_ones():
     fullest = np.diff(mbdae.GGL(mbdae.System(chain(40))).pattern.tocsr().indptr).max()
     assert counts[0] == counts[1]
     assert fullest <= counts[1] <= 1.5 * fullest
+
+
+def test_what_the_structure_determines_is_found_once_for_a_system_and_form():
+    system, other = mbdae.System(slider_crank()), mbdae.System(slider_crank())
+    variants = {name: FORMULATIONS[name] for name in FORMULATIONS} | {
+        "explicit": lambda s: mbdae.GGL(s, form="explicit"), "level 3": lambda s: mbdae.MassMatrix(s, level=3),
+        "level 1": lambda s: mbdae.MassMatrix(s, level=1), "accelerations": lambda s: mbdae.MassMatrix(s, accelerations=True)}
+    if system.dof == 0:  # no state-space forms
+        variants = {name: make for name, make in variants.items() if name not in ("partition", "tangent")}
+    for make in variants.values():  # all of them on one system: none may get what belongs to another
+        first, second, alone = make(system), make(system), make(other)
+        assert second.pattern is first.pattern and second.groups is first.groups and alone.pattern is not first.pattern
+        np.testing.assert_array_equal(first.pattern.toarray(), first._make_pattern().toarray())
+        np.testing.assert_array_equal(second.known.mask, alone.known.mask)
+        assert second.known._values is not first.known._values  # what changes belongs to a problem
+
+
+def test_what_is_found_once_goes_with_the_system():
+    system = mbdae.System(double_pendulum())
+    problems = [make(system) for make in FORMULATIONS.values()]
+    for p in problems:
+        p.known, p.groups  # noqa: B018
+    factors_of(problems[0])
+    gone = weakref.ref(system)
+    del system, problems, p
+    gc.collect()
+    assert gone() is None
+
 
 
 def test_patterns_are_sorted_and_without_duplicates(problem):

@@ -175,7 +175,7 @@ class Problem(Summarised, ABC):
         It must not be changed, and must not refer to the system.
         """
         found = _OF_STRUCTURE.setdefault(self.system, {})
-        key = what, type(self), self.kernel, tuple(self.blocks), tuple(self.equations), self.regularised, self.known_blocks
+        key = what, type(self), self.kernel, self.n, self.m, tuple(self.blocks), tuple(self.equations), self.regularised, self.known_blocks
         if key not in found:
             found[key] = make()
         made: T = found[key]
