@@ -13,6 +13,7 @@ from ...charts.store import Displaced, Factors, new_displaced
 from ...problems.base import Problem
 from ...results.diagnosis import ChartError
 from ...results.status import Status
+from ...results.steps import Step, TimedState
 from ...system.assembly import State
 from ...system.contents import saved_array
 from ...typing import Tolerance
@@ -70,6 +71,11 @@ class StructuralStepper(Stepper):
         speed, size = np.linalg.norm(self.system.qdot(s.q, s.v, s.t)), np.linalg.norm(s.a)
         share = max(speed / (atol / rtol + np.linalg.norm(s.q)), size / (atol / rtol + np.linalg.norm(s.v) + np.sqrt(size * 1e-2)))
         return float(min(1e-2 * abs(self.t_end - s.t), 0.1 * rtol ** (1 / 3) / share if share > 0.0 else np.inf))
+
+    def step(self, before: TimedState) -> Step:
+        """See `Stepper`; the accelerations at the start are those of the step, as the first one may have filtered them."""
+        t, q, v, _, lam = before
+        return super().step((t, q, v, self.run.back.copy(), lam))
 
     def assist(self, fault: int) -> None:
         """Choose a chart at the present state, for the iteration matrix."""
