@@ -7,6 +7,7 @@ import pytest
 
 import mbdae
 from mbdae import RadauIIA, Status, library
+from mbdae.integrators.radau.interpolation import integrals_at
 from mbdae.integrators.radau.tableau import STAGES, radau
 
 from .explicit_cases import CASES, driven_pendulum, rubbing_slider, system
@@ -75,6 +76,18 @@ def test_three_stages_are_those_of_radau5():
     np.testing.assert_allclose(-f.start, [-(13.0 + 7.0 * root) / 3.0, (-13.0 + 7.0 * root) / 3.0, -1.0 / 3.0], rtol=1e-13)
 
 
+@pytest.mark.parametrize("s", STAGES)
+def test_coefficients_of_the_interpolant_integrate_polynomials(s):
+    f = radau(s)
+    x, out = f.lobatto, np.empty(STAGES[-1] + 3)
+    assert x[0] == 0.0 and x[-1] == 1.0 and len(x) == s + 3
+    for k in range(len(x)):
+        np.testing.assert_allclose(f.rises @ x**k, x ** (k + 1) / (k + 1), atol=1e-15)
+        for theta in (0.0, 0.3, 0.77, 1.0):
+            integrals_at(theta, f, out)
+            assert out[:len(x)] @ x**k == pytest.approx(theta ** (k + 1) / (k + 1), abs=1e-14)
+
+
 # --- orders --------------------------------------------------------------------------------------------------------------
 
 
@@ -92,7 +105,7 @@ def test_observed_orders_of_positions_velocities_and_multipliers(name, order):
 
 @pytest.mark.parametrize("order", [5, 9])
 def test_dense_output_has_the_order_of_the_polynomial(order):
-    """The collocation polynomial of degree `s` has an error of order `s + 1`."""
+    """An error of order `s + 1` at least, that of the collocation polynomial of degree `s`."""
     s, t_end = system("double-spherical-pendulum"), 1.0
     times = np.linspace(0.0, t_end, 83)[1:-1]
     best = run(s, mbdae.DormandPrince(), (0.0, t_end), rtol=1e-13, t_eval=times)
@@ -106,6 +119,33 @@ def test_dense_output_has_the_order_of_the_polynomial(order):
         rows.append([relative(given.q, best.q), relative(given.v, best.v)])
     slopes = np.polyfit(np.log(1.0 / np.array(numbers)), np.log(np.array(rows)), 1)[0]
     assert min(slopes) > (order + 1) / 2 + 0.5, (slopes, rows)
+
+
+@pytest.mark.parametrize("order", ["variable", *ORDERS])
+@pytest.mark.parametrize(("name", "rtol"), [
+    ("double-spherical-pendulum", 1e-8),
+    *(pytest.param(*case, marks=pytest.mark.thorough)
+      for case in (("double-spherical-pendulum", 1e-6), ("andrews", 1e-8), ("spatial-four-bar", 1e-8)))])
+def test_errors_within_the_steps_are_those_at_the_steps(name, order, rtol):
+    """Without stiff forces they are below three times as large, in `q`, `v`, `a` and `lam`; and no stiff ones are taken for others."""
+    s, t_end = library.system(name), SMOOTH[name]
+    method, times = RadauIIA(order), t_end * (np.arange(60) + 0.4) / 60
+    steps, given = run(s, method, (0.0, t_end), rtol, dense_output=True), run(s, method, (0.0, t_end), rtol, t_eval=times)
+    best, there = (run(s, mbdae.DormandPrince(max_step=t_end / 500), (0.0, t_end), 1e-13, t_eval=t) for t in (times, steps.t[1:]))
+    for x, y in zip(steps.sol(times), ("q", "v", "a", "lam")):
+        error = np.abs(getattr(steps, y)[1:] - getattr(there, y)).max()
+        rounding = 1e-11 * np.abs(getattr(best, y)).max()
+        assert np.abs(getattr(given, y) - getattr(best, y)).max() < 3.0 * error + rounding
+        assert np.abs(x - getattr(best, y)).max() < 3.0 * error + rounding
+
+
+@pytest.mark.parametrize("order", thorough_but((5,), ORDERS))
+def test_stiff_forces_do_not_spoil_the_interpolant(order):
+    """The collocation polynomial is kept where accelerations amplify its errors."""
+    s, t_end, rtol = library.system("stiff-double-pendulum"), 0.3, 1e-6
+    times = t_end * (np.arange(60) + 0.4) / 60
+    found, best = (run(s, method, (0.0, t_end), tol, t_eval=times) for method, tol in ((RadauIIA(order), rtol), (RadauIIA(13), 1e-12)))
+    assert relative(found.q, best.q) < 10.0 * rtol and relative(found.v, best.v) < 10.0 * rtol
 
 
 # --- states, errors and tolerances ---------------------------------------------------------------------------------------

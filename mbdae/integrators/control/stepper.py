@@ -17,7 +17,7 @@ from ...system.contents import contents, restore
 from ...system.system import System
 from ...typing import Matrix, Vector
 from .loop import Loops
-from .records import COUNTERS, Counts, new_clock, new_output
+from .records import COUNTERS, Counts, Output, new_clock, new_output
 from .step_size import ELEMENTARY
 
 FAULTS = {DIVERGED: Cause(Status.NEWTON_FAILED, "Newton's method does not converge"),
@@ -61,6 +61,7 @@ class Stepper(ABC):
         self.system, self.begins, self.t_end = system, state, t_end
         self.clock, self.counts = new_clock(state.t, t_end), Counts(**dict.fromkeys(COUNTERS, 0))
         self.model, self.work = system.model, system.workspace()
+        self._storage: dict[int, Output] = {}  # storage of `sampled` by the number of times
 
     def common(self, **fields: Any) -> dict[str, Any]:
         """The fields of `Run`, of which `rule`, `newton`, `start` and `end` are given."""
@@ -157,7 +158,10 @@ class Stepper(ABC):
 
     def sampled(self, run: Structure, times: Vector, t0: float) -> tuple[Matrix, int]:
         """Rows `(q, v, a, lam)` at times within the last step, which begins at `t0`, and `GOOD` or the code of a failure."""
-        output = new_output(self.begins, len(times))
+        n = len(times)
+        if n not in self._storage:
+            self._storage[n] = new_output(self.begins, n)
+        output = self._storage[n]
         code = self.loops.sample(np.asarray(times, dtype=float), t0, self.clock.past_step, run, output)
         self.system.callbacks.check()
         return np.hstack([output.q, output.v, output.a, output.lam])[:output.stored], code

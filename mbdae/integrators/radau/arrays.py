@@ -8,6 +8,7 @@ from ...compilation.structure import Structure
 from ...problems.base import Problem
 from ...problems.known import positions_of_mass
 from ...system.sparse_lu import ROOM, Columns, SparseFactors, new_factors, ordering
+from ...system.system import System
 from ...typing import Integers, Matrix, Vector
 from ..bdf_formulas import Norms
 from ..control.newton import NewtonRule
@@ -15,6 +16,7 @@ from ..control.records import Run, State
 from ..control.step_size import Rule
 from ..iteration_matrix import Factors
 from ..projections.levels import Projection
+from .interpolation import ACCELERATIONS, NOT_TRIED, Extension
 from .matrices import derivative_of
 from .tableau import PAIRS, STAGES, Formula
 
@@ -140,6 +142,7 @@ class RadauRun(Run):
     rc: np.ndarray
     basis: Vector  # values of the Lagrange polynomials
     within: State  # of a state within the step, a view of `y`
+    extension: Extension
     residual: Any  # called by its address, see `bdf_residual`
     parameters: Vector
     follow: Any
@@ -163,6 +166,14 @@ def arrays_for(n: int) -> dict[str, Any]:
     s, vectors = STAGES[-1], ("y0", "y1", "rate", "rate1", "y", "yd", "r")
     return {name: np.zeros(n) for name in vectors} | {name: np.zeros((s, n)) for name in ("Z", "past", "R")} | {
         "weights": np.zeros((2, n)), "rc": np.zeros(n, complex), "basis": np.zeros(s + 1)}
+
+
+def new_extension(system: System) -> Extension:
+    """Before the first step."""
+    m, nq, nv = STAGES[-1] + 3, system.nq, system.nv
+    return Extension(state=NOT_TRIED, only=0, q=np.zeros((m, nq)), v=np.zeros((m, nv)), rates=np.zeros((m, nq)), a=np.zeros((m, nv)),
+                     gap_q=np.zeros(nq), gap_v=np.zeros(nv), integrals=np.zeros(m), lam=np.zeros(system.nc),
+                     guess=system.multiplier_guess(), accelerate=ACCELERATIONS, work=system.workspace())
 
 
 def new_derivatives(problem: Problem, here: bool) -> Derivatives:

@@ -14,7 +14,8 @@ from ..control.loop import loops
 from ..control.step_size import step_factor
 from ..explicit.consistent import normalise
 from .arrays import DERIVATIVES, FACTORS, NOTHING
-from .collocation import guess, inside, keep
+from .collocation import guess, keep
+from .interpolation import NOT_TRIED, between
 from .matrices import are_here, differentiate, factorise_all, solve_with
 from .newton import evaluate, slope, solve_stages
 from .order import next_level
@@ -70,6 +71,7 @@ def _prepare(t, h, run):
 def _step(t, h, end, run):
     """Stages and the end of the step, projected onto the constraints; `GOOD` or the code of a failure."""
     formula, y0, y1 = run.formulas[run.memory.level], run.y0, run.y1
+    run.extension.state = NOT_TRIED
     weigh(y0, h, run.norms, run.weights)
     guess(h, run)
     status = solve_stages(t, h, run)
@@ -161,16 +163,6 @@ def accept(h, factor, run):
     if memory.rate > REUSE_RATE:
         memory.current = 0
     return GOOD
-
-
-@compiled
-def between(time, t, h, run, out):
-    """The state within a step by the collocation polynomial, projected onto the constraints."""
-    inside((time - t) / h, run.formulas[run.memory.level], run.Z, run.basis, run.y0, run.y)
-    put(run.within.q, out.q)
-    put(run.within.v, out.v)
-    status, _ = run.project(time, out.q, out.v, out.a, out.lam, 0.0, run.projection, run.model, run.projected)
-    return status
 
 
 LOOPS = loops(attempt, retry, accept, between, ratio)

@@ -1,16 +1,18 @@
 """An integration by Radau IIA methods: arrays, matrices that steps ask for, first step, failures, dense output."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ...compilation.structure import with_fields
 from ...jacobians.differences import NotFinite
 from ...jacobians.sources import Exact
 from ...problems.base import Problem
 from ...problems.null_vectors import FOLLOW
 from ...problems.null_vectors import NOTHING as NOTHING_TO_FOLLOW
-from ...results.diagnosis import ChartError, near_singular, singular_ahead
+from ...results.diagnosis import ChartError, NoInterpolant, near_singular, singular_ahead
 from ...results.status import Cause, Status
 from ...results.steps import Step
 from ...system.assembly import State as Start
@@ -25,9 +27,8 @@ from ..control.stepper import FAULTS, FIXED
 from ..iteration_matrix import IterationMatrix, scaling
 from ..projections.project import PROJECT, Projector
 from ..resolution import tolerances_below_rounding
-from .arrays import FACTORS, RadauRun, arrays_for, new_derivatives, new_memory, new_sparse
+from .arrays import FACTORS, RadauRun, arrays_for, new_derivatives, new_extension, new_memory, new_sparse
 from .attempt import LOOPS, MAX_FAILURES
-from .collocation import after
 from .tableau import PAIRS, STAGES, radau
 
 COMPILED_LIMIT = 1500  # unknowns up to which sparse matrices are factorised in compiled code, in `n^2` operations, and beyond by SuperLU
@@ -35,6 +36,9 @@ COMPILED_LIMIT = 1500  # unknowns up to which sparse matrices are factorised in 
 if TYPE_CHECKING:
     from ...jacobians.partitioned import PartitionedJacobian
     from .methods import RadauIIA
+
+
+Snapshot: TypeAlias = tuple[float, Vector]  # the time and the unknowns before a step
 
 
 class RadauStepper(ProblemStepper):
@@ -69,6 +73,7 @@ class RadauStepper(ProblemStepper):
                         formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, share=method.share(norms.rtol),
                         lowest=levels[0], highest=levels[1], norms=norms, derivatives=derivatives, real=self.matrices[0].factors,
                         pairs=tuple(m.factors for m in self.matrices[1:]), sparse=sparse, sparse_pairs=sparse_pairs, within=within,
+                        extension=new_extension(self.system),
                         residual=equations.called.residual, parameters=equations.called.parameters,
                         follow=FOLLOW if len(equations.redundant) else NOTHING_TO_FOLLOW, redundant=equations.redundant,
                         followed=equations.followed, drifts=equations.drifts, weight=float(equations.weight), project=PROJECT,
@@ -155,9 +160,9 @@ class RadauStepper(ProblemStepper):
 
     @property
     def omitted(self) -> tuple[str, ...]:
-        """See `Stepper`: the formulas."""
-        names = type(self.run.formulas[0]).__annotations__
-        return tuple(f"run.formulas.{k}.{name}" for k in range(len(STAGES)) for name in names)
+        """See `Stepper`: the formulas, and the interpolant of the last step."""
+        names, parts = type(self.run.formulas[0]).__annotations__, type(self.run.extension).__annotations__
+        return (*(f"run.formulas.{k}.{name}" for k in range(len(STAGES)) for name in names), *(f"run.extension.{name}" for name in parts))
 
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, and the order of the columns of sparse matrices."""
@@ -177,16 +182,25 @@ class RadauStepper(ProblemStepper):
 
     # steps ------------------------------------------------------------------------------------------------------------------
 
-    def snapshot(self) -> float:
-        """See `Stepper`: the time, as `past` has the rest."""
-        return self.t
+    def snapshot(self) -> Snapshot:
+        """See `Stepper`: the time and the unknowns; the stages are kept until the next attempt."""
+        return self.t, self.run.y0.copy()
 
-    def step(self, before: float) -> Step:
-        """See `Stepper`; the interpolant is the collocation polynomial, and states are projected when they are completed."""
-        t, start = self.t, self.run.start
-        q, v = start.q.copy(), start.v.copy()
-        return Step(before, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v]), self._within, self._completed,
-                    STAGES[self.run.memory.last_level])
+    def step(self, before: Snapshot) -> Step:
+        """See `Stepper`; states are projected when they are completed."""
+        (t0, y0), t, run, past = before, self.t, self.run, self._past
+        past.y0[:], past.memory.level, past.extension.state = y0, run.memory.last_level, run.extension.state
+        q, v = run.start.q.copy(), run.start.v.copy()
+        return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v]), lambda times: self._within(times, t0), self._completed,
+                    STAGES[run.memory.last_level] + 3)
+
+    @cached_property
+    def _past(self) -> RadauRun:
+        """The run at the start of the last step: its arrays, but for the unknowns."""
+        run, y0 = self.run, self.run.y0.copy()
+        made: RadauRun = with_fields(run, y0=y0, start=self.equations.views(y0, run.rate), memory=with_fields(run.memory),
+                                     extension=with_fields(run.extension, only=1))
+        return made
 
     def _completed(self, t: float, values: Vector) -> FullState:
         """The state on the constraints next to interpolated positions and velocities."""
@@ -194,12 +208,9 @@ class RadauStepper(ProblemStepper):
         a, lam, _ = accelerations(self.system, t, q, v)
         return q, v, a, lam
 
-    def _within(self, times: Vector) -> Matrix:
+    def _within(self, times: Vector, t0: float) -> Matrix:
         """Interpolated positions and velocities at times within the last step, by rows."""
-        run, n = self.run, self.system.nq + self.system.nv
-        formula, basis, y = run.formulas[run.memory.last_level], np.empty_like(run.basis), np.empty_like(run.y)
-        rows = np.empty((len(times), n))
-        for row, time in zip(rows, times):
-            after(1.0 + (time - self.t) / run.memory.last_step, formula, run.past, basis, y)
-            row[:] = (run.y0 + y)[:n]
-        return rows
+        columns, code = self.sampled(self._past, times, t0)
+        if code != GOOD:
+            raise NoInterpolant(*self.explain(code))
+        return columns[:, :self.system.nq + self.system.nv]

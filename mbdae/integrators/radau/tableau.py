@@ -39,6 +39,12 @@ class Formula(Structure):
         `u'(0) = sum_j start_j Z_j / h` is the derivative at the start of the step of the polynomial of degree `s - 1` through the `Y'_i`.
     weights : ndarray (s + 1,)
         Barycentric weights of the nodes `0, c_1, ..., c_s`.
+    lobatto : ndarray (s + 2,)
+        Nodes of the interpolant, with both ends of the step, see `interpolation`.
+    rises : ndarray (s + 2, s + 2)
+        `rises_ji`: the integral of the Lagrange polynomial of node `i` from 0 to node `j`.
+    legendre : ndarray (s + 2, s + 2)
+        `legendre_kj`: coefficient of the shifted Legendre polynomial `P_k` in the Lagrange polynomial of node `j`.
 
     References
     ----------
@@ -56,6 +62,9 @@ class Formula(Structure):
     right_pairs: np.ndarray
     start: Vector
     weights: Vector
+    lobatto: Vector
+    rises: Matrix
+    legendre: Matrix
 
 
 def radau_nodes(s: int) -> Extended:
@@ -68,6 +77,26 @@ def radau_nodes(s: int) -> Extended:
     x[-1] = 1.0
     c: Extended = (1 + x) / 2
     return c
+
+
+def lobatto_nodes(s: int) -> Extended:
+    """0, the zeros of `P_(s+1)'`, 1, in extended precision."""
+    series = np.zeros(s + 2, dtype=np.longdouble)
+    series[s + 1] = 1.0
+    slope = legendre.legder(series)
+    x = np.sort(legendre.legroots(slope.astype(float)).real).astype(np.longdouble)
+    for _ in range(3):
+        x = x - legendre.legval(x, slope) / legendre.legval(x, legendre.legder(slope))
+    return np.concatenate([[np.longdouble(0)], (1 + x) / 2, [np.longdouble(1)]])
+
+
+def integrals(nodes_of: Extended) -> tuple[Extended, Extended]:
+    """`(rises, legendre)`, see `Formula`."""
+    m, (x, b) = len(nodes_of), nodes(len(nodes_of))
+    rises = np.array([[xi * np.sum(b * cardinal(nodes_of, j, xi * x)) for j in range(m)] for xi in nodes_of])
+    polynomials = legendre.legvander(2 * x - 1, m - 1)
+    values = np.array([cardinal(nodes_of, j, x) for j in range(m)])
+    return rises, (2 * np.arange(m)[:, None] + 1) * ((polynomials * b[:, None]).T @ values.T)
 
 
 def coefficients(s: int) -> tuple[Extended, Extended]:
@@ -88,10 +117,13 @@ def radau(s: int) -> Formula:
     at_zero = np.array([cardinal(c, j, np.zeros((), dtype=c.dtype)) for j in range(s)])
     all_nodes = np.concatenate([[np.longdouble(0.0)], c])
     weights = [1.0 / np.prod(x - np.delete(all_nodes, k)) for k, x in enumerate(all_nodes)]
+    lobatto = lobatto_nodes(s + 1)
+    rises, series = integrals(lobatto)
     return Formula(A=_rounded(A), c=_rounded(c), inverse=_rounded(inverse), real=float(values[real].real), pairs=values[pairs].copy(),
                    left=np.ascontiguousarray(left[real].real * scale), right=np.ascontiguousarray(right[:, real].real / scale),
                    left_pairs=np.ascontiguousarray(left[pairs]), right_pairs=np.ascontiguousarray(right[:, pairs]),
-                   start=_rounded(at_zero @ inverse), weights=_rounded(np.array(weights)))
+                   start=_rounded(at_zero @ inverse), weights=_rounded(np.array(weights)),
+                   lobatto=_rounded(lobatto), rises=_rounded(rises), legendre=_rounded(series))
 
 
 def _rounded(x: Extended) -> Vector:
