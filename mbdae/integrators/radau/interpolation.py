@@ -1,13 +1,13 @@
 """The state within a step: an interpolant of a higher order than the collocation polynomial, and projections of its values.
 
 The collocation polynomial has an error of order `s + 1`, far above that of the ends of the step, of order `2 s - 1`. With accelerations of
-the equations of motion at the ends `x_0 = 0`, `x_(s+1) = 1` and at `s` Lobatto points between them,
+the equations of motion at the ends `x_0 = 0`, `x_(s+2) = 1` and at `s + 1` Lobatto points between them,
 
     v(theta) = v0 + h sum_j b_j(theta) a(t_j, q_j, v_j),   q(theta) = q0 + h sum_j b_j(theta) T(q_j) v_j,   b_j' = Lagrange polynomials,
 
 has an error one order higher in `v`, two in `q`, than that of `q_j` and `v_j`: those of the collocation polynomial, and then those of this
 interpolant itself. A cubic polynomial in `theta` takes up what is left at the end of the step. Where forces are stiff the second sweep
-changes the accelerations by more than the first one has corrected, and the collocation polynomial is used as it is.
+moves the velocities by more than a small part of what the first one has moved them, and the collocation polynomial is used as it is.
 """
 
 from typing import Any

@@ -39,11 +39,11 @@ class Formula(Structure):
         `u'(0) = sum_j start_j Z_j / h` is the derivative at the start of the step of the polynomial of degree `s - 1` through the `Y'_i`.
     weights : ndarray (s + 1,)
         Barycentric weights of the nodes `0, c_1, ..., c_s`.
-    lobatto : ndarray (s + 2,)
+    lobatto : ndarray (s + 3,)
         Nodes of the interpolant, with both ends of the step, see `interpolation`.
-    rises : ndarray (s + 2, s + 2)
+    rises : ndarray (s + 3, s + 3)
         `rises_ji`: the integral of the Lagrange polynomial of node `i` from 0 to node `j`.
-    legendre : ndarray (s + 2, s + 2)
+    legendre : ndarray (s + 3, s + 3)
         `legendre_kj`: coefficient of the shifted Legendre polynomial `P_k` in the Lagrange polynomial of node `j`.
 
     References
