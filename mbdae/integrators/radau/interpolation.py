@@ -72,7 +72,7 @@ class Extension(Structure):
 @compiled
 def accelerations(t: float, q: Array, v: Array, a: Array, lam: Array, model: Tables, work: Array) -> int:
     """Accelerations and multipliers of the equations of motion, with `lam` as initial guess; `GOOD` or the code of a failure."""
-    if factor(t, q, model, work) != count(model, lay.DEPENDENT):
+    if factor(t, q, model, work) > count(model, lay.DEPENDENT):
         return RANK_LOST
     kernels.place_velocity(v, model, work)
     return int(motion.accelerations(t, q, v, a, lam, model, work))
