@@ -12,6 +12,7 @@ from ..assemble import assemble
 from ..library.base import Comparison, Entry
 from ..pictures.figures import save
 from ..registry import MethodSpec, find
+from ..studies.grid.runs import installed
 from ..studies.kinematics import ReferenceSolution, freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
@@ -21,7 +22,7 @@ from ..system.system import System
 from .console import output, print_error, progress_bar
 from .numbers import milliseconds, number, percent, short
 from .options import Commands, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
-from .tables import add_numbers, fitting, new_table_of_runs
+from .tables import add_numbers, fitting, new_table_of_runs, titles
 
 MAX_SECONDS = 2.0  # of motion, or of its animation, if that is shorter, by default
 POINTS = 101
@@ -100,17 +101,12 @@ def _series(arguments: argparse.Namespace, usual: Comparison, system: System) ->
 def _usual(usual: Comparison, system: System) -> list[MethodSpec]:
     """The usual methods that are installed, and that apply: a state-space form needs a degree of freedom."""
     specs, moves = list(map(find, usual.methods)), freedom(system, assemble(system)) > 0
-    return [s for s in specs if _installed(s) and (moves or not _local(s))]
+    return [s for s in specs if installed(s) and (moves or not _local(s))]
 
 
 def _local(spec: MethodSpec) -> bool:
     """Whether the method runs in a state-space form here."""
     return spec.control == "rtol" and (spec.formulation or spec.family.forms(spec.variant)[0]) in LOCAL
-
-
-def _installed(spec: MethodSpec) -> bool:
-    available = spec.family.availability()
-    return available is None or available.installed
 
 
 def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) -> Series:
@@ -127,7 +123,15 @@ _COLUMNS = (
     ("Phi''", "residual_acceleration"), ("energy", "energy_drift"), ("steps", "steps"), ("evals", "evaluations"),
     ("Newton", "newton_iterations"),
 )
-_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations")
+_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations", "energy_drift", "residual_position",
+                "error_v", "error_lam")
+_NOTES = {  # of columns
+    "Phi": "largest constraint violation on position level, at the steps of the method; with ' and '' on velocity and acceleration level",
+    "energy": "largest change of the total energy, relative to the largest kinetic energy",
+    "evals": "evaluations of the residual or right-hand side, without those for Jacobians",
+    "ms": "processor time of the integration, the least of the repeats, and by how much their median exceeds it; without postprocessing "
+          "(projection of states of the ODE, multipliers)",
+}
 
 
 def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, rows: list[WorkPrecisionRow]) -> None:
@@ -135,21 +139,20 @@ def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, 
     console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {_bodies(system)}nq = {system.nq}, "
                   f"nv = {system.nv}, nc = {system.nc}")
     columns = [c for c in _COLUMNS if c[1] != "energy_drift" or any(r.energy_drift is not None for r in rows)]
-    console.print(fitting(console, partial(_table, rows), columns, _DISPENSABLE))
+    table = fitting(console, partial(_table, rows), columns, _DISPENSABLE)
+    console.print(table)
     for r in rows:
         if not r.success:
-            console.print(f"[red]{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}[/red]", soft_wrap=True)
-    notes = [f"err: root mean square over {len(exact.t)} times of the largest component, SI units; reference: {exact.source}",
-             "Phi, Phi', Phi'': largest constraint violation on position, velocity, acceleration level, at the steps of the method"]
-    if any(r.energy_drift is not None for r in rows):
-        notes.append("energy: largest change of the total energy, relative to the largest kinetic energy")
-    notes += ["evals: evaluations of the residual or right-hand side, without those for Jacobians",
-              "ms: processor time of the integration, the least of the repeats, and by how much their median exceeds it;",
-              "    without postprocessing (projection of states of the ODE, multipliers)"]
+            console.print(f"{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}", style="red", markup=False)
+    notes = [f"err: root mean square over {len(exact.t)} times of the largest component, SI units; reference: {exact.source}"]
+    notes += [f"{title}: {note}" for title, note in _NOTES.items() if title in titles(table)]
+    hidden = [title for title, _ in columns if title not in titles(table)]
+    if hidden:
+        notes.append(f"not shown, for lack of room: {', '.join(hidden)}; they are in the files")
     if freedom(system, assemble(system)) == 0:
         notes.append("the drivers prescribe all positions: methods that satisfy Phi = 0 are exact in q up to rounding")
     for note in notes:
-        console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+        console.print(note, style="dim", markup=False)
 
 
 def _bodies(system: System) -> str:

@@ -14,7 +14,7 @@ from .. import library
 from ..studies import precise
 from ..studies.confirm import Confirmation, confirm_all, confirmation_page
 from .console import output, progress_bar
-from .options import Commands, output_file
+from .options import Commands, Refusal, is_file, output_file
 from .tables import new_table
 
 _DESCRIPTION = """\
@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     names = arguments.mechanisms or library.names()
     for name in names:
+        if is_file(name):
+            raise Refusal(f"{name}: reference values belong to mechanisms of the library, a file has none")
         library.entry(name)
     path = arguments.output and output_file(arguments.output, (".md",))
     if arguments.precise and not config.DISABLE_JIT:
@@ -79,7 +81,7 @@ def _table(found: list[Confirmation]) -> Table:
     table = new_table()
     for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "between", "method"):
         right = name in ("instants", "to t [s]", "digits", "found", "between")
-        table.add_column(name, justify="right" if right else "left", no_wrap=name != "values")
+        table.add_column(name, justify="right" if right else "left", no_wrap=right)
     for c in found:
         given = "".join(f" {k}={v}" for k, v in c.parameters.items())
         value = f"[red]{c.message[:40]}[/red]" if c.found is None else f"{c.found:.1f}"

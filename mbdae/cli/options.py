@@ -87,15 +87,30 @@ def parser_of_mechanism() -> argparse.ArgumentParser:
 
 def build(name: str, assignments: Sequence[tuple[str, str]]) -> tuple[Entry, Parameters, System]:
     """Entry, parameters and system of a mechanism of the library or of a file."""
-    if Path(name).suffix.lower() in ENDINGS_OF_FILES:
+    if is_file(name):
         if assignments:
             raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
         entry = entry_of_file(name)
         mechanism = entry.build()
         return entry, {}, mechanism if isinstance(mechanism, System) else System(mechanism)
-    entry = library.entry(name)
+    entry = entry_called(name)
     parameters = parameters_of(entry, assignments)
     return entry, parameters, library.system(name, **parameters)
+
+
+def is_file(name: str) -> bool:
+    """Whether a mechanism is meant to be in a file."""
+    return Path(name).suffix.lower() in ENDINGS_OF_FILES
+
+
+def entry_called(name: str) -> Entry:
+    """An entry of the library, or that of a mechanism in a file."""
+    if is_file(name):
+        return entry_of_file(name)
+    path = Path(name)
+    if path.suffix or len(path.parts) > 1:
+        raise Refusal(f"there is no mechanism {name!r} in the library, and the name of a file ends in {' or '.join(ENDINGS_OF_FILES)}")
+    return library.entry(name)
 
 
 def parameters_of(entry: Entry, assignments: Sequence[tuple[str, str]]) -> dict[str, Parameter]:

@@ -3,12 +3,10 @@
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from .. import library
 from ..pictures.figures import save
 from ..studies.grid.executors import Dask, Executor, Joblib, Serial
 from ..studies.grid.studies import STUDIES, study
@@ -16,8 +14,8 @@ from ..studies.grid.table import StudyTable
 from ..studies.grid.target import Coordinates, Target
 from .console import output, print_error, progress_bar
 from .numbers import number, percent, short
-from .options import ENDINGS_OF_FILES, Commands, Refusal, assignment, natural, output_folder, parameters_of, positive, positives
-from .tables import add_numbers, fitting, new_table
+from .options import Commands, Refusal, assignment, entry_called, is_file, natural, output_folder, parameters_of, positive, positives
+from .tables import add_numbers, fitting, new_table, titles
 
 _DESCRIPTION = """\
 Carry out a study over any mechanisms, formulations, methods and tolerances. Writes one
@@ -88,20 +86,27 @@ def run(arguments: argparse.Namespace) -> int:
     save(STUDIES[arguments.study].figure(table.rows, None), figure)
     _show(table)
     console = output()
-    console.print(f"written: {', '.join(str(path) for path in [figure, *written])}", soft_wrap=True, markup=False)
+    console.print(f"written: {figure}{''.join(f', {path.suffix}' for path in written)}", soft_wrap=True, markup=False)
     return _judge(table)
 
 
 def _targets(names: Sequence[str], assignments: Sequence[tuple[str, str]], coordinates: Coordinates, t_end: float | None) -> list[Target]:
     found = []
     for name in names:
-        if Path(name).suffix.lower() in ENDINGS_OF_FILES:
+        if is_file(name):
             if assignments:
                 raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
-            found.append(Target.of(name, None, coordinates, t_end))
+            found.append(_target_of_file(name, coordinates, t_end))
         else:
-            found.append(Target.of(name, parameters_of(library.entry(name), assignments), coordinates, t_end))
+            found.append(Target.of(name, parameters_of(entry_called(name), assignments), coordinates, t_end))
     return found
+
+
+def _target_of_file(path: str, coordinates: Coordinates, t_end: float | None) -> Target:
+    try:
+        return Target.of(path, None, coordinates, t_end)
+    except OSError as e:
+        raise Refusal(f"cannot read {path}: {e.strerror or e}") from None
 
 
 def _executor(arguments: argparse.Namespace) -> Executor:
@@ -125,6 +130,12 @@ _STRATEGY = (("cpu s", "cpu"), ("%", "percent"), ("evals", "evaluations"), ("Jac
              ("err end", "error_end"))
 _SCALING = (("links", "links"), ("build s", "build"), ("start s", "start"), ("step s", "step"), ("bytes", "memory"))
 _DRIFT = (("t", "t"), ("energy change", "energy_change"), ("Phi", "residual_position"), ("Phi'", "residual_velocity"))
+_NOTES = {  # of columns
+    "err q": "root mean square over the times of the reference of the largest component, SI units",
+    "q/tol": "largest error in multiples of atol + rtol |q|",
+    "Phi": "largest constraint violation at the steps of the method",
+    "cpu s": "processor time of a run, the least of the repeats, and by how many percent their median exceeds it",
+}
 _COLUMNS = {"jacobian": _STRATEGY, "scaling": _SCALING, "drift": _DRIFT}
 _DISPENSABLE = ("evaluations", "error_v", "tolerances_v", "residual_position", "error_lam", "cpu_spread")
 MOST_LINES = 200
@@ -138,13 +149,32 @@ def _show(table: StudyTable) -> None:
         return
     columns = _COLUMNS.get(table.study, _RUN)
     shown = [r for r in rows if r.status != "REFUSED"][:MOST_LINES]
-    console.print(fitting(console, partial(_table, shown), list(columns), _DISPENSABLE))
-    if len(shown) < len(rows):
-        console.print(f"{len(rows)} rows, of which {sum(r.status == 'REFUSED' for r in rows)} are refused; all of them are in the table",
-                      style="dim", soft_wrap=True)
+    if shown:
+        grid = fitting(console, partial(_table, shown), list(columns), _DISPENSABLE)
+        if _is_alone(shown):
+            console.print(f"{shown[0].mechanism}   t = 0 ... {shown[0].t_end:g} s", style="bold", markup=False)
+        console.print(grid)
+        for title, note in _NOTES.items():
+            if title in titles(grid):
+                console.print(f"{title}: {note}", style="dim", markup=False)
+    refused = [r for r in rows if r.status == "REFUSED"]
+    if len(shown) + len(refused) < len(rows):
+        console.print(f"the first {len(shown)} of {len(rows) - len(refused)} rows; all of them are in the files", style="dim")
+    for message, names in _refusals(refused).items():
+        console.print(f"refused: {', '.join(names)}: {message}", style="yellow", markup=False)
     for r in rows:
         if r.status not in ("SUCCESS", "REFUSED", "LEFT_OUT"):
-            console.print(f"{_place(r)}: {r.status}, {r.message}", style="red", soft_wrap=True, markup=False)
+            console.print(f"{_place(r)}: {r.status}, {r.message}", style="red", markup=False)
+
+
+def _refusals(rows: Sequence[Any]) -> dict[str, list[str]]:
+    """The methods that were refused, by reason."""
+    found: dict[str, list[str]] = {}
+    for r in rows:
+        named = found.setdefault(r.message, [])
+        if r.method not in named:
+            named.append(r.method)
+    return found
 
 
 def _last_of_each(rows: Sequence[Any]) -> list[Any]:
@@ -157,12 +187,17 @@ def _place(row: Any) -> str:
     return ", ".join(str(x) for x in parts if x) + ("" if setting is None else f", {row.control} = {setting:g}")
 
 
+def _is_alone(rows: Sequence[Any]) -> bool:
+    """Whether all rows are of one mechanism, which then has no column."""
+    return len({getattr(r, "mechanism", None) for r in rows}) == 1 and hasattr(rows[0], "mechanism")
+
+
 def _table(rows: Sequence[Any], columns: Sequence[tuple[str, str]]) -> Table:
     table = new_table()
     first = ("mechanism", "method", "strategy", "family", "case")
-    named = [name for name in first if hasattr(rows[0], name)] if rows else []
+    named = [name for name in first if hasattr(rows[0], name) and not (name == "mechanism" and _is_alone(rows))]
     for name in named:
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     with_setting = bool(rows) and hasattr(rows[0], "setting")
     add_numbers(table, (*(["h / rtol"] if with_setting else []), *(title for title, _ in columns)))
     for r in rows:
@@ -177,5 +212,6 @@ def _judge(table: StudyTable) -> int:
     failed = [r for r in table.rows if r.status not in ("SUCCESS", "REFUSED", "LEFT_OUT")]
     far = [r for r in table.rows if (getattr(r, "tolerances_q", None) or 0.0) > 100.0]
     if failed or far:
-        print_error(f"{len(failed)} of {len(table.rows)} cells have failed, {len(far)} have errors above 100 tolerances")
+        where = f" ({', '.join(dict.fromkeys(r.method for r in far))})" if far else ""
+        print_error(f"{len(failed)} of {len(table.rows)} cells have failed, {len(far)} have errors above 100 tolerances{where}")
     return int(bool(failed or far))

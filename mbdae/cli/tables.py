@@ -14,9 +14,9 @@ def new_table(title: str | None = None) -> Table:
 
 
 def new_table_of_runs(name: str) -> Table:
-    """A narrow table with one run per row; `name` is the title of the first column."""
+    """A narrow table with one run per row; `name` is the title of the first column, the only one that may be folded."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
-    table.add_column(name, no_wrap=True)
+    table.add_column(name)
     return table
 
 
@@ -24,6 +24,11 @@ def add_numbers(table: Table, names: Iterable[str]) -> None:
     """Columns of numbers."""
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
+
+
+def titles(table: Table) -> list[str]:
+    """Titles of the columns."""
+    return [str(column.header) for column in table.columns]
 
 
 def fitting(console: Console, make: Callable[[Sequence[tuple[str, str]]], Table], columns: Sequence[tuple[str, str]],

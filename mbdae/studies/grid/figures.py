@@ -50,10 +50,15 @@ def _panels(rows: Sequence[Any], draws: Sequence[tuple[Draw, str, str]], title: 
             draw(axis, mine, style_of)
         for axis in axes[count:]:
             axis.axis("off")
-        legend(figure, None, {name: name for name in style_of}, style_of, max(columns, 2))
+        legend(figure, None, {name: _entry(name, rows) for name in style_of}, style_of, max(columns, 2))
         if title:
             figure.suptitle(title, fontsize=10, color="#222222")
     return figure
+
+
+def _entry(name: str, rows: Sequence[Any]) -> str:
+    """The text of a legend."""
+    return f"{name}  (refused)" if all(r.status == REFUSED for r in rows if r.method == name) else name
 
 
 def _no_data(axis: Axes) -> None:

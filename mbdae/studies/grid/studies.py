@@ -59,8 +59,12 @@ class Selection:
     def cells(self, repeats: int, points: int = POINTS, rtol: Sequence[float] = (), controls: Sequence[str] = ("h", "rtol"),
               methods: Sequence[str] = ()) -> list[Cell]:
         """The runs, with the usual choice of a study where nothing is selected."""
-        return run_cells(self.targets, self.methods or methods, self.formulations, self.rtol or rtol, self.steps,
-                         repeats=self.repeats or repeats, limit=self.limit, points=points, controls=controls)
+        cells = run_cells(self.targets, self.methods or methods, self.formulations, self.rtol or rtol, self.steps,
+                          repeats=self.repeats or repeats, limit=self.limit, points=points, controls=controls)
+        if not cells:
+            wanted = "a fixed step, over steps" if controls == ("h",) else "error control, over tolerances"
+            raise ValueError(f"this study takes methods with {wanted}, not {', '.join(self.methods)}")
+        return cells
 
 
 Carry = Callable[[Sequence[Task]], list[Any]]
