@@ -9,6 +9,7 @@ from pathlib import Path
 
 from numba.core import config
 from rich.table import Table
+from rich.text import Text
 
 from .. import library
 from ..studies import precise
@@ -81,7 +82,7 @@ def _table(found: list[Confirmation]) -> Table:
     table = new_table()
     for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "between", "method"):
         right = name in ("instants", "to t [s]", "digits", "found", "between")
-        table.add_column(name, justify="right" if right else "left", no_wrap=right)
+        table.add_column(Text(name), justify="right" if right else "left", no_wrap=right)
     for c in found:
         given = "".join(f" {k}={v}" for k, v in c.parameters.items())
         value = f"[red]{c.message[:40]}[/red]" if c.found is None else f"{c.found:.1f}"

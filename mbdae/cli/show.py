@@ -3,14 +3,14 @@
 import argparse
 
 from rich.console import Console, RenderableType
-from rich.measure import Measurement
 from rich.padding import Padding
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from ..pages.pages import Block, Listing, Section, Table, sections
 from .console import output, progress_bar
 from .options import Commands, assignment, entry_called, is_file, parameters_of
-from .tables import new_table
+from .tables import fits, new_table
 
 _EPILOG = """\
 examples:
@@ -70,7 +70,7 @@ def _rendered(block: Block, console: Console) -> RenderableType:
     if not isinstance(block, Table):
         return Text(block.replace("`", ""))
     grid = _grid(block)
-    if len(block.rows) < len(block.columns) and Measurement.get(console, console.options.update(width=1000), grid).maximum > console.width:
+    if len(block.rows) < len(block.columns) and not fits(console, grid):
         return _transposed(block)
     return grid
 
@@ -86,7 +86,7 @@ def _transposed(block: Table) -> RenderableType:
     return grid
 
 
-def _grid(block: Table) -> RenderableType:
+def _grid(block: Table) -> RichTable:
     grid = new_table()
     for name in block.columns:
         number = name in block.numbers

@@ -132,8 +132,9 @@ def simulated(entry: Entry, system: System, arguments: argparse.Namespace, t_end
     try:
         kept = {name: getattr(arguments, name, None) for name in ("resume", "checkpoint")}
         options: dict[str, Any] = tolerances | {name: path for name, path in kept.items() if path is not None}
+        smooth = getattr(arguments, "plot", None) is not None and times is None and spec.control == "rtol" and not kept["resume"]
         solution = solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, every=every, **options,
-                         progress=lambda t: bar(t, t_end, spec.label))
+                         dense_output=smooth, progress=lambda t: bar(t, t_end, spec.label))
         return solution, tolerances or {"h": method.h, "tol": method.newton_tolerance}
     except (AssemblyError, FloatingPointError) as e:
         raise Diverged(f"{spec.label} failed: {e}") from e
