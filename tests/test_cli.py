@@ -12,6 +12,7 @@ from PIL import Image
 import mbdae
 from mbdae import library
 from mbdae.cli import compare, listing
+from mbdae.cli import warm as warming
 from mbdae.cli.console import COMPILING
 from mbdae.cli.main import main
 from mbdae.cli.options import build
@@ -62,6 +63,28 @@ def test_list(capsys):
     assert row.split()[-4:] == ["4", "28", "24", "12"]
     row = next(line for line in short.splitlines() if " wheelset " in line)
     assert row.split()[-4:] == ["-", "6", "6", "2"]
+
+
+def test_a_narrow_list_has_whole_names(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["list"]) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told and all(len(line.rstrip()) <= 60 for line in told.splitlines())
+    for name in ("SdirkFirstOrder:partition", "TrapezoidalStateSpace:tangent", "NullSpaceGeneralizedAlpha"):
+        assert name in told
+
+
+def test_units_in_titles_are_no_markup(capsys, monkeypatch):
+    monkeypatch.setattr(warming, "warm", lambda names, jobs: [])
+    assert main(["warm", "HalfImplicit"]) == 0
+    assert "processor time [s]" in capsys.readouterr().out
+
+
+def test_a_narrow_matrix_has_parts(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["matrix", "--mechanisms", "single-pendulum", "--methods", "SolveIvp:DOP853"]) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told and "overdetermined" in told and "tangent" in told and told.count("solver ") >= 2
 
 
 def test_list_is_quick_for_it_assembles_nothing(capsys, monkeypatch):
