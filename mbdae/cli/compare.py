@@ -21,53 +21,12 @@ from ..studies.work_precision_figures import plot_work_precision
 from ..system.system import System
 from .console import output, print_error, progress_bar
 from .numbers import milliseconds, number, percent, short
-from .options import Commands, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
+from .options import build, check_steps, output_folder
 from .tables import add_numbers, fitting, new_table_of_runs, titles
 
 MAX_SECONDS = 2.0  # of motion, or of its animation, if that is shorter, by default
 POINTS = 101
 LOCAL = ("partition", "tangent")  # forms in state space
-
-_DESCRIPTION = """\
-Run integrators and solvers on one mechanism over several steps or tolerances.
-Measures errors against a reference, constraint residuals, drift of energy, and
-cost; prints a table and writes work_precision.png, .csv and .json.
-"""
-_EPILOG = """\
-methods:
-  HalfImplicit FullyImplicit          fixed step, over --steps
-  Ida:gear Ida:ggl Ida:index1 ...     error control, over --rtol; atol = rtol/100
-  Cvode:BDF SolveIvp:DOP853 SolveIvp:Radau ...        see 'mbdae list'
-  RosenbrockNystrom SdirkFirstOrder:tangent ...       on state-space form
-  Cvode:Adams:partition SolveIvp:LSODA:partition ...  other solvers on this form
-
-examples:
-  mbdae compare slider-crank
-  mbdae compare slider-crank --set mu=0.2 --output results/friction --no-figure
-  mbdae compare my-mechanism.yaml --t-end 5
-  mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 \\
-                                --rtol 1e-6 --t-end 4
-  mbdae compare stiff-double-pendulum --t-end 0.5 --methods \\
-                RosenbrockNystrom,SolveIvp:Radau:partition,Cvode:Adams:partition
-
-The exit code is 0 if at least one run succeeded, 1 if none did, 2 for invalid
-arguments.
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `compare`."""
-    p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
-                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--methods", metavar="M,M,...", type=methods, help="the default depends on the mechanism")
-    p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
-    p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
-    p.add_argument("--repeats", metavar="N", type=natural, default=5, help="runs of which the least time is taken (default 5)")
-    p.add_argument("--limit", metavar="S", type=positive, default=30.0, help="time limit of a run in seconds (default 30)")
-    p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")
-    p.add_argument("--no-figure", action="store_true", help="write the tables only")
-    p.set_defaults(run=run)
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""

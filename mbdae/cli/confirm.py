@@ -15,35 +15,8 @@ from .. import library
 from ..studies import precise
 from ..studies.confirm import Confirmation, confirm_all, confirmation_page
 from .console import output, progress_bar
-from .options import Commands, Refusal, is_file, output_file
+from .options import Refusal, is_file, output_file
 from .tables import new_table
-
-_DESCRIPTION = """\
-Compare the reference values of the library with two numerical solutions: by a
-Runge-Kutta method on the underlying ODE, and by a method for DAEs. With
---precise both are computed in extended precision, by extrapolation and by
-collocation, the latter in joint coordinates where there are some.
-"""
-_EPILOG = """\
-examples:
-  mbdae confirm andrews car-axis
-  mbdae confirm --precise heavy-top              to 16 digits
-  mbdae confirm --output docs/references.md      all of them (some minutes; with --precise hours)
-
-Lines of other mechanisms in the file stay as they are.
-
-The exit code is 1 if both methods fail for one of the tables.
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `confirm`."""
-    p = commands.add_parser("confirm", help="verification of the reference values", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("mechanisms", metavar="MECHANISM", nargs="*", help="names, see 'mbdae list'; by default all")
-    p.add_argument("--precise", action="store_true", help="in extended precision; kernels are not compiled")
-    p.add_argument("--output", metavar="FILE", help="write the report as .md, or renew its lines")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

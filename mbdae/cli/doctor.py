@@ -10,23 +10,9 @@ from rich.table import Table
 from ..driver.availability import Availability
 from ..registry import FAMILIES, Family
 from .console import output
-from .options import Commands
 from .tables import new_table
 
-_EPILOG = """\
-In a checkout of mbdae, 'make setup-all' installs all of them, 'make setup-all SOLVERS=wheels' those that need no compiler.
-The exit code is 0 even if solvers are missing: each of them is optional.
-"""
-
-
 WIDE = 80  # columns
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `doctor`."""
-    p = commands.add_parser("doctor", help="installed solvers, and how to install the others", description="List all solvers.",
-                            epilog=_EPILOG, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,25 +14,10 @@ from ..pages.facts import Applicability, Form
 from ..problems import FORMULATIONS
 from ..registry import FAMILIES
 from .console import output, progress_bar
-from .options import Commands
 from .tables import new_table
 
-_EPILOG = """\
-examples:
-  mbdae list
-  mbdae list --long     with summaries, parameters, and applicable forms and methods
-"""
 WIDE = 80  # columns
 _NUMBERS = ("bodies", "nq", "nv", "nc", "redundant", "dof", "unknowns")
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `list`."""
-    p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", epilog=_EPILOG,
-                            description="List mechanisms, methods, formulations, solvers.",
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--long", action="store_true", help="with summaries, parameters, and applicable forms and methods")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

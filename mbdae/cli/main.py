@@ -2,12 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
 from .. import __version__
 from ..spelling import guess
+from .options import Commands
+from .parsers import PARSERS
 from .refusal import Refusal
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
@@ -66,10 +68,16 @@ def parser(chosen: Iterable[str] = tuple(COMMANDS)) -> Parser:
     top.commands = commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
         if name in chosen:
-            import_module(f"{__package__}.{module}").add_parser(commands)
+            _add_parser(name, module, commands)
         else:
             commands.add_parser(name, help=text)
     return top
+
+
+def _add_parser(name: str, module: str, commands: Commands) -> None:
+    """The parser of a command, from `parsers` or, where it needs numerical code, from its own module."""
+    add: Callable[[Commands], None] = PARSERS[name] if name in PARSERS else import_module(f"{__package__}.{module}").add_parser
+    add(commands)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

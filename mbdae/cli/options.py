@@ -1,21 +1,22 @@
 """Common parts of the commands: validated options, mechanisms with parameters, output files."""
 
+from __future__ import annotations
+
 import argparse
 import ast
 import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .. import library
-from ..io import load
-from ..library.base import Entry, Observables, Parameter, Parameters
-from ..model.bodies import PlanarBody, RigidBody
-from ..registry import MethodSpec, find
-from ..system.system import System
-from ..typing import Vector
 from .refusal import Refusal as Refusal
+
+if TYPE_CHECKING:  # numerical code is imported where it is used: the help of a command does not wait for it
+    from ..library.base import Entry, Observables, Parameter, Parameters
+    from ..registry import MethodSpec
+    from ..system.system import System
+    from ..typing import Vector
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # what `add_subparsers` returns
 
@@ -57,6 +58,8 @@ def methods(text: str) -> tuple[MethodSpec, ...]:
 
 def method(text: str) -> MethodSpec:
     """A method by name."""
+    from ..registry import find
+
     try:
         return find(text)
     except ValueError as e:
@@ -87,6 +90,9 @@ def parser_of_mechanism() -> argparse.ArgumentParser:
 
 def build(name: str, assignments: Sequence[tuple[str, str]]) -> tuple[Entry, Parameters, System]:
     """Entry, parameters and system of a mechanism of the library or of a file."""
+    from .. import library
+    from ..system.system import System
+
     if is_file(name):
         if assignments:
             raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
@@ -105,6 +111,8 @@ def is_file(name: str) -> bool:
 
 def entry_called(name: str) -> Entry:
     """An entry of the library, or that of a mechanism in a file."""
+    from .. import library
+
     if is_file(name):
         return entry_of_file(name)
     path = Path(name)
@@ -130,6 +138,10 @@ def entry_of_file(path: str) -> Entry:
     ------
     Refusal, DescriptionError
     """
+    from .. import library
+    from ..io import load
+    from ..model.bodies import RigidBody
+
     try:
         mechanism = load(path)
     except OSError as e:
@@ -140,11 +152,15 @@ def entry_of_file(path: str) -> Entry:
 
 
 def _in_plane(body: Any) -> bool:
+    from ..model.bodies import PlanarBody
+
     return isinstance(body, PlanarBody) or (body.position[2] == 0.0 and not (body.velocity or (0.0, 0.0, 0.0))[2])
 
 
 def _centres(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Positions of the bodies and the energy."""
+    from ..model.bodies import PlanarBody
+
     found: Observables = {}
     for body in system.mechanism.bodies if system.mechanism is not None else ():
         place = q[system.coordinates(body.name)[0]][:2 if isinstance(body, PlanarBody) else 3]

@@ -9,18 +9,8 @@ from rich.text import Text
 
 from ..pages.pages import Block, Listing, Section, Table, sections
 from .console import output, progress_bar
-from .options import Commands, assignment, entry_called, is_file, parameters_of
+from .options import entry_called, is_file, parameters_of
 from .tables import fits, new_table
-
-_EPILOG = """\
-examples:
-  mbdae show andrews
-  mbdae show chain --set links=8
-  mbdae show my-mechanism.yaml
-
-docs/mechanisms has the same for every mechanism, with pictures.
-"""
-
 
 OF_FILES = ("Size", "Topology")  # sections of a mechanism in a file
 _USAGE = """\
@@ -30,17 +20,6 @@ solution = mbdae.solve(mechanism, (0, 1))
 mbdae solve {0} --t-end 1 --plot
 mbdae compare {0} --t-end 1
 """
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `show`."""
-    p = commands.add_parser("show", help="properties of a mechanism", description="Sizes, topology, parameters, outputs, references "
-                            "and description of a mechanism.", epilog=_EPILOG, allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
-    p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
-                   help="parameter of the mechanism, e.g. --set links=8; may be repeated")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
