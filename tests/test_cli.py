@@ -14,7 +14,7 @@ from mbdae import library
 from mbdae.cli import compare, listing
 from mbdae.cli import warm as warming
 from mbdae.cli.console import COMPILING
-from mbdae.cli.main import main
+from mbdae.cli.main import COMMANDS, main
 from mbdae.cli.options import build
 from mbdae.driver.availability import Availability
 from mbdae.library.base import NON_STIFF, STIFF
@@ -53,6 +53,18 @@ def test_help_has_examples_and_fits_a_terminal(capsys, argv):
     text = capsys.readouterr().out
     assert "examples:" in text and "mbdae " in text
     assert max(len(line) for line in text.splitlines()) <= 100
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_wrapped_to_the_terminal(capsys, monkeypatch, command, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= width
+    monkeypatch.setenv("COLUMNS", "200")
+    main([command, "--help"])
+    assert text.replace("\\\n", "").split() == capsys.readouterr().out.replace("\\\n", "").split()  # nothing is lost
 
 
 def test_list(capsys):

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..spelling import guess
+from .formatter import HelpFormatter
 from .options import Commands
 from .parsers import PARSERS
 from .refusal import Refusal
@@ -62,7 +63,7 @@ class Parser(argparse.ArgumentParser):
 def parser(chosen: Iterable[str] = tuple(COMMANDS)) -> Parser:
     """The parser; of commands that are not chosen it has the names only, and does not import them."""
     top = Parser(prog="mbdae", description="Constrained mechanisms for ODE and DAE solvers.", epilog=_EPILOG, allow_abbrev=False,
-                 formatter_class=argparse.RawDescriptionHelpFormatter)
+                 formatter_class=HelpFormatter)
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     top.commands = commands = top.add_subparsers(dest="command", metavar="COMMAND")

@@ -12,6 +12,7 @@ from ..registry import MethodSpec, find
 from ..studies.matrix import MAX_ERROR, SPANS, Cell, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
 from .console import output, print_error, progress_bar
+from .formatter import HelpFormatter
 from .options import Commands, Refusal, output_file, positive
 from .tables import add_numbers, fits, new_table
 
@@ -37,7 +38,7 @@ _MARKS = {"failed": "[red]failed[/red]", "refused": "[dim]-[/dim]"}
 def add_parser(commands: Commands) -> None:
     """The parser of `matrix`."""
     p = commands.add_parser("matrix", help="every solver in every formulation", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("--mechanisms", metavar="A,B", type=_mechanisms, default=tuple(SPANS), help=f"some of {', '.join(SPANS)}")
     p.add_argument("--methods", metavar="A,B", type=_methods, help="solvers, see 'mbdae list'; by default all that are installed")
     p.add_argument("--rtol", metavar="R", type=positive, default=1e-6, help="relative tolerance; atol is a hundredth of it (1e-6)")

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
+from .formatter import HelpFormatter
 from .options import Commands, assignment, method, methods, natural, parser_of_mechanism, positive, positives
 
 ENDINGS = (".npz", ".csv", ".json")  # of the file of a run
@@ -43,7 +44,7 @@ examples:
   mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 \\
                                 --rtol 1e-6 --t-end 4
   mbdae compare stiff-double-pendulum --t-end 0.5 --methods \\
-                RosenbrockNystrom,SolveIvp:Radau:partition,Cvode:Adams:partition
+                RosenbrockNystrom,SolveIvp:Radau:partition
 
 The exit code is 0 if at least one run succeeded, 1 if none did, 2 for invalid
 arguments.
@@ -53,7 +54,7 @@ arguments.
 def _compare(commands: Commands) -> None:
     """The parser of `compare`."""
     p = commands.add_parser("compare", help="integrators and solvers side by side", description=_COMPARE, epilog=_COMPARE_EPILOG,
-                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("--methods", metavar="M,M,...", type=methods, help="the default depends on the mechanism")
     p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
     p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
@@ -89,7 +90,7 @@ def _solve(commands: Commands) -> None:
     p = commands.add_parser("solve", help="one run: summary, files, figure",
                             description="Run one method on a mechanism; show a summary, write the motion to a file, draw it.",
                             epilog=_SOLVE_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
+                            formatter_class=HelpFormatter)
     _add_method_options(p)
     p.add_argument("--points", metavar="N", type=natural, help="output times, evenly spread; by default the steps of the method")
     p.add_argument("--output", metavar="FILE", help=f"ends in {', '.join(ENDINGS)}; by default nothing is written")
@@ -126,7 +127,7 @@ def _animate(commands: Commands) -> None:
     """The parser of `animate`."""
     p = commands.add_parser("animate", help="an animation as GIF or MP4", description="Simulate a mechanism and animate its motion.",
                             epilog=_ANIMATE_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
+                            formatter_class=HelpFormatter)
     _add_method_options(p)
     p.add_argument("--output", metavar="FILE", help="ends in .gif or .mp4 (default MECHANISM.gif)")
     p.add_argument("--fps", metavar="N", type=natural, default=25, help="frames per second (default 25)")
@@ -148,7 +149,7 @@ def _list(commands: Commands) -> None:
     """The parser of `list`."""
     p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", epilog=_LIST_EPILOG,
                             description="List mechanisms, methods, formulations, solvers.",
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("--long", action="store_true", help="with summaries, parameters, and applicable forms and methods")
     p.set_defaults(run=_later("listing"))
 
@@ -169,7 +170,7 @@ def _show(commands: Commands) -> None:
     """The parser of `show`."""
     p = commands.add_parser("show", help="properties of a mechanism", description="Sizes, topology, parameters, outputs, references "
                             "and description of a mechanism.", epilog=_SHOW_EPILOG, allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
+                            formatter_class=HelpFormatter)
     p.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
     p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
                    help="parameter of the mechanism, e.g. --set links=8; may be repeated")
@@ -199,7 +200,7 @@ The exit code is 1 if both methods fail for one of the tables.
 def _confirm(commands: Commands) -> None:
     """The parser of `confirm`."""
     p = commands.add_parser("confirm", help="verification of the reference values", description=_CONFIRM, epilog=_CONFIRM_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("mechanisms", metavar="MECHANISM", nargs="*", help="names, see 'mbdae list'; by default all")
     p.add_argument("--precise", action="store_true", help="in extended precision; kernels are not compiled")
     p.add_argument("--output", metavar="FILE", help="write the report as .md, or renew its lines")
@@ -223,7 +224,7 @@ def _stability(commands: Commands) -> None:
     """The parser of `stability`."""
     p = commands.add_parser("stability", help="natural frequencies and largest stable steps", description=_STABILITY,
                             epilog=_STABILITY_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
+                            formatter_class=HelpFormatter)
     _add_method_options(p)
     p.add_argument("--points", metavar="N", type=natural, default=POINTS, help=f"number of equidistant times (default {POINTS})")
     p.add_argument("--plot", metavar="FILE", help=f"figure, ends in {', '.join(PICTURES)}")
@@ -244,7 +245,7 @@ def _pages(commands: Commands) -> None:
     """The parser of `pages`."""
     p = commands.add_parser("pages", help="a page and a picture for every mechanism", description="Write the properties of mechanisms as "
                             "Markdown, with an index, and their pictures.", epilog=_PAGES_EPILOG, allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
+                            formatter_class=HelpFormatter)
     p.add_argument("names", metavar="NAME", nargs="*", help="mechanisms, see 'mbdae list'; by default all")
     p.add_argument("--output", metavar="DIR", default="docs/mechanisms", help="folder (default docs/mechanisms)")
     p.add_argument("--no-pictures", action="store_true", help="write the text only")
@@ -265,7 +266,7 @@ def _equations(commands: Commands) -> None:
     """The parser of `equations`."""
     p = commands.add_parser("equations", help="index of the equations of the papers in the code",
                             description="Find the lines that cite an equation of one of the papers.", epilog=_EQUATIONS_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("equations", metavar="EQUATION", nargs="*", help="a number, alone or after the paper: Fang, Arnold, Wei, Bustos, Negrut")
     p.add_argument("--output", metavar="FILE", help="write the index of all equations as .md")
     p.set_defaults(run=_later("equations"))
@@ -287,7 +288,7 @@ examples:
 def _warm(commands: Commands) -> None:
     """The parser of `warm`."""
     p = commands.add_parser("warm", help="compile beforehand", description=_WARM, epilog=_WARM_EPILOG, allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
+                            formatter_class=HelpFormatter)
     p.add_argument("methods", metavar="METHODS", nargs="?", type=methods,
                    help="separated by commas (default: all methods of mbdae and all solvers found)")
     p.add_argument("--jobs", metavar="N", type=natural, help="number of processes (default one for each core)")
@@ -305,7 +306,7 @@ The exit code is 0 even if solvers are missing: each of them is optional.
 def _doctor(commands: Commands) -> None:
     """The parser of `doctor`."""
     p = commands.add_parser("doctor", help="installed solvers, and how to install the others", description="List all solvers.",
-                            epilog=_DOCTOR_EPILOG, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            epilog=_DOCTOR_EPILOG, allow_abbrev=False, formatter_class=HelpFormatter)
     p.set_defaults(run=_later("doctor"))
 
 

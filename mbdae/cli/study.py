@@ -13,6 +13,7 @@ from ..studies.grid.studies import STUDIES, study
 from ..studies.grid.table import StudyTable
 from ..studies.grid.target import Coordinates, Target
 from .console import output, print_error, progress_bar
+from .formatter import HelpFormatter
 from .numbers import number, percent, short
 from .options import Commands, Refusal, assignment, entry_called, is_file, natural, output_folder, parameters_of, positive, positives
 from .tables import add_numbers, fitting, new_table, titles
@@ -42,7 +43,7 @@ The exit code is 0 if no cell has failed and no error exceeds a hundred toleranc
 def add_parser(commands: Commands) -> None:
     """The parser of `study`."""
     p = commands.add_parser("study", help="studies over many mechanisms, methods and settings", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("study", metavar="STUDY", choices=tuple(STUDIES), help=", ".join(STUDIES))
     p.add_argument("mechanisms", metavar="A,B", type=_names, nargs="?", default=(), help="names, see 'mbdae list', or files")
     p.add_argument("--methods", metavar="M,N", type=_names, default=(), help="names, see 'mbdae list'")
