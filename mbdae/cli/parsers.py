@@ -103,7 +103,8 @@ def _solve(commands: Commands) -> None:
 
 def _add_method_options(p: argparse.ArgumentParser) -> None:
     """Options for the method and its accuracy."""
-    p.add_argument("--method", metavar="M", type=method, help="e.g. HalfImplicit, Ida:ggl, Cvode:Adams:partition; see 'mbdae list'")
+    p.add_argument("--method", metavar="M", type=method, help="e.g. Automatic, Ida:ggl, Cvode:Adams:partition; see 'mbdae list' "
+                   "(default HalfImplicit, for stiff mechanisms of the library Ida:ggl)")
     p.add_argument("--formulation", metavar="F", help="formulation of the equations; default: the preferred one of the solver")
     p.add_argument("--h", metavar="H", type=positive, help="step of a method with fixed step [s]")
     p.add_argument("--rtol", metavar="R", type=positive, help="relative tolerance of a method with error control (default 1e-6)")
@@ -310,6 +311,72 @@ def _doctor(commands: Commands) -> None:
     p.set_defaults(run=_later("doctor"))
 
 
+# study -----------------------------------------------------------------------------------------------------------------
+
+STUDIES = {
+    "work-precision": "errors, constraint violation and drift of energy against processor time",
+    "order": "errors over the step, with fitted orders",
+    "drift": "energy and constraint violation over long times",
+    "tolerance": "error over tolerance: is it proportional?",
+    "solvers": "every solver in every formulation: error in tolerances, refusals, failures",
+    "jacobian": "strategies for Jacobians: evaluations and processor time",
+    "scaling": "growth of cost with the number of links",
+}
+_STUDY = """\
+Carry out a study over any mechanisms, formulations, methods and tolerances. Writes one
+table (.csv, .json with versions, machine, commit and settings, .parquet if pandas and
+pyarrow are installed) and one figure. Results of cells are kept in the folder: after an
+interrupt the same command goes on. A cell that fails is a row with its status.
+"""
+_STUDY_EPILOG = """\
+studies:
+""" + "\n".join(f"  {name:<15} {summary}" for name, summary in STUDIES.items()) + """
+
+examples:
+  mbdae study work-precision andrews,four-link --methods HalfImplicit,Ida:ggl
+  mbdae study tolerance double-pendulum --methods RosenbrockNystrom,Bdf --rtol 1e-4,1e-8
+  mbdae study order four-link --steps 8e-3,4e-3,2e-3
+  mbdae study solvers andrews --formulations ggl,index1 --jobs 2
+  mbdae study scaling chain --sizes 4,16,64
+  mbdae study solvers andrews --executor dask --scheduler tcp://10.0.0.5:8786
+
+The exit code is 0 if no cell has failed and no error exceeds a hundred tolerances.
+"""
+
+
+def _study(commands: Commands) -> None:
+    """The parser of `study`."""
+    p = commands.add_parser("study", help="studies over many mechanisms, methods and settings", description=_STUDY, epilog=_STUDY_EPILOG,
+                            allow_abbrev=False, formatter_class=HelpFormatter)
+    p.add_argument("study", metavar="STUDY", choices=tuple(STUDIES), help=", ".join(STUDIES))
+    p.add_argument("mechanisms", metavar="A,B", type=_names, nargs="?", default=(), help="names, see 'mbdae list', or files")
+    p.add_argument("--methods", metavar="M,N", type=_names, default=(), help="names, see 'mbdae list'")
+    p.add_argument("--formulations", metavar="F,G", type=_names, default=(), help="for methods that are named without one")
+    p.add_argument("--rtol", metavar="R,S", type=positives, default=(), help="relative tolerances; atol is a hundredth")
+    p.add_argument("--steps", metavar="H,K", type=positives, default=(), help="steps of methods with fixed step [s]")
+    p.add_argument("--sizes", metavar="N,M", type=_sizes, default=(), help="numbers of links, of 'scaling'")
+    p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
+                   help="parameter of the mechanisms; may be repeated")
+    p.add_argument("--coordinates", choices=("cartesian", "joint"), default="cartesian")
+    p.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")
+    p.add_argument("--repeats", metavar="N", type=natural, help="runs of which the least time is taken")
+    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (60)")
+    p.add_argument("--jobs", metavar="N", type=natural, default=1, help="cells at once, each on a core (1); disturbs the timings")
+    p.add_argument("--executor", choices=("local", "dask"), default="local")
+    p.add_argument("--scheduler", metavar="ADDRESS", help="of an existing Dask cluster, such as tcp://10.0.0.5:8786")
+    p.add_argument("--fresh", action="store_true", help="compute kept results again")
+    p.add_argument("--output", metavar="DIR", help="folder for tables, figure and kept results (results/STUDY)")
+    p.set_defaults(run=_later("study"))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(sorted({natural(part.strip()) for part in text.split(",")}))
+
+
 PARSERS: Mapping[str, Callable[[Commands], None]] = {
     "compare": _compare,
     "solve": _solve,
@@ -318,6 +385,7 @@ PARSERS: Mapping[str, Callable[[Commands], None]] = {
     "show": _show,
     "confirm": _confirm,
     "stability": _stability,
+    "study": _study,
     "pages": _pages,
     "equations": _equations,
     "warm": _warm,

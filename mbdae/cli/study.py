@@ -13,64 +13,9 @@ from ..studies.grid.studies import STUDIES, study
 from ..studies.grid.table import StudyTable
 from ..studies.grid.target import Coordinates, Target
 from .console import output, print_error, progress_bar
-from .formatter import HelpFormatter
 from .numbers import number, percent, short
-from .options import Commands, Refusal, assignment, entry_called, is_file, natural, output_folder, parameters_of, positive, positives
+from .options import Refusal, entry_called, is_file, output_folder, parameters_of
 from .tables import add_numbers, fitting, new_table, titles
-
-_DESCRIPTION = """\
-Carry out a study over any mechanisms, formulations, methods and tolerances. Writes one
-table (.csv, .json with versions, machine, commit and settings, .parquet if pandas and
-pyarrow are installed) and one figure. Results of cells are kept in the folder: after an
-interrupt the same command goes on. A cell that fails is a row with its status.
-"""
-_EPILOG = """\
-studies:
-""" + "\n".join(f"  {s.name:<15} {s.summary}" for s in STUDIES.values()) + """
-
-examples:
-  mbdae study work-precision andrews,four-link --methods HalfImplicit,Ida:ggl
-  mbdae study tolerance double-pendulum --methods RosenbrockNystrom,Bdf --rtol 1e-4,1e-8
-  mbdae study order four-link --steps 8e-3,4e-3,2e-3
-  mbdae study solvers andrews --formulations ggl,index1 --jobs 2
-  mbdae study scaling chain --sizes 4,16,64
-  mbdae study solvers andrews --executor dask --scheduler tcp://10.0.0.5:8786
-
-The exit code is 0 if no cell has failed and no error exceeds a hundred tolerances.
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `study`."""
-    p = commands.add_parser("study", help="studies over many mechanisms, methods and settings", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=HelpFormatter)
-    p.add_argument("study", metavar="STUDY", choices=tuple(STUDIES), help=", ".join(STUDIES))
-    p.add_argument("mechanisms", metavar="A,B", type=_names, nargs="?", default=(), help="names, see 'mbdae list', or files")
-    p.add_argument("--methods", metavar="M,N", type=_names, default=(), help="names, see 'mbdae list'")
-    p.add_argument("--formulations", metavar="F,G", type=_names, default=(), help="for methods that are named without one")
-    p.add_argument("--rtol", metavar="R,S", type=positives, default=(), help="relative tolerances; atol is a hundredth")
-    p.add_argument("--steps", metavar="H,K", type=positives, default=(), help="steps of methods with fixed step [s]")
-    p.add_argument("--sizes", metavar="N,M", type=_sizes, default=(), help="numbers of links, of 'scaling'")
-    p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
-                   help="parameter of the mechanisms; may be repeated")
-    p.add_argument("--coordinates", choices=("cartesian", "joint"), default="cartesian")
-    p.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")
-    p.add_argument("--repeats", metavar="N", type=natural, help="runs of which the least time is taken")
-    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (60)")
-    p.add_argument("--jobs", metavar="N", type=natural, default=1, help="cells at once, each on a core (1); disturbs the timings")
-    p.add_argument("--executor", choices=("local", "dask"), default="local")
-    p.add_argument("--scheduler", metavar="ADDRESS", help="of an existing Dask cluster, such as tcp://10.0.0.5:8786")
-    p.add_argument("--fresh", action="store_true", help="compute kept results again")
-    p.add_argument("--output", metavar="DIR", help="folder for tables, figure and kept results (results/STUDY)")
-    p.set_defaults(run=run)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(sorted({natural(part.strip()) for part in text.split(",")}))
 
 
 def run(arguments: argparse.Namespace) -> int:

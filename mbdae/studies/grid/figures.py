@@ -72,8 +72,8 @@ def _curves(x: str, y: str) -> Draw:
 
     def draw(axis: Axes, rows: Sequence[Any], style_of: Mapping[str, Mapping[str, Any]]) -> None:
         for name in dict.fromkeys(row.method for row in rows):
-            mine = [(getattr(r, x), getattr(r, y)) for r in rows if r.method == name and r.success]
-            points = sorted(pair for pair in mine if all(pair))
+            mine = sorted((r for r in rows if r.method == name and r.success), key=lambda r: -r.setting)
+            points = [pair for pair in ((getattr(r, x), getattr(r, y)) for r in mine) if all(pair)]
             if points:
                 axis.loglog(*zip(*points), **style_of[name])
         _no_data(axis)
