@@ -273,7 +273,9 @@ if not TYPE_CHECKING:  # else any name would be known to mypy
             return value
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
             return import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .spelling import guess  # when it is needed, as all names
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{guess(name, __dir__())}")
 
 
 def __dir__() -> list[str]:

@@ -44,8 +44,19 @@ def assemble(target: Mechanism | System, t: float = 0.0, q: ArrayLike | None = N
     >>> assemble(library.mechanism("four-link"), 0.5).q.shape
     (21,)
     """
+    return start_at(system_of("assemble", target), t, q, v)
+
+
+def system_of(owner: str, target: object) -> System:
+    """The system of a mechanism, or the system that it is.
+
+    Raises
+    ------
+    ValueError
+        If the first argument of `owner` is neither of the two.
+    """
     if isinstance(target, Mechanism):
-        target = System(target)
+        return System(target)
     if not isinstance(target, System):
-        raise ValueError(f"assemble: the target must be a Mechanism or System, got {type(target).__name__}; it is the first argument")
-    return start_at(target, t, q, v)
+        raise ValueError(f"{owner}: the target must be a Mechanism or System, got {type(target).__name__}; it is the first argument")
+    return target

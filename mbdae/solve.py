@@ -323,6 +323,8 @@ def _outputs(t_eval: ArrayLike | None, t0: float, t_end: float) -> Vector | None
     """Validated times of the output."""
     if t_eval is None:
         return None
+    if is_integer(t_eval):
+        raise ValueError(f"t_eval must be times, got {t_eval!r}; write numpy.linspace({t0:g}, {t_end:g}, {t_eval}) for as many")
     t = np.atleast_1d(numbers(t_eval))
     sign = np.sign(t_end - t0)
     if t.ndim != 1 or not np.isfinite(t).all() or np.any(sign * np.diff(t) <= 0):

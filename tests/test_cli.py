@@ -12,8 +12,9 @@ from PIL import Image
 import mbdae
 from mbdae import library
 from mbdae.cli import compare, listing
+from mbdae.cli import warm as warming
 from mbdae.cli.console import COMPILING
-from mbdae.cli.main import main
+from mbdae.cli.main import COMMANDS, main
 from mbdae.cli.options import build
 from mbdae.driver.availability import Availability
 from mbdae.library.base import NON_STIFF, STIFF
@@ -54,6 +55,18 @@ def test_help_has_examples_and_fits_a_terminal(capsys, argv):
     assert max(len(line) for line in text.splitlines()) <= 100
 
 
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_wrapped_to_the_terminal(capsys, monkeypatch, command, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= width
+    monkeypatch.setenv("COLUMNS", "200")
+    main([command, "--help"])
+    assert text.replace("\\\n", "").split() == capsys.readouterr().out.replace("\\\n", "").split()  # nothing is lost
+
+
 def test_list(capsys):
     assert main(["list"]) == 0
     short = capsys.readouterr().out
@@ -62,6 +75,28 @@ def test_list(capsys):
     assert row.split()[-4:] == ["4", "28", "24", "12"]
     row = next(line for line in short.splitlines() if " wheelset " in line)
     assert row.split()[-4:] == ["-", "6", "6", "2"]
+
+
+def test_a_narrow_list_has_whole_names(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["list"]) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told and all(len(line.rstrip()) <= 60 for line in told.splitlines())
+    for name in ("SdirkFirstOrder:partition", "TrapezoidalStateSpace:tangent", "NullSpaceGeneralizedAlpha"):
+        assert name in told
+
+
+def test_units_in_titles_are_no_markup(capsys, monkeypatch):
+    monkeypatch.setattr(warming, "warm", lambda names, jobs: [])
+    assert main(["warm", "HalfImplicit"]) == 0
+    assert "processor time [s]" in capsys.readouterr().out
+
+
+def test_a_narrow_matrix_has_parts(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["matrix", "--mechanisms", "single-pendulum", "--methods", "SolveIvp:DOP853"]) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told and "overdetermined" in told and "tangent" in told and told.count("solver ") >= 2
 
 
 def test_list_is_quick_for_it_assembles_nothing(capsys, monkeypatch):
@@ -274,6 +309,39 @@ def test_a_file_can_be_animated_and_compared(capsys, tmp_path, monkeypatch):
     assert "3 bodies, nq = 9" in capsys.readouterr().out and (tmp_path / "results" / "four-bar").is_dir()
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_file_can_be_shown(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(["show", FOUR_BAR]) == 0
+    told = capsys.readouterr().out
+    for words in ("four-bar", "non-zeros", "mass matrix", "coupler", "PlanarAngleDriver", "mbdae.load("):
+        assert words in told
+    assert "There are no parameters" not in told
+    assert all(len(line.rstrip()) <= width for line in told.splitlines() if FOUR_BAR not in line)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_tables_of_runs_fit_a_narrow_terminal_and_have_whole_numbers(capsys, tmp_path, monkeypatch, width):
+    """Of the columns without room it is said where they are; the notes are those of the columns shown."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    common = ["--methods", "HalfImplicit,RosenbrockNystrom", "--steps", "1e-2", "--rtol", "1e-4", "--t-end", "0.1", "--repeats", "1"]
+    assert main(["compare", "double-pendulum", *common, "--no-figure", "--output", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told and "Newton; they are in" in " ".join(told.split()) and "evals:" not in told
+    assert main(["study", "work-precision", "double-pendulum", *common, "--output", str(tmp_path)]) == 0
+    study = capsys.readouterr().out
+    assert "…" not in study and "err q: root mean square" in " ".join(study.split())
+    for line in (told + study).splitlines():
+        assert len(line.rstrip()) <= width or "written" in line
+
+
+def test_a_study_says_who_is_refused_and_why(capsys, tmp_path):
+    argv = ["study", "work-precision", FOUR_BAR, "--methods", "HalfImplicit,Cvode:ggl", "--steps", "1e-2", "--rtol", "1e-4,1e-6"]
+    main([*argv, "--t-end", "0.1", "--repeats", "1", "--output", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert told.count("refused: CVODE BDF GGL: Cvode BDF cannot take the form 'ggl'") == 1
+
+
 def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
     for z, view in ((0.0, "xy"), (0.5, "3d")):
         mbdae.save(mbdae.Mechanism("mass", [mbdae.Particle("p", 1.0, (1.0, 0.0, z))]), tmp_path / "m.json")
@@ -303,7 +371,16 @@ def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
     ("compare slider-crank --set mu=-1", "mu must not be negative"),
     ("compare slider-crank --steps 1e-12 --no-figure --output {tmp}", "take larger steps or a shorter time"),
     ("compare slider-crank --output {tmp}/file/folder", "cannot make the folder"),
-    ("compare slider-crank --colour red", "unrecognized arguments: --colour red"),
+    ("compare slider-crank --colour red", "unrecognized arguments: --colour red (see 'mbdae compare --help')"),
+    ("solve chain --methods Ida", "unrecognized arguments: --methods Ida (did you mean '--method'?) (see 'mbdae solve --help')"),
+    ("solv chain", "invalid choice: 'solv' (did you mean 'solve'?)"),
+    ("solve mine.txt", "there is no mechanism 'mine.txt' in the library, and the name of a file ends in .json or .yaml or .yml"),
+    ("show {tmp}/none.yaml", "cannot read {tmp}/none.yaml: No such file or directory"),
+    ("study work-precision {tmp}/none.yaml --output {tmp}", "cannot read {tmp}/none.yaml: No such file or directory"),
+    ("study tolerance chain --methods HalfImplicit --output {tmp}",
+     "this study takes methods with error control, over tolerances, not HalfImplicit"),
+    ("study order chain --methods Ida --output {tmp}", "this study takes methods with a fixed step, over steps, not Ida"),
+    ("confirm mine.yaml", "reference values belong to mechanisms of the library"),
     ("solve chain --plot {tmp}/a.txt", "must end in .png or .pdf or .svg"),
     ("solve chain --output {tmp}/a.txt", "must end in .npz or .csv or .json"),
     ("solve chain --output {tmp}/folder.npz", "it is a folder"),
@@ -329,7 +406,7 @@ def test_refusals_are_one_line(capsys, tmp_path, argv, words):
     (tmp_path / "bad.json").write_text("{}")
     (tmp_path / "folder.npz").mkdir()
     (tmp_path / "folder.json").mkdir()
-    assert words in refused(capsys, argv.format(tmp=tmp_path).split())
+    assert words.format(tmp=tmp_path) in refused(capsys, argv.format(tmp=tmp_path).split())
 
 
 def test_a_missing_package_is_refused_with_its_remedy(capsys, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbdae
+from mbdae.cli import parsers
 from mbdae.cli.main import main
 from mbdae.pictures.methods import looks
 from mbdae.registry import FAMILIES, MethodSpec
@@ -227,6 +228,20 @@ def test_drift_is_measured_over_time():
     assert len(rows) == 401 and rows[0].t == 0.0 and rows[-1].t == pytest.approx(0.1)
     solution = mbdae.solve(mbdae.library.mechanism("double-pendulum"), mbdae.HalfImplicit(1e-2), (0.0, 0.1), t_eval=[r.t for r in rows])
     assert [r.energy_change for r in rows] == pytest.approx(list(solution.energy - solution.energy[0]), abs=1e-12)
+
+
+def test_the_parser_knows_the_studies():
+    """It does not import them, as its help does not wait for numerical code."""
+    assert {s.name: s.summary for s in STUDIES.values()} == parsers.STUDIES
+
+
+def test_points_are_joined_in_the_order_of_their_settings():
+    """Also where a tighter tolerance takes less time."""
+    known = {"mechanism": "m", "t_end": 1.0, "cells_at_once": 1, "method": "Ida", "formulation": "ggl", "control": "rtol", "atol": 1e-8}
+    rows = [grid_runs.RunRow(**known | {"mechanism": m, "setting": rtol}, cpu=cpu, error_q=error, status="SUCCESS")
+            for m in "mn" for rtol, cpu, error in ((1e-4, 2e-3, 1e-4), (1e-6, 1e-3, 1e-6), (1e-8, 3e-3, 1e-8))]
+    figure = STUDIES["work-precision"].figure(rows, None)
+    assert list(figure.axes[0].lines[0].get_ydata()) == [1e-4, 1e-6, 1e-8]
 
 
 def test_every_method_has_a_look_of_its_own():

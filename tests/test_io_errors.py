@@ -167,6 +167,9 @@ SYNTAX_YAML = {
     "control character": (HEAD + "x: a\x07b\n", "line 4, column 5", r"U\+0007 is not allowed"),
     "zero byte": ("\0", "line 1, column 1", r"U\+0000"),
     "colon twice": (HEAD + "a: b: c\n", "line 4, column 5|line 4, column 4", "no valid YAML"),
+    "text with a colon": (HEAD + "bodies:\n  - {type: Particle, name: p: left, mass: 1}\n", "line 5, column 28|line 5, column 29",
+                          "contains ': '.*needs quotes"),
+    "no blank after the dash": (HEAD + "bodies:\n  -{type: Particle, name: p, mass: 1}\n", None, "followed by a space"),
     "key twice": (HEAD + "bodies:\n  - {type: Particle, name: p, mass: 1, mass: 2}\n", "bodies[0]", "'mass' appears twice"),
     "key twice on top": (HEAD + BODY + BODY, "", "'bodies' appears twice"),
     "key twice in a motion": (

@@ -124,6 +124,17 @@ def test_help_is_quick():
     assert run(code, COLUMNS="60").splitlines()[-1] == "set()"
 
 
+def test_help_of_a_command_is_quick():
+    """Without numerical code, as are refusals of options."""
+    from mbdae.cli.parsers import PARSERS
+    code = f"""import sys; from mbdae.cli.main import main
+for name in {sorted(PARSERS)}:
+    main([name, '--help'])
+main(['solve', 'andrews', '--rtol', '-1'])
+print({{'numpy', 'numba', 'rich'}} & set(sys.modules))"""
+    assert run(code, COLUMNS="60").splitlines()[-1] == "set()"
+
+
 def test_help_is_that_of_the_commands():
     from mbdae.cli.main import COMMANDS, parser
     whole, names = parser(), parser([])

@@ -71,6 +71,29 @@ def test_the_overview_has_four_panels_with_units(solution):
     np.testing.assert_allclose(force["cord"], 2.0 * solution.multipliers("cord")[:, 0])  # of length 1: the tension
 
 
+def test_curves_of_few_steps_are_those_of_the_interpolant():
+    """Constraint violations are shown at the steps: between them they would be those of the interpolant."""
+    run = mbdae.solve(double_pendulum(), mbdae.DormandPrince(), (0.0, 1.0), rtol=1e-6, dense_output=True)
+    assert len(run.t) < 100
+    axes = {axis.get_title(loc="left"): axis for axis in run.plot().axes}
+    for title in ("coordinates", "energy", "forces in joints"):
+        assert all(len(line.get_xdata()) >= 400 for line in axes[title].lines)
+    line = axes["coordinates"].lines[0]
+    names = [c.name for c in mbdae.results.names.names_of(run.system).q]
+    found = [run.sol(t)[0][names.index(line.get_label())] for t in line.get_xdata()[::50]]
+    assert line.get_ydata()[::50] == pytest.approx(found, abs=1e-12)
+    assert list(axes["constraint violation"].lines[0].get_xdata()) == list(run.t)
+    run.sol = None
+    assert len(run.plot().axes[0].lines[0].get_xdata()) == len(run.t)
+
+
+def test_the_axis_of_time_begins_at_the_start():
+    """Also where the first violations are zero, which a logarithmic axis cannot show."""
+    run = moved(double_pendulum())
+    for axis in run.plot().axes:
+        assert axis.get_xlim() == (run.t[0], run.t[-1])
+
+
 def test_the_force_in_a_rod_is_its_tension():
     """A particle on a rod that swings: m (v^2 / l + g cos(angle))."""
     bob = mbdae.Mechanism("bob", [mbdae.Particle("bob", 2.0, (3.0, 0.0, 0.0))], [mbdae.Rod("cord", GROUND, "bob", length=3.0)],

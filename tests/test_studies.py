@@ -169,6 +169,44 @@ def test_work_precision_rows_and_figure(system, tmp_path):
     assert_picture(tmp_path / "w.png")
 
 
+def test_studies_take_mechanisms_as_they_are():
+    series = [studies.Series("half-implicit", mbdae.HalfImplicit, (1e-2,))]
+    rows = studies.work_precision(pendulum(), series, (0, 0.1), repeats=1)
+    assert rows[0].success
+    assert studies.energy_study(pendulum(), series, (0, 0.1))[0].status == "SUCCESS"
+    assert studies.order_study(pendulum(), mbdae.HalfImplicit, (1e-2, 5e-3), (0, 0.1))[1].error_q > 0.0
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: studies.work_precision("andrews", [], (0, 1)), "work_precision: the target must be a Mechanism or System, got str"),
+    (lambda: studies.work_precision(pendulum(), [("a", Ida(), (1e-4,))], (0, 1)), "series must contain Series"),
+    (lambda: studies.energy_study(pendulum(), studies.Series("a", Ida(), (1e-4,)), (0, 1)), "series must be a list of Series"),
+    (lambda: studies.work_precision(pendulum(), [], 1.0), "work_precision: t_span must be two different"),
+    (lambda: studies.Series("a", mbdae.HalfImplicit(h=1e-3), (1e-3,)), "has h = 0.001; give what makes the method.*mbdae.HalfImplicit"),
+    (lambda: studies.order_study(pendulum(), mbdae.HalfImplicit(h=1e-3), (1e-3,), (0, 1)), "order_study: method must make a method"),
+])
+def test_studies_refuse_other_arguments_by_name(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_a_narrow_range_of_costs_has_labels():
+    """A single power of ten between the ends tells no scale."""
+    rows = [SimpleNamespace(method="m", setting=1e-4, cpu=cpu, error_q=error, success=True, status="SUCCESS", error_v=None, error_lam=None,
+                            residual_position=None, energy_drift=None) for cpu, error in ((3e-3, 1e-3), (7e-2, 1e-6))]
+    figure = studies.plot_work_precision(rows)
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels() if label.get_text()]
+    assert {"0.01", "0.05"} <= set(labels)
+
+
+def test_refused_runs_are_not_failed_ones():
+    rows = [SimpleNamespace(method="m", setting=1e-4, cpu=None, error_q=None, success=False, status=status, error_v=None, error_lam=None,
+                            residual_position=None, energy_drift=None) for status in ("REFUSED", "SINGULAR")]
+    for row, text in zip(rows, ("m  (refused)", "m  (failed: 1e-4)")):
+        assert [t.get_text() for t in studies.plot_work_precision([row]).legends[0].get_texts()] == [text]
+
+
 def test_a_run_that_fails_is_a_row(system, tmp_path):
     hasty = studies.Series("hasty", lambda h: mbdae.HalfImplicit(h, max_iter=1), (1e-2,))
     good = studies.Series("good", mbdae.HalfImplicit, (1e-2,))

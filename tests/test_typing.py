@@ -46,6 +46,36 @@ state: mbdae.State = mbdae.assemble(pendulum, 0.5)
 again: mbdae.Solution = mbdae.solve(pendulum, mbdae.RosenbrockNystrom(), (0.5, 1.0), state=state)
 sundials: list[mbdae.Method] = [mbdae.Ida(), mbdae.Cvode(), mbdae.Odes()]
 others: list[mbdae.Method] = [mbdae.SolveIvp(), mbdae.Assimulo(), mbdae.SolveDae(), mbdae.Radau13()]
+
+first: mbdae.Solution = mbdae.solve(pendulum, (0, 10))
+same: mbdae.Solution = mbdae.solve(pendulum, mbdae.Automatic(), (0.0, 10.0))
+stiff: mbdae.Solution = mbdae.solve(pendulum, mbdae.RadauIIA(order=9), (0, 1), rtol=1e-10)
+smooth: mbdae.Solution = mbdae.solve(pendulum, mbdae.DormandPrince(order=5), (0, 1), dense_output=True)
+half: mbdae.Solution = mbdae.solve(pendulum, mbdae.HalfExplicit(), (0, 1), formulation="index2")
+symplectic: mbdae.Solution = mbdae.solve(pendulum, mbdae.Rattle(h=1e-3, order=4), (0, 1))
+linear: list[mbdae.Method] = [mbdae.Ida(linsolver="kkt"), mbdae.Cvode(linsolver="kkt")]
+explicit: list[mbdae.Method] = [mbdae.DormandPrince(), mbdae.HalfExplicit(), mbdae.Rattle(h=1e-3)]
+"""
+
+STUDY = """
+from pathlib import Path
+
+import mbdae
+from mbdae import studies
+
+mechanism: mbdae.Mechanism = mbdae.load("four-bar.yaml")
+series = [studies.Series("half-implicit", mbdae.HalfImplicit, (4e-3, 2e-3)),
+          studies.Series("RATTLE of order 4", lambda h: mbdae.Rattle(h=h, order=4), (4e-3, 2e-3)),
+          studies.Series("IDA, GGL", mbdae.Ida(), (1e-4, (1e-6, 1e-8)), "ggl")]
+rows: list[studies.WorkPrecisionRow] = studies.work_precision(mechanism, series, (0, 2))
+studies.plot_work_precision(rows, "four-bar").savefig("work-precision.png")
+error: float | None = rows[0].error_q
+run: mbdae.Solution = mbdae.solve(mechanism, (0, 2))
+run.plot().savefig("motion.png")
+run.plot("reactions", names=["A"]).savefig("reactions.png")
+page: object = run.view("run.html")
+film: object = run.animate("run.gif", fps=10)
+orders = studies.fitted_orders(studies.order_study(mechanism, mbdae.HalfImplicit, (2e-3, 1e-3), (0, 1)))
 """
 
 READ = """
@@ -118,6 +148,13 @@ def test_a_script_that_reads_results_is_typed(check):
 @needs_mypy
 def test_a_script_that_makes_a_mechanism_and_moves_it_is_typed(check):
     said = check(RUN)
+    assert said.startswith("Success"), said
+
+
+@pytest.mark.thorough
+@needs_mypy
+def test_a_script_that_measures_and_draws_is_typed(check):
+    said = check(STUDY)
     assert said.startswith("Success"), said
 
 

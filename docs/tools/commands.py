@@ -4,17 +4,37 @@
 """
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "command-line.md"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "four-bar.yaml"
 MARK = "## What they print\n"
-COMMANDS = ("mbdae --help", "mbdae show four-link", "mbdae solve four-link --method Ida:ggl --rtol 1e-6 --output four-link.npz",
-            "mbdae animate four-link --output four-link.gif", "mbdae stability andrews --t-end 0.02 --method RosenbrockNystrom",
-            "mbdae jacobian four-link --t-end 0.1", "mbdae confirm four-link", "mbdae equations 4.91", "mbdae list")
-LINES = 45  # of an output that are shown
+LINES = 45  # of an output that are shown, unless told otherwise below
+COMMANDS = {
+    "mbdae --help": LINES,
+    "mbdae compare double-pendulum --methods HalfImplicit,DormandPrince,Ida:ggl --steps 1e-2,1e-3 --rtol 1e-4,1e-6": LINES,
+    "mbdae compare four-bar.yaml --methods HalfImplicit,Ida:ggl --steps 1e-3 --rtol 1e-6": LINES,
+    "mbdae solve four-link --method Ida:ggl --rtol 1e-6 --output four-link.npz": LINES,
+    "mbdae solve four-bar.yaml --t-end 2 --plot": LINES,
+    "mbdae animate four-link --output four-link.gif": LINES,
+    "mbdae list": LINES,
+    "mbdae show four-link": LINES,
+    "mbdae confirm four-link": LINES,
+    "mbdae jacobian four-link --t-end 0.1": LINES,
+    "mbdae stability andrews --t-end 0.02 --method RosenbrockNystrom": LINES,
+    "mbdae scaling chain --sizes 4,16,64 --cases half-implicit": LINES,
+    "mbdae study tolerance double-pendulum --methods RosenbrockNystrom,Ida:ggl --rtol 1e-4,1e-6,1e-8": LINES,
+    "mbdae matrix --mechanisms four-link --methods Ida,SolveIvp:Radau": LINES,
+    "mbdae pages four-link --output pages --no-pictures": LINES,
+    "mbdae equations 4.91": LINES,
+    "mbdae warm HalfImplicit,Ida --jobs 1": LINES,
+    "mbdae doctor": 16,
+}
 
 
 def printed(command, folder):
@@ -24,7 +44,14 @@ def printed(command, folder):
     if run.returncode:
         raise SystemExit(f"{command}: {run.stderr}")
     lines = [line.rstrip() for line in run.stdout.rstrip().splitlines()]
-    return lines if len(lines) <= LINES else [*lines[:LINES], f"... {len(lines) - LINES} more lines"]
+    most = COMMANDS[command]
+    return lines if len(lines) <= most else [*lines[:most], f"... {len(lines) - most} more lines"]
+
+
+def blocks_of(text):
+    """The outputs on the page by command."""
+    found = re.findall(r'^\?\?\? example "`(?P<command>[^`]*)`"\n\n    ```text\n(?P<lines>.*?)^    ```$', text, re.S | re.M)
+    return {command: [line.removeprefix("    ") for line in lines.splitlines()] for command, lines in found}
 
 
 def main():
@@ -32,6 +59,7 @@ def main():
     text = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     blocks = [MARK, "Written by `python docs/tools/commands.py`; figures and files are left out.", ""]
     with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(EXAMPLE, folder)
         for command in COMMANDS:
             lines = (f"    {line}".rstrip() for line in printed(command, folder))
             blocks += [f'??? example "`{command}`"', "", "    ```text", *lines, "    ```", ""]

@@ -19,6 +19,7 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File, InclusionLevel
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "build" / "api"
 sys.path.insert(0, str(Path(__file__).parent))
 
 import gallery  # noqa: E402  beside this file
@@ -28,9 +29,14 @@ COMPOSED = re.compile(r'^class (?P<name>\w+)[^\n]*:\n    (?P<body>__doc__ = f"""
 FORMULA = re.compile(r'<(?P<tag>span|div) class="arithmatex">(?P<body>.*?)</(?P=tag)>', re.S)
 
 
+def on_startup(command, dirty):
+    """An empty folder of sources: the reader of docstrings looks for it before `on_config`, and leaves out one that is missing."""
+    SOURCES.mkdir(parents=True, exist_ok=True)
+
+
 def on_config(config):
     """The folder of sources, and entries of the navigation for pages that may be missing."""
-    sources, skipped = ROOT / "build" / "api", shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
+    sources, skipped = SOURCES, shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
     shutil.rmtree(sources, ignore_errors=True)
     for folder, name in (("mbdae", "mbdae"), ("adapters", "mbdae/adapters")):
         shutil.copytree(ROOT / folder, sources / name, ignore=skipped)

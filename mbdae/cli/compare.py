@@ -13,7 +13,7 @@ from ..assemble import assemble
 from ..library.base import Comparison, Entry
 from ..pictures.figures import save
 from ..registry import MethodSpec, find
-from ..studies.grid.profile_page import REPEATS as REPEATS_OF_ALL
+from ..studies.grid.runs import installed
 from ..studies.grid.target import Target
 from ..studies.kinematics import ReferenceSolution, freedom
 from ..studies.reference import reference
@@ -24,61 +24,14 @@ from ..system.system import System
 from . import profile
 from .console import output, print_error, progress_bar
 from .numbers import milliseconds, number, percent, short
-from .options import Commands, Refusal, build, check_steps, methods, natural, output_folder, parser_of_mechanism, positive, positives
+from .options import Refusal, build, check_steps, output_folder
+from .parsers import LIMIT, LIMIT_OF_ALL, REPEATS
 from .study import carry_out
-from .tables import add_numbers, fitting, new_table_of_runs
+from .tables import add_numbers, fitting, new_table_of_runs, titles
 
 MAX_SECONDS = 2.0  # of motion, or of its animation, if that is shorter, by default
 POINTS = 101
-REPEATS, LIMIT, LIMIT_OF_ALL = 5, 30.0, 5.0
 LOCAL = ("partition", "tangent")  # forms in state space
-
-_DESCRIPTION = """\
-Run integrators and solvers on one mechanism over several steps or tolerances.
-Measures errors against a reference, constraint residuals, drift of energy, and
-cost; prints a table and writes work_precision.png, .csv and .json. With --all the
-whole library and all methods with error control: the fastest method for each accuracy,
-in-house against established, and performance profiles ('mbdae study profile'; hours).
-"""
-_EPILOG = """\
-methods:
-  HalfImplicit FullyImplicit          fixed step, over --steps
-  Ida:gear Ida:ggl Ida:index1 ...     error control, over --rtol; atol = rtol/100
-  Cvode:BDF SolveIvp:DOP853 SolveIvp:Radau ...        see 'mbdae list'
-  RosenbrockNystrom SdirkFirstOrder:tangent ...       on state-space form
-  Cvode:Adams:partition SolveIvp:LSODA:partition ...  other solvers on this form
-
-examples:
-  mbdae compare slider-crank
-  mbdae compare slider-crank --set mu=0.2 --output results/friction --no-figure
-  mbdae compare my-mechanism.yaml --t-end 5
-  mbdae compare double-pendulum --methods HalfImplicit,Ida:ggl --steps 1e-2,1e-3 \\
-                                --rtol 1e-6 --t-end 4
-  mbdae compare stiff-double-pendulum --t-end 0.5 --methods \\
-                RosenbrockNystrom,SolveIvp:Radau:partition,Cvode:Adams:partition
-  mbdae compare --all --output results/profile
-
-The exit code is 0 if at least one run succeeded, 1 if none did, 2 for invalid
-arguments.
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `compare`."""
-    p = commands.add_parser("compare", help="integrators and solvers side by side", description=_DESCRIPTION, epilog=_EPILOG,
-                            parents=[parser_of_mechanism(optional=True)], allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--all", action="store_true", help="all mechanisms of the library, see above; goes on after an interrupt")
-    p.add_argument("--methods", metavar="M,M,...", type=methods, help="the default depends on the mechanism")
-    p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
-    p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
-    p.add_argument("--repeats", metavar="N", type=natural,
-                   help=f"runs of which the least time is taken (default {REPEATS}, with --all {REPEATS_OF_ALL})")
-    p.add_argument("--limit", metavar="S", type=positive,
-                   help=f"time limit of a run in seconds (default {LIMIT:g}, with --all {LIMIT_OF_ALL:g})")
-    p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")
-    p.add_argument("--no-figure", action="store_true", help="write the tables only")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -130,17 +83,12 @@ def _series(arguments: argparse.Namespace, usual: Comparison, system: System) ->
 def _usual(usual: Comparison, system: System) -> list[MethodSpec]:
     """The usual methods that are installed, and that apply: a state-space form needs a degree of freedom."""
     specs, moves = list(map(find, usual.methods)), freedom(system, assemble(system)) > 0
-    return [s for s in specs if _installed(s) and (moves or not _local(s))]
+    return [s for s in specs if installed(s) and (moves or not _local(s))]
 
 
 def _local(spec: MethodSpec) -> bool:
     """Whether the method runs in a state-space form here."""
     return spec.control == "rtol" and (spec.formulation or spec.family.forms(spec.variant)[0]) in LOCAL
-
-
-def _installed(spec: MethodSpec) -> bool:
-    available = spec.family.availability()
-    return available is None or available.installed
 
 
 def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) -> Series:
@@ -155,9 +103,18 @@ def _one(spec: MethodSpec, steps: tuple[float, ...], rtol: tuple[float, ...]) ->
 _COLUMNS = (
     ("err q", "error_q"), ("err v", "error_v"), ("err lam", "error_lam"), ("Phi", "residual_position"), ("Phi'", "residual_velocity"),
     ("Phi''", "residual_acceleration"), ("energy", "energy_drift"), ("steps", "steps"), ("evals", "evaluations"),
-    ("Newton", "newton_iterations"), ("call", "cpu_solve"),
+    ("Newton", "newton_iterations"), ("call ms", "cpu_solve"),
 )
-_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations", "cpu_solve")
+_DISPENSABLE = ("newton_iterations", "residual_acceleration", "residual_velocity", "evaluations", "cpu_solve", "energy_drift",
+                "residual_position", "error_v", "error_lam")
+_NOTES = {  # of columns
+    "Phi": "largest constraint violation on position level, at the steps of the method; with ' and '' on velocity and acceleration level",
+    "energy": "largest change of the total energy, relative to the largest kinetic energy",
+    "evals": "evaluations of the residual or right-hand side, without those for Jacobians",
+    "ms": "processor time of the integration, the least of the repeats, and by how much their median exceeds it; without postprocessing "
+          "(projection of states of the ODE, multipliers)",
+    "call ms": "processor time of the whole call of mbdae.solve",
+}
 
 
 def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, rows: list[WorkPrecisionRow]) -> None:
@@ -165,21 +122,20 @@ def _show(entry: Entry, system: System, t_end: float, exact: ReferenceSolution, 
     console.print(f"[bold]{entry.title}[/bold]   t = 0 ... {t_end:g} s   {_bodies(system)}nq = {system.nq}, "
                   f"nv = {system.nv}, nc = {system.nc}")
     columns = [c for c in _COLUMNS if c[1] != "energy_drift" or any(r.energy_drift is not None for r in rows)]
-    console.print(fitting(console, partial(_table, rows), columns, _DISPENSABLE))
+    table = fitting(console, partial(_table, rows), columns, _DISPENSABLE)
+    console.print(table)
     for r in rows:
         if not r.success:
-            console.print(f"[red]{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}[/red]", soft_wrap=True)
-    notes = [f"err: root mean square over {len(exact.t)} times of the largest component, SI units; reference: {exact.source}",
-             "Phi, Phi', Phi'': largest constraint violation on position, velocity, acceleration level, at the steps of the method"]
-    if any(r.energy_drift is not None for r in rows):
-        notes.append("energy: largest change of the total energy, relative to the largest kinetic energy")
-    notes += ["evals: evaluations of the residual or right-hand side, without those for Jacobians",
-              "ms: processor time of the integration, the least of the repeats, and by how much their median exceeds it;",
-              "    without postprocessing (projection of states of the ODE, multipliers); call ms: of the whole call of mbdae.solve"]
+            console.print(f"{r.method}, {r.control} = {r.setting:g}: {r.status}, {r.message}", style="red", markup=False)
+    notes = [f"err: root mean square over {len(exact.t)} times of the largest component, SI units; reference: {exact.source}"]
+    notes += [f"{title}: {note}" for title, note in _NOTES.items() if title in titles(table)]
+    hidden = [title for title, _ in columns if title not in titles(table)]
+    if hidden:
+        notes.append(f"not shown, for lack of room: {', '.join(hidden)}; they are in the files")
     if freedom(system, assemble(system)) == 0:
         notes.append("the drivers prescribe all positions: methods that satisfy Phi = 0 are exact in q up to rounding")
     for note in notes:
-        console.print(f"[dim]{note}[/dim]", soft_wrap=True)
+        console.print(note, style="dim", markup=False)
 
 
 def _bodies(system: System) -> str:
@@ -191,17 +147,16 @@ def _bodies(system: System) -> str:
 
 def _table(rows: list[WorkPrecisionRow], columns: Sequence[tuple[str, str]]) -> Table:
     table = new_table_of_runs("method")
-    given = [title for title, field in columns if field != "cpu_solve"]
-    add_numbers(table, ("h / rtol", *given, "ms", "+ %", *(["call ms"] if len(given) < len(columns) else [])))
+    given = [column for column in columns if column[1] != "cpu_solve"]
+    add_numbers(table, ("h / rtol", *(title for title, _ in given), "ms", "+ %", *(title for title, _ in columns[len(given):])))
     for k, r in enumerate(rows):
         first = k == 0 or rows[k - 1].method != r.method
         last = k + 1 < len(rows) and rows[k + 1].method != r.method
-        numbers = [number(getattr(r, field)) for _, field in columns if field != "cpu_solve"]
+        numbers = [number(getattr(r, field)) for _, field in given]
         if not r.success:
             numbers[0] = "[red]failed[/red]"
-        call = [milliseconds(r.cpu_solve)] if len(numbers) < len(columns) else []
-        table.add_row(r.method if first else "", short(r.setting), *numbers, milliseconds(r.cpu), percent(r.cpu_spread), *call,
-                      end_section=last)
+        times = milliseconds(r.cpu), percent(r.cpu_spread), *(milliseconds(r.cpu_solve) for _ in columns[len(given):])
+        table.add_row(r.method if first else "", short(r.setting), *numbers, *times, end_section=last)
     return table
 
 

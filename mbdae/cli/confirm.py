@@ -9,46 +9,22 @@ from pathlib import Path
 
 from numba.core import config
 from rich.table import Table
+from rich.text import Text
 
 from .. import library
 from ..studies import precise
 from ..studies.confirm import Confirmation, confirm_all, confirmation_page
 from .console import output, progress_bar
-from .options import Commands, output_file
+from .options import Refusal, is_file, output_file
 from .tables import new_table
-
-_DESCRIPTION = """\
-Compare the reference values of the library with two numerical solutions: by a
-Runge-Kutta method on the underlying ODE, and by a method for DAEs. With
---precise both are computed in extended precision, by extrapolation and by
-collocation, the latter in joint coordinates where there are some.
-"""
-_EPILOG = """\
-examples:
-  mbdae confirm andrews car-axis
-  mbdae confirm --precise heavy-top              to 16 digits
-  mbdae confirm --output docs/references.md      all of them (some minutes; with --precise hours)
-
-Lines of other mechanisms in the file stay as they are.
-
-The exit code is 1 if both methods fail for one of the tables.
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `confirm`."""
-    p = commands.add_parser("confirm", help="verification of the reference values", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("mechanisms", metavar="MECHANISM", nargs="*", help="names, see 'mbdae list'; by default all")
-    p.add_argument("--precise", action="store_true", help="in extended precision; kernels are not compiled")
-    p.add_argument("--output", metavar="FILE", help="write the report as .md, or renew its lines")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     names = arguments.mechanisms or library.names()
     for name in names:
+        if is_file(name):
+            raise Refusal(f"{name}: reference values belong to mechanisms of the library, a file has none")
         library.entry(name)
     path = arguments.output and output_file(arguments.output, (".md",))
     if arguments.precise and not config.DISABLE_JIT:
@@ -79,7 +55,7 @@ def _table(found: list[Confirmation]) -> Table:
     table = new_table()
     for name in ("mechanism", "values", "kind", "instants", "to t [s]", "digits", "found", "between", "method"):
         right = name in ("instants", "to t [s]", "digits", "found", "between")
-        table.add_column(name, justify="right" if right else "left", no_wrap=name != "values")
+        table.add_column(Text(name), justify="right" if right else "left", no_wrap=right)
     for c in found:
         given = "".join(f" {k}={v}" for k, v in c.parameters.items())
         value = f"[red]{c.message[:40]}[/red]" if c.found is None else f"{c.found:.1f}"

@@ -10,20 +10,9 @@ from rich.table import Table
 from ..driver.availability import Availability
 from ..registry import FAMILIES, Family
 from .console import output
-from .options import Commands
 from .tables import new_table
 
-_EPILOG = """\
-In a checkout of mbdae, 'make setup-all' installs all of them, 'make setup-all SOLVERS=wheels' those that need no compiler.
-The exit code is 0 even if solvers are missing: each of them is optional.
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `doctor`."""
-    p = commands.add_parser("doctor", help="installed solvers, and how to install the others", description="List all solvers.",
-                            epilog=_EPILOG, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.set_defaults(run=run)
+WIDE = 80  # columns
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     console = output()
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("mbdae", "numpy", "scipy", "numba"))
     console.print(f"Python {platform.python_version()} on {platform.machine()}, {versions}\n")
-    console.print(_solvers())
+    console.print(_solvers(console.width))
     console.print(_commands())
     return 0
 
@@ -41,14 +30,16 @@ def _found() -> list[tuple[Family, Availability]]:
     return [(family, available) for family in FAMILIES if (available := family.availability()) is not None]
 
 
-def _solvers() -> Table:
-    table = new_table()
-    for name in ("solver", "package", "version", "state", "reason"):
-        table.add_column(name, overflow="fold", no_wrap=name == "state")
+def _solvers(width: int) -> Table:
+    """One row for each solver; names of packages and versions where there is room."""
+    table, wide = new_table(), width >= WIDE
+    for name in ("solver", *(("package", "version") if wide else ()), "state", "reason"):
+        table.add_column(name, overflow="fold", no_wrap=name != "reason")
     for family, available in _found():
+        package = (available.package, available.version or "-") if wide else ()
         for variant in family.variants or (None,):
             name = f"{family.name}:{variant}" if variant else family.name
-            table.add_row(name, available.package, available.version or "-", *_state(family, variant, available))
+            table.add_row(name, *package, *_state(family, variant, available))
     return table
 
 

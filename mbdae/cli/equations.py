@@ -5,24 +5,7 @@ from pathlib import Path
 
 from ..pages.equations import equations_page, missing, where
 from .console import output
-from .options import Commands, output_file
-
-_EPILOG = """\
-examples:
-  mbdae equations 3.66                           of every paper that has one of this number
-  mbdae equations "Fang 12"
-  mbdae equations --output docs/equations.md     the index of all
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `equations`."""
-    p = commands.add_parser("equations", help="index of the equations of the papers in the code",
-                            description="Find the lines that cite an equation of one of the papers.", epilog=_EPILOG, allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("equations", metavar="EQUATION", nargs="*", help="a number, alone or after the paper: Fang, Arnold, Wei, Bustos, Negrut")
-    p.add_argument("--output", metavar="FILE", help="write the index of all equations as .md")
-    p.set_defaults(run=run)
+from .options import output_file
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -37,6 +37,7 @@ from ..studies.table import metadata, write_csv, write_json
 from ..system.assembly import State
 from ..system.system import System
 from .console import output, print_error, progress_bar
+from .formatter import HelpFormatter
 from .numbers import milliseconds, number
 from .options import Commands, Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
 from .tables import add_numbers, fitting, new_table_of_runs
@@ -84,7 +85,7 @@ def strategies(text: str) -> tuple[str, ...]:
 def add_parser(commands: Commands) -> None:
     """The parser of `jacobian`."""
     p = commands.add_parser("jacobian", help="comparison of strategies for Jacobians", description=_DESCRIPTION, epilog=_EPILOG,
-                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("--method", metavar="M", type=method, default=find(METHOD),
                    help=f"solver that takes a Jacobian, in GGL form if possible and not specified otherwise (default {METHOD})")
     p.add_argument("--form", choices=("residual", "explicit"), help="of GGL: with the mass matrix, or multiplied by its inverse "

@@ -14,24 +14,10 @@ from ..pages.facts import Applicability, Form
 from ..problems import FORMULATIONS
 from ..registry import FAMILIES
 from .console import output, progress_bar
-from .options import Commands
 from .tables import new_table
 
-_EPILOG = """\
-examples:
-  mbdae list
-  mbdae list --long     with summaries, parameters, and applicable forms and methods
-"""
+WIDE = 80  # columns
 _NUMBERS = ("bodies", "nq", "nv", "nc", "redundant", "dof", "unknowns")
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `list`."""
-    p = commands.add_parser("list", help="mechanisms, methods, formulations, solvers", epilog=_EPILOG,
-                            description="List mechanisms, methods, formulations, solvers.",
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--long", action="store_true", help="with summaries, parameters, and applicable forms and methods")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         with progress_bar():
             rows = {name: facts.first_counts(library.entry(name)) for name in library.names()}
         console.print(_mechanisms(rows, "bodies", "nq", "nv", "nc"))
-    for table in (_formulations(), _methods(), _packages()):
+    for table in (_formulations(), _methods(console.width >= WIDE), _packages()):
         console.print(table)
     return 0
 
@@ -147,14 +133,16 @@ def _formulations() -> Table:
     return table
 
 
-def _methods() -> Table:
-    table = _new("methods; a formulation may follow the name, as in Cvode:Adams:partition", "name", "control", "summary")
+def _methods(wide: bool) -> Table:
+    """The methods; on a narrow terminal without a column for what controls the step size."""
+    columns = ("name", "control", "summary") if wide else ("name", "summary")
+    table = _new("methods; a formulation may follow the name, as in Cvode:Adams:partition", *columns)
     for f in FAMILIES:
-        table.add_row(f.name, "step" if f.control == "h" else "tolerance", f.summary)
-        if f.variants:
-            table.add_row("", "", f"[dim]{' '.join(f'{f.name}:{v}' for v in f.variants)}[/dim]")
-        elif f.forms():
-            table.add_row("", "", f"[dim]{' '.join(f'{f.name}:{form}' for form in f.forms())}[/dim]")
+        control = ("step" if f.control == "h" else "tolerance",) if wide else ()
+        table.add_row(f.name, *control, f.summary)
+        names = f.variants or f.forms()
+        if names:
+            table.add_row("", *("" for _ in control), f"[dim]{' '.join(f'{f.name}:{x}' for x in names)}[/dim]")
     return table
 
 

@@ -2,11 +2,15 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
 from .. import __version__
+from ..spelling import guess
+from .formatter import HelpFormatter
+from .options import Commands
+from .parsers import PARSERS
 from .refusal import Refusal
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
@@ -48,7 +52,9 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with error messages of one line."""
+    """A parser with error messages of one line; that of `mbdae` knows those of its commands."""
+
+    commands: "argparse._SubParsersAction[Parser]"
 
     def error(self, message: str) -> NoReturn:
         raise Refusal(f"{message} (see '{self.prog} --help')")
@@ -57,16 +63,22 @@ class Parser(argparse.ArgumentParser):
 def parser(chosen: Iterable[str] = tuple(COMMANDS)) -> Parser:
     """The parser; of commands that are not chosen it has the names only, and does not import them."""
     top = Parser(prog="mbdae", description="Constrained mechanisms for ODE and DAE solvers.", epilog=_EPILOG, allow_abbrev=False,
-                 formatter_class=argparse.RawDescriptionHelpFormatter)
+                 formatter_class=HelpFormatter)
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show the traceback of an error")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    top.commands = commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
         if name in chosen:
-            import_module(f"{__package__}.{module}").add_parser(commands)
+            _add_parser(name, module, commands)
         else:
             commands.add_parser(name, help=text)
     return top
+
+
+def _add_parser(name: str, module: str, commands: Commands) -> None:
+    """The parser of a command, from `parsers` or, where it needs numerical code, from its own module."""
+    add: Callable[[Commands], None] = PARSERS[name] if name in PARSERS else import_module(f"{__package__}.{module}").add_parser
+    add(commands)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -100,8 +112,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    top = parser([word for word in argv if not word.startswith("-")][:1])
-    arguments = top.parse_args(argv)
+    chosen = [word for word in argv if not word.startswith("-")][:1]
+    _check_command(chosen)
+    top = parser(chosen)
+    arguments, unknown = top.parse_known_args(argv)
+    if unknown:
+        raise _unknown(top, arguments.command, unknown)
     if arguments.command is None:
         top.print_help()
         return 0
@@ -109,11 +125,28 @@ def _run(argv: Sequence[str]) -> int:
     return code
 
 
+def _check_command(chosen: Sequence[str]) -> None:
+    """Refuse a first word that is no command."""
+    for name in chosen:
+        if name not in COMMANDS:
+            known = ", ".join(COMMANDS)
+            raise Refusal(f"argument COMMAND: invalid choice: {name!r}{guess(name, COMMANDS)}; there are {known} (see 'mbdae --help')")
+
+
+def _unknown(top: Parser, command: str | None, words: Sequence[str]) -> Refusal:
+    """What is said of words that no option takes."""
+    of_command = top.commands.choices[command] if command else top
+    options = [name for action in of_command._actions for name in action.option_strings]
+    word = words[0].partition("=")[0]
+    suggestion = guess(word, options) if word.startswith("-") else ""
+    return Refusal(f"unrecognized arguments: {' '.join(words)}{suggestion} (see '{of_command.prog} --help')")
+
+
 def _reported(error: Exception, code: int, argv: Sequence[str]) -> int:
     if "--traceback" in argv:
         raise error
     is_file = isinstance(error, OSError) and error.filename is not None
-    message = f"cannot write {error.filename}: {error.strerror}" if isinstance(error, OSError) and is_file else error
+    message = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and is_file else error
     print("mbdae: " + " ".join(str(message).split()), file=sys.stderr)
     return code
 

@@ -1,8 +1,10 @@
 """`mbdae matrix`: every solver in every formulation on standard mechanisms."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
+from rich.console import Console
 from rich.table import Table
 
 from ..driver.support import FORMS
@@ -10,8 +12,9 @@ from ..registry import MethodSpec, find
 from ..studies.matrix import MAX_ERROR, SPANS, Cell, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
 from .console import output, print_error, progress_bar
+from .formatter import HelpFormatter
 from .options import Commands, Refusal, output_file, positive
-from .tables import add_numbers, new_table
+from .tables import add_numbers, fits, new_table
 
 _DESCRIPTION = f"""\
 Run every installed solver in every formulation on {len(SPANS)} mechanisms and print the
@@ -35,7 +38,7 @@ _MARKS = {"failed": "[red]failed[/red]", "refused": "[dim]-[/dim]"}
 def add_parser(commands: Commands) -> None:
     """The parser of `matrix`."""
     p = commands.add_parser("matrix", help="every solver in every formulation", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("--mechanisms", metavar="A,B", type=_mechanisms, default=tuple(SPANS), help=f"some of {', '.join(SPANS)}")
     p.add_argument("--methods", metavar="A,B", type=_methods, help="solvers, see 'mbdae list'; by default all that are installed")
     p.add_argument("--rtol", metavar="R", type=positive, default=1e-6, help="relative tolerance; atol is a hundredth of it (1e-6)")
@@ -81,7 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         cells = matrix(arguments.mechanisms, specs, arguments.rtol, progress=bar)
     console = output()
     for name in arguments.mechanisms:
-        console.print(_table(name, [c for c in cells if c.mechanism == name]))
+        console.print(f"{name}   t = 0 ... {SPANS[name]:g} s", style="bold")
+        for table in _tables(console, [c for c in cells if c.mechanism == name], FORMS):
+            console.print(table)
     bad = [c for c in cells if c.outcome in ("failed", "inaccurate")]
     counts = ", ".join(f"{sum(c.outcome == o for c in cells)} {o}" for o in ("ok", "refused", "inaccurate", "failed"))
     console.print(f"{len(cells)} cells: {counts}; numbers are errors in tolerances (rtol = {arguments.rtol:g}), '-' is refused")
@@ -93,13 +98,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
-def _table(name: str, cells: list[Cell]) -> Table:
-    table = new_table(f"{name}   t = 0 ... {SPANS[name]:g} s")
+def _tables(console: Console, cells: list[Cell], forms: Sequence[str]) -> list[Table]:
+    """A table, or several with some of the forms each that fit the terminal."""
+    table = _table(cells, forms)
+    if fits(console, table) or len(forms) == 1:
+        return [table]
+    half = (len(forms) + 1) // 2
+    return [*_tables(console, cells, forms[:half]), *_tables(console, cells, forms[half:])]
+
+
+def _table(cells: list[Cell], forms: Sequence[str]) -> Table:
+    table = new_table()
     table.add_column("solver", no_wrap=True)
-    add_numbers(table, FORMS)
+    add_numbers(table, forms)
     for method in dict.fromkeys(c.method for c in cells):
         row = {c.formulation: c for c in cells if c.method == method}
-        table.add_row(method, *(_mark(row[form]) for form in FORMS))
+        table.add_row(method, *(_mark(row[form]) for form in forms))
     return table
 
 

@@ -1,21 +1,22 @@
 """Common parts of the commands: validated options, mechanisms with parameters, output files."""
 
+from __future__ import annotations
+
 import argparse
 import ast
 import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .. import library
-from ..io import load
-from ..library.base import Entry, Observables, Parameter, Parameters
-from ..model.bodies import PlanarBody, RigidBody
-from ..registry import MethodSpec, find
-from ..system.system import System
-from ..typing import Vector
 from .refusal import Refusal as Refusal
+
+if TYPE_CHECKING:  # numerical code is imported where it is used: the help of a command does not wait for it
+    from ..library.base import Entry, Observables, Parameter, Parameters
+    from ..registry import MethodSpec
+    from ..system.system import System
+    from ..typing import Vector
 
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # what `add_subparsers` returns
 
@@ -57,6 +58,8 @@ def methods(text: str) -> tuple[MethodSpec, ...]:
 
 def method(text: str) -> MethodSpec:
     """A method by name."""
+    from ..registry import find
+
     try:
         return find(text)
     except ValueError as e:
@@ -88,15 +91,35 @@ def parser_of_mechanism(optional: bool = False) -> argparse.ArgumentParser:
 
 def build(name: str, assignments: Sequence[tuple[str, str]]) -> tuple[Entry, Parameters, System]:
     """Entry, parameters and system of a mechanism of the library or of a file."""
-    if Path(name).suffix.lower() in ENDINGS_OF_FILES:
+    from .. import library
+    from ..system.system import System
+
+    if is_file(name):
         if assignments:
             raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
         entry = entry_of_file(name)
         mechanism = entry.build()
         return entry, {}, mechanism if isinstance(mechanism, System) else System(mechanism)
-    entry = library.entry(name)
+    entry = entry_called(name)
     parameters = parameters_of(entry, assignments)
     return entry, parameters, library.system(name, **parameters)
+
+
+def is_file(name: str) -> bool:
+    """Whether a mechanism is meant to be in a file."""
+    return Path(name).suffix.lower() in ENDINGS_OF_FILES
+
+
+def entry_called(name: str) -> Entry:
+    """An entry of the library, or that of a mechanism in a file."""
+    from .. import library
+
+    if is_file(name):
+        return entry_of_file(name)
+    path = Path(name)
+    if path.suffix or len(path.parts) > 1:
+        raise Refusal(f"there is no mechanism {name!r} in the library, and the name of a file ends in {' or '.join(ENDINGS_OF_FILES)}")
+    return library.entry(name)
 
 
 def parameters_of(entry: Entry, assignments: Sequence[tuple[str, str]]) -> dict[str, Parameter]:
@@ -116,6 +139,10 @@ def entry_of_file(path: str) -> Entry:
     ------
     Refusal, DescriptionError
     """
+    from .. import library
+    from ..io import load
+    from ..model.bodies import RigidBody
+
     try:
         mechanism = load(path)
     except OSError as e:
@@ -126,11 +153,15 @@ def entry_of_file(path: str) -> Entry:
 
 
 def _in_plane(body: Any) -> bool:
+    from ..model.bodies import PlanarBody
+
     return isinstance(body, PlanarBody) or (body.position[2] == 0.0 and not (body.velocity or (0.0, 0.0, 0.0))[2])
 
 
 def _centres(system: System, t: float, q: Vector, v: Vector, a: Vector, lam: Vector) -> Observables:
     """Positions of the bodies and the energy."""
+    from ..model.bodies import PlanarBody
+
     found: Observables = {}
     for body in system.mechanism.bodies if system.mechanism is not None else ():
         place = q[system.coordinates(body.name)[0]][:2 if isinstance(body, PlanarBody) else 3]

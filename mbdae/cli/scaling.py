@@ -9,6 +9,7 @@ from ..pictures.figures import save
 from ..studies.scaling import CASES, FAMILIES, LIMIT, QUANTITIES, SIZES, ScalingRow, by_series, growth, plot_scaling, scaling_study
 from ..studies.table import metadata, write_csv, write_json
 from .console import output, progress_bar
+from .formatter import HelpFormatter
 from .options import Commands, Refusal, natural, output_folder, positive
 from .tables import add_numbers, new_table_of_runs
 
@@ -45,7 +46,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 def add_parser(commands: Commands) -> None:
     """The parser of `scaling`."""
     p = commands.add_parser("scaling", help="growth of cost with the number of links", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+                            allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("families", metavar="FAMILIES", nargs="?", type=_names(tuple(FAMILIES), "family"), default=tuple(FAMILIES),
                    help="separated by commas (default all)")
     p.add_argument("--sizes", metavar="N,M", type=_sizes, default=SIZES, help="numbers of links, up to 4096 (default powers of four)")

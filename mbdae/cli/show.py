@@ -2,58 +2,70 @@
 
 import argparse
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from .. import library
-from ..pages.pages import Block, Listing, Table, sections
+from ..pages.pages import Block, Listing, Section, Table, sections
 from .console import output, progress_bar
-from .options import Commands, assignment, parameters_of
-from .tables import new_table
+from .options import entry_called, is_file, parameters_of
+from .tables import fits, new_table
 
-_EPILOG = """\
-examples:
-  mbdae show andrews
-  mbdae show chain --set links=8
+OF_FILES = ("Size", "Topology")  # sections of a mechanism in a file
+_USAGE = """\
+mechanism = mbdae.load("{0}")
+solution = mbdae.solve(mechanism, (0, 1))
 
-docs/mechanisms has the same for every mechanism, with pictures.
+mbdae solve {0} --t-end 1 --plot
+mbdae compare {0} --t-end 1
 """
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `show`."""
-    p = commands.add_parser("show", help="properties of a mechanism", description="Sizes, topology, parameters, outputs, references "
-                            "and description of a mechanism.", epilog=_EPILOG, allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list'")
-    p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
-                   help="parameter of the mechanism, e.g. --set links=8; may be repeated")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    entry = library.entry(arguments.mechanism)
+    entry = entry_called(arguments.mechanism)
+    parameters = parameters_of(entry, arguments.parameters)
     with progress_bar() as bar:
         bar(0, 1, entry.name)
-        found = sections(entry, parameters_of(entry, arguments.parameters))
+        found = sections(entry, parameters)
+    if is_file(arguments.mechanism):
+        found = [*(s for s in found if s.heading in OF_FILES), Section("Usage", (Listing(_USAGE.format(arguments.mechanism)),))]
     console = output()
-    console.print(Text(entry.title, style="bold"), Text(f"{entry.name}: {entry.summary}"), Text(f"Source: {entry.source}."), sep="\n")
+    about = Text(f"{entry.name}: {entry.summary}") if entry.summary else Text(entry.name)
+    console.print(Text(entry.title, style="bold"), about, Text(f"Source: {entry.source}."), sep="\n")
     for section in found:
         console.print()
         console.print(Text(section.heading, style="bold"))
         for block in section.blocks:
-            console.print(_rendered(block))
+            console.print(_rendered(block, console))
     return 0
 
 
-def _rendered(block: Block) -> RenderableType:
+def _rendered(block: Block, console: Console) -> RenderableType:
     """A block for the terminal."""
     if isinstance(block, Listing):
         return Padding(Text(block.text), (0, 0, 0, 2))
     if not isinstance(block, Table):
         return Text(block.replace("`", ""))
+    grid = _grid(block)
+    if len(block.rows) < len(block.columns) and not fits(console, grid):
+        return _transposed(block)
+    return grid
+
+
+def _transposed(block: Table) -> RenderableType:
+    """A table that is too wide, with its columns as rows."""
+    grid = new_table()
+    grid.add_column(Text(block.columns[0]))
+    for row in block.rows:
+        grid.add_column(Text(str(row[0])), justify="right", overflow="fold")
+    for k, name in enumerate(block.columns[1:], 1):
+        grid.add_row(Text(name), *(Text(str(row[k])) for row in block.rows))
+    return grid
+
+
+def _grid(block: Table) -> RichTable:
     grid = new_table()
     for name in block.columns:
         number = name in block.numbers

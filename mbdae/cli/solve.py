@@ -30,59 +30,15 @@ from ..system.system import System
 from ..typing import Matrix, Vector
 from .console import Bar, output, print_error, progress_bar
 from .numbers import milliseconds, number
-from .options import Commands, Refusal, build, check_steps, method, natural, output_file, parser_of_mechanism, positive
+from .options import Refusal, build, check_steps, output_file
+from .parsers import ENDINGS, PICTURES
 from .tables import new_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ENDINGS = (".npz", ".csv", ".json")
-PICTURES = (".png", ".pdf", ".svg")
 MAX_OUTPUTS = 12  # in the summary
 MAX_POINTS = 10_000  # stored by a method with fixed step without --points
-
-_EPILOG = """\
-Without --output and --plot a summary is shown. The file holds time, positions,
-velocities, accelerations, multipliers, energy, constraint residuals and the
-natural outputs of the mechanism. With a .csv file a .json file is written that
-contains versions, machine and parameters. An .npz file is one of
-mbdae.Solution.load; --resume continues its run to another end. The figure has
-coordinates, energy, constraint violation and reactions.
-
-examples:
-  mbdae solve andrews --plot                             writes andrews.png
-  mbdae solve slider-crank --output run.npz --plot run.png
-  mbdae solve chain --set links=8 --h 5e-4 --points 301 --output chain.csv
-  mbdae solve double-pendulum --method Ida:ggl --rtol 1e-8 --output pendulum.json
-  mbdae solve flyball-governor --method RosenbrockNystrom --output governor.npz
-  mbdae solve my-mechanism.yaml --t-end 5 --h 1e-3 --output run.npz
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `solve`."""
-    p = commands.add_parser("solve", help="one run: summary, files, figure",
-                            description="Run one method on a mechanism; show a summary, write the motion to a file, draw it.",
-                            epilog=_EPILOG, parents=[parser_of_mechanism()], allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_method_options(p)
-    p.add_argument("--points", metavar="N", type=natural, help="output times, evenly spread; by default the steps of the method")
-    p.add_argument("--output", metavar="FILE", help=f"ends in {', '.join(ENDINGS)}; by default nothing is written")
-    p.add_argument("--resume", metavar="FILE", help="an .npz file of an earlier run or checkpoint with the same options, which goes on")
-    p.add_argument("--checkpoint", metavar="FILE", help="an .npz file to which the run is written every minute, for --resume after a crash")
-    p.add_argument("--plot", metavar="FILE", nargs="?", const="", help="figure of the motion with names and units, ends in "
-                   f"{', '.join(PICTURES)} (default MECHANISM.png)")
-    p.set_defaults(run=run)
-
-
-def add_method_options(p: argparse.ArgumentParser) -> None:
-    """Options for the method and its accuracy."""
-    p.add_argument("--method", metavar="M", type=method, help="e.g. HalfImplicit, Ida:ggl, Cvode:Adams:partition; see 'mbdae list'")
-    p.add_argument("--formulation", metavar="F", help="formulation of the equations; default: the preferred one of the solver")
-    p.add_argument("--h", metavar="H", type=positive, help="step of a method with fixed step [s]")
-    p.add_argument("--rtol", metavar="R", type=positive, help="relative tolerance of a method with error control (default 1e-6)")
-    p.add_argument("--atol", metavar="A", type=positive, help="absolute tolerance (default rtol/100)")
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
@@ -132,8 +88,9 @@ def simulated(entry: Entry, system: System, arguments: argparse.Namespace, t_end
     try:
         kept = {name: getattr(arguments, name, None) for name in ("resume", "checkpoint")}
         options: dict[str, Any] = tolerances | {name: path for name, path in kept.items() if path is not None}
+        smooth = getattr(arguments, "plot", None) is not None and times is None and spec.control == "rtol" and not kept["resume"]
         solution = solve(system, method, (0.0, t_end), formulation=formulation, state=state, t_eval=times, every=every, **options,
-                         progress=lambda t: bar(t, t_end, spec.label))
+                         dense_output=smooth, progress=lambda t: bar(t, t_end, spec.label))
         return solution, tolerances or {"h": method.h, "tol": method.newton_tolerance}
     except (AssemblyError, FloatingPointError) as e:
         raise Diverged(f"{spec.label} failed: {e}") from e

@@ -12,31 +12,10 @@ from ..pictures.frequencies import draw_frequencies
 from ..studies.stability import largest_frequencies, stable_steps
 from ..typing import Vector
 from .console import output, print_error, progress_bar
-from .options import Commands, Refusal, build, natural, output_file, parser_of_mechanism
-from .solve import PICTURES, add_method_options, simulated
+from .options import Refusal, build, output_file
+from .parsers import PICTURES
+from .solve import simulated
 from .tables import new_table
-
-POINTS = 501
-
-_DESCRIPTION = """\
-Run one method on a mechanism and print the largest natural frequency along the run,
-and the largest stable steps of Newmark's methods in independent coordinates.
-"""
-_EPILOG = """\
-examples:
-  mbdae stability stiff-pendulum
-  mbdae stability andrews --t-end 0.05 --method RosenbrockNystrom --plot andrews.png
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `stability`."""
-    p = commands.add_parser("stability", help="natural frequencies and largest stable steps", description=_DESCRIPTION, epilog=_EPILOG,
-                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_method_options(p)
-    p.add_argument("--points", metavar="N", type=natural, default=POINTS, help=f"number of equidistant times (default {POINTS})")
-    p.add_argument("--plot", metavar="FILE", help=f"figure, ends in {', '.join(PICTURES)}")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

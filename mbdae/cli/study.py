@@ -8,7 +8,6 @@ from typing import Any
 
 from rich.table import Table
 
-from .. import library
 from ..pictures.figures import save
 from ..studies.grid.executors import Dask, Executor, Joblib, Serial
 from ..studies.grid.studies import STUDIES, study
@@ -17,62 +16,8 @@ from ..studies.grid.target import Coordinates, Target
 from . import profile
 from .console import output, print_error, progress_bar
 from .numbers import number, percent, short
-from .options import ENDINGS_OF_FILES, Commands, Refusal, assignment, natural, output_folder, parameters_of, positive, positives
-from .tables import add_numbers, fitting, new_table
-
-_DESCRIPTION = """\
-Carry out a study over any mechanisms, formulations, methods and tolerances. Writes one
-table (.csv, .json with versions, machine, commit and settings, .parquet if pandas and
-pyarrow are installed) and one figure. Results of cells are kept in the folder: after an
-interrupt the same command goes on. A cell that fails is a row with its status.
-"""
-_EPILOG = """\
-studies:
-""" + "\n".join(f"  {s.name:<15} {s.summary}" for s in STUDIES.values()) + """
-
-examples:
-  mbdae study work-precision andrews,four-link --methods HalfImplicit,Ida:ggl
-  mbdae study tolerance double-pendulum --methods RosenbrockNystrom,Bdf --rtol 1e-4,1e-8
-  mbdae study order four-link --steps 8e-3,4e-3,2e-3
-  mbdae study solvers andrews --formulations ggl,index1 --jobs 2
-  mbdae study scaling chain --sizes 4,16,64
-  mbdae study solvers andrews --executor dask --scheduler tcp://10.0.0.5:8786
-
-The exit code is 0 if no cell has failed and no error exceeds a hundred tolerances.
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `study`."""
-    p = commands.add_parser("study", help="studies over many mechanisms, methods and settings", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("study", metavar="STUDY", choices=tuple(STUDIES), help=", ".join(STUDIES))
-    p.add_argument("mechanisms", metavar="A,B", type=_names, nargs="?", default=(), help="names, see 'mbdae list', or files")
-    p.add_argument("--methods", metavar="M,N", type=_names, default=(), help="names, see 'mbdae list'")
-    p.add_argument("--formulations", metavar="F,G", type=_names, default=(), help="for methods that are named without one")
-    p.add_argument("--rtol", metavar="R,S", type=positives, default=(), help="relative tolerances; atol is a hundredth")
-    p.add_argument("--steps", metavar="H,K", type=positives, default=(), help="steps of methods with fixed step [s]")
-    p.add_argument("--sizes", metavar="N,M", type=_sizes, default=(), help="numbers of links, of 'scaling'")
-    p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
-                   help="parameter of the mechanisms; may be repeated")
-    p.add_argument("--coordinates", choices=("cartesian", "joint"), default="cartesian")
-    p.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")
-    p.add_argument("--repeats", metavar="N", type=natural, help="runs of which the least time is taken")
-    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (60)")
-    p.add_argument("--jobs", metavar="N", type=natural, default=1, help="cells at once, each on a core (1); disturbs the timings")
-    p.add_argument("--executor", choices=("local", "dask"), default="local")
-    p.add_argument("--scheduler", metavar="ADDRESS", help="of an existing Dask cluster, such as tcp://10.0.0.5:8786")
-    p.add_argument("--fresh", action="store_true", help="compute kept results again")
-    p.add_argument("--output", metavar="DIR", help="folder for tables, figure and kept results (results/STUDY)")
-    p.set_defaults(run=run)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(sorted({natural(part.strip()) for part in text.split(",")}))
+from .options import Refusal, entry_called, is_file, output_folder, parameters_of
+from .tables import add_numbers, fitting, new_table, titles
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,20 +41,28 @@ def carry_out(name: str, targets: Sequence[str | Path | Target], folder: Path, *
         written += profile.write(table, folder)
     else:
         _show(table)
-    output().print(f"written: {', '.join(map(str, written))}", soft_wrap=True, markup=False)
+    endings = "".join(f", {path.suffix if path.stem == name else path.name}" for path in written[1:])
+    output().print(f"written: {figure}{endings}", soft_wrap=True, markup=False)
     return profile.judge(table) if name == profile.STUDY else _judge(table)
 
 
 def _targets(names: Sequence[str], assignments: Sequence[tuple[str, str]], coordinates: Coordinates, t_end: float | None) -> list[Target]:
     found = []
     for name in names:
-        if Path(name).suffix.lower() in ENDINGS_OF_FILES:
+        if is_file(name):
             if assignments:
                 raise Refusal(f"a file has no parameters: --set {assignments[0][0]} is for mechanisms of the library")
-            found.append(Target.of(name, None, coordinates, t_end))
+            found.append(_target_of_file(name, coordinates, t_end))
         else:
-            found.append(Target.of(name, parameters_of(library.entry(name), assignments), coordinates, t_end))
+            found.append(Target.of(name, parameters_of(entry_called(name), assignments), coordinates, t_end))
     return found
+
+
+def _target_of_file(path: str, coordinates: Coordinates, t_end: float | None) -> Target:
+    try:
+        return Target.of(path, None, coordinates, t_end)
+    except OSError as e:
+        raise Refusal(f"cannot read {path}: {e.strerror or e}") from None
 
 
 def _executor(arguments: argparse.Namespace) -> Executor:
@@ -133,6 +86,12 @@ _STRATEGY = (("cpu s", "cpu"), ("%", "percent"), ("evals", "evaluations"), ("Jac
              ("err end", "error_end"))
 _SCALING = (("links", "links"), ("build s", "build"), ("start s", "start"), ("step s", "step"), ("bytes", "memory"))
 _DRIFT = (("t", "t"), ("energy change", "energy_change"), ("Phi", "residual_position"), ("Phi'", "residual_velocity"))
+_NOTES = {  # of columns
+    "err q": "root mean square over the times of the reference of the largest component, SI units",
+    "q/tol": "largest error in multiples of atol + rtol |q|",
+    "Phi": "largest constraint violation at the steps of the method",
+    "cpu s": "processor time of a run, the least of the repeats, and by how many percent their median exceeds it",
+}
 _COLUMNS = {"jacobian": _STRATEGY, "scaling": _SCALING, "drift": _DRIFT}
 _DISPENSABLE = ("evaluations", "error_v", "tolerances_v", "residual_position", "error_lam", "cpu_spread")
 MOST_LINES = 200
@@ -146,13 +105,32 @@ def _show(table: StudyTable) -> None:
         return
     columns = _COLUMNS.get(table.study, _RUN)
     shown = [r for r in rows if r.status != "REFUSED"][:MOST_LINES]
-    console.print(fitting(console, partial(_table, shown), list(columns), _DISPENSABLE))
-    if len(shown) < len(rows):
-        console.print(f"{len(rows)} rows, of which {sum(r.status == 'REFUSED' for r in rows)} are refused; all of them are in the table",
-                      style="dim", soft_wrap=True)
+    if shown:
+        grid = fitting(console, partial(_table, shown), list(columns), _DISPENSABLE)
+        if _is_alone(shown):
+            console.print(f"{shown[0].mechanism}   t = 0 ... {shown[0].t_end:g} s", style="bold", markup=False)
+        console.print(grid)
+        for title, note in _NOTES.items():
+            if title in titles(grid):
+                console.print(f"{title}: {note}", style="dim", markup=False)
+    refused = [r for r in rows if r.status == "REFUSED"]
+    if len(shown) + len(refused) < len(rows):
+        console.print(f"the first {len(shown)} of {len(rows) - len(refused)} rows; all of them are in the files", style="dim")
+    for message, names in _refusals(refused).items():
+        console.print(f"refused: {', '.join(names)}: {message}", style="yellow", markup=False)
     for r in rows:
         if r.status not in ("SUCCESS", "REFUSED", "LEFT_OUT"):
-            console.print(f"{_place(r)}: {r.status}, {r.message}", style="red", soft_wrap=True, markup=False)
+            console.print(f"{_place(r)}: {r.status}, {r.message}", style="red", markup=False)
+
+
+def _refusals(rows: Sequence[Any]) -> dict[str, list[str]]:
+    """The methods that were refused, by reason."""
+    found: dict[str, list[str]] = {}
+    for r in rows:
+        named = found.setdefault(r.message, [])
+        if r.method not in named:
+            named.append(r.method)
+    return found
 
 
 def _last_of_each(rows: Sequence[Any]) -> list[Any]:
@@ -165,12 +143,17 @@ def _place(row: Any) -> str:
     return ", ".join(str(x) for x in parts if x) + ("" if setting is None else f", {row.control} = {setting:g}")
 
 
+def _is_alone(rows: Sequence[Any]) -> bool:
+    """Whether all rows are of one mechanism, which then has no column."""
+    return len({getattr(r, "mechanism", None) for r in rows}) == 1 and hasattr(rows[0], "mechanism")
+
+
 def _table(rows: Sequence[Any], columns: Sequence[tuple[str, str]]) -> Table:
     table = new_table()
     first = ("mechanism", "method", "strategy", "family", "case")
-    named = [name for name in first if hasattr(rows[0], name)] if rows else []
+    named = [name for name in first if hasattr(rows[0], name) and not (name == "mechanism" and _is_alone(rows))]
     for name in named:
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     with_setting = bool(rows) and hasattr(rows[0], "setting")
     add_numbers(table, (*(["h / rtol"] if with_setting else []), *(title for title, _ in columns)))
     for r in rows:
@@ -185,5 +168,6 @@ def _judge(table: StudyTable) -> int:
     failed = [r for r in table.rows if r.status not in ("SUCCESS", "REFUSED", "LEFT_OUT")]
     far = [r for r in table.rows if (getattr(r, "tolerances_q", None) or 0.0) > 100.0]
     if failed or far:
-        print_error(f"{len(failed)} of {len(table.rows)} cells have failed, {len(far)} have errors above 100 tolerances")
+        where = f" ({', '.join(dict.fromkeys(r.method for r in far))})" if far else ""
+        print_error(f"{len(failed)} of {len(table.rows)} cells have failed, {len(far)} have errors above 100 tolerances{where}")
     return int(bool(failed or far))

@@ -6,6 +6,7 @@ from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 
 def new_table(title: str | None = None) -> Table:
@@ -14,16 +15,26 @@ def new_table(title: str | None = None) -> Table:
 
 
 def new_table_of_runs(name: str) -> Table:
-    """A narrow table with one run per row; `name` is the title of the first column."""
+    """A narrow table with one run per row; `name` is the title of the first column, the only one that may be folded."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
-    table.add_column(name, no_wrap=True)
+    table.add_column(name)
     return table
 
 
 def add_numbers(table: Table, names: Iterable[str]) -> None:
     """Columns of numbers."""
     for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(Text(name), justify="right", no_wrap=True)  # as Text, since `[s]` would be rich markup
+
+
+def titles(table: Table) -> list[str]:
+    """Titles of the columns."""
+    return [str(column.header) for column in table.columns]
+
+
+def fits(console: Console, table: Table) -> bool:
+    """Whether a terminal is wide enough for a table."""
+    return Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width
 
 
 def fitting(console: Console, make: Callable[[Sequence[tuple[str, str]]], Table], columns: Sequence[tuple[str, str]],
@@ -42,7 +53,7 @@ def fitting(console: Console, make: Callable[[Sequence[tuple[str, str]]], Table]
     """
     table = make(columns)
     for field in dispensable:
-        if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
+        if fits(console, table):
             break
         columns = [c for c in columns if c[1] != field]
         table = make(columns)

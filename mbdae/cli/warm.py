@@ -5,28 +5,7 @@ import argparse
 from ..registry import MethodSpec
 from ..studies.warm import FIRST, installed, warm
 from .console import output, progress_bar
-from .options import Commands, methods, natural
 from .tables import add_numbers, new_table_of_runs
-
-_DESCRIPTION = """\
-Compile the kernels of all methods, or of some, into the cache on the disk: the first run of
-each does not wait then. It takes some minutes, once for each version of mbdae, NumPy and numba.
-"""
-_EPILOG = """\
-examples:
-  mbdae warm
-  mbdae warm HalfImplicit,RosenbrockNystrom,Ida
-"""
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `warm`."""
-    p = commands.add_parser("warm", help="compile beforehand", description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("methods", metavar="METHODS", nargs="?", type=methods,
-                   help="separated by commas (default: all methods of mbdae and all solvers found)")
-    p.add_argument("--jobs", metavar="N", type=natural, help="number of processes (default one for each core)")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

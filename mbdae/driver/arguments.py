@@ -29,7 +29,8 @@ def time_span(owner: str, t_span: object) -> tuple[float, float]:
     """
     span = numbers(t_span)
     if span.shape != (2,) or not np.isfinite(span).all() or span[0] == span[1]:
-        raise ValueError(f"{owner}: t_span must be two different finite times, got {t_span!r}")
+        remedy = "; times of the output go into t_eval" if span.ndim == 1 and span.size > 2 else ""
+        raise ValueError(f"{owner}: t_span must be two different finite times, got {t_span!r}{remedy}")
     shortest = max(MIN_SPAN, 4.0 * np.spacing(np.abs(span).max()))
     if abs(span[1] - span[0]) < shortest:
         raise ValueError(f"{owner}: t_span is too short, {t_span!r}: its times differ by their rounding only; they must be at least "

@@ -7,10 +7,11 @@ import numpy as np
 from ..model.mechanism import Mechanism
 from ..problems.base import Problem
 from ..system.system import System
+from .arguments import is_finite
 from .method import Method
 
 EPSILON = float(np.finfo(float).eps)
-REMEDIES = {"target": "mbdae.library.mechanism({!r}) makes a mechanism", "method": "mbdae.registry.find({!r}).make() makes a method"}
+ENDINGS_OF_FILES = (".json", ".yaml", ".yml")
 
 
 def check_order(target: object, method: object, t_span: object) -> None:
@@ -29,7 +30,21 @@ def check_order(target: object, method: object, t_span: object) -> None:
         raise ValueError("solve: method and t_span are swapped; write solve(target, method, t_span)")
     for what, value in (("target", target), ("method", method)):
         if isinstance(value, str):
-            raise ValueError(f"solve: the {what} must be an object, not the name {value!r}; {REMEDIES[what].format(value)}")
+            raise ValueError(f"solve: the {what} must be an object, not the name {value!r}; {_remedy(what, value)}")
+    if isinstance(method, type) and issubclass(method, Method):
+        raise ValueError(f"solve: the method must be an object, not the class {method.__name__}; write {method.__name__}(...)")
+    single = method if t_span is None else t_span
+    if is_finite(single):
+        raise ValueError(f"solve: t_span must be two different finite times, got {single!r}; write (0, {single!r})")
+
+
+def _remedy(what: str, name: str) -> str:
+    """What makes an object of a name."""
+    if what == "method":
+        return f"mbdae.registry.find({name!r}).make() makes a method"
+    if name.lower().endswith(ENDINGS_OF_FILES):
+        return f"mbdae.load({name!r}) reads a mechanism"
+    return f"mbdae.library.mechanism({name!r}) makes a mechanism"
 
 
 def is_time_span(method: object, t_span: object) -> bool:

@@ -89,6 +89,18 @@ _WORDS = {word: value for name, value in (("null", None), ("true", True), ("fals
           for word in (name, name.capitalize(), name.upper())} | {"": None, "~": None}
 
 
+_REMEDIES = {
+    "',' or '}'": "fields are separated by commas, and a text that contains ': ' or ', ' needs quotes",
+    "mapping values are not allowed": "a dash and a colon are followed by a space, and a text that contains ': ' needs quotes",
+    "tab character": "indent by spaces",
+}
+
+
+def _remedy(reason: str) -> str:
+    """What is usually wrong."""
+    return next((f"; {remedy}" for sign, remedy in _REMEDIES.items() if sign in reason), "")
+
+
 def _yaml(text: str) -> Data:
     control = _CONTROL.search(text)
     if control:
@@ -101,7 +113,7 @@ def _yaml(text: str) -> Data:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ": ".join(part for part in (error.context, error.problem) if part)
-        raise _at(mark.line + 1, mark.column + 1, f"no valid YAML: {reason}") from None
+        raise _at(mark.line + 1, mark.column + 1, f"no valid YAML: {reason}{_remedy(reason)}") from None
     except DescriptionError:
         raise
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # such as an escape that names no character

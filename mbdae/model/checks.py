@@ -1,7 +1,8 @@
 """Checks of user input. Every error names the element, the field, and what would be right."""
 
+import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,3 +135,21 @@ def inertia(value: object, owner: str, any_inertia: bool = False) -> tuple[float
         raise ValueError(f"{owner}: inertia has the principal moments {first:.6g}, {second:.6g}, {third:.6g}, but no body has one that is "
                          "larger than the sum of the others; correct it, or accept it by any_inertia=True")
     return tuple(float(x) for x in (0.5 * a + 0.5 * a.T).ravel())
+
+
+def takes(function: Any, owner: str, arguments: Sequence[str]) -> None:
+    """A function that can be called with as many arguments; those without a signature are taken as they are.
+
+    Raises
+    ------
+    ValueError
+        Names the arguments.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise ValueError(f"{owner} must take the arguments ({', '.join(arguments)}), but it is defined with {signature}") from None

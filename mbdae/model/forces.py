@@ -251,6 +251,7 @@ class UserForce(Force):
             raise ValueError(f"{owner}: bodies names a body twice: {names}")
         if not callable(self.function):
             raise ValueError(f"{owner}: function must be callable, got {self.function!r}")
+        checks.takes(self.function, f"{owner}: function", ("t", "r", "A", "v", "omega", "F", "T"))
         self.set("bodies", names)
 
     def body_names(self) -> tuple[str, ...]:

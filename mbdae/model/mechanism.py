@@ -11,6 +11,8 @@ from .base import Bodies, Constraint, Driver, Force, Joint, PlanarJoint, Primiti
 from .bodies import GROUND, Body, RigidBody
 from .forces import Friction
 
+_KINDS: dict[str, Any] = {"bodies": Body, "joints": Joint | PlanarJoint | Primitive, "drivers": Driver | Primitive, "forces": Force}
+
 
 @dataclass(frozen=True, repr=False)
 class Mechanism(Summarised):
@@ -54,8 +56,7 @@ class Mechanism(Summarised):
 
     def __post_init__(self) -> None:
         checks.name(self.name, "Mechanism")
-        for kind, expected in (("bodies", Body), ("joints", Joint | PlanarJoint | Primitive),
-                               ("drivers", Driver | Primitive), ("forces", Force)):
+        for kind, expected in _KINDS.items():
             self._check_kind(kind, expected)
         object.__setattr__(self, "gravity", checks.vector(self.gravity, 3, self._owner, "gravity"))
         if not self.bodies:
@@ -142,7 +143,7 @@ class Mechanism(Summarised):
             raise ValueError(f"{self._owner}: {kind} must be a list or tuple, got {type(elements).__name__}")
         for e in elements:
             if not isinstance(e, expected):
-                raise ValueError(f"{self._owner}: {kind} must not contain {e!r}")
+                raise ValueError(f"{self._owner}: {kind} must not contain {_described(e)}")
         object.__setattr__(self, kind, tuple(elements))
 
     def _check_names(self) -> None:
@@ -203,3 +204,11 @@ def _meant(element: Constraint | Force, name: str, table: Bodies) -> str:
     if element.name in table and hasattr(element, "i"):
         return f" ({element.name!r} is one: the name of the {type(element).__name__} comes first, then those of its bodies)"
     return guess(name, table)
+
+
+def _described(element: object) -> str:
+    """What stands in a list where it does not belong, and the list where it does."""
+    for kind, expected in _KINDS.items():
+        if isinstance(element, expected):
+            return f"{type(element).__name__} {getattr(element, 'name', '')!r}, which belongs into {kind}"
+    return f"{element.__name__}, which is a class: give its arguments" if isinstance(element, type) else repr(element)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_CURVES = 6  # of a panel, if they are not chosen
 MAX_ROWS = 2000  # points of a curve
+SMOOTH = 400  # points of curves of a solution with fewer steps and with dense output
 NOISE = 1e-9  # variation below which a component rests, relative to the largest one of its unit
 DECADES = 1e-12  # smallest residual on the logarithmic axis, relative to the largest
 EXACT = (1e-18, 1e-12)  # limits of the axis where no constraint is violated
@@ -41,28 +42,33 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves of one unit; `more`: what has been left out, in words."""
+    """Curves of one unit over the times `t`, by default those of all panels; `more`: what has been left out, in words."""
 
     title: str
     label: str
     curves: Sequence[Curve]
     more: str = ""
     log: bool = False
+    t: Vector | None = None
 
 
 class _Quantities:
-    """The panels of a solution, thinned to `MAX_ROWS` points."""
+    """The panels of a solution, thinned to `MAX_ROWS` points, or between few steps on the interpolant, if there is one."""
 
     def __init__(self, solution: Solution, bodies: Iterable[str] | None, names: Iterable[str] | None) -> None:
         self.solution, self.system = solution, solution.system
         self.rows = np.unique(np.linspace(0, len(solution.t) - 1, min(MAX_ROWS, len(solution.t))).round().astype(int))
-        self.t = solution.t[self.rows]
+        self.steps = self.t = solution.t[self.rows]
+        self.q, self.v, self.a, self.lam = (getattr(solution, x)[self.rows] for x in ("q", "v", "a", "lam"))
+        if solution.sol is not None and not solution.jumps and 1 < len(self.steps) < SMOOTH:
+            self.t = np.union1d(self.steps, np.linspace(self.steps.min(), self.steps.max(), SMOOTH))
+            self.q, self.v, self.a, self.lam = solution.sol(self.t)
         self.bodies, self.names = bodies, names
         self.columns, self.motion = self._motion()
 
     def _motion(self) -> tuple[Names, tuple[Matrix, Matrix, Matrix]]:
         """Names and values of q, v, a: Cartesian ones if bodies are asked for."""
-        q, v, a = (getattr(self.solution, x)[self.rows] for x in "qva")
+        q, v, a = self.q, self.v, self.a
         if self.bodies is not None and isinstance(self.system, TreeSystem):
             q, v, a = self.system.to_cartesian(q, v, a, t=self.t)
             return names_of(self.system.cartesian), (q, v, a)
@@ -97,26 +103,26 @@ class _Quantities:
 
     def energy(self) -> list[Panel]:
         """Kinetic, potential and total energy, as far as they are known."""
-        s = self.solution
-        kinetic = np.array([self.system.kinetic_energy(s.t[k], s.q[k], s.v[k]) for k in self.rows])
-        total = np.array([self.system.energy(s.t[k], s.q[k], s.v[k]) for k in self.rows])
+        states = list(zip(self.t, self.q, self.v))
+        kinetic = np.array([self.system.kinetic_energy(*state) for state in states])
+        total = np.array([self.system.energy(*state) for state in states])
         curves = [Curve("kinetic", kinetic)]
         if np.isfinite(total).all():
             curves += [Curve("potential", total - kinetic), Curve("total", total)]
         return [Panel("energy", LABELS["J"], curves)]
 
     def constraints(self) -> list[Panel]:
-        """The largest violations on the position and velocity level."""
+        """The largest violations on the position and velocity level, at steps only: between them they are those of the interpolant."""
         if not self.system.nc:
             return []
         worst = np.array([self.solution._residuals(k)[:2] for k in self.rows])
         curves = [Curve(name, np.where(x > 0.0, x, np.nan)) for name, x in zip(("positions", "velocities"), worst.T)]
-        return [Panel("constraint violation", "largest residual", curves, log=True)]
+        return [Panel("constraint violation", "largest residual", curves, log=True, t=self.steps)]
 
     def reactions(self) -> list[Panel]:
         """Forces and torques of joints; components of those that are asked for."""
         columns = self.columns.lam if self.bodies is None else names_of(self.system).lam
-        lam, picked = self.solution.lam[self.rows], self._named(columns)
+        lam, picked = self.lam, self._named(columns)
         if picked:
             found = [(columns[k].unit, Curve(columns[k].name, lam[:, k])) for k in picked]
         else:
@@ -227,7 +233,7 @@ def _drawn(t: Vector, panels: Sequence[Panel]) -> Figure:
     figure = new_figure(5.4 if columns == 1 else 9.4, 0.5 + (3.0 if rows == 1 else 2.6 * rows))
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis, panel in zip(axes.flat, panels):
-        _draw(axis, t, panel)
+        _draw(axis, t if panel.t is None else panel.t, panel)
     for axis in list(axes.flat)[len(panels):]:
         axis.set_visible(False)
     return figure
@@ -242,6 +248,8 @@ def _draw(axis: Axes, t: Vector, panel: Panel) -> None:
     if panel.more:
         axis.set_title(panel.more, loc="right", fontsize=7, color=GREY)
     axis.margins(x=0.0)
+    if len(t) > 1:
+        axis.set_xlim(t.min(), t.max())  # also where the first values are zero, which have no logarithm
     if panel.log:
         axis.set_yscale("log")
         axis.set_ylim(bottom=max(axis.get_ylim()[0], DECADES * max(np.nanmax(c.values, initial=0.0) for c in panel.curves)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from ..model.checks import takes
 from ..typing import Event, Motion, Vector
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def as_events(events: object) -> tuple[Event, ...]:
     for e in events:
         if not callable(e):
             raise ValueError(f"events must be callables event(t, q, v), got {e!r}")
+        takes(e, f"the event {name_of(e)!r}", ("t", "q", "v"))
     return events
 
 

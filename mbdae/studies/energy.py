@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..assemble import assemble
+from ..assemble import assemble, system_of
+from ..driver.arguments import time_span
+from ..model.mechanism import Mechanism
 from ..pictures.figures import GREY, look, new_figure, style
 from ..solve import solve
 from ..system.assembly import State
 from ..system.system import System
 from ..typing import Progress, Vector
-from .work_precision import Series, Setting, first_of
+from .work_precision import Series, Setting, check_series, first_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,13 +40,13 @@ class EnergyCurve:
         return self.energy[-1] - self.energy[0]
 
 
-def energy_study(system: System, series: Sequence[Series], t_span: Sequence[float], *, state: State | None = None, points: int = 401,
-                 progress: Progress | None = None) -> list[EnergyCurve]:
+def energy_study(system: Mechanism | System, series: Sequence[Series], t_span: Sequence[float], *, state: State | None = None,
+                 points: int = 401, progress: Progress | None = None) -> list[EnergyCurve]:
     """Energy over time of several methods, one curve per setting.
 
     Parameters
     ----------
-    system : System
+    system : Mechanism or System
     series : sequence of Series
         See `work_precision`.
     t_span : (float, float)
@@ -58,8 +60,10 @@ def energy_study(system: System, series: Sequence[Series], t_span: Sequence[floa
     -------
     list of EnergyCurve
     """
-    state = assemble(system, float(t_span[0])) if state is None else state
-    first, last = t_span
+    system = system_of("energy_study", system)
+    check_series("energy_study", series)
+    first, last = time_span("energy_study", t_span)
+    state = assemble(system, first) if state is None else state
     times = np.linspace(first, last, points)
     runs = [(s, setting) for s in series for setting in s.settings]
     curves = []

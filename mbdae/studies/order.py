@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..assemble import assemble
+from ..assemble import system_of
 from ..driver.method import Method
+from ..model.mechanism import Mechanism
 from ..pictures.figures import GREY, look, new_figure, style
 from ..system.assembly import State
 from ..system.system import System
@@ -40,14 +41,14 @@ class OrderRow:
     message: str = ""
 
 
-def order_study(system: System, method: Callable[[float], Method], steps: Sequence[float], t_span: Sequence[float], *,
+def order_study(system: Mechanism | System, method: Callable[[float], Method], steps: Sequence[float], t_span: Sequence[float], *,
                 state: State | None = None, exact: ReferenceSolution | None = None, points: int = 101, label: str | None = None,
                 progress: Progress | None = None) -> list[OrderRow]:
     """Errors of a one-step method over step sizes.
 
     Parameters
     ----------
-    system : System
+    system : Mechanism or System
     method : callable
         `method(h)` returns the method, e.g. `HalfImplicit`.
     steps : sequence of float
@@ -63,7 +64,9 @@ def order_study(system: System, method: Callable[[float], Method], steps: Sequen
     list of OrderRow
         From the largest step to the smallest.
     """
-    state = assemble(system, float(t_span[0])) if state is None else state
+    system = system_of("order_study", system)
+    if isinstance(method, Method):
+        raise ValueError(f"order_study: method must make a method from a step, such as mbdae.{type(method).__name__}, got {method!r}")
     label = getattr(method, "__name__", "method") if label is None else label
     series = Series(label, method, tuple(sorted((float(h) for h in steps), reverse=True)))
     rows = work_precision(system, [series], t_span, state=state, exact=exact, points=points, repeats=1, progress=progress)

@@ -10,8 +10,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..assemble import assemble
+from ..assemble import assemble, system_of
+from ..driver.arguments import time_span
 from ..driver.method import Method
+from ..model.mechanism import Mechanism
 from ..problems import FORMULATIONS
 from ..problems.base import Problem
 from ..results.solution import Solution
@@ -49,6 +51,12 @@ class Series:
     settings: tuple[Setting, ...]
     formulation: str | None = None
 
+    def __post_init__(self) -> None:
+        step = getattr(self.method, "step_size", None)
+        if isinstance(self.method, Method) and step is not None:
+            raise ValueError(f"Series {self.label!r}: the settings of a method with fixed step are steps, but this one has h = {step:g}; "
+                             f"give what makes the method from a step, such as mbdae.{type(self.method).__name__}")
+
     @property
     def control(self) -> Literal["h", "rtol"]:
         """Meaning of a setting: `"h"` or `"rtol"`."""
@@ -77,7 +85,7 @@ class WorkPrecisionRow(Measured, RunSetting):
     """One run: its setting, see `RunSetting`, and what was measured, see `Measured`."""
 
 
-def work_precision(system: System, series: Sequence[Series], t_span: Sequence[float], *, state: State | None = None,
+def work_precision(system: Mechanism | System, series: Sequence[Series], t_span: Sequence[float], *, state: State | None = None,
                    exact: ReferenceSolution | None = None, points: int = 101, repeats: int = 5, limit: float | None = None,
                    progress: Progress | None = None) -> list[WorkPrecisionRow]:
     """Run every setting of every series and measure error and work.
@@ -88,7 +96,7 @@ def work_precision(system: System, series: Sequence[Series], t_span: Sequence[fl
 
     Parameters
     ----------
-    system : System
+    system : Mechanism or System
     series : sequence of Series
     t_span : (float, float)
     state : State, optional
@@ -106,13 +114,24 @@ def work_precision(system: System, series: Sequence[Series], t_span: Sequence[fl
     list of WorkPrecisionRow
         A run that fails is a row with its status and message. Exceptions of user functions propagate.
     """
-    t0, t_end = (float(t) for t in t_span)
+    system = system_of("work_precision", system)
+    check_series("work_precision", series)
+    t0, t_end = time_span("work_precision", t_span)
     state = assemble(system, t0) if state is None else state
     if exact is None:
         exact = reference(system, state, np.linspace(t0, t_end, points))
     reporter = _Progress(progress, sum(len(s.settings) for s in series), t0, t_end, limit)
     run = _Runs(system, state, t_end, exact, repeats, reporter)
     return [row for s in series for row in run.series(s)]
+
+
+def check_series(owner: str, series: object) -> None:
+    """Raise `ValueError` if it is no sequence of `Series`."""
+    if isinstance(series, Series) or not isinstance(series, Sequence):
+        raise ValueError(f"{owner}: series must be a list of Series, got {series!r}")
+    for s in series:
+        if not isinstance(s, Series):
+            raise ValueError(f"{owner}: series must contain Series(label, method, settings), got {s!r}")
 
 
 class _Progress:

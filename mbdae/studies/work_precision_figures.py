@@ -97,6 +97,9 @@ COSTS = {"cpu": "processor time  [s]", "cpu_solve": "time of the whole call  [s]
 
 def _entry(name: str, rows: Iterable[Row]) -> str:
     """The text of a legend, with the settings that failed."""
+    rows = list(rows)
+    if rows and all(getattr(r, "status", None) == "REFUSED" for r in rows):
+        return f"{name}  (refused)"
     failed = ", ".join(_short(r.setting) for r in rows if not r.success)
     return f"{name}  (failed: {failed})" if failed else name
 
@@ -125,11 +128,11 @@ def _draw(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look
 
 
 def few_ticks(axis: Axes) -> None:
-    """Labels at powers of ten only, no more than fit; without a power of ten between the ends also at 2 and 5."""
+    """Labels at powers of ten only, no more than fit; with fewer than two of them between the ends also at 2 and 5."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     for one, (low, high) in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
-        if np.log10(high / low) > 1.0:
+        if np.floor(np.log10(high)) > np.ceil(np.log10(low)):
             one.set_major_locator(LogLocator(numticks=6))
             one.set_minor_formatter(NullFormatter())
         else:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_ITERATIONS = 60
 MAX_STEP = 0.1  # rad or m, of a step that stays on the branch
+SHARE_OF_LARGEST = 1e-6  # violations below this share of the largest one are not named
 
 
 class AssemblyError(ValueError):
@@ -163,8 +164,9 @@ def _norm(x: Vector) -> float:
 
 
 def _violations(system: System, residual: Vector) -> str:
-    order = np.argsort(-np.abs(residual))[:3]
-    return "the violated constraints are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in order)
+    largest = _norm(residual)
+    worst = [k for k in np.argsort(-np.abs(residual))[:3] if abs(residual[k]) > SHARE_OF_LARGEST * largest]
+    return "the violated constraints are " + ", ".join(f"{system.labels[k]} ({residual[k]:.3g})" for k in worst)
 
 
 def velocities(system: System, t: float, q: Vector, guess: Vector) -> Vector:

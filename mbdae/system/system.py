@@ -400,5 +400,7 @@ class System(Summarised, Evaluations):
         """Where the multipliers of a joint, driver or single constraint equation stand: an array of indices."""
         found = [k for k, label in enumerate(self.labels) if label == name or label.startswith(name + ".")]
         if not found:
-            raise ValueError(f"{self.name}: there is no joint, driver or constraint equation {name!r}; there are {', '.join(self.labels)}")
+            known = list(dict.fromkeys(x for label in self.labels for x in (label.rpartition(".")[0] or label, label)))
+            raise ValueError(f"{self.name}: there is no joint, driver or constraint equation {name!r}{guess(name, known)}; "
+                             f"there are {', '.join(known)}")
         return np.array(found)

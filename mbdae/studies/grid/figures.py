@@ -50,10 +50,15 @@ def _panels(rows: Sequence[Any], draws: Sequence[tuple[Draw, str, str]], title: 
             draw(axis, mine, style_of)
         for axis in axes[count:]:
             axis.axis("off")
-        legend(figure, None, {name: name for name in style_of}, style_of, max(columns, 2))
+        legend(figure, None, {name: _entry(name, rows) for name in style_of}, style_of, max(columns, 2))
         if title:
             figure.suptitle(title, fontsize=10, color="#222222")
     return figure
+
+
+def _entry(name: str, rows: Sequence[Any]) -> str:
+    """The text of a legend."""
+    return f"{name}  (refused)" if all(r.status == REFUSED for r in rows if r.method == name) else name
 
 
 def _no_data(axis: Axes) -> None:
@@ -67,8 +72,8 @@ def _curves(x: str, y: str) -> Draw:
 
     def draw(axis: Axes, rows: Sequence[Any], style_of: Mapping[str, Mapping[str, Any]]) -> None:
         for name in dict.fromkeys(row.method for row in rows):
-            mine = [(getattr(r, x), getattr(r, y)) for r in rows if r.method == name and r.success]
-            points = sorted(pair for pair in mine if all(pair))
+            mine = sorted((r for r in rows if r.method == name and r.success), key=lambda r: -r.setting)
+            points = [pair for pair in ((getattr(r, x), getattr(r, y)) for r in mine) if all(pair)]
             if points:
                 axis.loglog(*zip(*points), **style_of[name])
         _no_data(axis)

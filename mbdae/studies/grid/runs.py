@@ -158,7 +158,7 @@ def run_cells(targets: Iterable[Target], methods: Sequence[str] = (), formulatio
     ----------
     targets : iterable of Target
     methods : sequence of str
-        Names with or without a formulation, see `mbdae.registry`; by default those usual for the mechanism.
+        Names with or without a formulation, see `mbdae.registry`; by default those usual for the mechanism that are installed.
     formulations : sequence of str
         For methods named without one; by default the preferred one of the method.
     rtol, steps : sequence of float
@@ -175,7 +175,7 @@ def run_cells(targets: Iterable[Target], methods: Sequence[str] = (), formulatio
     cells = []
     for target in targets:
         usual = target.comparison
-        for spec in map(find, methods or usual.methods):
+        for spec in map(find, methods) if methods else filter(installed, map(find, usual.methods)):
             if spec.control not in controls:
                 continue
             name = ":".join(x for x in (spec.family.name, spec.variant) if x)
@@ -183,6 +183,12 @@ def run_cells(targets: Iterable[Target], methods: Sequence[str] = (), formulatio
             cells += [Cell(target, name, form, setting, atol, repeats, limit, points)
                       for form in _forms(spec, formulations) for setting, atol in settings]
     return cells
+
+
+def installed(spec: MethodSpec) -> bool:
+    """Whether the package of a method is installed."""
+    available = spec.family.availability()
+    return available is None or available.installed
 
 
 def _forms(spec: MethodSpec, formulations: Sequence[str]) -> Sequence[str | None]:

@@ -69,8 +69,12 @@ class Selection:
     def cells(self, repeats: int, points: int = POINTS, rtol: Sequence[float] = (), controls: Sequence[str] = ("h", "rtol"),
               methods: Sequence[str] = ()) -> list[Cell]:
         """The runs, with the usual choice of a study where nothing is selected."""
-        return run_cells(self.targets, self.methods or methods, self.formulations, self.rtol or rtol, self.steps,
-                         repeats=self.repeats or repeats, limit=self.limit, points=points, controls=controls)
+        cells = run_cells(self.targets, self.methods or methods, self.formulations, self.rtol or rtol, self.steps,
+                          repeats=self.repeats or repeats, limit=self.limit, points=points, controls=controls)
+        if not cells:
+            wanted = "a fixed step, over steps" if controls == ("h",) else "error control, over tolerances"
+            raise ValueError(f"this study takes methods with {wanted}, not {', '.join(self.methods)}")
+        return cells
 
 
 Carry = Callable[[Sequence[Task]], list[Any]]
@@ -169,7 +173,7 @@ STUDIES: Mapping[str, Study] = {s.name: s for s in (
     Study("drift", "energy and constraint violation over long times", _drift, figures.plot_drift),
     Study("tolerance", "error over tolerance: is it proportional?", _tolerance, figures.plot_tolerance),
     Study("solvers", "every solver in every formulation: error in tolerances, refusals, failures", _solvers, figures.plot_solvers),
-    Study("profile", "the fastest method for an accuracy, in-house against established; performance profiles", _profile, plot_profile),
+    Study("profile", "the fastest method for an accuracy, in-house or established; profiles", _profile, plot_profile),
     Study("jacobian", "strategies for Jacobians: evaluations and processor time", _jacobian, figures.plot_strategies),
     Study("scaling", "growth of cost with the number of links", _scaling, figures.plot_scaling),
 )}
