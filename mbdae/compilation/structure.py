@@ -145,8 +145,9 @@ def _names(owner: Any) -> tuple[str, ...]:
 
 _TYPES: dict[tuple[Any, ...], StructureType] = {}  # by class and types of the fields, of which there is one object each
 _ARRAYS: dict[tuple[Any, ...], types.Type] = {}  # by type and number of dimensions
-_TUPLES: dict[tuple[Any, ...], types.Type] = {}  # by class and types of the parts
+_TUPLES: dict[tuple[Any, ...], tuple[types.Type, Any]] = {}  # by class and identities of the types of the parts, which are kept alive
 _PARTS: dict[int, tuple[types.Type, list[tuple[types.Type, int]]]] = {}  # by the identity of the type, which is kept alive
+_SCALARS = {int: types.int64, np.int64: types.int64, bool: types.boolean, type(None): types.none}
 _LARGEST = 2**63  # of what numba takes for an int64
 
 
@@ -164,19 +165,23 @@ def _kind(value: Any) -> types.Type:
         return types.float64
     if isinstance(value, Structure):
         return value._numba_type_
-    if type(value) is int and -_LARGEST <= value < _LARGEST:
-        return types.int64
+    kind = _SCALARS.get(type(value))
+    if kind is not None and (kind is not types.int64 or -_LARGEST <= value < _LARGEST):
+        return kind
     if type(value) is np.ndarray and value.flags.carray:  # contiguous, aligned, and may be written to
-        return _known(_ARRAYS, (value.dtype, value.ndim), value)
-    if isinstance(value, tuple) and value:
-        return _known(_TUPLES, (type(value), *map(_kind, value)), value)
-    return typeof(value)
+        key = value.dtype, value.ndim
+        if key not in _ARRAYS:
+            _ARRAYS[key] = typeof(value)
+        return _ARRAYS[key]
+    return _kind_of_tuple(value) if isinstance(value, tuple) and value else typeof(value)
 
 
-def _known(types_of: dict[tuple[Any, ...], types.Type], key: tuple[Any, ...], value: Any) -> types.Type:
-    if key not in types_of:
-        types_of[key] = typeof(value)
-    return types_of[key]
+def _kind_of_tuple(value: tuple[Any, ...]) -> types.Type:
+    parts = [_kind(x) for x in value]
+    key = type(value), *map(id, parts)
+    if key not in _TUPLES:
+        _TUPLES[key] = typeof(value), parts
+    return _TUPLES[key][0]
 
 
 def _address(array: np.ndarray) -> int:

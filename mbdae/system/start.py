@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..typing import ArrayLike, Vector
 from .assembly import AssemblyError, State, completed
@@ -70,16 +71,16 @@ def check_state(system: System, state: State) -> None:
     wrong = off_branch(system, state.t, state.q)
     if wrong:
         raise ValueError(f"state.q: {opposite(system, state.t, wrong)}; let mbdae.assemble make the state")
-    _check_constraints(system, state)
-    _check_motion(system, state)
+    G = system.phi_q(state.t, state.q)
+    _check_constraints(system, state, G)
+    _check_motion(system, state, G)
 
 
-def _check_constraints(system: System, state: State) -> None:
-    """Refuse positions and velocities that are far from the constraints: a violation relative to the length of its row of `Phi_q`."""
+def _check_constraints(system: System, state: State, G: csr_array) -> None:
+    """Refuse positions and velocities that are far from the constraints: a violation relative to the length of its row of `G = Phi_q`."""
     if system.nc == 0:
         return
-    G = system.phi_q(state.t, state.q)
-    length = np.sqrt(np.asarray(G.multiply(G).sum(axis=1)).ravel())
+    length = np.sqrt(np.bincount(np.repeat(np.arange(system.nc), np.diff(G.indptr)), G.data**2, system.nc))
     length = np.maximum(length, SHORT_ROW * length.max() + np.finfo(float).tiny)
     levels = ((state.q, system.phi(state.t, state.q), POSITION_VIOLATION, "state.q: the constraint"),
               (state.v, G @ state.v - system.nu(state.t, state.q), VELOCITY_VIOLATION, "state.v: the time derivative of the constraint"))
@@ -90,7 +91,7 @@ def _check_constraints(system: System, state: State) -> None:
             raise ValueError(f"{what} {system.labels[k]!r} is violated by {violation[k]:.3g}; {_MADE}")
 
 
-def _check_motion(system: System, state: State) -> None:
+def _check_motion(system: System, state: State, G: csr_array) -> None:
     """Refuse accelerations and multipliers that are far from the equations of motion.
 
     Where all are zero they are not known, as in singular positions; forces without a value are left to the run.
@@ -103,7 +104,7 @@ def _check_motion(system: System, state: State) -> None:
         if system.callbacks.has_raised(error):
             raise
         return
-    inertia, reaction = system.mass_times(state.t, state.q, state.a), system.phi_q(state.t, state.q).T @ state.lam
+    inertia, reaction = system.mass_times(state.t, state.q, state.a), G.T @ state.lam
     size = max(np.abs(x).max(initial=0.0) for x in (force, reaction, inertia))
     least = REST_ACCELERATION * np.abs(system.mass_times(state.t, state.q, np.ones(system.nv))).max(initial=0.0)
     residual = np.abs(inertia + reaction - force).max(initial=0.0)

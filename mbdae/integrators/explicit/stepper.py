@@ -1,6 +1,6 @@
 """An integration by an explicit Runge-Kutta method: arrays, first step, failures, dense output."""
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from ..projections.project import Projector
 from ..resolution import tolerances_below_rounding
 from .arrays import ExplicitRun, new_memory, new_pair, new_stages
 from .attempt import MANY
-from .tableau import Coefficients
 
 if TYPE_CHECKING:
     from .methods import Explicit
@@ -122,9 +121,11 @@ class ExplicitStepper(Stepper):
     # steps ---------------------------------------------------------------------------------------------------------------
 
     @property
-    def omitted(self) -> tuple[str, ...]:
-        """See `Stepper`: the tableau, and what every step evaluates anew."""
-        return "run.stages.q", "run.stages.v", *(f"run.tableau.{name}" for name in Coefficients.__annotations__)
+    def kept(self) -> dict[str, Any]:
+        """See `Stepper`: without what every step evaluates anew."""
+        run = self.run
+        return {"run.clock": run.clock, "run.counts": run.counts, "run.start": run.start, "run.end": run.end, "run.memory": run.memory,
+                "run.model": run.model, "run.work": run.work, "run.projection.counts": run.projection.counts}
 
     def snapshot(self) -> Snapshot:
         """See `Stepper`."""
