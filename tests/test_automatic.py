@@ -60,15 +60,17 @@ def test_order_5_for_crude_tolerances():
     assert run.method == "Automatic: DormandPrince(5) (not stiff)"
 
 
-def test_the_stiff_method_from_the_start_where_only_the_fast_component_is_fast():
+def test_the_stiff_method_after_the_first_steps_where_only_the_fast_component_is_fast():
     """A particle that slides down a slope through very viscous oil has forgotten its start."""
     bodies = [mbdae.Particle("drop", 1.0, (0.0, 0.0, 0.0), (0.0, 0.0, -9.81e-5)), mbdae.Particle("swing", 1.0, (1.0, 0.0, 0.0))]
     forces = [mbdae.TSDA("spring", "ground", "swing", k=10.0, l0=0.5),
               mbdae.UserForce("oil", ["drop"], lambda t, r, A, v, omega, F, T: F.__setitem__(0, -1e5 * v[0]))]
     system = mbdae.System(mbdae.Mechanism("oil", bodies, forces=forces, gravity=(0.0, 0.0, -9.81)))
-    run = mbdae.solve(system, (0.0, 1.0), rtol=1e-6)
-    assert run.success and run.method.startswith("Automatic: RosenbrockNystrom (stiff: the fastest component at 1e+05/s, the motion at ")
-    assert run.q[-1][2] == pytest.approx(-9.81e-5, rel=1e-6)
+    run = mbdae.solve(system, (0.0, 20.0), rtol=1e-6)
+    first, second = run.method.split(", from t = ")
+    assert run.success and first == "Automatic: DormandPrince(8) (not stiff)"
+    assert "RosenbrockNystrom (stiff: the fastest component at 1e+05/s, the motion at " in second
+    assert run.q[-1][2] == pytest.approx(-9.81e-5 * 20.0, rel=1e-6)
 
 
 def test_stiffness_that_shows_on_the_way():
@@ -77,7 +79,7 @@ def test_stiffness_that_shows_on_the_way():
     run = mbdae.solve(system, (0.0, 0.5), rtol=1e-6, atol=1e-8, t_eval=times)
     exact = mbdae.solve(system, mbdae.SdirkFirstOrder(), (0.0, 0.5), rtol=1e-9, atol=1e-11, t_eval=times)
     assert run.method.startswith("Automatic: DormandPrince(8) (not stiff), from t = 0.00")
-    assert run.method.endswith(" RosenbrockNystrom (stiff)")
+    assert "RosenbrockNystrom (stiff: the fastest component at 1e+05/s" in run.method
     assert run.formulation == "ode, partition" and run.statistics.steps < 400  # the explicit method takes 8000
     assert np.abs(run.q - exact.q).max() < 20 * 1e-6
 

@@ -21,12 +21,13 @@ class Automatic(Method):
     """A method of mbdae chosen from the mechanism and the tolerance, and changed on the way where the choice proves wrong.
 
     Where the equations are not stiff, `DormandPrince` of order 8 (of order 5 for `rtol >= 1e-3`); where they are, `RosenbrockNystrom`, or
-    `Bdf` on the GGL form from 40 degrees of freedom on. Up to 30 degrees of freedom the eigenvalues of the linearised motion decide at the
-    start: stiff, if the fastest component is a hundred times faster than the motion changes, and would take the explicit method thousands
-    of steps. During the run the explicit method gives way when 15 of its steps were at the limit of stability, as in DOP853, and the
-    implicit one when its steps are not twice as long as the explicit ones that are stable. Reviews follow the number of steps, so that runs
-    can be repeated: every 25 steps of the explicit method, four times as many after each return to it, every 100 of the implicit one.
-    From 40 degrees of freedom on, the steps of BDF are compared with those that the explicit method had, and must be four times as long.
+    `Bdf` on the GGL form from 40 degrees of freedom on. Runs begin with the explicit method. Up to 30 degrees of freedom the eigenvalues
+    of the linearised motion decide after 25 steps: stiff, if the fastest component is a hundred times faster than the motion changes, and
+    would take the explicit method thousands of steps. Later it gives way when 15 of its steps were at the limit of stability, as in
+    DOP853, and the implicit one when its steps are not twice as long as the explicit ones that are stable. Reviews follow the number of
+    steps, so that runs can be repeated: every 25 steps of the explicit method, four times as many after each return to it, every 100 of
+    the implicit one. From 40 degrees of freedom on, the steps of BDF are compared with those that the explicit method had, and must be
+    four times as long.
 
     Motions that are prescribed need no more than the explicit method. So does joint friction with `smooth=False`: its jumps are met by
     short steps, and where a joint sticks methods with error control chatter; a run that ends so says what to do.

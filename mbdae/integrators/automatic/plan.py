@@ -15,11 +15,11 @@ from ...typing import Tolerance
 from ..bdf import Bdf
 from ..explicit.methods import DormandPrince
 from ..state_space.methods import RosenbrockNystrom
-from .stiffness import rates, starts_stiff
+from .stiffness import Rates, is_stiff, rates
 
 CRUDE = 1e-3  # rtol from which on the explicit formula of order 5 is taken
 MANY_FREEDOMS = 40  # degrees of freedom from which on BDF is the stiff method: the derivatives of the other take a solution for each one
-ESTIMATED = 30  # degrees of freedom up to which stiffness is estimated at the start
+ESTIMATED = 30  # degrees of freedom up to which stiffness is estimated after the first steps
 NOT_STIFF, STIFF, PRESCRIBED, STABLE = "not stiff", "stiff", "the motion is prescribed", "stable steps are long enough"
 FRICTION = "friction that jumps"
 CHATTERS = ("joint friction with smooth=False jumps at the transition velocity, and where a joint sticks a method with error control "
@@ -51,22 +51,28 @@ class Plan(NamedTuple):
         return given if isinstance(given, form) else form(given.system)
 
 
-def first_plan(system: System, state: State, span: float, rtol: float) -> Plan:
+def first_plan(system: System, rtol: float) -> Plan:
     """The method at the start."""
     explicit = for_smooth(rtol)
     if system.freedom == 0:
         return Plan(explicit, PRESCRIBED, True)
     if has_jumping_friction(system):
         return Plan(explicit, FRICTION, True)
-    found = rates(system, state) if system.freedom <= ESTIMATED else None
-    if found is not None and starts_stiff(found, span):
-        return Plan(for_stiff(system), f"{STIFF}: the fastest component at {found.fastest:.2g}/s, the motion at {found.motion:.2g}/s")
     return Plan(explicit, NOT_STIFF)
 
 
-def other_plan(plan: Plan, system: System, rtol: float) -> Plan:
-    """The method that goes on after a review."""
-    return Plan(for_stiff(system), STIFF) if plan.explicit else Plan(for_smooth(rtol), STABLE)
+def stiff_rates(system: System, state: State, span: float) -> Rates | None:
+    """`Rates` at a state if they are those of stiff equations, for the time span that is left."""
+    found = rates(system, state) if system.freedom <= ESTIMATED else None
+    return found if found is not None and is_stiff(found, span) else None
+
+
+def other_plan(plan: Plan, system: System, rtol: float, found: Rates | None) -> Plan:
+    """The method that goes on after a review, which has `found` the rates of stiff equations."""
+    if not plan.explicit:
+        return Plan(for_smooth(rtol), STABLE)
+    why = "" if found is None else f": the fastest component at {found.fastest:.2g}/s, the motion at {found.motion:.2g}/s"
+    return Plan(for_stiff(system), STIFF + why)
 
 
 def for_smooth(rtol: float) -> DormandPrince:

@@ -13,8 +13,8 @@ from ...results.steps import TimedState
 from ...results.trajectory import COLUMNS, Trajectory, joined
 from ...system.assembly import State
 from ...typing import TimeProgress, Tolerance, Until, Vector
-from .plan import CHATTERS, FRICTION, Plan, first_plan, is_large, other_plan, tolerances
-from .stiffness import BOUNDARY, rates
+from .plan import CHATTERS, FRICTION, Plan, first_plan, is_large, other_plan, stiff_rates, tolerances
+from .stiffness import BOUNDARY, Rates, rates
 
 EVERY_EXPLICIT = 25  # steps between two reviews of the explicit method
 LONGER = 4  # factor on these after each return to it
@@ -27,7 +27,8 @@ class AutomaticRun:
 
     def __init__(self, problem: Problem, state: State, t_end: float, rtol: float, atol: Tolerance, max_steps: int) -> None:
         self.given, self.state, self.t_end, self.rtol, self.atol, self.max_steps = problem, state, t_end, rtol, atol, max_steps
-        self.plan = first_plan(problem.system, state, abs(t_end - state.t), rtol)
+        self.plan = first_plan(problem.system, rtol)
+        self.found: Rates | None = None  # of stiff equations, after the first steps
         self.patience, self.steps = EVERY_EXPLICIT * (LONGER if is_large(problem.system) else 1), 0
         self.parts: list[Trajectory] = []
         self.choices: list[Choice] = []
@@ -50,7 +51,7 @@ class AutomaticRun:
                 return self._whole()
             if not plan.explicit:
                 self.patience *= LONGER
-            self.plan = other_plan(plan, self.given.system, self.rtol)
+            self.plan, self.found = other_plan(plan, self.given.system, self.rtol, self.found), None
 
     def _part(self, plan: Plan, wanted: Vector | None, progress: TimeProgress | None, until: Until | None) -> Trajectory:
         """The run by one method, to the end or to the review that ends it."""
@@ -65,9 +66,12 @@ class AutomaticRun:
     # reviews -------------------------------------------------------------------------------------------------------------
 
     def _is_stiff(self, row: TimedState, remark: str) -> bool:
-        """Whether the explicit method has remarked that its steps are at the limit of stability."""
+        """Whether the explicit method has remarked that its steps are at the limit of stability, or, after its first ones, will do so."""
+        first = self._stable_step == 0.0
         self._stable_step = self._mean_step(row, self.patience)
-        return bool(remark)
+        if first and not remark:
+            self.found = stiff_rates(self.given.system, self.state, abs(self.t_end - self.state.t))
+        return bool(remark) or self.found is not None
 
     def _does_not_pay(self, row: TimedState, remark: str) -> bool:
         """Whether the steps of the implicit method are not much longer than stable ones of the explicit method."""

@@ -9,8 +9,8 @@ from ...results.diagnosis import ChartError
 from ...system.assembly import State
 from ...system.system import System
 
-RATIO = 100.0  # of the fastest component to the motion, from which on the equations count as stiff at the start
-MANY_STEPS = 1000  # of an explicit method that stability would take in the time span, below which the start does not matter
+RATIO = 100.0  # of the fastest component to the motion, from which on the equations count as stiff
+MANY_STEPS = 1000  # of an explicit method that stability would take in the time span that is left, below which the choice does not matter
 BOUNDARY = 6.0  # |h lambda| at the boundary of the region of stability of the explicit formulas, roughly
 
 
@@ -44,6 +44,6 @@ def rates(system: System, state: State) -> Rates | None:
     return Rates(float(np.abs(np.linalg.eigvals(G)).max()), change / size if size > 0.0 else np.inf)
 
 
-def starts_stiff(found: Rates, span: float) -> bool:
+def is_stiff(found: Rates, span: float) -> bool:
     """Whether stability would limit the steps of an explicit method far more than the motion does."""
     return found.fastest * span > MANY_STEPS * BOUNDARY and found.fastest > RATIO * max(found.motion, 1.0 / span)
