@@ -113,7 +113,7 @@ def test_a_curve_ends_where_it_is_accurate_enough(table):
 
 def test_a_curve_ends_at_the_time_limit_and_at_refusals():
     late = grid.study("profile", [PENDULUM], methods=["SolveIvp:Radau"], limit=1e-9)
-    assert [r.status for r in late.rows] == ["TIME_LIMIT"]
+    assert [r.status for r in late.rows] == ["TIME_LIMIT"] and CurveTask.lasting(late.rows)  # it need not be run again
     refused = grid.study("profile", [grid.Target.of("slider-crank", t_end=0.1)], methods=["RosenbrockNystrom"])
     assert [r.status for r in refused.rows] == ["REFUSED"]
 
@@ -134,7 +134,7 @@ def test_methods_that_are_compared_have_error_control():
 def test_page_and_figure(table, tmp_path):
     page = profile_page(table)
     assert page.count("[double-pendulum](mechanisms/double-pendulum.md)") == 1
-    assert "1 mechanism, 5 methods" in page and "(profile.png)" in page
+    assert "1 mechanism, 5 methods" in page and "`mbdae study profile MECHANISM,...` on" in page and "(profile.png)" in page
     lines = [line for line in page.splitlines() if "1e-" in line and line.startswith("|")]
     assert len(lines) == len(ACCURACIES) and all(line.count("|") == 10 for line in lines)
     STUDIES["profile"].figure(table.rows, "a title").savefig(tmp_path / "figure.png")

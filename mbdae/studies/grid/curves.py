@@ -56,6 +56,11 @@ class CurveTask(RowsTask):
         """See `Task`."""
         return {"cells": [asdict(cell) for cell in self.cells], "accuracy": self.accuracy, "at_once": self.at_once}
 
+    @staticmethod
+    def lasting(result: list[CurveRow]) -> bool:
+        """See `Task`: the time limit is where a curve ends."""
+        return all(row.status != "ERROR" for row in result)
+
     def carry_out(self) -> list[CurveRow]:
         """The rows."""
         available = self.cells[0].spec.family.availability()

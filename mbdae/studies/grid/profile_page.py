@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ...library import names
 from ...summary import plural
 from .curves import CurveRow
 from .fastest import CLOCKS, FastestRow, Shares, fastest, shares
@@ -18,7 +19,7 @@ _INTRODUCTION = """\
 # In-house against established integrators
 
 Which method reaches a given accuracy in the least time? {mechanisms}, {methods} with error control, run with
-`rtol` = 1e-2, 1e-3, ... (`atol = rtol/100`) until the error is below 1e-9. Written by `mbdae compare --all` on
+`rtol` = 1e-2, 1e-3, ... (`atol = rtol/100`) until the error is below 1e-9. Written by `{command}` on
 {machine}, {date}, with {versions}.
 
 - The *error* of a run is measured, at {points} times: the larger one of the largest error of the positions over `max |q| + 0.01`
@@ -66,10 +67,11 @@ def _facts(table: StudyTable) -> dict[str, Any]:
     rows, known = table.rows, table.provenance
     versions = ", ".join(f"{name} {version}" for name, version in known["versions"].items() if version)
     machine = f"{known['machine']['processor']}, {known['machine']['cores']} cores"
-    return {"mechanisms": plural(len({r.mechanism for r in rows}), "mechanism"), "methods": plural(len({r.method for r in rows}), "method"),
-            "machine": machine,
-            "date": known["date"][:10], "versions": versions, "points": POINTS, "repeats": known["parameters"]["repeats"] or REPEATS,
-            "most": MOST_METHODS}
+    found = {r.mechanism for r in rows}
+    command = "mbdae compare --all" if found >= set(names()) else "mbdae study profile MECHANISM,..."
+    return {"command": command, "mechanisms": plural(len(found), "mechanism"), "methods": plural(len({r.method for r in rows}), "method"),
+            "machine": machine, "date": known["date"][:10], "versions": versions, "points": POINTS,
+            "repeats": known["parameters"]["repeats"] or REPEATS, "most": MOST_METHODS}
 
 
 def _lines_of_shares(found: Mapping[Any, Shares]) -> Iterable[str]:
