@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_FACTOR = 100.0
 MOST_METHODS = 14  # in the panels of profiles
 AT_FACTOR = 10.0  # those with the largest share there
-OUTSIDE = 100.0  # advantages beyond, and those of problems that one side does not solve, stand at the edge
+OUTSIDE = 10.0  # advantages beyond, and those of problems that one side does not solve, stand at the edge
 SHADES = ("#9ECAE1", "#4292C6", "#08519C", "#08264D")  # of the accuracies, the loosest first
 TITLES: dict[Clock, str] = {"integration": "integration alone", "call": "whole call of mbdae.solve"}
 BEST_OWN, BEST_ESTABLISHED = "fastest of mbdae", "fastest established"
@@ -33,7 +33,7 @@ _BEST: dict[str, dict[str, Any]] = {BEST_OWN: {"color": "black", "linewidth": 2.
 def plot_profile(rows: Sequence[CurveRow], title: str | None = None) -> Figure:
     """Performance profiles above; below the time of the fastest established method over that of the fastest of mbdae. Both clocks.
 
-    Solid lines stand for methods of mbdae, dashed ones for established solvers. Marks at the right or left edge: at least a hundred times,
+    Solid lines stand for methods of mbdae, dashed ones for established solvers. Marks at the right or left edge: at least ten times,
     or only one side reaches the accuracy.
     """
     mechanisms = list(dict.fromkeys(row.mechanism for row in rows))
@@ -42,7 +42,7 @@ def plot_profile(rows: Sequence[CurveRow], title: str | None = None) -> Figure:
         figure = new_figure(7.4, 2.7 + below + 1.0)
         upper, lower = np.asarray(figure.subfigures(2, 1, height_ratios=[3.4, below + 0.3]))
         names = _draw_profiles(upper.subplots(1, 2, sharey=True), rows)
-        look = {name: {**_plain(found), "linewidth": 1.1} for name, found in looks(names).items()} | _BEST
+        look = _looks(names)
         legend(upper, None, {name: name for name in (*_BEST, *names)}, look, 4)
         for axis, clock in zip(lower.subplots(1, 2, sharey=True), CLOCKS):
             _draw_advantages(axis, rows, clock, mechanisms)
@@ -52,9 +52,9 @@ def plot_profile(rows: Sequence[CurveRow], title: str | None = None) -> Figure:
     return figure
 
 
-def _plain(look: Mapping[str, Any]) -> dict[str, Any]:
-    """A look without markers."""
-    return {"color": look["color"], "linestyle": look["linestyle"]}
+def _looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Thin lines with small markers for methods, thick ones for the fastest of both sides."""
+    return {name: {**found, "linewidth": 1.0, "markersize": 0.6 * found["markersize"]} for name, found in looks(methods).items()} | _BEST
 
 
 def _draw_profiles(axes: Sequence[Axes], rows: Sequence[CurveRow]) -> list[str]:
@@ -63,10 +63,10 @@ def _draw_profiles(axes: Sequence[Axes], rows: Sequence[CurveRow]) -> list[str]:
     profiles = {clock: performance_profile(_with_best(costs_of(rows, clock), own)) for clock in CLOCKS}
     first = next(iter(profiles.values()))
     methods = sorted({row.method for row in rows}, key=lambda m: -first.share(m, AT_FACTOR))[:MOST_METHODS]
-    look = {name: {**_plain(found), "linewidth": 1.1} for name, found in looks(methods).items()} | _BEST
+    look = _looks(methods)
     for axis, (clock, profile) in zip(axes, profiles.items()):
-        for name in (*methods, *_BEST):
-            axis.step(*profile.steps(name, MOST_FACTOR), where="post", **look[name])
+        for k, name in enumerate((*methods, *_BEST)):
+            axis.plot(*profile.steps(name, MOST_FACTOR), drawstyle="steps-post", markevery=(0.02 * k, 0.25), **look[name])
         axis.set(xscale="log", xlim=(1.0, MOST_FACTOR), ylim=(0.0, 1.02), xlabel="time over the least one")
         axis.set_title(TITLES[clock], fontsize=8.5)
     axes[0].set_ylabel("share of mechanisms and accuracies")
