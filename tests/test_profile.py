@@ -11,7 +11,7 @@ from mbdae.cli.main import main
 from mbdae.registry import find
 from mbdae.studies import grid
 from mbdae.studies.grid.curves import CurveRow, CurveTask
-from mbdae.studies.grid.fastest import ACCURACIES, costs_of, fastest, profile_of, shares
+from mbdae.studies.grid.fastest import ACCURACIES, RESOLUTION, costs_of, fastest, profile_of, shares
 from mbdae.studies.grid.profile_page import profile_page
 from mbdae.studies.grid.studies import COMPARED, LADDER, STUDIES
 from mbdae.studies.performance import cost_of_accuracy, performance_profile
@@ -87,6 +87,13 @@ def test_errors_of_rows_are_relative_to_the_largest_value_and_not_to_the_toleran
     assert found.error == pytest.approx(5e-6) and replace(found, tolerances_v=1.0).error == pytest.approx(1e-3)
     assert replace(found, status="TOO_MANY_STEPS").error is None
     assert costs_of([replace(found, status="TOO_MANY_STEPS")], "integration") == {("a", x): {"m": inf} for x in ACCURACIES}
+
+
+def test_a_clock_that_shows_zero_is_as_coarse_as_it_says():
+    rows = [row("own", 1e-2, 1e-2, 0.0), row("own", 1e-4, 1e-4, 0.0), row("theirs", 1e-4, 1e-4, 1.0, package="scipy")]
+    (found,) = fastest(rows, "integration", (1e-3,))
+    assert found.in_house_cost == pytest.approx(RESOLUTION) and 0.0 < RESOLUTION < 0.1
+    assert profile_of(rows, "integration", (1e-3,)).share("theirs", inf) == 1.0
 
 
 # --- the study -------------------------------------------------------------------------------------------------------------------

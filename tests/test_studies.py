@@ -99,6 +99,17 @@ def test_reference_takes_the_right_route_and_agrees_with_the_library(name, route
         assert seen[label] == pytest.approx(value, rel=1e-9, abs=1e-9), label
 
 
+def test_reference_goes_on_with_other_methods_where_one_fails(monkeypatch):
+    system = mbdae.System(library.mechanism("stiff-double-pendulum"))
+    start, times = mbdae.assemble(system), np.linspace(0.0, 0.01, 3)
+    usual = studies.reference(system, start, times)
+    for name, most in (("PILOT_STEPS", 5), ("RADAU_STEPS", 2), ("MANY_STEPS", 5)):  # each of them gives up at once
+        monkeypatch.setattr(sys.modules["mbdae.studies.reference"], name, most)
+    other = studies.reference(system, start, times)
+    assert "DOP853" in usual.source and "RadauIIA" in other.source
+    np.testing.assert_allclose(other.q, usual.q, atol=1e-9)
+
+
 # --- errors --------------------------------------------------------------------------------------------------------------
 
 

@@ -4,8 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,19 +20,17 @@ from ..system import layout as lay
 from ..system.assembly import State, accelerations, accelerations_of_rows, on_constraints, on_constraints_of_rows
 from ..system.system import System
 from ..typing import Matrix
+from .blocks import Blocks, size, slices
 from .known import Known
 from .null_vectors import NullVectors, renew
+from .once import once
 from .pattern import Structure, structure
 from .regularisation import regularisation_weight
 
 Outputs = tuple[Vector, Vector, Vector, Vector]  # (q, v, a, lam), at one time or by rows
-Blocks = tuple[tuple[str, str], ...]  # (block, size attribute of the system)
 KnownBlocks = tuple[tuple[str, str, str, str], ...]  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
 PatternBlocks = dict[tuple[str, str], Any]  # sparse or dense pattern by (equations, unknowns)
 Place = tuple[Indices, Indices]  # rows and columns
-T = TypeVar("T")
-
-_OF_STRUCTURE: WeakKeyDictionary[System, dict[Any, Any]] = WeakKeyDictionary()  # see `Problem.once`
 
 
 class Problem(Summarised, ABC):
@@ -93,12 +90,12 @@ class Problem(Summarised, ABC):
         if not isinstance(system, System):
             raise ValueError(f"{type(self).__name__}: a System is needed, got {type(system).__name__}")
         self.system = system
-        self.blocks = _slices(self.unknowns, system)
-        self.equations = _slices(self.rows, system)
+        self.blocks = slices(self.unknowns, system)
+        self.equations = slices(self.rows, system)
         self.n = max(s.stop for s in self.blocks.values())
         self.m = max(s.stop for s in self.equations.values())
-        self.index = np.concatenate([np.full(_size(s), self.block_index[k]) for k, s in self.blocks.items()])
-        self.algebraic = np.concatenate([np.full(_size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
+        self.index = np.concatenate([np.full(size(s), self.block_index[k]) for k, s in self.blocks.items()])
+        self.algebraic = np.concatenate([np.full(size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
         self.model = system.model
         self._redundant = system.redundancy.candidates
         self._null_space_at = np.full(system.nq + system.nv, np.inf)  # state at which it was computed last
@@ -169,22 +166,10 @@ class Problem(Summarised, ABC):
         p = self.pattern  # copied, as operations in place of the result would change the pattern
         return csc_array((values, p.indices.copy(), p.indptr.copy()), shape=p.shape)
 
-    def once(self, what: str, make: Callable[[], T]) -> T:
-        """What only the structure of the equations determines, by name, made once for a system: each run has a problem of its own.
-
-        It must not be changed, and must not refer to the system.
-        """
-        found = _OF_STRUCTURE.setdefault(self.system, {})
-        key = what, type(self), self.kernel, self.n, self.m, tuple(self.blocks), tuple(self.equations), self.regularised, self.known_blocks
-        if key not in found:
-            found[key] = make()
-        made: T = found[key]
-        return made
-
     @cached_property
     def pattern(self) -> csc_array:
         """Structural pattern of `F_y + c F_yd`, a boolean CSC array with sorted int32 indices, not to be changed."""
-        return self.once("pattern", self._make_pattern)
+        return once(self, "pattern", self._make_pattern)
 
     def _make_pattern(self) -> csc_array:
         blocks = self._pattern_blocks(structure(self.system))
@@ -218,11 +203,11 @@ class Problem(Summarised, ABC):
     @cached_property
     def groups(self) -> Indices:
         """Column group of each unknown for differences in the structural pattern, not to be changed."""
-        return self.once("groups", lambda: column_groups(self.pattern).groups)
+        return once(self, "groups", lambda: column_groups(self.pattern).groups)
 
     @cached_property
     def _sweep(self) -> Sweep:
-        return self.once("sweep", lambda: sweep_of(self.pattern, self.groups))
+        return once(self, "sweep", lambda: sweep_of(self.pattern, self.groups))
 
     @cached_property
     def _complex(self) -> ComplexBuffers:
@@ -405,16 +390,3 @@ class WithMultipliers(Problem):
 def with_diagonal(block: Any) -> Any:
     """The pattern with its diagonal filled: where `yd` enters."""
     return block + eye_array(*block.shape)
-
-
-def _slices(parts: Blocks, system: System) -> dict[str, slice]:
-    out, at = {}, 0
-    for name, size in parts:
-        n = getattr(system, size)
-        out[name] = slice(at, at + n)
-        at += n
-    return out
-
-
-def _size(s: slice) -> int:
-    return int(s.stop - s.start)

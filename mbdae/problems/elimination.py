@@ -23,6 +23,7 @@ from ..system.static_lu import StaticFactors, room_for, static_pattern
 from ..system.system import System
 from ..typing import Integers
 from .base import Problem
+from .once import once
 
 PAIRS = {"q": "kinematics", "v": "dynamics"}  # equations whose pivots are those of the unknowns of a body
 OF_JOINTS = (("lam", "w"), ("mu", "z"))  # unknowns of a joint: of its first and of its second kind of constraints
@@ -56,7 +57,7 @@ def pivots(problem: Problem) -> Pivots:
 
 def factors_of(problem: Problem) -> StaticFactors:
     """Room for the factors of the iteration matrix of a problem, in the order of its `pivots`."""
-    return room_for(problem.once("factors", lambda: static_pattern(problem.pattern, *pivots(problem))))
+    return room_for(once(problem, "factors", lambda: static_pattern(problem.pattern, *pivots(problem))))
 
 
 def _unknowns_of_bodies(problem: Problem) -> list[Pivots]:

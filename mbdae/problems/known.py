@@ -15,6 +15,7 @@ from ..system import kernels
 from ..system import layout as lay
 from ..system.layout import BLOCK_T, part
 from ..system.system import System
+from .once import once
 from .pattern import structure
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Known:
 
     def __init__(self, problem: "Problem") -> None:
         self._problem, system = problem, problem.system
-        self._places = places = problem.once("known", lambda: _places_of(problem))
+        self._places = places = once(problem, "known", lambda: _places_of(problem))
         self._map = Map(*places.map_, np.zeros(system.nv), np.zeros(system.nq))
         self._work = system.workspace()
         self._values = np.zeros(places.starts[-1])  # of all pieces

@@ -1,5 +1,7 @@
 """Reference solutions to nearly double precision, by methods other than the compared ones."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..adapters.scipy import SolveIvp
@@ -51,18 +53,28 @@ def reference(system: System, state: State, times: ArrayLike, *, progress: TimeP
     times = np.asarray(times, dtype=float)
     if freedom(system, state) == 0:
         return kinematic_reference(system, times, state)
-    last = None
-    if _suffices(system, state, times, DormandPrince(max_steps=PILOT_STEPS)):
-        last = _integrated(system, state, times, SolveIvp("DOP853", max_steps=MAX_STEPS), progress)
-    elif _suffices(system, state, times, RadauIIA(max_steps=RADAU_STEPS)):
-        last = _integrated(system, state, times, RadauIIA(), progress)
-    if last is None or not last.success:
-        last = _integrated(system, state, times, DormandPrince(max_steps=MANY_STEPS), progress)
-    if not last.success:
+    for method in _methods(system, state, times):
+        last = _integrated(system, state, times, method, progress)
+        if last.success:
+            break
+    else:
         raise ReferenceFailed(f"{system.name}: no reference solution, {last.method}: {last.message}")
     source = f"{last.method} on the {'underlying ODE' if last.formulation == 'ode' else f'form {last.formulation!r}'}, rtol = {RTOL:g}"
     redundant = bool(accelerations(system, state.t, state.q, state.v)[2])
     return ReferenceSolution(last.t, last.q, last.v, last.a, last.lam, source, redundant)
+
+
+def _methods(system: System, state: State, times: Vector) -> Iterator[Method]:
+    """The methods to be tried, the cheapest first."""
+    smooth = _suffices(system, state, times, DormandPrince(max_steps=PILOT_STEPS))
+    long_steps = not smooth and _suffices(system, state, times, RadauIIA(max_steps=RADAU_STEPS))
+    if smooth:
+        yield SolveIvp("DOP853", max_steps=MAX_STEPS)
+    if long_steps:
+        yield RadauIIA()
+    yield DormandPrince(max_steps=MANY_STEPS)
+    if not long_steps:
+        yield RadauIIA()
 
 
 def _suffices(system: System, state: State, times: Vector, method: Method) -> bool:

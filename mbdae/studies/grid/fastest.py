@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
+from time import get_clock_info
 from typing import Literal, TypeAlias
 
 from ..performance import PerformanceProfile, cost_of_accuracy, performance_profile
@@ -13,6 +14,7 @@ from .curves import CurveRow
 ACCURACIES = (1e-3, 1e-5, 1e-7, 1e-9)
 Clock: TypeAlias = Literal["integration", "call"]
 CLOCKS: dict[Clock, str] = {"integration": "cpu", "call": "cpu_solve"}  # fields of `Measured`
+RESOLUTION = get_clock_info("process_time").resolution
 AUTOMATIC = "Automatic"  # a choice among other methods of mbdae, which is judged apart
 
 Costs: TypeAlias = dict[tuple[str, float], dict[str, float]]
@@ -78,10 +80,15 @@ def costs_of(rows: Iterable[CurveRow], clock: Clock, accuracies: Sequence[float]
     found: Costs = {}
     for (mechanism, method), mine in curves.items():
         mine.sort(key=lambda row: -row.setting)
-        errors, costs = [row.error for row in mine], [getattr(row, CLOCKS[clock]) for row in mine]
+        errors, costs = [row.error for row in mine], [_at_least(getattr(row, CLOCKS[clock])) for row in mine]
         for accuracy in accuracies:
             found.setdefault((mechanism, accuracy), {})[method] = cost_of_accuracy(errors, costs, accuracy)
     return found
+
+
+def _at_least(seconds: float | None) -> float | None:
+    """A processor time that is not shorter than the clock can tell, as some clocks show zero for short runs."""
+    return None if seconds is None else max(seconds, RESOLUTION)
 
 
 def fastest(rows: Sequence[CurveRow], clock: Clock, accuracies: Sequence[float] = ACCURACIES) -> list[FastestRow]:
