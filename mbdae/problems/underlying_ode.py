@@ -11,7 +11,7 @@ from ..jacobians.complex_step import COMPLEX_STEP
 from ..jacobians.signatures import Array, Indices, Tables, Vector
 from ..results.diagnosis import explain
 from ..results.status import Cause
-from ..system import dynamics, kernels, kkt
+from ..system import dynamics, kernels, kkt, motion
 from ..system import layout as lay
 from ..system.assembly import State
 from ..system.codes import NO_FRICTION
@@ -31,8 +31,11 @@ def _rhs(t: float, y: Array, out: Array, model: Tables, work: Array, baumgarte: 
     """
     nq, nv, nc = sizes(model)
     q, v, a = split(y, 0, nq), split(y, nq, nv), split(out, nq, nv)
-    G = begin(t, q, v, model, work)
     kernels.qdot(t, q, v, model, split(out, 0, nq))
+    if motion.is_free_tree(model):
+        code[0] = motion.articulated(t, q, v, model, work, a)
+        return finite(out)
+    G = begin(t, q, v, model, work)
     kkt.factor(model, work, header(model)[lay.CONSTANT_MASS] == 0)
     target = np.empty(nc, work.dtype)
     _target(t, q, v, G, baumgarte, model, work, target)

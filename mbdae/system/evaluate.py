@@ -5,7 +5,7 @@ import numpy as np
 from ..compilation.compiled import compiled, generic
 from . import drift, dynamics, extra, frames, kernels, kkt, motion, multibody, null_space, sparse
 from . import layout as lay
-from .codes import GOOD
+from .codes import GOOD, RANK_LOST
 from .layout import count, header, part, table
 from .vectors import all_finite
 
@@ -115,6 +115,20 @@ def factor(t, q, model, work):
 
 
 @compiled
+def solve_motion(t, q, v, a, lam, model, work):
+    """Accelerations and multipliers of the equations of motion at a state; `GOOD` or the code of a failure.
+
+    With joint friction `lam` is an initial guess on entry. Leaves the mass matrix and the factors in `work`.
+    """
+    if motion.is_free_tree(model):
+        return motion.articulated(t, q, v, model, work, a)
+    if factor(t, q, model, work) > count(model, lay.DEPENDENT):
+        return RANK_LOST
+    kernels.place_velocity(v, model, work)
+    return motion.accelerations(t, q, v, a, lam, model, work)
+
+
+@compiled
 def solve_kkt(t, q, b, c, model, work):
     head = header(model)
     x, lam = np.zeros(head[lay.NV], work.dtype), np.zeros(head[lay.NC], work.dtype)
@@ -167,6 +181,8 @@ def accelerations(t, q, v, lam, model, work):
     """`(a, lam, code, dependent)`, see `dynamics`; `lam` is a guess, and is changed."""
     head = header(model)
     a, target = np.zeros(head[lay.NV], work.dtype), np.zeros(head[lay.NC], work.dtype)
+    if motion.is_free_tree(model):
+        return a, lam, motion.articulated(t, q, v, model, work, a), 0
     dependent = factor(t, q, model, work)
     kernels.place_velocity(v, model, work)
     kernels.gamma(t, q, v, model, work, target)

@@ -85,16 +85,32 @@ def gamma(t, q, v, model, work, out):
         user.evaluate(lay.GAMMA, t, q, v, q, model, out)
 
 
-@out_of_line(lay.EVALUATE_FORCE, "txxxmwx")
+@compiled
 def force(t, q, v, lam, model, work, out):
     """`Q(t, q, v, lam)`; `lam` matters only where forces depend on it, as friction does."""
-    if header(model)[lay.KIND] == lay.MULTIBODY:
-        _cartesian_force(t, q, lam, model, work, out)
-    elif header(model)[lay.KIND] == lay.TREE:
-        _cartesian_force(t, positions(model, work), lam, model, work, wrenches(model, work))
+    if header(model)[lay.KIND] == lay.TREE:
+        wrenches_of_bodies(t, lam, model, work)
         call.evaluate(call.FORCE, t, out, model, work)
     else:
+        _force(t, q, v, lam, model, work, out)
+
+
+@compiled
+def wrenches_of_bodies(t, lam, model, work):
+    """The forces of a system in joint coordinates by the Cartesian velocity coordinates, see `tree.layout.wrenches`."""
+    x = positions(model, work)
+    _force(t, x, x, lam, model, work, wrenches(model, work))
+
+
+@out_of_line(lay.EVALUATE_FORCE, "txxxmwx")
+def _force(t, q, v, lam, model, work, out):
+    """`Q(t, q, v, lam)` of a user's system; that of the bodies in Cartesian coordinates."""
+    if header(model)[lay.KIND] == lay.USER:
         user.evaluate(lay.FORCE, t, q, v, lam, model, out)
+    else:
+        multibody.force(t, q, lam, model, work, out)
+        if count(model, lay.EXTRA_FORCE):
+            extra.forces(lay.FORCE, t, q, model, work, out)
 
 
 @compiled
@@ -110,13 +126,6 @@ def _cartesian_phi_q(t, q, model, work, G):
     multibody.phi_q(t, model, work, G)
     if count(model, lay.EXTRA_CONSTRAINT):
         extra.constraints(lay.PHI_Q, t, cartesian(q, model, work), model, work, G)
-
-
-@compiled
-def _cartesian_force(t, q, lam, model, work, out):
-    multibody.force(t, q, lam, model, work, out)
-    if count(model, lay.EXTRA_FORCE):
-        extra.forces(lay.FORCE, t, q, model, work, out)
 
 
 @compiled

@@ -179,6 +179,9 @@ def solve(model, work, b, c, x, lam):
     y, r = part(model, work, lay.W_V1), part(model, work, lay.W_C1)
     # y = L b
     half_solve(L, b, model, y)
+    if r.shape[0] == 0:
+        half_solve_transposed(L, y, model, x)
+        return
     # lam = B^-1 (W y - c)
     for k in range(r.shape[0]):
         r[k] = -c[k]

@@ -5,8 +5,11 @@ import numpy as np
 from ..compilation.compiled import compiled
 from . import dynamics, kernels, kkt, sparse
 from . import layout as lay
-from .layout import part
+from .codes import GOOD, NOT_FINITE
+from .layout import header, part
 from .out_of_line import out_of_line
+from .tree import call
+from .vectors import all_finite
 
 
 @out_of_line(lay.ACCELERATIONS, "txxxxmw", "i")
@@ -15,6 +18,23 @@ def accelerations(t, q, v, a, lam, model, work):
     gamma = np.empty_like(lam)
     kernels.gamma(t, q, v, model, work, gamma)
     return dynamics.accelerations(t, q, v, gamma, a, lam, model, work)
+
+
+@compiled
+def is_free_tree(model):
+    """Whether a system in joint coordinates has no constraints, so that `articulated` can take the place of the KKT matrix."""
+    head = header(model)
+    return head[lay.KIND] == lay.TREE and head[lay.NC] == 0 and not head[lay.COUPLED]
+
+
+@out_of_line(lay.ARTICULATED, "txxmwx", "i")
+def articulated(t, q, v, model, work, a):
+    """Accelerations of a tree without constraints at a state that is placed here; leaves the mass matrix and its factors."""
+    call.evaluate(call.PLACE, t, q, model, work)
+    call.evaluate(call.PLACE_VELOCITY, t, v, model, work)
+    kernels.wrenches_of_bodies(t, part(model, work, lay.W_C1), model, work)
+    call.evaluate(call.ACCELERATIONS, t, a, model, work)
+    return GOOD if all_finite(a) else NOT_FINITE
 
 
 @compiled

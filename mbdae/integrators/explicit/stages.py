@@ -2,11 +2,8 @@
 
 from ...compilation.compiled import compiled
 from ...system import kernels
-from ...system import layout as lay
-from ...system.codes import GOOD, NOT_FINITE, RANK_LOST
-from ...system.evaluate import factor
-from ...system.layout import count
-from ...system.motion import accelerations
+from ...system.codes import GOOD, NOT_FINITE
+from ...system.evaluate import solve_motion
 from ...system.vectors import fill, is_finite, largest, put
 
 
@@ -69,10 +66,7 @@ def evaluate(t, state, run, model):
     run.counts.residuals += 1
     run.counts.factorisations += 1
     run.counts.solves += 1
-    if factor(t, state.q, model, run.work) > count(model, lay.DEPENDENT):
-        return RANK_LOST
-    kernels.place_velocity(state.v, model, run.work)
-    return accelerations(t, state.q, state.v, state.a, state.lam, model, run.work)
+    return solve_motion(t, state.q, state.v, state.a, state.lam, model, run.work)
 
 
 @compiled

@@ -17,10 +17,10 @@ from numba import types
 from ...compilation.compiled import by_address, compiled
 from ...compilation.structure import Structure
 from ...jacobians.signatures import Array, Tables
-from ...system import kernels, motion
+from ...system import kernels
 from ...system import layout as lay
-from ...system.codes import GOOD, RANK_LOST
-from ...system.evaluate import factor
+from ...system.codes import GOOD
+from ...system.evaluate import solve_motion
 from ...system.layout import count
 from ...system.vectors import fill, is_finite, largest, put
 from ...typing import Matrix, Vector
@@ -72,10 +72,7 @@ class Extension(Structure):
 @compiled
 def accelerations(t: float, q: Array, v: Array, a: Array, lam: Array, model: Tables, work: Array) -> int:
     """Accelerations and multipliers of the equations of motion, with `lam` as initial guess; `GOOD` or the code of a failure."""
-    if factor(t, q, model, work) > count(model, lay.DEPENDENT):
-        return RANK_LOST
-    kernels.place_velocity(v, model, work)
-    return int(motion.accelerations(t, q, v, a, lam, model, work))
+    return int(solve_motion(t, q, v, a, lam, model, work))
 
 
 _F, _X, _M = types.float64, types.float64[::1], types.uint8[::1]

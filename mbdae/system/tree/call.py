@@ -15,7 +15,8 @@ from .. import layout as lay
 from ..callbacks import call_rare
 from ..layout import part
 
-PLACE, PLACE_VELOCITY, PHI_Q, NU, GAMMA, FORCE, MASS, MASS_TIMES, FACTOR, HALF_SOLVE, HALF_SOLVE_TRANSPOSED, SCALE_ROWS = range(12)
+(PLACE, PLACE_VELOCITY, PHI_Q, NU, GAMMA, FORCE, ACCELERATIONS, MASS, MASS_TIMES, FACTOR, HALF_SOLVE, HALF_SOLVE_TRANSPOSED,
+ SCALE_ROWS) = range(13)
 ADDRESS = 1  # its place in the mass matrix and in its factors; `TreeSystem` writes it to each new workspace
 
 

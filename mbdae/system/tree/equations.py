@@ -4,8 +4,8 @@ from ...compilation.compiled import compiled
 from .. import layout as lay
 from ..frames import rotate, unrotate
 from ..layout import BODY_T, PLANAR, RIGID, frames, table
-from ..vec3 import vec
-from .inertia import add_wrench
+from ..vec3 import dot, sub, vec
+from .inertia import Pair, add_wrench
 from .kinematics import place_rates
 from .layout import BIAS, END_T, PLACE_T, RATE, ROW_T, WRENCH, axes, gradients, joints, kinematics, wrenches
 
@@ -127,26 +127,29 @@ def _subtract(which, model, work, out):
 
 
 @compiled
+def effective(Q, body, X, b, kin):
+    """The force on a body less its inertia times the accelerations that velocities cause, as a wrench in global axes."""
+    at, m, a, zero = body["v"], body["mass"], vec(kin[BIAS:]), 0.0 * kin[BIAS]
+    if body["kind"] == PLANAR:
+        return Pair((Q[at] - m * a[0], Q[at + 1] - m * a[1], zero), (zero, zero, Q[at + 2] - body["J"][8] * kin[BIAS + 5]))
+    linear = Q[at] - m * a[0], Q[at + 1] - m * a[1], Q[at + 2] - m * a[2]
+    if body["kind"] != RIGID:
+        return Pair(linear, (zero, zero, zero))
+    alpha, J = unrotate(X, b, vec(kin[BIAS + 3:])), body["J"]
+    torque = sub(vec(Q[at + 3:]), (dot(vec(J), alpha), dot(vec(J[3:]), alpha), dot(vec(J[6:]), alpha)))
+    return Pair(linear, rotate(X, b, torque))
+
+
+@compiled
 def force(model, work, out):
     """Forces of the joint coordinates: those of the Cartesian ones, less `M` times the accelerations that velocities cause."""
     tree, bodies, X, Q = joints(model), table(model, lay.BODY, BODY_T), frames(model, work), wrenches(model, work)
     kin, B = kinematics(model, work), axes(model, work)
     for n in range(tree.shape[0]):
         b = tree[n]["body"]
-        body, at = bodies[b], bodies[b]["v"]
-        # less the inertia, in Cartesian velocity coordinates
-        Q[at], Q[at + 1] = Q[at] - body["mass"] * kin[n, BIAS], Q[at + 1] - body["mass"] * kin[n, BIAS + 1]
-        if body["kind"] == PLANAR:
-            Q[at + 2] -= body["J"][8] * kin[n, BIAS + 5]
-        else:
-            Q[at + 2] -= body["mass"] * kin[n, BIAS + 2]
-        if body["kind"] == RIGID:
-            alpha, J = unrotate(X, b, vec(kin[n, BIAS + 3:])), body["J"]
-            for k in range(3):
-                Q[at + 3 + k] -= J[3 * k] * alpha[0] + J[3 * k + 1] * alpha[1] + J[3 * k + 2] * alpha[2]
-        for k in range(WRENCH, WRENCH + 6):
-            kin[n, k] = 0.0
-        _add_force(Q, at, body["kind"], X, b, kin[n])
+        wrench = effective(Q, bodies[b], X, b, kin[n])
+        for k in range(3):
+            kin[n, WRENCH + k], kin[n, WRENCH + 3 + k] = wrench.linear[k], wrench.angular[k]
     # to the root
     for n in range(tree.shape[0] - 1, -1, -1):
         joint = tree[n]

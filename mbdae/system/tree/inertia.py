@@ -131,14 +131,14 @@ def factor(M, model, L):
         joint, I = tree[n], load(F[n, ARTICULATED:])
         # velocities of the joint, the last one first
         for v in range(joint["v"] + joint["n"] - 1, joint["v"] - 1, -1):
-            I = _without(I, B[v], S[v])
+            I = without(I, B[v], S[v])
         if joint["above"] >= 0:
             before = F[joint["above"], ARTICULATED:]
             store(plus(load(before), shifted(I, vec(F[n]))), before)
 
 
 @compiled
-def _without(I, direction, out):
+def without(I, direction, out):
     """`I - U U^T / D`, the inertia that is left where a velocity is free; its direction, gains `U / sqrt(D)` and `1 / sqrt(D)` in `out`."""
     a, b = vec(direction), vec(direction[3:])
     x, y = times(I, a, b)
@@ -161,14 +161,14 @@ def half_solve(L, x, model, out):
         for k in range(LOAD, LOAD + 6):
             F[n, k] = 0.0
     for n in range(nb - 1, -1, -1):
-        joint, p = tree[n], _load(F[n])
+        joint, p = tree[n], load_of(F[n])
         for v in range(joint["v"] + joint["n"] - 1, joint["v"] - 1, -1):
             out[v], p = _reduced(S[v], x[v], p)
         if joint["above"] >= 0:
-            _add_load(F[n], p, F[joint["above"]])
+            add_load(F[n], p, F[joint["above"]])
 
 
-class _Pair(NamedTuple):
+class Pair(NamedTuple):
     """A wrench, or an acceleration: of the centre of mass, and of the rotation."""
 
     linear: tuple[float, float, float]
@@ -176,20 +176,20 @@ class _Pair(NamedTuple):
 
 
 @compiled
-def _load(A):
+def load_of(A):
     """What a row of the factors holds from `LOAD` on."""
-    return _Pair(vec(A[LOAD:]), vec(A[LOAD + 3:]))
+    return Pair(vec(A[LOAD:]), vec(A[LOAD + 3:]))
 
 
 @compiled
 def _reduced(b, x, p):
     """`y = (x - b . p) / sqrt(D)` and `p + U y / sqrt(D)` for the wrench `p`."""
     y = b[ROOT] * (x - dot(vec(b), p.linear) - dot(vec(b[3:]), p.angular))
-    return y, _Pair(add(p.linear, scale(y, vec(b[GAINS:]))), add(p.angular, scale(y, vec(b[GAINS + 3:]))))
+    return y, Pair(add(p.linear, scale(y, vec(b[GAINS:]))), add(p.angular, scale(y, vec(b[GAINS + 3:]))))
 
 
 @compiled
-def _add_load(A, p, to):
+def add_load(A, p, to):
     """Add the wrench `p` to that of the body before, whose centre of mass is at `-rho`."""
     moment = add(p.angular, cross(vec(A), p.linear))
     for k in range(3):
@@ -231,8 +231,8 @@ def scale_rows(G, L, model, W):
                 F[path[i]["joint"], k] = 0.0
         for i in range(first, last):
             n, at = path[i]["joint"], path[i]["at"]
-            joint, p = tree[n], _load(F[n])
+            joint, p = tree[n], load_of(F[n])
             for k in range(joint["n"] - 1, -1, -1):
                 W[at + k], p = _reduced(S[joint["v"] + k], G[at + k], p)
             if joint["above"] >= 0:
-                _add_load(F[n], p, F[joint["above"]])
+                add_load(F[n], p, F[joint["above"]])

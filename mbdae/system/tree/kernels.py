@@ -8,8 +8,9 @@ from ...compilation.foreign import pointer
 from .. import layout as lay
 from ..layout import header
 from ..rare import model_at
-from . import equations, inertia, kinematics
+from . import articulated, equations, inertia, kinematics
 from .call import (
+    ACCELERATIONS,
     FACTOR,
     FORCE,
     GAMMA,
@@ -42,6 +43,8 @@ def evaluate(what, t, x, model, work):
         equations.gamma(model, work, x)
     elif what == FORCE:
         equations.force(model, work, x)
+    elif what == ACCELERATIONS:
+        articulated.accelerations(model, work, x)
     elif what == MASS:
         inertia.mass(model, work, x)
 
