@@ -1,6 +1,7 @@
 """Pages and pictures of the mechanisms: they can be made, they are current, and what they say is right."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from mbdae import library
 from mbdae.cli.main import main
 from mbdae.library import Entry
 from mbdae.pages import facts, pages, portrait
+from mbdae.pages.animation import write_animation
 from mbdae.system import c_functions, c_system
 
 from .helpers import case
@@ -19,6 +21,7 @@ from .helpers import case
 DOCS = Path(__file__).parents[1] / "docs" / "mechanisms"
 RENEW = "run: mbdae pages"
 LARGEST = 60_000  # bytes of a picture
+ANIMATED = [name for name in library.names() if library.entry(name).animated]
 
 
 def entry_of(mechanism, **more):
@@ -51,6 +54,26 @@ def test_every_picture_shows_something_and_is_small(name):
     with Image.open(path) as image:
         assert image.format == "PNG" and min(image.size) > 200
         assert len(image.convert("RGB").getcolors(1 << 24)) > 20
+
+
+@pytest.mark.parametrize("name", ANIMATED)
+def test_animations_move_and_are_small(name):
+    path = DOCS / f"{name}.gif"
+    assert path.stat().st_size < 10 * LARGEST and f"]({name}.gif)" in (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    with Image.open(path) as image:
+        assert image.format == "GIF" and min(image.size) > 200 and image.n_frames > 30
+        frames = []
+        for k in (0, image.n_frames // 2):
+            image.seek(k)
+            frames.append(np.asarray(image.convert("RGB")).copy())
+    assert (frames[0] != frames[1]).any(axis=2).sum() > 500
+
+
+def test_an_animation_is_written_for_a_short_motion(tmp_path):
+    entry = replace(library.entry("double-pendulum"), t_end=0.5)
+    assert write_animation(entry, tmp_path / "a.gif") == 5
+    with Image.open(tmp_path / "a.gif") as image:
+        assert image.n_frames > 1
 
 
 @pytest.mark.parametrize("name", library.names())

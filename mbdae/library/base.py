@@ -137,6 +137,8 @@ class Entry:
         Whether the forces are too stiff for methods with fixed steps.
     film : float
         Seconds of motion per second of an animation.
+    animated : bool
+        Whether its page has an animation.
     size : float, optional
         Size of the coordinates, to which absolute tolerances are relative; by default the largest coordinate at the start. It is needed
         where coordinates count from a motion that is known, so that rounding errors are those of larger numbers.
@@ -159,6 +161,7 @@ class Entry:
     variants: tuple[Parameters, ...] = ()
     stiff: bool = False
     film: float = 1.0
+    animated: bool = False
     size: float | None = None
     comparison: Comparison | None = None
 

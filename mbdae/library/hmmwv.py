@@ -258,5 +258,6 @@ ENTRY = Entry(
     observe=_observe,
     references=REFERENCES,
     view="3d",
+    animated=True,
     stiff=False,
 )

@@ -302,4 +302,5 @@ ENTRY = Entry(
     observe=_observe,
     references=REFERENCES,
     view="3d",
+    animated=True,
 )

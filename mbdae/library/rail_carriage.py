@@ -170,4 +170,5 @@ ENTRY = Entry(
     observe=_observe,
     references=_REFERENCES,
     view="3d",
+    animated=True,
 )

@@ -13,6 +13,7 @@ from ..library.base import Entry, Parameters
 from ..system.system import System
 from ..typing import Progress
 from . import facts
+from .animation import write_animation
 from .portrait import portrait, save_small
 
 MAX_ROWS = 25  # of a table of bodies or joints; longer ones are summarised by type
@@ -67,9 +68,11 @@ def sections(entry: Entry, parameters: Parameters | None = None) -> list[Section
 
 
 def page(entry: Entry) -> str:
-    """The page of an entry as Markdown; the picture is in the same folder."""
-    lines = [f"# {entry.title}", "", f"`{entry.name}`: {entry.summary}", "", f"![{entry.title}]({entry.name}.png)", "",
-             f"Source: {entry.source}."]
+    """The page of an entry as Markdown; its pictures are in the same folder."""
+    lines = [f"# {entry.title}", "", f"`{entry.name}`: {entry.summary}", "", f"![{entry.title}]({entry.name}.png)", ""]
+    if entry.animated:
+        lines += [f"![{entry.title}, animated]({entry.name}.gif)", ""]
+    lines.append(f"Source: {entry.source}.")
     for section in sections(entry):
         lines += ["", f"## {section.heading}"]
         for block in section.blocks:
@@ -127,6 +130,9 @@ def write_pages(folder: str | Path, names: Sequence[str] | None = None, pictures
         if pictures:
             written.append(folder / f"{entry.name}.png")
             save_small(portrait(entry), written[-1])
+        if pictures and entry.animated:
+            written.append(folder / f"{entry.name}.gif")
+            write_animation(entry, written[-1])
     return [*written, _written(folder / INDEX, index())]
 
 
