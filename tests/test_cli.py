@@ -436,7 +436,7 @@ def test_a_diverged_run_is_a_numerical_failure(capsys, tmp_path, monkeypatch):
 
     monkeypatch.setattr("mbdae.cli.solve.solve", diverged)
     line = refused(capsys, ["solve", "single-pendulum", "--t-end", "0.1", "--output", str(tmp_path / "a.npz")], code=1)
-    assert "HalfImplicit failed: Q is not finite" in line
+    assert "Automatic failed: Q is not finite" in line
 
 
 # --- state-space form ----------------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def _solve(commands: Commands) -> None:
 def _add_method_options(p: argparse.ArgumentParser) -> None:
     """Options for the method and its accuracy."""
     p.add_argument("--method", metavar="M", type=method, help="e.g. Automatic, Ida:ggl, Cvode:Adams:partition; see 'mbdae list' "
-                   "(default HalfImplicit, for stiff mechanisms of the library Ida:ggl)")
+                   "(default Automatic, which chooses it; HalfImplicit with --h)")
     p.add_argument("--formulation", metavar="F", help="formulation of the equations; default: the preferred one of the solver")
     p.add_argument("--h", metavar="H", type=positive, help="step of a method with fixed step [s]")
     p.add_argument("--rtol", metavar="R", type=positive, help="relative tolerance of a method with error control (default 1e-6)")

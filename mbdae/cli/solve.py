@@ -75,7 +75,7 @@ class Diverged(ArithmeticError):
 def simulated(entry: Entry, system: System, arguments: argparse.Namespace, t_end: float, times: Vector | None,
           bar: Bar) -> tuple[Solution, dict[str, float]]:
     """The solution for the options, and the step or the tolerances used."""
-    spec, every = arguments.method or default_method(entry), 1
+    spec, every = arguments.method or find("HalfImplicit" if arguments.h else "Automatic"), 1
     method, tolerances = _configured(spec, entry, arguments)
     if spec.control == "h":
         check_steps(system, t_end, [method.h])
@@ -94,11 +94,6 @@ def simulated(entry: Entry, system: System, arguments: argparse.Namespace, t_end
         return solution, tolerances or {"h": method.h, "tol": method.newton_tolerance}
     except (AssemblyError, FloatingPointError) as e:
         raise Diverged(f"{spec.label} failed: {e}") from e
-
-
-def default_method(entry: Entry) -> MethodSpec:
-    """The default method: half-implicit, or IDA on the GGL form for stiff forces."""
-    return find("Ida:ggl" if entry.stiff else "HalfImplicit")
 
 
 def _configured(spec: MethodSpec, entry: Entry, arguments: argparse.Namespace) -> tuple[Any, dict[str, float]]:
