@@ -6,7 +6,7 @@ import pytest
 import mbdae
 from mbdae import library
 from mbdae.integrators.automatic import implicit
-from mbdae.integrators.automatic.implicit import FEW_UNKNOWNS, MANY_FREEDOMS, REVIEWS, for_stiff, own_rtol, unknowns
+from mbdae.integrators.automatic.implicit import FEW_UNKNOWNS, REVIEWS, SEVERAL_FREEDOMS, for_stiff, own_rtol, unknowns
 from mbdae.integrators.automatic.reviews import EVERY_EXPLICIT
 from mbdae.results.choice import Choice, distinct, forms, in_words
 
@@ -119,13 +119,13 @@ def test_equations_by_functions():
     ("flexible-slider-crank", 1e-6, mbdae.RadauIIA), ("car-axis", 1e-6, mbdae.RadauIIA), ("truck", 1e-6, mbdae.RadauIIA),
     ("flyball-governor", 1e-3, mbdae.RosenbrockNystrom), ("flyball-governor", 1e-6, mbdae.RosenbrockNystrom),
     ("flyball-governor", 1e-7, mbdae.Bdf), ("iltis", 1e-4, mbdae.RosenbrockNystrom), ("iltis", 1e-8, mbdae.Bdf),
-    ("passenger-car", 1e-4, mbdae.Bdf)])
+    ("tree", 1e-4, mbdae.Bdf), ("passenger-car", 1e-4, mbdae.Bdf)])
 def test_it_follows_the_size_and_the_tolerance(name, rtol, kind):
     system = library.system(name)
     assert type(for_stiff(system, rtol)) is kind
     assert (unknowns(system) <= FEW_UNKNOWNS) == (kind is mbdae.RadauIIA)
     if kind is mbdae.RosenbrockNystrom:
-        assert system.freedom < MANY_FREEDOMS
+        assert system.freedom < SEVERAL_FREEDOMS
 
 
 def test_tolerances_of_the_stiff_methods():
@@ -291,6 +291,7 @@ def test_choices_in_words():
 
 def test_many_freedoms_go_to_bdf(monkeypatch):
     monkeypatch.setattr(implicit, "FEW_UNKNOWNS", 0)
+    monkeypatch.setattr(implicit, "SEVERAL_FREEDOMS", 2)
     monkeypatch.setattr(implicit, "MANY_FREEDOMS", 2)
     system, times = library.system("stiff-double-pendulum"), np.linspace(0.0, 0.5, 6)
     runs = [mbdae.solve(system, (0.0, 0.5), rtol=1e-6, atol=atol, t_eval=times) for atol in (1e-8, np.full(system.nq + system.nv, 1e-8))]

@@ -10,7 +10,8 @@ from ..state_space.methods import RosenbrockNystrom
 Implicit: TypeAlias = RadauIIA | RosenbrockNystrom | Bdf
 
 FEW_UNKNOWNS = 60  # of the GGL form, up to which RadauIIA is taken: with more its matrices cost as much as ten explicit steps and more
-MANY_FREEDOMS = 40  # degrees of freedom from which on derivatives by a solution for each one are too expensive, and eigenvalues are, too
+SEVERAL_FREEDOMS = 20  # from which on the derivatives of RosenbrockNystrom, by a solution for each one, cost as much as four explicit steps
+MANY_FREEDOMS = 40  # from which on eigenvalues are too expensive, too
 FINE = 1e-6  # rtol below which the steps of RosenbrockNystrom, of order 4, are too short
 FINEST = 1e-12  # of what RadauIIA and Bdf get for rtol, near rounding
 KINKED = 20.0  # see `own_rtol`
@@ -45,7 +46,7 @@ def unknowns(system: System) -> int:
 
 
 def is_large(system: System) -> bool:
-    """Whether there are too many degrees of freedom for derivatives and eigenvalues of the motion."""
+    """Whether there are too many degrees of freedom for eigenvalues of the motion."""
     return bool(system.freedom >= MANY_FREEDOMS)
 
 
@@ -53,7 +54,7 @@ def for_stiff(system: System, rtol: float) -> Implicit:
     """The implicit method with the least time for an error, as measured on the library."""
     if unknowns(system) <= FEW_UNKNOWNS:
         return RadauIIA()
-    return Bdf() if is_large(system) or rtol < FINE else RosenbrockNystrom()
+    return Bdf() if system.freedom >= SEVERAL_FREEDOMS or rtol < FINE else RosenbrockNystrom()
 
 
 def review_of(method: Implicit, system: System) -> Review:
