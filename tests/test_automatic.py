@@ -231,6 +231,21 @@ def test_backward_and_other_starts():
     assert back.success and np.abs(back.q[-1] - there.q[0]).max() < 1e-7
 
 
+def test_stiff_backward_in_time():
+    """A force that drives a particle apart, forward in time, holds it backward."""
+    def law(t, r, A, v, omega, F, T):
+        F[0] = 1e4 * v[0] - 1e5 * (r[0] - 0.1 * np.cos(t))
+
+    bodies = [mbdae.Particle("held", 1.0, (0.1, 0.0, 0.0)), mbdae.Particle("free", 1.0, (0.0, 1.0, 0.0))]
+    forces = [mbdae.UserForce("drive", ["held"], law), mbdae.TSDA("spring", "ground", "free", k=40.0, l0=0.9)]
+    system = mbdae.System(mbdae.Mechanism("driven apart", bodies, forces=forces, gravity=(0.0, 0.0, 0.0)))
+    times = np.linspace(4.0, 0.0, 9)
+    run = mbdae.solve(system, (4.0, 0.0), rtol=1e-6, atol=1e-8, t_eval=times)
+    exact = mbdae.solve(system, mbdae.SdirkFirstOrder(), (4.0, 0.0), rtol=1e-9, atol=1e-11, t_eval=times)
+    assert run.success and "RadauIIA (stiff, 12 unknowns" in run.method and run.statistics.steps < 400
+    assert np.array_equal(run.t, times) and np.abs(run.q - exact.q).max() < 20e-6
+
+
 def test_progress_and_limits(switching):
     seen = []
     most = 2 * EVERY_EXPLICIT + REVIEWS[mbdae.RadauIIA].every

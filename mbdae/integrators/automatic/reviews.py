@@ -11,7 +11,7 @@ from .stiffness import BOUNDARY, LinearisedMotion, is_stiff, may_be_stiff
 EVERY_EXPLICIT = 25  # steps between two reviews of the explicit method
 LONGER = 4  # factor on these after each return to it
 ESTIMATED = 30  # degrees of freedom up to which stiffness is estimated from eigenvalues, once
-AT_LIMIT = ""
+AT_LIMIT = ""  # what the reason of the choice adds to `stiff` where steps are at the limit of stability
 
 
 class Reviews:
@@ -83,7 +83,9 @@ class Reviews:
         if step >= review.gain * self._accurate:
             return self._accurate
         found = self._motion.rates(self.state)
-        return 0.0 if found is None else min(self._accurate, BOUNDARY / found.fastest)
+        if found is None:
+            return 0.0
+        return min(self._accurate, BOUNDARY / found.fastest if found.fastest > 0.0 else np.inf)
 
     def _mean_step(self, row: TimedState, steps: int) -> float:
         """Of the steps since the last review, which are ended by this state."""
