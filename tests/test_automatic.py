@@ -1,36 +1,20 @@
 """`Automatic`: the choice at the start, the change on the way, and that everything else of `solve` works with it."""
 
-import math
-
 import numpy as np
 import pytest
 
 import mbdae
 from mbdae import library
-from mbdae.integrators.automatic import plan
-from mbdae.integrators.automatic.run import EVERY_EXPLICIT, EVERY_STIFF
+from mbdae.integrators.automatic import implicit
+from mbdae.integrators.automatic.implicit import FEW_UNKNOWNS, REVIEWS, SEVERAL_FREEDOMS, for_stiff, own_rtol, unknowns
+from mbdae.integrators.automatic.reviews import EVERY_EXPLICIT
 from mbdae.results.choice import Choice, distinct, forms, in_words
 
 from .explicit_cases import damped_pendulum, rubbing_slider
+from .stiff_cases import T1, T2, clutched, swinging_springs
 from .structural_cases import linear, linear_motion
 
-T1, T2 = 0.3, 0.7  # between which the damper of `clutched` is engaged
-DAMPING = 2e5  # [N s/m], of a particle of 1 kg
-
-
-def engaged(t):
-    """0 outside of [T1, T2], 1 within, with smooth transitions."""
-    return 0.5 * (math.tanh(200.0 * (t - T1)) - math.tanh(200.0 * (t - T2)))
-
-
-def clutched():
-    """A particle on a spring with a damper that is very strong for a while, and a free one beside it."""
-    def law(length, rate, t):
-        return DAMPING * engaged(t) * rate
-
-    bodies = [mbdae.Particle("held", 1.0, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), mbdae.Particle("free", 1.0, (0.0, 1.0, 0.0), (0.0, 0.0, 0.0))]
-    forces = [mbdae.TSDA("clutch", "ground", "held", k=100.0, l0=0.8, law=law), mbdae.TSDA("spring", "ground", "free", k=400.0, l0=0.9)]
-    return mbdae.System(mbdae.Mechanism("clutched", bodies, forces=forces, gravity=(0.0, 0.0, 0.0)))
+END = 3.0  # of the runs of `clutched`, late enough for reviews of the stiff method
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +24,7 @@ def switching():
 
 @pytest.fixture(scope="module")
 def switched(switching):
-    return mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, dense_output=True)
+    return mbdae.solve(switching, (0.0, END), rtol=1e-6, atol=1e-8, dense_output=True)
 
 
 # --- the choice ----------------------------------------------------------------------------------------------------------
@@ -66,11 +50,13 @@ def test_the_stiff_method_after_the_first_steps_where_only_the_fast_component_is
     forces = [mbdae.TSDA("spring", "ground", "swing", k=10.0, l0=0.5),
               mbdae.UserForce("oil", ["drop"], lambda t, r, A, v, omega, F, T: F.__setitem__(0, -1e5 * v[0]))]
     system = mbdae.System(mbdae.Mechanism("oil", bodies, forces=forces, gravity=(0.0, 0.0, -9.81)))
-    run = mbdae.solve(system, (0.0, 20.0), rtol=1e-6)
+    run = mbdae.solve(system, (0.0, 200.0), rtol=1e-6)
     first, second = run.method.split(", from t = ")
     assert run.success and first == "Automatic: DormandPrince(8) (not stiff)"
-    assert "RosenbrockNystrom (stiff: the fastest component at 1e+05/s, the motion at " in second
-    assert run.q[-1][2] == pytest.approx(-9.81e-5 * 20.0, rel=1e-6)
+    assert "RadauIIA (stiff, 12 unknowns: the fastest component at 1e+05/s, the motion at " in second
+    assert run.q[-1][2] == pytest.approx(-9.81e-5 * 200.0, rel=1e-6)
+    short = mbdae.solve(system, (0.0, 20.0), rtol=1e-6)
+    assert short.method == "Automatic: DormandPrince(8) (not stiff)" and short.statistics.steps < 200  # it does not wake up
 
 
 def test_stiffness_that_shows_on_the_way():
@@ -79,8 +65,8 @@ def test_stiffness_that_shows_on_the_way():
     run = mbdae.solve(system, (0.0, 0.5), rtol=1e-6, atol=1e-8, t_eval=times)
     exact = mbdae.solve(system, mbdae.SdirkFirstOrder(), (0.0, 0.5), rtol=1e-9, atol=1e-11, t_eval=times)
     assert run.method.startswith("Automatic: DormandPrince(8) (not stiff), from t = 0.00")
-    assert "RosenbrockNystrom (stiff: the fastest component at 1e+05/s" in run.method
-    assert run.formulation == "ode, partition" and run.statistics.steps < 400  # the explicit method takes 8000
+    assert "RadauIIA (stiff, 20 unknowns: the fastest component at 1e+05/s" in run.method
+    assert run.formulation == "ode, ggl" and run.statistics.steps < 100  # the explicit method takes 8000
     assert np.abs(run.q - exact.q).max() < 20 * 1e-6
 
 
@@ -125,37 +111,95 @@ def test_equations_by_functions():
         assert np.abs(run.q[k] - q).max() < 1e-5 and np.abs(run.v[k] - v).max() < 1e-4
 
 
+# --- the stiff method ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "rtol", "kind"), [
+    ("stiff-double-pendulum", 1e-3, mbdae.RadauIIA), ("stiff-double-pendulum", 1e-9, mbdae.RadauIIA),
+    ("flexible-slider-crank", 1e-6, mbdae.RadauIIA), ("car-axis", 1e-6, mbdae.RadauIIA), ("truck", 1e-6, mbdae.RadauIIA),
+    ("flyball-governor", 1e-3, mbdae.RosenbrockNystrom), ("flyball-governor", 1e-6, mbdae.RosenbrockNystrom),
+    ("flyball-governor", 1e-7, mbdae.Bdf), ("iltis", 1e-4, mbdae.RosenbrockNystrom), ("iltis", 1e-8, mbdae.Bdf),
+    ("tree", 1e-4, mbdae.Bdf), ("passenger-car", 1e-4, mbdae.Bdf)])
+def test_it_follows_the_size_and_the_tolerance(name, rtol, kind):
+    system = library.system(name)
+    assert type(for_stiff(system, rtol)) is kind
+    assert (unknowns(system) <= FEW_UNKNOWNS) == (kind is mbdae.RadauIIA)
+    if kind is mbdae.RosenbrockNystrom:
+        assert system.freedom < SEVERAL_FREEDOMS
+
+
+def test_tolerances_of_the_stiff_methods():
+    assert own_rtol(mbdae.RosenbrockNystrom(), 1e-6) == own_rtol(mbdae.DormandPrince(), 1e-6) == 1e-6
+    assert own_rtol(mbdae.Bdf(), 1e-7) == pytest.approx(1e-8)
+    radau = mbdae.RadauIIA()
+    for rtol in (1e-4, 1e-6, 1e-8):
+        own = own_rtol(radau, rtol)
+        assert own < rtol and radau.share(own) * own == pytest.approx(2.0 * rtol)  # the bound on its error estimates
+    assert own_rtol(radau, 1e-2) == 1e-2 and own_rtol(radau, 1e-11) == 1e-12 and own_rtol(radau, 1e-13) == 1e-13
+
+
+@pytest.mark.parametrize(("name", "span"), [("stiff-double-pendulum", 0.5),
+                                            pytest.param("flyball-governor", 2.0, marks=pytest.mark.thorough)])
+def test_errors_and_work_at_all_tolerances(name, span):
+    """Below 100 tolerances, in no more steps than a tenth of those that the explicit method takes."""
+    system, times = library.system(name), np.linspace(0.0, span, 6)
+    exact = mbdae.solve(system, mbdae.RadauIIA(), (0.0, span), rtol=1e-12, atol=1e-13, t_eval=times)
+    for rtol in (1e-3, 1e-5, 1e-7, 1e-9):
+        run = mbdae.solve(system, (0.0, span), rtol=rtol, atol=rtol / 100, t_eval=times)
+        assert run.success and "(stiff, " in run.method
+        for x, y in ((run.q, exact.q), (run.v, exact.v)):
+            assert np.abs(x - y).max() < 100.0 * rtol * (np.abs(y).max() + 0.01), rtol
+        if name == "stiff-double-pendulum":
+            assert run.statistics.steps < 150  # 8000
+
+
+def test_without_constraints():
+    system, times = swinging_springs(3), np.linspace(0.0, 0.5, 6)
+    exact = mbdae.solve(system, mbdae.DormandPrince(), (0.0, 0.5), rtol=1e-11, atol=1e-13, t_eval=times)
+    run = mbdae.solve(system, (0.0, 0.5), rtol=1e-6, atol=1e-8, t_eval=times)
+    assert run.success and "RadauIIA (stiff, 18 unknowns" in run.method
+    assert np.abs(run.q - exact.q).max() < 20e-6 and np.abs(run.v - exact.v).max() < 100e-6
+
+
+@pytest.mark.thorough
+def test_back_to_the_stiff_method_where_explicit_steps_are_shorter_than_stable_ones():
+    run = mbdae.solve(library.system("flyball-governor"), (0.0, 1.0), rtol=1e-8, atol=1e-10)
+    assert run.success and "(stable steps are long enough)" in run.method
+    assert run.method.endswith("Bdf (stiff, 92 unknowns: explicit steps are much shorter)")
+
+
 # --- the change on the way -----------------------------------------------------------------------------------------------
 
 
 def test_there_and_back(switched):
     words = switched.method.removeprefix("Automatic: ").split(", from t = ")
     kinds = [w.partition(" ")[2] if k else w for k, w in enumerate(words)]
+    kinds[1] = kinds[1].partition(" (stiff, 12 unknowns")[0]
     times = [float(w.split()[0]) for w in words[1:]]
-    assert kinds == ["DormandPrince(8) (not stiff)", "RosenbrockNystrom (stiff)", "DormandPrince(8) (stable steps are long enough)"]
-    assert T1 - 0.05 < times[0] < T1 + 0.05 and T2 - 0.05 < times[1] < 1.5
-    assert switched.success and switched.statistics.restarts >= 2 and switched.formulation == "ode, partition"
-    assert np.all(np.diff(switched.t) > 0.0) and len(switched.t) == switched.statistics.steps + 1 and switched.t[-1] == 1.5
+    assert kinds == ["DormandPrince(8) (not stiff)", "RadauIIA", "DormandPrince(8) (stable steps are long enough)"]
+    assert T1 - 0.05 < times[0] < T1 + 0.05 and T2 < times[1] < END
+    assert switched.success and switched.statistics.restarts == 2 and switched.formulation == "ode, ggl"
+    assert np.all(np.diff(switched.t) > 0.0) and len(switched.t) == switched.statistics.steps + 1 and switched.t[-1] == END
 
 
 def test_its_answer(switching, switched):
-    times = np.linspace(0.0, 1.5, 16)
-    exact = mbdae.solve(switching, mbdae.SdirkFirstOrder(), (0.0, 1.5), rtol=1e-10, atol=1e-12, t_eval=times)
+    times = np.linspace(0.0, END, 31)
+    exact = mbdae.solve(switching, mbdae.SdirkFirstOrder(), (0.0, END), rtol=1e-10, atol=1e-12, t_eval=times)
     q, v, _, _ = switched.sol(times)
     assert exact.success and np.abs(q - exact.q).max() < 50e-6 and np.abs(v - exact.v).max() < 50e-5
     assert np.abs(exact.q[3, 0] - exact.q[7, 0]) < 0.1 * np.abs(exact.q[0, 0] - exact.q[3, 0])  # held by the damper in between
 
 
 def test_output_at_times_is_that_of_the_same_run(switching, switched):
-    times = np.append(np.linspace(0.0, 1.5, 31), switched.t[switched.t.searchsorted(T1)])
-    run = mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, t_eval=np.unique(times))
+    times = np.append(np.linspace(0.0, END, 61), switched.t[switched.t.searchsorted(T1)])
+    run = mbdae.solve(switching, (0.0, END), rtol=1e-6, atol=1e-8, t_eval=np.unique(times))
     assert run.method == switched.method and run.statistics.steps == switched.statistics.steps
     q, v, _, _ = switched.sol(run.t)
     assert np.array_equal(run.t, np.unique(times)) and np.abs(run.q - q).max() < 1e-12 and np.abs(run.v - v).max() < 1e-10
 
 
 def test_every(switching, switched):
-    run = mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, every=7)
+    run = mbdae.solve(switching, (0.0, END), rtol=1e-6, atol=1e-8, every=7)
     n = len(switched.t)
     keep = np.unique(np.append(np.arange(0, n, 7), n - 1))
     assert np.array_equal(run.t, switched.t[keep]) and np.array_equal(run.q, switched.q[keep])
@@ -168,7 +212,7 @@ def test_events_end_and_change_runs_in_both_parts(switching, switched):
     late.terminal = True
     run = mbdae.solve(switching, (0.0, 1.5), rtol=1e-6, atol=1e-8, events=late)
     assert run.t[-1] == pytest.approx(0.5, abs=1e-9) and "terminal event" in run.message and len(run.t_events[0]) == 1
-    assert run.method.endswith("RosenbrockNystrom (stiff)")
+    assert "RadauIIA (stiff, 12 unknowns" in run.method
 
     def kick(t, q, v):
         return t - 0.1
@@ -176,7 +220,7 @@ def test_events_end_and_change_runs_in_both_parts(switching, switched):
     kick.on_event = lambda t, state: (state.q, 0.5 * state.v)
     run = mbdae.solve(switching, (0.0, 0.5), rtol=1e-6, atol=1e-8, events=kick, dense_output=True)
     assert run.success and len(run.jumps) == 1 and np.allclose(run.jumps[0].after.v, 0.5 * run.jumps[0].before.v)
-    assert run.method.count("DormandPrince") == 1 and run.method.endswith("RosenbrockNystrom (stiff)")
+    assert run.method.count("DormandPrince") == 1 and run.method.count("RadauIIA (stiff, 12 unknowns") == 1
     assert run.sol(0.45)[0].shape == (6,)
 
 
@@ -187,10 +231,26 @@ def test_backward_and_other_starts():
     assert back.success and np.abs(back.q[-1] - there.q[0]).max() < 1e-7
 
 
+def test_stiff_backward_in_time():
+    """A force that drives a particle apart, forward in time, holds it backward."""
+    def law(t, r, A, v, omega, F, T):
+        F[0] = 1e4 * v[0] - 1e5 * (r[0] - 0.1 * np.cos(t))
+
+    bodies = [mbdae.Particle("held", 1.0, (0.1, 0.0, 0.0)), mbdae.Particle("free", 1.0, (0.0, 1.0, 0.0))]
+    forces = [mbdae.UserForce("drive", ["held"], law), mbdae.TSDA("spring", "ground", "free", k=40.0, l0=0.9)]
+    system = mbdae.System(mbdae.Mechanism("driven apart", bodies, forces=forces, gravity=(0.0, 0.0, 0.0)))
+    times = np.linspace(4.0, 0.0, 9)
+    run = mbdae.solve(system, (4.0, 0.0), rtol=1e-6, atol=1e-8, t_eval=times)
+    exact = mbdae.solve(system, mbdae.SdirkFirstOrder(), (4.0, 0.0), rtol=1e-9, atol=1e-11, t_eval=times)
+    assert run.success and "RadauIIA (stiff, 12 unknowns" in run.method and run.statistics.steps < 400
+    assert np.array_equal(run.t, times) and np.abs(run.q - exact.q).max() < 20e-6
+
+
 def test_progress_and_limits(switching):
     seen = []
-    run = mbdae.solve(switching, mbdae.Automatic(max_steps=EVERY_EXPLICIT + EVERY_STIFF), (0.0, 1.5), rtol=1e-6, progress=seen.append)
-    assert run.status == mbdae.Status.TOO_MANY_STEPS and run.statistics.steps == EVERY_EXPLICIT + EVERY_STIFF
+    most = 2 * EVERY_EXPLICIT + REVIEWS[mbdae.RadauIIA].every
+    run = mbdae.solve(switching, mbdae.Automatic(max_steps=most), (0.0, END), rtol=1e-6, progress=seen.append)
+    assert run.status == mbdae.Status.TOO_MANY_STEPS and run.statistics.steps == most and "RadauIIA" in run.method
     assert seen == sorted(seen) and seen[-1] == run.t[-1] and len(run.t) == run.statistics.steps + 1
 
 
@@ -245,12 +305,14 @@ def test_choices_in_words():
 
 
 def test_many_freedoms_go_to_bdf(monkeypatch):
-    monkeypatch.setattr(plan, "MANY_FREEDOMS", 2)
+    monkeypatch.setattr(implicit, "FEW_UNKNOWNS", 0)
+    monkeypatch.setattr(implicit, "SEVERAL_FREEDOMS", 2)
+    monkeypatch.setattr(implicit, "MANY_FREEDOMS", 2)
     system, times = library.system("stiff-double-pendulum"), np.linspace(0.0, 0.5, 6)
     runs = [mbdae.solve(system, (0.0, 0.5), rtol=1e-6, atol=atol, t_eval=times) for atol in (1e-8, np.full(system.nq + system.nv, 1e-8))]
     exact = mbdae.solve(system, mbdae.SdirkFirstOrder(), (0.0, 0.5), rtol=1e-9, atol=1e-11, t_eval=times)
     for run in runs:
-        assert run.success and run.method.endswith("Bdf (stiff)") and run.formulation == "ode, ggl"
+        assert run.success and run.method.endswith("Bdf (stiff, 20 unknowns)") and run.formulation == "ode, ggl"
         assert np.abs(run.q - exact.q).max() < 1e-4
     assert np.array_equal(runs[0].q, runs[1].q)
 
@@ -258,9 +320,10 @@ def test_many_freedoms_go_to_bdf(monkeypatch):
 @pytest.mark.thorough
 def test_a_large_mechanism_whose_implicit_steps_are_no_longer():
     run = mbdae.solve(library.system("passenger-car"), (0.0, 0.5), rtol=1e-4, atol=1e-6)
-    assert run.success and "Bdf (stiff)" in run.method and run.method.endswith("DormandPrince(8) (stable steps are long enough)")
+    assert run.success and "Bdf (stiff, 714 unknowns)" in run.method
+    assert run.method.endswith("DormandPrince(8) (stable steps are long enough)")
 
 
 def test_the_damped_pendulum_is_not_stiff():
     run = mbdae.solve(damped_pendulum(), (0.0, 0.5))
-    assert run.success and "RosenbrockNystrom" not in run.method
+    assert run.success and run.method == "Automatic: DormandPrince(8) (not stiff)"

@@ -12,6 +12,7 @@ from mbdae.integrators.radau.tableau import STAGES, radau
 
 from .explicit_cases import CASES, driven_pendulum, rubbing_slider, system
 from .helpers import relative, thorough_but
+from .stiff_cases import clutched
 
 ORDERS = 5, 9, 13
 STEPS = {  # numbers of steps in the asymptotic range, above rounding
@@ -176,6 +177,16 @@ def test_errors_follow_the_tolerance(name):
     found = np.array(found)
     assert (found < 100.0 * TOLERANCES).all(), found / TOLERANCES
     assert (found[2:] <= np.maximum(found[:-2], 10.0 * TOLERANCES[2:])).all(), found / TOLERANCES
+
+
+@pytest.mark.parametrize("order", ["variable", 5])
+def test_a_damper_that_lets_go_within_a_step(order):
+    """To the matrix at the start of the step the residual of a body that is free at its end is the error of a held one, and tiny."""
+    s, times = clutched(), np.linspace(0.0, 1.5, 16)
+    best = run(s, mbdae.SdirkFirstOrder(), (0.0, 1.5), 1e-10, t_eval=times)
+    for tol in (1e-3, 1e-4, 1e-6, 1e-8):
+        x = run(s, RadauIIA(order), (0.0, 1.5), tol, t_eval=times)
+        assert np.abs(x.q - best.q).max() < 100.0 * tol, tol
 
 
 @pytest.mark.parametrize("make", [0, pytest.param(1, marks=pytest.mark.thorough), pytest.param(2, marks=pytest.mark.thorough), 3])

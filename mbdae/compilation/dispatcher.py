@@ -55,7 +55,9 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
 
     def entry(self, *args: Any) -> Any:
         """The function for arguments of these types, without the look at their types that each call takes otherwise."""
-        return self.compile(tuple(typeof(x) for x in args))
+        kinds = tuple(getattr(x, "_numba_type_", None) or typeof(x) for x in args)
+        made = self.overloads.get(kinds)  # without numba's lock
+        return self.compile(kinds) if made is None else made.entry_point
 
     # what numba asks for when it compiles a call
 

@@ -161,6 +161,11 @@ def _type_of(owner: type, kinds: tuple[types.Type, ...]) -> StructureType:
 
 def _kind(value: Any) -> types.Type:
     """As `numba.typeof`, which takes long."""
+    if type(value) is np.ndarray and value.flags.carray:  # contiguous, aligned, and may be written to
+        key = value.dtype, value.ndim
+        if key not in _ARRAYS:
+            _ARRAYS[key] = typeof(value)
+        return _ARRAYS[key]
     if isinstance(value, float):
         return types.float64
     if isinstance(value, Structure):
@@ -168,11 +173,6 @@ def _kind(value: Any) -> types.Type:
     kind = _SCALARS.get(type(value))
     if kind is not None and (kind is not types.int64 or -_LARGEST <= value < _LARGEST):
         return kind
-    if type(value) is np.ndarray and value.flags.carray:  # contiguous, aligned, and may be written to
-        key = value.dtype, value.ndim
-        if key not in _ARRAYS:
-            _ARRAYS[key] = typeof(value)
-        return _ARRAYS[key]
     return _kind_of_tuple(value) if isinstance(value, tuple) and value else typeof(value)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import mbdae
 from mbdae import library
 
-METHODS = (mbdae.DormandPrince(max_steps=100_000), mbdae.RosenbrockNystrom(), mbdae.Bdf(), mbdae.Ida(), mbdae.Cvode(max_steps=100_000),
-           mbdae.SolveIvp("DOP853"))
+METHODS = (mbdae.DormandPrince(max_steps=100_000), mbdae.RadauIIA(), mbdae.RosenbrockNystrom(), mbdae.Bdf(), mbdae.Ida(),
+           mbdae.Cvode(max_steps=100_000), mbdae.SolveIvp("DOP853"))
 SPANS = {"double-pendulum": 2.0, "double-spherical-pendulum": 2.0, "stiff-double-pendulum": 0.5, "pendulum-chain": 0.5,
          "slider-crank": 1.0, "slider-crank-free": 1.0, "flexible-slider-crank": 0.05, "four-link": 1.0, "spatial-four-bar": 1.0,
          "bricard": 2.0, "andrews": 0.03,

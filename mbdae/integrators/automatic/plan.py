@@ -9,24 +9,22 @@ from ...problems.base import Problem
 from ...problems.ggl import GGL
 from ...problems.state_space import StateSpace
 from ...problems.underlying_ode import UnderlyingODE
-from ...system.assembly import State
 from ...system.system import System
 from ...typing import Tolerance
 from ..bdf import Bdf
 from ..explicit.methods import DormandPrince
+from ..radau.methods import RadauIIA
 from ..state_space.methods import RosenbrockNystrom
-from .stiffness import Rates, is_stiff, rates
+from .implicit import Implicit, for_stiff, own_rtol, unknowns
 
 CRUDE = 1e-3  # rtol from which on the explicit formula of order 5 is taken
-MANY_FREEDOMS = 40  # degrees of freedom from which on BDF is the stiff method: the derivatives of the other take a solution for each one
-ESTIMATED = 30  # degrees of freedom up to which stiffness is estimated after the first steps
 NOT_STIFF, STIFF, PRESCRIBED, STABLE = "not stiff", "stiff", "the motion is prescribed", "stable steps are long enough"
 FRICTION = "friction that jumps"
 CHATTERS = ("joint friction with smooth=False jumps at the transition velocity, and where a joint sticks a method with error control "
             "chatters between its sides: use smooth=True, or HalfImplicit(h) with a step size of yours")
 
-Made: TypeAlias = DormandPrince | RosenbrockNystrom | Bdf
-FORMS: dict[type, type[Problem]] = {DormandPrince: UnderlyingODE, RosenbrockNystrom: StateSpace, Bdf: GGL}
+Made: TypeAlias = DormandPrince | Implicit
+FORMS: dict[type, type[Problem]] = {DormandPrince: UnderlyingODE, RosenbrockNystrom: StateSpace, RadauIIA: GGL, Bdf: GGL}
 
 
 class Plan(NamedTuple):
@@ -61,33 +59,19 @@ def first_plan(system: System, rtol: float) -> Plan:
     return Plan(explicit, NOT_STIFF)
 
 
-def stiff_rates(system: System, state: State, span: float) -> Rates | None:
-    """`Rates` at a state if they are those of stiff equations, for the time span that is left."""
-    found = rates(system, state) if system.freedom <= ESTIMATED else None
-    return found if found is not None and is_stiff(found, span) else None
+def stiff_plan(system: System, rtol: float, why: str) -> Plan:
+    """The implicit method, after a review of the explicit one that has found `why`."""
+    return Plan(for_stiff(system, rtol), f"{STIFF}, {unknowns(system)} unknowns{why}")
 
 
-def other_plan(plan: Plan, system: System, rtol: float, found: Rates | None) -> Plan:
-    """The method that goes on after a review, which has `found` the rates of stiff equations."""
-    if not plan.explicit:
-        return Plan(for_smooth(rtol), STABLE)
-    why = "" if found is None else f": the fastest component at {found.fastest:.2g}/s, the motion at {found.motion:.2g}/s"
-    return Plan(for_stiff(system), STIFF + why)
+def smooth_plan(rtol: float) -> Plan:
+    """The explicit method, after a review of an implicit one."""
+    return Plan(for_smooth(rtol), STABLE)
 
 
 def for_smooth(rtol: float) -> DormandPrince:
     """The explicit method."""
     return DormandPrince(5 if rtol >= CRUDE else 8)
-
-
-def for_stiff(system: System) -> RosenbrockNystrom | Bdf:
-    """The implicit method."""
-    return Bdf() if is_large(system) else RosenbrockNystrom()
-
-
-def is_large(system: System) -> bool:
-    """Whether BDF is the stiff method."""
-    return bool(system.freedom >= MANY_FREEDOMS)
 
 
 def has_jumping_friction(system: System) -> bool:
@@ -96,12 +80,15 @@ def has_jumping_friction(system: System) -> bool:
     return mechanism is not None and any(not getattr(force, "smooth", True) for force in mechanism.forces)
 
 
-def tolerances(problem: Problem, given: Problem, rtol: float, atol: Tolerance) -> Tolerance:
-    """`atol` for the unknowns of a problem; an array has one number for each position and each velocity."""
+def tolerances(plan: Plan, problem: Problem, given: Problem, rtol: float, atol: Tolerance) -> tuple[float, Tolerance]:
+    """`rtol` and `atol` for the method and the unknowns of its problem; an array `atol` has one number for each position and velocity."""
+    own = own_rtol(plan.method, rtol)
+    if own != rtol:
+        atol = np.asarray(atol, dtype=float) * (own / rtol) if np.ndim(atol) else float(atol) * (own / rtol)
     if np.ndim(atol) == 0 or not isinstance(problem, GGL):
-        return atol
-    bounds, least = given.tolerances(rtol, atol), float(np.min(atol))
-    out = problem.tolerances(rtol, least, least)  # as BDF does with one number
+        return own, atol
+    bounds, least = given.tolerances(own, atol), float(np.min(atol))
+    out = problem.tolerances(own, least, least)  # as these methods do with one number
     for name in ("q", "v"):
         out[problem.blocks[name]] = bounds[given.blocks[name]]
-    return out
+    return own, out

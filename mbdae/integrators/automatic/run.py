@@ -9,30 +9,29 @@ from ...problems.base import Problem
 from ...results.choice import Choice, distinct
 from ...results.messages import GIVES_WAY, failed, too_many_steps
 from ...results.status import Status
-from ...results.steps import TimedState
 from ...results.trajectory import COLUMNS, Trajectory, joined
 from ...system.assembly import State
 from ...typing import TimeProgress, Tolerance, Until, Vector
-from .plan import CHATTERS, FRICTION, Plan, first_plan, is_large, other_plan, stiff_rates, tolerances
-from .stiffness import BOUNDARY, Rates, rates
-
-EVERY_EXPLICIT = 25  # steps between two reviews of the explicit method
-LONGER = 4  # factor on these after each return to it
-EVERY_STIFF = 100  # of the implicit one
-GAIN, GAIN_BDF = 2.0, 4.0  # ratio of its steps to the longest stable ones of the explicit method, below which it does not pay
+from ..explicit.methods import DormandPrince
+from .implicit import review_of
+from .plan import CHATTERS, FRICTION, Plan, first_plan, smooth_plan, stiff_plan, tolerances
+from .reviews import Reviews
 
 
 class AutomaticRun:
     """One integration; see `integrate` of `mbdae.driver.method` for the parameters."""
 
     def __init__(self, problem: Problem, state: State, t_end: float, rtol: float, atol: Tolerance, max_steps: int) -> None:
-        self.given, self.state, self.t_end, self.rtol, self.atol, self.max_steps = problem, state, t_end, rtol, atol, max_steps
-        self.plan = first_plan(problem.system, rtol)
-        self.found: Rates | None = None  # of stiff equations, after the first steps
-        self.patience, self.steps = EVERY_EXPLICIT * (LONGER if is_large(problem.system) else 1), 0
+        self.given, self.t_end, self.rtol, self.atol, self.max_steps = problem, t_end, rtol, atol, max_steps
+        self.plan, self.steps = first_plan(problem.system, rtol), 0
+        self.reviews = Reviews(problem.system, state, t_end)
         self.parts: list[Trajectory] = []
         self.choices: list[Choice] = []
-        self._reviewed_at, self._stable_step = state.t, 0.0
+
+    @property
+    def state(self) -> State:
+        """Where the method begins, or was reviewed last."""
+        return self.reviews.state
 
     def to_end(self, t_eval: Vector | None, every: int, progress: TimeProgress | None, until: Until | None) -> Trajectory:
         """Integrate."""
@@ -49,43 +48,25 @@ class AutomaticRun:
             if self.steps >= self.max_steps:
                 self.parts[-1] = replace(part, status=Status.TOO_MANY_STEPS, message=failed(too_many_steps(self.max_steps), self.state.t))
                 return self._whole()
-            if not plan.explicit:
-                self.patience *= LONGER
-            self.plan, self.found = other_plan(plan, self.given.system, self.rtol, self.found), None
+            self.plan = stiff_plan(self.given.system, self.rtol, self.reviews.why) if plan.explicit else smooth_plan(self.rtol)
 
     def _part(self, plan: Plan, wanted: Vector | None, progress: TimeProgress | None, until: Until | None) -> Trajectory:
         """The run by one method, to the end or to the review that ends it."""
         problem, method = plan.problem(self.given), plan.at_most(self.max_steps - self.steps)
         self.choices.append(Choice(self.state.t, method.label, problem.formulation, plan.reason))
-        self._reviewed_at = self.state.t
         if not plan.final:
-            until = Reviewed(until, self.patience, self._is_stiff) if plan.explicit else Reviewed(until, EVERY_STIFF, self._does_not_pay)
-        return method.integrate(problem, self.state, self.t_end, rtol=self.rtol, atol=tolerances(problem, self.given, self.rtol, self.atol),
-                                t_eval=wanted, every=1, progress=progress, until=until)
+            until = self._reviewed(plan, until)
+        rtol, atol = tolerances(plan, problem, self.given, self.rtol, self.atol)
+        return method.integrate(problem, self.state, self.t_end, rtol=rtol, atol=atol, t_eval=wanted, every=1, progress=progress,
+                                until=until)
 
-    # reviews -------------------------------------------------------------------------------------------------------------
-
-    def _is_stiff(self, row: TimedState, remark: str) -> bool:
-        """Whether the explicit method has remarked that its steps are at the limit of stability, or, after its first ones, will do so."""
-        first = self._stable_step == 0.0
-        self._stable_step = self._mean_step(row, self.patience)
-        if first and not remark:
-            self.found = stiff_rates(self.given.system, self.state, abs(self.t_end - self.state.t))
-        return bool(remark) or self.found is not None
-
-    def _does_not_pay(self, row: TimedState, remark: str) -> bool:
-        """Whether the steps of the implicit method are not much longer than stable ones of the explicit method."""
-        step, system = self._mean_step(row, EVERY_STIFF), self.given.system
-        if is_large(system):  # the eigenvalues would cost more than the steps
-            return step < GAIN_BDF * self._stable_step
-        found = rates(system, self.state)
-        return found is not None and found.fastest * step < GAIN * BOUNDARY
-
-    def _mean_step(self, row: TimedState, steps: int) -> float:
-        """Of the steps since the last review, which are ended by this state."""
-        self.state = State(*row)
-        span, self._reviewed_at = abs(row[0] - self._reviewed_at), row[0]
-        return span / steps
+    def _reviewed(self, plan: Plan, until: Until | None) -> Reviewed:
+        """The method is reviewed, and gives way where its steps show that the other one is faster."""
+        reviews, method = self.reviews, plan.method
+        reviews.begin()
+        if isinstance(method, DormandPrince):
+            return Reviewed(until, reviews.patience, reviews.is_stiff)
+        return Reviewed(until, review_of(method, self.given.system).every, lambda row, remark: reviews.does_not_pay(row, method))
 
     # the end -------------------------------------------------------------------------------------------------------------
 

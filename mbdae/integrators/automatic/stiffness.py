@@ -1,5 +1,6 @@
 """Rates of the linearised motion: how fast its fastest component is, and how fast the motion itself changes."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,19 +30,38 @@ class Rates(NamedTuple):
     motion: float
 
 
-def rates(system: System, state: State) -> Rates | None:
-    """`Rates` at a state; `None` where the linearised equations cannot be had."""
-    try:
-        problem = StateSpace(system, "tangent")
-        y, yd = problem.pack(state)
-        G = problem.rhs_jacobian(state.t, y)
-    except (ChartError, FloatingPointError):
-        return None
-    if not np.isfinite(G).all():
-        return None
-    n = problem.dof
-    size, change = (float(np.linalg.norm(x[n:])) for x in (yd, G @ yd))
-    return Rates(float(np.abs(np.linalg.eigvals(G)).max()), change / size if size > 0.0 else np.inf)
+class LinearisedMotion:
+    """The equations of motion in independent coordinates, linearised about states of a run."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    @cached_property
+    def _problem(self) -> StateSpace:
+        return StateSpace(self.system, "tangent")
+
+    def rates(self, state: State) -> Rates | None:
+        """`Rates` at a state; `None` where the linearised equations cannot be had."""
+        try:
+            problem = self._problem
+            y, yd = problem.pack(state)
+            G = problem.rhs_jacobian(state.t, y)
+        except (ChartError, FloatingPointError):
+            return None
+        if not np.isfinite(G).all():
+            return None
+        n = problem.dof
+        size, change = (float(np.linalg.norm(x[n:])) for x in (yd, G @ yd))
+        return Rates(float(np.abs(np.linalg.eigvals(G)).max()), change / size if size > 0.0 else np.inf)
+
+
+def may_be_stiff(steps: float) -> bool:
+    """Whether equations can be stiff of which the explicit method takes so many more steps at their present size.
+
+    In stiff ones stability soon limits the size, so that there are at least `MANY_STEPS`, and rates, which take as long as fifty steps,
+    need not be evaluated where there are fewer.
+    """
+    return steps > 0.5 * MANY_STEPS
 
 
 def is_stiff(found: Rates, span: float) -> bool:

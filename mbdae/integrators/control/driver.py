@@ -154,7 +154,7 @@ class Driver:
 
     def _march(self, most: int) -> int:
         """Take at most `most` steps and store their output; the code of the cause for which they end."""
-        room = min(most, self.chunk) // self.every + 2 if self.by_steps else min(len(self.times), self.room)
+        room = min(most or self.chunk, self.chunk) // self.every + 2 if self.by_steps else min(len(self.times), self.room)
         output = self.spare
         if output is None:
             output = self.spare = new_output(self.stepper.begins, room, self.times, self.every)

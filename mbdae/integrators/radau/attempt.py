@@ -15,6 +15,7 @@ from ..control.step_size import step_factor
 from ..explicit.consistent import normalise
 from .arrays import DERIVATIVES, FACTORS, NOTHING
 from .collocation import guess, keep
+from .end import end_holds
 from .interpolation import NOT_TRIED, between
 from .matrices import are_here, differentiate, factorise_all, solve_with
 from .newton import evaluate, slope, solve_stages
@@ -26,6 +27,7 @@ WANTED_RATE = 0.2  # contraction rate for which the step size is chosen where Ne
 LEAST_CUT = 0.5  # of the step for that
 MAX_FAILURES = 10  # of Newton's method in one step
 LEAST_ERROR = 1e-10
+UNTRUE_END = 100.0  # error of a step whose end does not satisfy the equations of motion
 
 
 @compiled
@@ -45,7 +47,10 @@ def attempt(t, h, end, run):
     if status != GOOD:
         memory.failures += 1
         return status, 0.0
-    return GOOD, (0.0 if run.clock.fixed != 0 else _error(t, h, run))
+    if run.clock.fixed != 0:
+        return GOOD, 0.0
+    error = _error(t, h, run)
+    return GOOD, (error if error > 1.0 or end_holds(end, h, run) else UNTRUE_END)
 
 
 @compiled
