@@ -10,9 +10,12 @@ measured in tolerances against a motion by IDA with rtol = atol = 1e-9, at the e
   bushings on joints of their own (`passenger_car.loops`); full vehicles of the paper have 200 to 1000 and 10 to 50.
 - Every row of the explicit form depends on nearly every body of the car, as all are branches of one tree: 408 groups of columns in 456. As
   in the paper, groups alone save nothing.
-- Measured with Bdf: 32 Jacobians in 5 s become 6, 81 % less, and 63 % of the time is saved, by "dense:partitioned". With so few Jacobians
-  the corrector's 1700 evaluations, the factorisations and the solver itself weigh more; extended updates cost 10 Jacobians of their own for
-  mixed derivatives, more than they save.
+- Measured with Bdf: 33 Jacobians in 5 s become 6, 82 % less, and 57 to 70 % of the time is saved, by "dense:partitioned". With so few
+  Jacobians the corrector's 1700 evaluations, the factorisations and the solver itself weigh more; extended updates cost 10 Jacobians of
+  their own for mixed derivatives, more than they save.
+- 86 % is out of reach with this car: 4 to 8 Jacobians in 5 s are needed whatever the strategy, and the plain solver takes 23 to 70, not
+  2229. With DASPK and IDA half of those that remain are evaluated because an updated one is too far off (a row by 30 %, see `Probe`). If
+  that limit is 100 % instead, their medians fall from 26 and 20 to 16, 73 and 66 % less, and steps become more on other mechanisms.
 - Each run is repeated at tolerances nearby; the medians stand beside, with the range.
 """
 
