@@ -20,7 +20,7 @@ TOLERANCES = (1e-9, 1e-11, 1e-13, 3e-14)  # rtol = atol; the last one is about t
 ACCURATE = 1e-9  # [s], of the times at the last of the tolerances
 METHODS = ("Automatic", "DormandPrince", "RadauIIA", "RosenbrockNystrom", "HalfExplicit", "Bdf", "Bdf:index1", "SolveIvp:DOP853", "Cvode",
            "Ida", "Ida:ggl", "Ida:index1", "Assimulo:Radau5DAE", "Assimulo:Radau5DAE:index1")
-TEN = 10  # first impacts, before the error of the first ones has grown
+FIRST = 10  # impacts, before the errors of their times have grown
 STEP = 1e-4  # [s], of the method of first order
 
 
@@ -75,8 +75,8 @@ def _common(found: Sequence[Bounces]) -> Sequence[str]:
 def first_order() -> str:
     """The method of first order, in words."""
     found = bounces(mbdae.HalfImplicit(h=STEP))
-    first = np.abs(found.run.t_events[0] - exact())[:TEN].max()
-    return f"`HalfImplicit` with `h = {STEP:g}` s: {found.error:.1e} s, {first:.1e} s in the first ten, {found.run.statistics.steps} steps."
+    first = np.abs(found.run.t_events[0] - exact())[:FIRST].max()
+    return f"`HalfImplicit` with `h = {STEP:g}` s: {found.error:.1e} s, {first:.1e} s in the first {FIRST}, {found.run.statistics.steps} steps."
 
 
 def table() -> str:
