@@ -310,3 +310,25 @@ def test_a_force_that_is_not_a_number_ends_the_run_with_a_message():
 
     found = mbdae.solve(forced(law), RadauIIA(), (0.0, 1.0))
     assert found.status == Status.NOT_FINITE and 0.0 < found.t[-1] <= 0.05, found.message
+
+
+# --- forces that jump ----------------------------------------------------------------------------------------------------
+
+
+def _pushed(jump):
+    """A particle with `x'' = H(t - jump) - cos t`, and `(x, v)` at 1 s."""
+    body = mbdae.Particle("body", 1.0, (1.0, 0, 0), (1.0, 0, 0))
+    push = mbdae.PointForce("push", "body", (lambda t: float(t >= jump) - np.cos(t), 0.0, 0.0))
+    rest = 1.0 - jump
+    return mbdae.System(mbdae.Mechanism("pushed", [body], forces=[push])), (np.cos(1.0) + 1.0 + 0.5 * rest**2, 1.0 - np.sin(1.0) + rest)
+
+
+@pytest.mark.parametrize("rtol", thorough_but((1e-8,), (1e-6, 1e-8, 1e-10)))
+def test_jumps_of_forces_are_met_to_the_tolerance(rtol):
+    """Error and estimate are of the same order there: an estimate of `0.1 rtol^(2/3)` would leave a thousand tolerances at 1e-10."""
+    errors = []
+    for jump in np.linspace(0.4, 0.6, 31):
+        s, (x, v) = _pushed(jump)
+        found = run(s, rtol=rtol)
+        errors.append(max(abs(found.q[-1, 0] - x), abs(found.v[-1, 0] - v)) / rtol)
+    assert np.median(errors) < 10.0 and max(errors) < 50.0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .steps import Step
 
 SIMULTANEOUS = 1e-12  # [s], relative for times beyond 1 s: zeros of events that end a segment of the run together
-AT_REST = 1e-9  # value of an event that is zero with a zero rate after a change, up to which it remains so
+AT_REST = 1e-9  # value of an event that is zero after a change, up to which it remains so with a zero rate, or while its rate leads away
 MAX_DOUBLINGS = 12  # of the length of the first step, on a Taylor polynomial
 MAX_HALVINGS = 50  # of the first step after an event, in which its value leaves zero
 
@@ -153,7 +153,7 @@ class Watch(StepWatch):
                     self._crossings.append(self._trusted(crossing, begin))
                     self._left[k] -= 1
                     ends |= self._changing[k]
-        self._sides = {k: side for k, side in self._sides.items() if side.after == 0 and self._values[k] == 0.0}
+        self._sides = {k: side for k, side in self._sides.items() if self._values[k] == 0.0}
         return ends or self.recurring is not None or min(self._left) <= 0
 
     def contents(self) -> dict[str, Vector]:
@@ -253,10 +253,22 @@ class Watch(StepWatch):
         if not passed(self._events[k], after, end.value):
             return []
         found = self._returns(k, kept.piece, end, after) or self._after_flight(k, self._first, end.t, after)
+        if found is None and self._is_leaving(k, end, after):
+            self._values[k] = 0.0
+            return []
         self.recurring = k if found is None else None
         if found is not None and self._keep:
             self.pieces[-1] = found.piece
         return [] if found is None else [found]
+
+    def _is_leaving(self, k: int, end: Value, side: int) -> bool:
+        """Whether an event still leaves zero to a side, and its value is beyond zero only by an error of the positions.
+
+        First steps at tolerances near rounding are so short that they move a body by less than that.
+        """
+        q, v = self._motion[1:]
+        rate = rate_along(self._system, self._events[k], end.t, q, v, accelerations(self._system, end.t, q, v)[0])
+        return abs(end.value) <= AT_REST and rate * side > 0.0
 
     def _after_flight(self, k: int, begin: TimedState, end: float, side: int) -> Crossing | None:
         """Where an event returns to zero on a Taylor polynomial from the start of a step.

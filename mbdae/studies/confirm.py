@@ -270,6 +270,10 @@ lines in double precision, `mbdae confirm NAME --output docs/references.md`.
 _NOTES = """
 ## Limits
 
+- Where *between them* is empty, nothing has been computed in extended precision yet: two methods in double precision confirm fewer
+  digits than the library gives. Kernels run as plain Python in extended precision. Both solutions take about a minute of processor time
+  for `double-spherical-pendulum` over 10 s, two minutes for two loops of `ladder` over 2 s, and far longer for many
+  bodies or the 200 s of `pendulum-chain`.
 - Forces with kinks: the creep forces of `wheelset` and `rail-carriage` where they reach the limit of friction, tyres and shock absorbers
   of `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s. At a kink
   the step in extended precision is cut until the tolerance is met, by ten to twenty rejected steps (tests/test_precise.py, for kinks in

@@ -53,6 +53,8 @@ class Memory(Structure):
         Of Newton's method in the present step.
     falls : int
         Failures of Newton's method in the present step, with derivatives at its start.
+    rejections : int
+        By the error estimate, less the steps that have been accepted since.
     wait : int
         Steps before the order may rise.
     """
@@ -71,6 +73,7 @@ class Memory(Structure):
     corrections: int
     failures: int
     falls: int
+    rejections: int
     wait: int
 
 
@@ -158,7 +161,7 @@ class RadauRun(Run):
 def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, asked=NOTHING, status=0,
-                  eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0)
+                  eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:

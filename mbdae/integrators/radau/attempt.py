@@ -28,6 +28,7 @@ LEAST_CUT = 0.5  # of the step for that
 MAX_FAILURES = 10  # of Newton's method in one step
 LEAST_ERROR = 1e-10
 UNTRUE_END = 100.0  # error of a step whose end does not satisfy the equations of motion
+NOT_SMOOTH = 2  # rejections, less accepted steps, that tell of a jump or a kink
 
 
 @compiled
@@ -97,8 +98,10 @@ def _error(t, h, run):
     """The estimate `(F_y + c_0/h F_yd) e = F(t0, y0, u'(0))`, with the derivative `u'(0)` of the collocation polynomial at the start.
 
     After a rejected step and in the first one a large estimate is filtered once more, `F(t0, y0 - e, u'(0))`, as it is of the size of the
-    error of a stiff component and not of the step [Hairer and Wanner, section IV.8].
+    error of a stiff component and not of the step [Hairer and Wanner, section IV.8]. After several rejections the motion is not smooth
+    there, the error is as large as the estimate, and the tolerance is that of the run.
     """
+    share = run.share if run.memory.rejections < NOT_SMOOTH else min(run.share, 1.0)
     memory, real, y, e = run.memory, run.real, run.y, run.r
     weight, count = run.weights[ERROR], run.norms.counts[ERROR]
     slope(run.formulas[memory.level].start, run.Z, h, run.yd)
@@ -112,7 +115,7 @@ def _error(t, h, run):
         run.counts.solves += 1
         for m in range(y.shape[0]):
             e[m] = real.column[m] * real.x[m]
-        error = max(size(e, weight, count) / run.share, LEAST_ERROR)
+        error = max(size(e, weight, count) / share, LEAST_ERROR)
         if error < 1.0 or (run.counts.steps > 0 and run.clock.rejected == 0):
             break
     return error
@@ -143,6 +146,7 @@ def retry(status, run):
     """After a rejected step: new derivatives if Newton's method has failed with old ones, otherwise a shorter step."""
     memory = run.memory
     if status == ERROR_TEST:
+        memory.rejections += 1
         return 1.0
     if memory.failures >= MAX_FAILURES:
         return 0.0
@@ -164,7 +168,7 @@ def accept(h, factor, run):
     memory.last_step, memory.last_level = h, memory.level
     memory.level = next_level(factor, run)
     memory.age += 1
-    memory.failures, memory.falls = 0, 0
+    memory.failures, memory.falls, memory.rejections = 0, 0, max(memory.rejections - 1, 0)
     if memory.rate > REUSE_RATE:
         memory.current = 0
     return GOOD

@@ -173,7 +173,8 @@ class RadauIIA(Resumable):
 
         The estimates are of the orders 3, 5 and 7, the formulas of the orders 5, 9 and 13. With a tolerance of `0.1 rtol^(2/3)` errors are
         of the size of `rtol`. RADAU raises it further for the higher orders; where forces have kinks errors are then thousands of
-        tolerances.
+        tolerances. After two rejections, and for some steps after more, estimates are tested against `rtol`: error and estimate are of the
+        same order at a jump.
         """
         return float(0.1 * rtol ** (-1.0 / 3.0))
 
