@@ -76,7 +76,8 @@ def first_order() -> str:
     """The method of first order, in words."""
     found = bounces(mbdae.HalfImplicit(h=STEP))
     first = np.abs(found.run.t_events[0] - exact())[:FIRST].max()
-    return f"`HalfImplicit` with `h = {STEP:g}` s: {found.error:.1e} s, {first:.1e} s in the first {FIRST}, {found.run.statistics.steps} steps."
+    steps = found.run.statistics.steps
+    return f"`HalfImplicit` with `h = {STEP:g}` s: {found.error:.1e} s, {first:.1e} s in the first {FIRST}, {steps} steps."
 
 
 def table() -> str:
