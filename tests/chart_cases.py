@@ -89,16 +89,16 @@ def independent_rows(system):
 
 
 def exact_condition(chart, t, q):
-    """`|Phi_q| |Phi_u^-1|` in the sum norm, by inverse matrices."""
+    """`|Phi_q| |Phi_u^-1|` in the sum norm times the largest Euclidean norm for a norm of a quaternion, by inverse matrices."""
     s, rows = chart.system, independent_rows(chart.system)
     G, T = s.phi_q(t, q).toarray(), kinematic_map(s, t, q)
     inverse = np.linalg.inv(np.vstack([G[rows], chart.P @ T]))[:, :len(rows)]
-    columns = [np.abs(inverse).sum(axis=0).max(initial=0.0)]
+    largest, longest = np.abs(inverse).sum(axis=0).max() if len(rows) else 1.0, 1.0
     if s.nq > s.nv and s.mechanism is not None:
         J = position_jacobian(s, t, q)
         whole = np.linalg.inv(np.vstack([J[rows], J[s.nc:], chart.P]))[:, len(rows):s.nq - chart.n]
-        columns += [np.abs(whole @ quaternion_normals(s, q, J[s.nc:])).sum(axis=0).max()]
-    return max(1.0, np.abs(G).sum(axis=0).max(initial=0.0)) * max(columns)
+        longest = max(1.0, np.linalg.norm(whole @ quaternion_normals(s, q, J[s.nc:]), axis=0).max())
+    return max(1.0, np.abs(G).sum(axis=0).max(initial=0.0)) * largest * longest
 
 
 def quaternion_normals(system, q, rows):

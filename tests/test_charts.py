@@ -282,6 +282,23 @@ def test_a_quarter_of_a_turn_wears_out_coordinates_of_a_particle(parametrisation
     assert chart.first == pytest.approx(first, rel=0.2) and not chart.ill_conditioned(0.0, swung(s, 1.4))
 
 
+def test_a_turn_wears_out_the_coordinate_of_a_wheel_beside_other_constraints():
+    """Whose part of the condition is larger: the wheel's coordinate turns back after half a turn."""
+    wheel = mbdae.RigidBody("wheel", 28.0, (0.6, 0.9, 0.6))
+    hub = mbdae.RigidBody("hub", 28.0, (0.6, 0.1, 0.6))
+    y, z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    joints = [mbdae.Translational("guide", GROUND, "hub", a_i=z, a_j=z), mbdae.Revolute("axle", "hub", "wheel", a_i=y, a_j=y)]
+    s = mbdae.System(mbdae.Mechanism("hub and wheel", [wheel, hub], joints))
+    chart = Chart(s, "partition")
+    chart.centre(0.0, s.start.q)
+
+    def turned(angle):
+        return s.retract(s.start.q, angle * np.eye(s.nv)[4])
+
+    assert not chart.ill_conditioned(0.0, turned(0.6))
+    assert all(chart.ill_conditioned(0.0, turned(angle)) for angle in (-2.0, 2.0, 2.8))
+
+
 def test_an_angle_serves_for_a_whole_turn():
     s = planar_pendulum()
     chart = Chart(s, "partition")

@@ -17,13 +17,15 @@ MAX_ITER = 5  # of Hager's method
 
 @compiled
 def condition(t: float, q: Array, n: int, store: Array, model: Tables, work: Array) -> float:
-    """`|Phi_q| |Phi_u^-1|` in the 1-norm, estimated with the factors in `store` and `work`.
+    """`|Phi_q| |Phi_u^-1|` in the 1-norm, estimated with the factors in `store` and `work`, times the same for the norms of quaternions.
 
     `Phi_u^-1`, for tangent planes `Q_1 (Phi_q Q_1)^-1` [Negrut, eq. (B.35)], consists of the columns of `K^-1` that belong to the
-    constraints. Hager's method estimates its norm with a few solves. The norms of quaternions are constraints, too: their columns are
-    computed exactly.
+    constraints. Hager's method estimates its norm with a few solves. The norms of quaternions are constraints, too: of their columns the
+    largest Euclidean norm is computed exactly. It is a factor and not another column of the matrix, where a larger one would hide it: the
+    coordinate of a wheel would serve until it turns back, half a turn from where it was chosen.
     """
-    return _gradient_norm(model, work) * max(_inverse_norm(n, store, model, work), _norm_columns(t, q, n, store, model))
+    inverse = _inverse_norm(n, store, model, work) if header(model)[lay.NC] else 1.0
+    return _gradient_norm(model, work) * inverse * _norm_columns(t, q, n, store, model)
 
 
 @compiled
@@ -86,13 +88,13 @@ def _transposed(y: Array, n: int, store: Array, model: Tables, work: Array, out:
 
 @compiled
 def _norm_columns(t: float, q: Array, n: int, store: Array, model: Tables) -> float:
-    """The largest 1-norm of a column for the norm of a quaternion: its normal `p`, less the part in the independent coordinates."""
+    """The largest Euclidean norm of a column for the norm of a quaternion: its normal `p`, less the part in the independent coordinates."""
     head = header(model)
     if head[lay.IDENTITY_MAP]:
-        return 0.0
+        return 1.0
     quaternions, P = table(model, lay.QUATERNION, QUATERNION_T), chart(n, model, store)
     N, room = bases(n, model, store).N, scratch(n, model, store)
-    move, largest = np.empty(N.shape[1]), 0.0
+    move, largest = np.empty(N.shape[1]), 1.0
     for b in range(quaternions.shape[0]):
         at = quaternions[b]["q"]
         # normal of this quaternion, tangential part removed
@@ -104,6 +106,6 @@ def _norm_columns(t: float, q: Array, n: int, store: Array, model: Tables) -> fl
         size = 0.0
         for k in range(q.shape[0]):
             normal = q[k] if at <= k < at + 4 else 0.0
-            size += abs(room.trial[k] + normal)
-        largest = max(largest, size)
+            size += (room.trial[k] + normal) ** 2
+        largest = max(largest, np.sqrt(size))
     return largest
