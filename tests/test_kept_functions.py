@@ -92,9 +92,9 @@ def test_a_second_process_compiles_no_user_function():
     np.testing.assert_allclose(values[:6], [*(pull + friction[0]), *(-pull + friction[1])], rtol=1e-13)
 
 
-def made(text, **names):
+def made(text, owner="__main__", **names):
     """A function of a text, as in a notebook: there is no file."""
-    scope = {"np": np, "numba": numba, **names}
+    scope = {"__name__": owner, "np": np, "numba": numba, **names}
     exec(text, scope)
     return scope["f"]
 
@@ -158,6 +158,13 @@ def test_content_that_is_not_known_is_not_kept():
     assert stamp_of([made(PLAIN.format("k(x)"), k=ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x))]) is None
     assert stamp_of([made(PLAIN.format("k[0]"), k=np.array([None]))]) is None
     assert stamp_of([made(PLAIN.format("k(x)"), k=made("def f(x):\n    return x"))]) is None  # it needs an overload
+
+
+@pytest.mark.parametrize("owner", ["a name that is no module", None])
+def test_functions_of_no_module_are_not_kept(owner):
+    """Another process could not load them: numba imports the module."""
+    inner = made(PLAIN.format("2.0 * x"), owner)
+    assert stamp_of([inner]) is None and stamp_of([made(PLAIN.format("g(x, rate, t)"), g=inner)]) is None
 
 
 def test_names_mean_what_they_mean_when_the_mechanism_is_built():

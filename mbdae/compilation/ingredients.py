@@ -27,7 +27,7 @@ _BUILT_IN = (BuiltinFunctionType, MethodDescriptorType, np.ufunc)
 def stamp_of(functions: Iterable[Any], *more: Any) -> tuple[str, int] | None:
     """A stamp of the files and constants that may be part of these functions, and of other values; and their number.
 
-    `None` if they name a value whose content is not known, such as an object of a class or an address.
+    `None` if they name a value whose content is not known, such as an object of a class or an address, or a function of no module.
     """
     found = _Ingredients()
     for function in functions:
@@ -97,6 +97,7 @@ class _Ingredients:
         if _installed(code.co_filename):
             self.constants.add(_version(code.co_filename))
             return
+        self.unknown |= function.__module__ not in sys.modules  # its code could be stored, but not loaded by another process
         self._file(code.co_filename)
         names, scope = _names(code), function.__globals__
         for used in sorted(names & scope.keys()):
