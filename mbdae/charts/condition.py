@@ -24,8 +24,8 @@ def condition(t: float, q: Array, n: int, store: Array, model: Tables, work: Arr
     largest Euclidean norm is computed exactly. It is a factor and not another column of the matrix, where a larger one would hide it: the
     coordinate of a wheel would serve until it turns back, half a turn from where it was chosen.
     """
-    inverse = _inverse_norm(n, store, model, work) if header(model)[lay.NC] else 1.0
-    return _gradient_norm(model, work) * inverse * _norm_columns(t, q, n, store, model)
+    inverse = _inverse_norm(n, store, model, work)  # zero without independent constraints
+    return _gradient_norm(model, work) * (inverse if inverse > 0.0 else 1.0) * _norm_columns(t, q, n, store, model)
 
 
 @compiled
