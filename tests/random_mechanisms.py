@@ -4,8 +4,8 @@ Trees and closed loops of one to six bodies with springs, all constraints satisf
 closed without counting degrees of freedom, so that some pieces are rigid and held by more equations than are independent. Each method is
 compared with one that leaves no row out: accelerations from NumPy's least squares of the whole KKT matrix.
 
-A run that is farther from it than 100 tolerances is repeated with a finer tolerance or step. It counts as wrong unless its error falls as
-it must; where it does, the motion is only too quick for the step, or the errors of many steps add up. A run that ends with `SINGULAR` has
+A run that is farther from it than 100 tolerances is repeated with a finer tolerance or step, and with a still finer one if its error does
+not fall as it must, as errors of many steps scatter. It counts as wrong unless the error falls then; where it does, the motion is only too quick for the step, or the errors of many steps add up. A run that ends with `SINGULAR` has
 failed unless the whole `Phi_q` loses rank on the way of a method that goes on.
 """
 
@@ -182,6 +182,8 @@ def _verdict(system, start, want, name, make, form):
     verdict = Verdict(name, found.status, error(found), found.message)
     if found.success and not verdict.near:
         verdict.finer = error(run(H / FINER, RTOL / TIGHTER))
+        if verdict.wrong:
+            verdict.finer = error(run(H / FINER**2, RTOL / (10 * TIGHTER)))
     if found.status == Status.SINGULAR:
         verdict.smallest = smallest_on_the_way(system, start)
     return verdict

@@ -1,5 +1,6 @@
 """An integration by an explicit Runge-Kutta method: arrays, first step, failures, dense output."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,11 +25,13 @@ from ..projections.project import Projector
 from ..resolution import tolerances_below_rounding
 from .arrays import ExplicitRun, new_memory, new_pair, new_stages
 from .attempt import MANY
+from .rest import at_rest, longest_step
 
 if TYPE_CHECKING:
     from .methods import Explicit
 
 MAX_STEP_RATIO = 10.0  # of two consecutive steps
+BOUNDARY = 6.0  # of `|h lambda|` from rest, at most
 STIFF = "the equations seem to be stiff: the steps are at the limit of stability of an explicit method; RosenbrockNystrom has no such limit"
 
 Snapshot: TypeAlias = tuple[float, State]  # t and the state at the start of a step
@@ -63,7 +66,28 @@ class ExplicitStepper(Stepper):
         atol = np.concatenate([run.atol_q, run.atol_v])
         if not self.fixed and (reason := tolerances_below_rounding(s.q, s.v, run.rtol, atol)):
             raise ChartError(Status.STEP_TOO_SMALL, reason)
+        if not self.fixed:
+            self._limit_at_rest(atol)
         self.clock.h = self.method.fixed_step or self.method.first_step or self._first_step(atol)
+
+    def _limit_at_rest(self, atol: Vector) -> None:
+        """From rest in equilibrium the steps are no longer than stability allows, see `rest`."""
+        s, span = self.run.start, self.t_end - self.t
+        y, rate = np.concatenate([s.q, s.v]), self._rate(self.t, s.q, s.v, s.a)
+        if not at_rest(rate, 1.0 / (atol + self.run.rtol * np.abs(y)), span):
+            return
+
+        def derivative(y: Vector) -> Vector:
+            q, v = y[:self.system.nq], y[self.system.nq:]
+            return self._rate(self.t, q, v, self._derivative(self.t, q, v, s.lam)[0])
+
+        boundary = min(self.tableau.stiffness, BOUNDARY)
+        with suppress(ChartError):
+            self.clock.largest = min(self.clock.largest, longest_step(derivative, y, rate, span, boundary))
+
+    def _rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Derivatives of positions and velocities."""
+        return np.concatenate([self.system.qdot(q, v, t), a])
 
     def _derivative(self, t: float, q: Vector, v: Vector, guess: Vector) -> tuple[Vector, Vector]:
         """Accelerations and multipliers of the equations of motion."""
@@ -83,18 +107,18 @@ class ExplicitStepper(Stepper):
     def _first_step(self, atol: Vector) -> float:
         """A step for small changes of the state and small errors of Euler's method (Hairer, Norsett, Wanner, section II.4)."""
         s, span = self.run.start, self.t_end - self.t
-        y, rate = np.concatenate([s.q, s.v]), np.concatenate([self.system.qdot(s.q, s.v, self.t), s.a])
+        y, rate = np.concatenate([s.q, s.v]), self._rate(self.t, s.q, s.v, s.a)
         weights = 1.0 / (atol + self.run.rtol * np.abs(y))
         size, speed = _norm(y * weights), _norm(rate * weights)
         h = 1e-6 if min(size, speed) < 1e-5 else 0.01 * size / speed
         h = min(h, abs(span), self.method.max_step)
-        trial = y + np.copysign(h, span) * rate
+        trial, t = y + np.copysign(h, span) * rate, self.t + np.copysign(h, span)
         q, v = trial[:self.system.nq], trial[self.system.nq:]
         try:
-            a, _ = self._derivative(self.t + np.copysign(h, span), q, v, s.lam)
+            a, _ = self._derivative(t, q, v, s.lam)
         except ChartError:
             return float(h)
-        bend = _norm((np.concatenate([self.system.qdot(q, v, self.t + np.copysign(h, span)), a]) - rate) * weights) / h
+        bend = _norm((self._rate(t, q, v, a) - rate) * weights) / h
         largest = max(speed, bend)
         longest = max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / (self.tableau.error_order + 1))
         return float(max(min(100.0 * h, longest, abs(span)), 1e-12 * abs(span)))
