@@ -4,10 +4,10 @@ Trees and closed loops of one to six bodies with springs, all constraints satisf
 closed without counting degrees of freedom, so that some pieces are rigid and held by more equations than are independent. Each method is
 compared with one that leaves no row out: accelerations from NumPy's least squares of the whole KKT matrix.
 
-A run that is farther from it than 100 tolerances is repeated with a finer tolerance or step, and with a still finer one if its error does
-not fall as it must, as errors of many steps scatter. It counts as wrong unless the error falls then; where it does, the motion is only too
-quick for the step, or the errors of many steps add up. A run that ends with `SINGULAR` has failed unless the whole `Phi_q` loses rank on the
-way of a method that goes on.
+A run that is farther from it than 100 tolerances is repeated with a finer tolerance or step, and with a still finer one if its error
+does not fall as it must, as errors of many steps scatter. It counts as wrong unless the error falls then; where it does, the motion is
+only too quick for the step, or the errors of many steps add up. A run that ends with `SINGULAR` has failed unless the whole `Phi_q`
+loses rank on the way of a method that goes on.
 """
 
 import sys
