@@ -162,8 +162,8 @@ class _Scene:
                              "gridcolor": "#DDDDDD", "zerolinecolor": "#CCCCCC", "nticks": 6} for k, c in enumerate("xyz")}
         up = self.pictures[0].up
         plane = usual_view(self.solution)
-        for c in "" if plane == "3d" else sorted({*"xyz"} - {*plane}):
-            axes[f"{c}axis"] |= {"showticklabels": False, "title": {"text": ""}}
+        for c in "" if plane == "3d" else "xyz":
+            axes[f"{c}axis"] |= {"tickangle": 0} if c in plane else {"showticklabels": False, "title": {"text": ""}}
         up, eye = (up, towards_viewer("3d", up)) if plane == "3d" else (plane[1], towards_front(plane))
         ratio = lengths * (1.0 if plane == "3d" else IN_PLANE) * float((SCREEN / _seen(lengths, eye, np.eye(3)["xyz".index(up)])).min())
         camera = {"eye": dict(zip("xyz", (CAMERA * eye).tolist())), "up": {c: float(c == up) for c in "xyz"},
@@ -174,7 +174,7 @@ class _Scene:
                 "updatemenus": [self._buttons(speed)], "hovermode": "closest"}
 
     def _slider(self) -> dict[str, Any]:
-        steps = [{"label": f"{t:.4g}", "method": "animate",
+        steps = [{"label": f"{t:.3g}", "method": "animate",
                   "args": [[str(k)], {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}]}
                  for k, t in enumerate(self.times)]
         return {"steps": steps, "active": 0, "x": 0.17, "len": 0.8, "y": 0.0, "yanchor": "top", "pad": {"t": 0, "b": 6},
