@@ -34,18 +34,18 @@ class Clock:
 
     Attributes
     ----------
-    end : float
-        Its value at `t_end`.
+    end, last : float
+        Its value at `t_end`, and the one from which on `t_end` has been reached.
     """
 
     def __init__(self, callbacks: SolverCallbacks, t_end: float) -> None:
         self.t_end, self.end, self.of, self.rate = t_end, callbacks.clock(t_end), callbacks.clock, callbacks.rate
-        self._time, self._last = callbacks.time, self.end - 4.0 * np.spacing(self.end)
+        self._time, self.last = callbacks.time, self.end - 4.0 * np.spacing(self.end)
         self.own = callbacks.t0 != 0.0 or callbacks.direction < 0
 
     def time(self, s: float) -> float:
         """Time of the problem; exactly `t_end` at the end, in spite of rounding."""
-        return self.t_end if s >= self._last else self._time(s)
+        return self.t_end if s >= self.last else self._time(s)
 
 
 class Sundials:
@@ -147,7 +147,7 @@ class _Fortran(ABC):
         self.y, self.yd = (np.array(x) for x in start)
 
     def integrate(self, run: Run) -> None:
-        with alone(self.name), _mute(self.solver):
+        with alone(self.name), muted(self.solver):
             run.pull(self)
 
     def step(self) -> tuple[float, Vector, Vector]:
@@ -167,10 +167,14 @@ class _Fortran(ABC):
     def at(self, t: float) -> tuple[Vector, Vector]:
         """`(y, yd)` at a time within the last step."""
 
+    def failure(self, flag: int) -> SolverFailure:
+        """What a negative flag means."""
+        message = " ".join(self.solver.messages.get(flag, f"flag {flag}").split())
+        return SolverFailure(self.statuses.get(flag, Status.SOLVER_FAILED), f"{self.name}: {message}")
+
     def _check(self, flag: int) -> None:
         if flag < 0:
-            message = " ".join(self.solver.messages.get(flag, f"flag {flag}").split())
-            raise SolverFailure(self.statuses.get(flag, Status.SOLVER_FAILED), f"{self.name}: {message}")
+            raise self.failure(flag)
 
 
 class Daspk(_Fortran):
@@ -238,7 +242,7 @@ class Lsodi(_Fortran):
 
 
 @contextlib.contextmanager
-def _mute(solver: Any) -> Iterator[None]:
+def muted(solver: Any) -> Iterator[None]:
     """Switch off the FORTRAN output of DASPK, which would appear when the process ends; LSODI has none."""
     if solver.name != "ddaspk":
         yield

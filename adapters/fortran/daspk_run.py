@@ -1,0 +1,101 @@
+"""Runs of DASPK in the library of its package, whose class sets up the arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbdae.driver.callbacks import SolverFailure
+from mbdae.driver.run import Run
+from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
+from mbdae.results.status import Status
+from mbdae.typing import Integers, Vector
+
+from .. import storage
+from ..direct.chunks import Chunks, march_of
+from ..odes_steppers import Clock, Daspk, muted
+from ..terminal import alone
+from .bound import Bound
+from .daspk import LOOP, Solver, interpolated, jacobian_address, residual_address, take_step
+from .library import routine
+from .output import Output
+
+DIRECT_DASPK = "scikits-odes-daepack", "scikits_odes_daepack.ddaspk", "ddaspk_"  # distribution, module, symbol
+EXACT = JacobianStrategy("exact")
+
+
+class DirectDaspk(Daspk):
+    """DASPK with compiled callbacks.
+
+    Parameters
+    ----------
+    solver, clock, start, place
+        As for `Daspk`.
+    run : Run
+    jacobian : str or Strategy
+    band : storage.Band, optional
+    output : Output
+    """
+
+    def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, Vector], place: Integers | None, *, run: Run,
+                 jacobian: str | Strategy, band: storage.Band | None, output: Output) -> None:
+        super().__init__(solver, clock, start, place)
+        self.bound, self.single, self.exact = Bound(run.callbacks, band), output.single, as_strategy(jacobian) == EXACT
+        self.record = self._made(jacobian)
+        self.march = march_of(run, self.bound.equations, self.record, run.wanted is not None, output.every)
+        self.chunks = Chunks(LOOP, self.march, self.bound, run, lambda: self.record.state, self.failure)
+        self.chunks.compile()
+
+    def _made(self, jacobian: str | Strategy) -> Solver:
+        info, rtol, atol, rwork, iwork = self.solver.call_args
+        n, whole = len(self.y), lambda x: np.array([x], dtype=np.int32)
+        state = self.y if self.place is None else np.empty(n)
+        p, equations = self.bound.problem, self.bound.equations
+        if self.exact:
+            given = jacobian_address(p.derivative, equations, self.bound.derivatives())
+        else:
+            given = 0 if as_strategy(jacobian) is None else self.bound.jacobian_in_python(self.solver.jac)
+        return Solver(routine=routine(*DIRECT_DASPK), residual=residual_address(p.kernel, equations), jacobian=given,
+                      n=whole(n), s=np.zeros(1), y=self.y, yd=self.yd, to=np.zeros(1), info=info, rtol=np.asarray(rtol, dtype=float),
+                      atol=np.asarray(atol, dtype=float), flag=whole(0), rwork=rwork, lrw=whole(len(rwork)), iwork=iwork,
+                      liw=whole(len(iwork)), before=0.0, end=self.clock.end, last=self.clock.last, state=state, inside_s=np.zeros(1),
+                      inside_y=np.empty(n), inside_yd=np.empty(n))
+
+    def integrate(self, run: Run) -> None:
+        """See `Daspk`."""
+        with alone(self.name), muted(self.solver):
+            try:
+                if self.single:
+                    self._in_single_steps(run)
+                else:
+                    self.chunks.to_end()
+            finally:
+                self.bound.pass_on()
+
+    def _in_single_steps(self, run: Run) -> None:
+        try:
+            run.pull(self)
+        except SolverFailure as failure:
+            if failure.status != Status.STEP_TOO_SMALL:
+                raise
+            raise self.bound.explained(failure, run.t) from failure
+
+    def step(self) -> tuple[float, Vector, Vector]:
+        """See `Stepper`."""
+        code, t = take_step(self.march)
+        self.bound.check()
+        if code < 0:
+            raise self.bound.explained(self.failure(code), self.bound.callbacks.time(self.record.before))
+        return t, *self._state(self.y.copy(), self.yd.copy())
+
+    def at(self, t: float) -> tuple[Vector, Vector]:
+        """See `Stepper`."""
+        y = np.empty(len(self.y))
+        self._check(interpolated(t, y, self.march))
+        return y, self._state(self.y, self.record.inside_yd.copy())[1]
+
+    def counts(self, run: Run, exact: bool) -> dict[str, int | None]:
+        """See `Daspk`."""
+        counts = super().counts(run, exact)
+        return counts | {"jacobians": self.bound.guard.jacobians} if self.exact else counts
