@@ -33,7 +33,8 @@ def _installed(package, module, name):
 
 DAEPACK = _installed("scikits-odes-daepack", "scikits_odes_daepack.ddaspk", "ddaspk_")
 NO_DAEPACK = pytest.mark.skipif(not DAEPACK, reason="scikits-odes-daepack 3.0.0 is not installed: make setup-all")
-RUNS = [pytest.param("ddaspk", "ggl", marks=NO_DAEPACK)]
+NO_RADAU = pytest.mark.skipif(not _installed("pyradau13", "pyradau13", "radau_"), reason="pyradau13 0.5 is not installed")
+RUNS = [pytest.param("ddaspk", "ggl", marks=NO_DAEPACK), *(pytest.param("radau", level, marks=NO_RADAU) for level in (2, 3))]
 KINDS = pytest.mark.parametrize(("code", "form"), RUNS)
 
 
@@ -100,6 +101,37 @@ def test_daspk_with_every_source_of_the_jacobian(swing, jacobian):
                                      {"max_step": 0.01, "first_step": 1e-5}], ids=["band", "grouped band", "order", "steps"])
 def test_daspk_with_every_option(options):
     same(*both(mbdae.System(chain(8)), "ggl", "ddaspk", (0.0, 0.1), options))
+
+
+@NO_RADAU
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("name", SMALL)
+def test_radau_takes_the_same_steps(name, level):
+    same(*both(name, level, "radau", (0.0, 0.05)))
+
+
+@NO_RADAU
+@pytest.mark.thorough
+@pytest.mark.parametrize("level", [2, 3])
+@pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
+def test_radau_takes_the_same_steps_in_the_whole_library(name, level):
+    same(*both(name, level, "radau", (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
+
+
+@NO_RADAU
+@pytest.mark.parametrize("jacobian", ["difference", "grouped", "grouped:partitioned", "estimated"])
+def test_radau_with_every_source_of_the_jacobian(swing, jacobian):
+    direct, wrapped = both(swing, 2, "radau", (0.0, 0.3), {"jacobian": jacobian})
+    same(direct, wrapped)
+    assert direct.statistics.factorisations >= direct.statistics.jacobians > 0
+    if jacobian == "difference":
+        assert direct.statistics.residuals_jacobian == direct.statistics.jacobians * posed(swing, 2).n
+
+
+@NO_RADAU
+@pytest.mark.parametrize("options", [{"order": 5}, {"order": 9}, {"order": 13}, {"max_step": 0.01, "first_step": 1e-6}], ids=str)
+def test_radau_with_every_option(swing, options):
+    same(*both(swing, 2, "radau", (0.0, 0.3), options))
 
 
 # --- times and output -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from mbdae.results.turning import Moment
 from mbdae.typing import Vector
 
 from .bound import Bound
-from .march import ARRIVED, FAILED, PAUSED, STALLED, TOO_MANY, Loop, March
+from .march import ARRIVED, FAILED, PAUSED, STALLED, TOO_MANY, March
 
 FIRST_CHUNK, CHUNK_SECONDS = 64, 0.2  # steps and wall time between two visits of Python, when other threads run
 ROWS_BYTES = 2**22  # of output that is kept before it is passed on
@@ -43,7 +43,8 @@ class Chunks:
 
     Parameters
     ----------
-    loop : Loop
+    step : callable
+        The compiled loop of the solver, see `loop`; `None` for a solver that calls back after its steps.
     march : March
     bound : Bound
     run : Run
@@ -53,16 +54,16 @@ class Chunks:
         `failure(code)`: a code of the solver as `SolverFailure`.
     """
 
-    def __init__(self, loop: Loop, march: March, bound: Bound, run: Run, unknowns: Callable[[], Vector],
+    def __init__(self, step: Any, march: March, bound: Bound, run: Run, unknowns: Callable[[], Vector],
                  failure: Callable[[int], SolverFailure]) -> None:
-        self.loop, self.march, self.bound, self.run, self.unknowns, self.failure = loop, march, bound, run, unknowns, failure
+        self.step, self.march, self.bound, self.run, self.unknowns, self.failure = step, march, bound, run, unknowns, failure
         self.chunk, self._begun, self._first = FIRST_CHUNK, 0.0, 0
 
     def compile(self) -> None:
         """An empty chunk."""
         rows = self.march.rows_t
         self.march.rows_t = rows[:0]
-        self.loop.march(self.march, signals.flag)
+        self.step(self.march, signals.flag)
         self.march.rows_t = rows
 
     def to_end(self) -> None:
@@ -70,7 +71,7 @@ class Chunks:
         code = PAUSED
         while code != ARRIVED:
             self.begin()
-            code = self.loop.march(self.march, signals.flag)
+            code = self.step(self.march, signals.flag)
             self.end(code)
 
     def begin(self) -> None:
@@ -83,11 +84,12 @@ class Chunks:
         """Take the output of a chunk, and raise what has ended it."""
         elapsed, done = max(time.perf_counter() - self._begun, 1e-6), self.march.steps - self._first
         self.chunk = int(np.clip(done * CHUNK_SECONDS / elapsed, 1, 4 * self.chunk))
-        self._take_output()
+        self.take_output()
         self.bound.check()
         self._look(code)
 
-    def _take_output(self) -> None:
+    def take_output(self) -> None:
+        """Take the rows that compiled code has stored."""
         m, run = self.march, self.run
         rows = zip(m.rows_t[:m.stored].tolist(), m.rows_y[:m.stored].copy())
         run.take(m.t, m.steps, rows)

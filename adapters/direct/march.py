@@ -48,24 +48,38 @@ class March(Structure):
     before_y: Vector
 
 
-class Loop(NamedTuple):
-    """The compiled loop of a solver.
+class AfterStep(NamedTuple):
+    """Compiled functions for the output of a solver.
 
     Attributes
     ----------
-    march : callable
-        `march(run, flag) -> code`: steps until the end and its output, until there is no room for output, `flag` is set, velocities change
-        suddenly, or a step fails.
     step_taken : callable
-        `step_taken(t, y, flag, run) -> code`: what is to be done after a step, for solvers that call back after their steps.
+        `step_taken(t, y, flag, run) -> code`: what is to be done after a step to `t`.
+    store_times : callable
+        `store_times(t, y, run) -> bool`: output at the given times up to the end of the step, as far as there is room; whether the solver
+        could interpolate.
     """
 
-    march: Any
     step_taken: Any
+    store_times: Any
 
 
-def loop(take_step: Any, unknowns: Any, interpolated: Any) -> Loop:
-    """The loop of a solver.
+def after_step(interpolated: Any) -> AfterStep:
+    """What follows a step of a solver.
+
+    Parameters
+    ----------
+    interpolated : compiled function
+        `interpolated(t, out, run) -> code`: writes the unknowns at a time within the last step; a negative code is a failure.
+    """
+    times = compiled_with(_store_times, interpolated, interpolated=interpolated)
+    return AfterStep(compiled_with(_step_taken, interpolated, store_times=times), times)
+
+
+def loop(take_step: Any, unknowns: Any, interpolated: Any) -> Any:
+    """The loop `march(run, flag) -> code` of a solver.
+
+    It steps until the end and its output, until there is no room for output, `flag` is set, velocities change suddenly, or a step fails.
 
     Parameters
     ----------
@@ -74,11 +88,9 @@ def loop(take_step: Any, unknowns: Any, interpolated: Any) -> Loop:
     unknowns : compiled function
         `unknowns(run)`: the array in which the solver leaves them.
     interpolated : compiled function
-        `interpolated(t, out, run) -> code`: writes the unknowns at a time within the last step; a negative code is a failure.
+        As for `after_step`.
     """
-    times = compiled_with(_store_times, interpolated, interpolated=interpolated)
-    taken = compiled_with(_step_taken, interpolated, store_times=times)
-    return Loop(compiled_with(_march, take_step, take_step=take_step, unknowns=unknowns, step_taken=taken, store_times=times), taken)
+    return compiled_with(_march, take_step, take_step=take_step, unknowns=unknowns, **after_step(interpolated)._asdict())
 
 
 def _march(run, flag):
@@ -125,7 +137,6 @@ def _step_taken(t, y, flag, run):
 
 
 def _store_times(t, y, run):
-    """Output at the given times up to the end of the step, as far as there is room; whether the solver could interpolate."""
     while (run.next_output < run.times.shape[0] and run.stored < run.rows_t.shape[0]
            and run.forward * (t - run.times[run.next_output]) >= -CLOSE * abs(t)):
         time = run.times[run.next_output]

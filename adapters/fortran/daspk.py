@@ -17,7 +17,7 @@ from mbdae.typing import Vector
 
 from ..direct.guard import NO_FAULT, address, are_finite, follow_null_space, judged, with_derivative, with_kernel
 from ..direct.march import loop
-from .records import in_order, rate_of, replace, time_of, vector, whole
+from .records import address_of, in_order, rate_of, replace, time_of, vector, whole
 
 ENDS = -2  # value of `IRES` with which DASPK ends at once
 
@@ -57,15 +57,6 @@ def call_routine(typingctx, at, res, n, t, y, yd, to, info, rtol, atol, flag, rw
     """`DDASPK(RES, NEQ, T, Y, YPRIME, TOUT, INFO, RTOL, ATOL, IDID, RWORK, LRW, IWORK, LIW, RPAR, IPAR, JAC, PSOL)`, all addresses."""
     return foreign(types.void, (_i,) * 18)(typingctx, at, res, n, t, y, yd, to, info, rtol, atol, flag, rwork, lrw, iwork, liw, rpar, ipar,
                                            jac, psol)
-
-
-@intrinsic
-def address_of(typingctx, structure):
-    """Of the memory of a structure."""
-    def codegen(context, builder, signature, args):
-        return builder.ptrtoint(args[0], context.get_value_type(_i))
-
-    return _i(structure), codegen
 
 
 @compiled
@@ -110,7 +101,7 @@ def interpolated(t, out, run):
     return code
 
 
-LOOP = loop(take_step, unknowns, interpolated)
+MARCH = loop(take_step, unknowns, interpolated)
 
 
 # callbacks -------------------------------------------------------------------------------------------------------------------

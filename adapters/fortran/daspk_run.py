@@ -17,7 +17,7 @@ from ..direct.chunks import Chunks, march_of
 from ..odes_steppers import Clock, Daspk, muted
 from ..terminal import alone
 from .bound import Bound
-from .daspk import LOOP, Solver, interpolated, jacobian_address, residual_address, take_step
+from .daspk import MARCH, Solver, interpolated, jacobian_address, residual_address, take_step
 from .library import routine
 from .output import Output
 
@@ -44,7 +44,7 @@ class DirectDaspk(Daspk):
         self.bound, self.single, self.exact = Bound(run.callbacks, band), output.single, as_strategy(jacobian) == EXACT
         self.record = self._made(jacobian)
         self.march = march_of(run, self.bound.equations, self.record, run.wanted is not None, output.every)
-        self.chunks = Chunks(LOOP, self.march, self.bound, run, lambda: self.record.state, self.failure)
+        self.chunks = Chunks(MARCH, self.march, self.bound, run, lambda: self.record.state, self.failure)
         self.chunks.compile()
 
     def _made(self, jacobian: str | Strategy) -> Solver:

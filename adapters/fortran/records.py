@@ -1,7 +1,8 @@
 """A problem for the callbacks of Fortran codes, which pass all arguments by their addresses."""
 
 import numpy as np
-from numba import carray
+from numba import carray, types
+from numba.extending import intrinsic
 
 from mbdae.compilation.compiled import compiled
 from mbdae.compilation.foreign import pointer
@@ -26,6 +27,15 @@ class Derivatives(guard.Derivatives):
     """What the exact Jacobian needs besides."""
 
     size: int  # entries of the matrix of the solver
+
+
+@intrinsic
+def address_of(typingctx, structure):
+    """Of the memory of a structure."""
+    def codegen(context, builder, signature, args):
+        return builder.ptrtoint(args[0], context.get_value_type(types.int64))
+
+    return types.int64(structure), codegen
 
 
 @compiled

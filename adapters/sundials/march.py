@@ -75,4 +75,4 @@ def interpolated(t, out, run):
     return code
 
 
-LOOP = loop(take_step, unknowns, interpolated)
+MARCH = loop(take_step, unknowns, interpolated)

@@ -24,7 +24,7 @@ from ..direct.chunks import Chunks, march_of
 from . import linear, linear_ode
 from .bound import Bound
 from .library import Library
-from .march import LOOP, Solver
+from .march import MARCH, Solver
 from .own_ode import own_ode
 from .own_solver import OWN, own_solver
 from .session import BDF, MANY_STEPS, Session
@@ -82,7 +82,7 @@ def _chunks(session: Session, bound: Bound, run: Run, by_times: bool, every: int
     solver = Solver(implicit=int(ida), solve=lib.address(solve), interpolate=lib.address(interpolate), memory=s.memory.value,
                     y=s.y.value, yp=s.yp.value, inside=s.inside.value, reached=np.zeros(1))
     march = march_of(run, bound.equations, solver, by_times, every)
-    chunks = Chunks(LOOP, march, bound, run, lambda: s.view(s.y), lambda code: SolverFailure(*s.failure(code)))
+    chunks = Chunks(MARCH, march, bound, run, lambda: s.view(s.y), lambda code: SolverFailure(*s.failure(code)))
     chunks.compile()
     return chunks
 
