@@ -24,6 +24,7 @@ from mbdae.typing import Integers, TimeProgress, Tolerance, Until, Vector
 
 from .fortran.daspk_run import DIRECT_DASPK, DirectDaspk
 from .fortran.library import BACKENDS, called_directly
+from .fortran.lsodi_run import DIRECT_LSODI, DirectLsodi
 from .fortran.output import Output
 from .odes_arguments import (
     SOLVERS,
@@ -43,7 +44,7 @@ from .storage import Band
 RECENT = 100  # evaluations while SUNDIALS approaches a point where the equations are not finite
 __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_arguments", "dop_arguments", "ida_arguments", "lsodi_arguments"]
 
-DIRECT = {"ddaspk": DIRECT_DASPK}  # what is called without the package: distribution, module, symbols
+DIRECT = {"ddaspk": DIRECT_DASPK, "lsodi": DIRECT_LSODI}  # what is called without the package: distribution, module, symbols
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
 
@@ -88,9 +89,9 @@ class Odes(Method):
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     backend : {"auto", "library", "wrapper"}
-        Of DASPK. `"library"`: its routine in the library of the package is called directly, with compiled callbacks and no Python in its
-        loop; `"wrapper"`: through the package; `"auto"`: the library where its version was tested, otherwise the wrapper. The other
-        solvers go through the package.
+        Of DASPK and LSODI. `"library"`: the routine in the library of the package is called directly, with compiled callbacks and no
+        Python in its loop; `"wrapper"`: through the package; `"auto"`: the library where its version was tested, otherwise the wrapper.
+        The other solvers go through the package.
 
     Examples
     --------
@@ -180,7 +181,8 @@ class Odes(Method):
                  output: Output) -> Sundials | Daspk | Lsodi | Dop:
         clock, names = Clock(run.callbacks, run.t_end), DIRECT.get(self.solver)
         if names is not None and called_directly("Odes", self.backend, run.problem, *names):
-            return self._direct_daspk(run, clock, output, rtol, atol, *start)
+            direct = self._direct_daspk if self.solver == "ddaspk" else self._direct_lsodi
+            return direct(run, clock, output, rtol, atol, *start)
         makers: dict[str, Callable[..., Sundials | Daspk | Lsodi]] = {
             "ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}
         make: Callable[..., Sundials | Daspk | Lsodi | Dop] = makers.get(self.solver, self._dop)
@@ -218,11 +220,19 @@ class Odes(Method):
                            output=output)
 
     def _lsodi(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Lsodi:
+        return Lsodi(self._lsodi_solver(callbacks, rtol, atol), clock, (y0, yd0))
+
+    def _lsodi_solver(self, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
+        """The solver of the package with its options."""
         from scikits_odes_daepack.lsodiint import lsodi
 
         options = lsodi_arguments(callbacks.problem, rtol, atol, callbacks=callbacks)
         options["first_step"] = self.first_step or options["first_step"]
-        return Lsodi(lsodi(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step), clock, (y0, yd0))
+        return lsodi(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step)
+
+    def _direct_lsodi(self, run: Run, clock: Clock, output: Output, rtol: float, atol: Tolerance, y0: Vector, yd0: Vector) -> Lsodi:
+        solver = self._lsodi_solver(run.callbacks, rtol, atol)
+        return DirectLsodi(solver, clock, (y0, run.callbacks.rate(yd0)), run=run, output=output)
 
     def _cvode(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Sundials:
         from scikits_odes_sundials.cvode import CVODE

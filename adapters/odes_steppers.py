@@ -127,7 +127,7 @@ def _status(name: str) -> Status:
     return Status.STEP_TOO_SMALL if name.startswith("ERR_FAIL") else Status.SOLVER_FAILED
 
 
-class _Fortran(ABC):
+class FortranStepper(ABC):
     """DASPK or LSODI, by their compiled routines: `step` of their classes prints failures, and fails at the end of the time span of LSODI.
 
     Parameters
@@ -177,7 +177,7 @@ class _Fortran(ABC):
             raise self.failure(flag)
 
 
-class Daspk(_Fortran):
+class Daspk(FortranStepper):
     """DASPK."""
 
     name = "DASPK"
@@ -209,7 +209,7 @@ class Daspk(_Fortran):
                 "rejected_newton": failures, "newton_iterations": int(solver.iwork[18])}
 
 
-class Lsodi(_Fortran):
+class Lsodi(FortranStepper):
     """LSODI."""
 
     name = "LSODI"

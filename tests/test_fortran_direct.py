@@ -34,7 +34,8 @@ def _installed(package, module, name):
 DAEPACK = _installed("scikits-odes-daepack", "scikits_odes_daepack.ddaspk", "ddaspk_")
 NO_DAEPACK = pytest.mark.skipif(not DAEPACK, reason="scikits-odes-daepack 3.0.0 is not installed: make setup-all")
 NO_RADAU = pytest.mark.skipif(not _installed("pyradau13", "pyradau13", "radau_"), reason="pyradau13 0.5 is not installed")
-RUNS = [pytest.param("ddaspk", "ggl", marks=NO_DAEPACK), *(pytest.param("radau", level, marks=NO_RADAU) for level in (2, 3))]
+RUNS = [*(pytest.param(code, form, marks=NO_DAEPACK) for code, form in (("ddaspk", "ggl"), ("lsodi", "index1"))),
+        *(pytest.param("radau", level, marks=NO_RADAU) for level in (2, 3))]
 KINDS = pytest.mark.parametrize(("code", "form"), RUNS)
 
 
@@ -101,6 +102,20 @@ def test_daspk_with_every_source_of_the_jacobian(swing, jacobian):
                                      {"max_step": 0.01, "first_step": 1e-5}], ids=["band", "grouped band", "order", "steps"])
 def test_daspk_with_every_option(options):
     same(*both(mbdae.System(chain(8)), "ggl", "ddaspk", (0.0, 0.1), options))
+
+
+@NO_DAEPACK
+@pytest.mark.parametrize("options", [{}, {"max_order": 2}, {"max_step": 0.01, "first_step": 1e-5}], ids=str)
+@pytest.mark.parametrize("name", SMALL)
+def test_lsodi_takes_the_same_steps(name, options):
+    same(*both(name, "index1", "lsodi", (0.0, 0.05), options))
+
+
+@NO_DAEPACK
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
+def test_lsodi_takes_the_same_steps_in_the_whole_library(name):
+    same(*both(name, "index1", "lsodi", (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
 
 
 @NO_RADAU

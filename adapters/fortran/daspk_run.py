@@ -6,26 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from mbdae.driver.callbacks import SolverFailure
 from mbdae.driver.run import Run
 from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
-from mbdae.results.status import Status
 from mbdae.typing import Integers, Vector
 
 from .. import storage
-from ..direct.chunks import Chunks, march_of
-from ..odes_steppers import Clock, Daspk, muted
-from ..terminal import alone
+from ..odes_steppers import Clock, Daspk
 from .bound import Bound
 from .daspk import MARCH, Solver, interpolated, jacobian_address, residual_address, take_step
 from .library import routine
 from .output import Output
+from .stepped import Direct
 
 DIRECT_DASPK = "scikits-odes-daepack", "scikits_odes_daepack.ddaspk", "ddaspk_"  # distribution, module, symbol
 EXACT = JacobianStrategy("exact")
 
 
-class DirectDaspk(Daspk):
+class DirectDaspk(Direct, Daspk):
     """DASPK with compiled callbacks.
 
     Parameters
@@ -41,11 +38,9 @@ class DirectDaspk(Daspk):
     def __init__(self, solver: Any, clock: Clock, start: tuple[Vector, Vector], place: Integers | None, *, run: Run,
                  jacobian: str | Strategy, band: storage.Band | None, output: Output) -> None:
         super().__init__(solver, clock, start, place)
-        self.bound, self.single, self.exact = Bound(run.callbacks, band), output.single, as_strategy(jacobian) == EXACT
+        self.bound, self.exact = Bound(run.callbacks, band), as_strategy(jacobian) == EXACT
         self.record = self._made(jacobian)
-        self.march = march_of(run, self.bound.equations, self.record, run.wanted is not None, output.every)
-        self.chunks = Chunks(MARCH, self.march, self.bound, run, lambda: self.record.state, self.failure)
-        self.chunks.compile()
+        self.begin(MARCH, run, output, lambda: self.record.state)
 
     def _made(self, jacobian: str | Strategy) -> Solver:
         info, rtol, atol, rwork, iwork = self.solver.call_args
@@ -62,32 +57,8 @@ class DirectDaspk(Daspk):
                       liw=whole(len(iwork)), before=0.0, end=self.clock.end, last=self.clock.last, state=state, inside_s=np.zeros(1),
                       inside_y=np.empty(n), inside_yd=np.empty(n))
 
-    def integrate(self, run: Run) -> None:
-        """See `Daspk`."""
-        with alone(self.name), muted(self.solver):
-            try:
-                if self.single:
-                    self._in_single_steps(run)
-                else:
-                    self.chunks.to_end()
-            finally:
-                self.bound.pass_on()
-
-    def _in_single_steps(self, run: Run) -> None:
-        try:
-            run.pull(self)
-        except SolverFailure as failure:
-            if failure.status != Status.STEP_TOO_SMALL:
-                raise
-            raise self.bound.explained(failure, run.t) from failure
-
-    def step(self) -> tuple[float, Vector, Vector]:
-        """See `Stepper`."""
-        code, t = take_step(self.march)
-        self.bound.check()
-        if code < 0:
-            raise self.bound.explained(self.failure(code), self.bound.callbacks.time(self.record.before))
-        return t, *self._state(self.y.copy(), self.yd.copy())
+    def _advance(self) -> None:
+        self.take(take_step)
 
     def at(self, t: float) -> tuple[Vector, Vector]:
         """See `Stepper`."""
