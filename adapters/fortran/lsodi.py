@@ -134,6 +134,8 @@ def _residual(at_n, at_s, at_y, at_yd, at_out, at_flag):
 def _matrix(at_n, at_s, at_y, at_lower, at_upper, at_matrix, at_rows):
     """Subtract `dF/dyd`, for residuals `F = A yd - g`."""
     e = structure_at(behind(at_n), EQUATIONS)  # noqa: F821
+    if e.guard.fatal != NO_FAULT:
+        return GOOD
     derivatives = structure_at(e.derivatives, DERIVATIVES)  # noqa: F821
     t, y, matrix = time_of(vector(at_s, 1)[0], e), vector(at_y, e.n), vector(at_matrix, derivatives.size)
     values, places = derivatives.values, derivatives.places

@@ -92,10 +92,12 @@ def _jacobian(at_n, at_s, at_y, at_matrix, at_rows, equations, march):
     e, derivatives = equations, structure_at(equations.derivatives, DERIVATIVES)  # noqa: F821
     t, y, matrix = time_of(vector(at_s, 1)[0], e), vector(at_y, e.n), vector(at_matrix, derivatives.size)
     values, places = derivatives.values, derivatives.places
+    matrix[:] = 0.0
+    if e.guard.fatal != NO_FAULT:
+        return GOOD
     e.guard.jacobians += 1
     follow_null_space(t, y, e)
     derivative(t, y, e.yd, (1.0, 0.0), derivatives.sweep, derivatives.scratch, values, derivatives.arguments)  # noqa: F821
-    matrix[:] = 0.0
     if are_finite(t, values, e.guard):
         for k in range(values.shape[0]):
             matrix[places[k]] = -e.guard.direction * values[k]
