@@ -8,7 +8,8 @@ import ctypes
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -247,14 +248,21 @@ def muted(solver: Any) -> Iterator[None]:
     if solver.name != "ddaspk":
         yield
         return
-    from scikits_odes_daepack import ddaspk
-
-    switch = getattr(ctypes.CDLL(ddaspk.__file__), "xsetf_", lambda flag: None)
+    switch = _switch()
     switch(ctypes.byref(ctypes.c_int(0)))
     try:
         yield
     finally:
         switch(ctypes.byref(ctypes.c_int(1)))
+
+
+@cache
+def _switch() -> Callable[[Any], object]:
+    """The routine that switches the output of DASPK."""
+    from scikits_odes_daepack import ddaspk
+
+    found: Callable[[Any], object] = getattr(ctypes.CDLL(ddaspk.__file__), "xsetf_", lambda flag: None)
+    return found
 
 
 class Dop:
