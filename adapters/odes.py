@@ -161,11 +161,13 @@ class Odes(Method):
         """See `mbdae.driver.method`."""
         # exceptions are stored: SUNDIALS loses them, and exceptions raised through FORTRAN are printed to standard error
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
-        start = problem.pack(state)
-        problem.compile(state.t, *start)
+        start, names = problem.pack(state), DIRECT.get(self.solver)
+        direct = names is not None and called_directly("Odes", self.backend, problem, *names)
+        if not direct:
+            problem.compile(state.t, *start)
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch, steppers = Stopwatch(), []
-        output = Output(progress is not None or until is not None, every)
+        output = Output(progress is not None or until is not None, every) if direct else None
 
         def integrate() -> None:
             nonlocal watch
@@ -178,15 +180,15 @@ class Odes(Method):
         return run.trajectory(Statistics(steps=run.steps, seconds=watch.seconds, cpu_seconds=watch.cpu_seconds, **counts))
 
     def _stepper(self, run: Run, start: tuple[Vector, Vector], rtol: float, atol: Tolerance,
-                 output: Output) -> Sundials | Daspk | Lsodi | Dop:
-        clock, names = Clock(run.callbacks, run.t_end), DIRECT.get(self.solver)
-        if names is not None and called_directly("Odes", self.backend, run.problem, *names):
+                 output: Output | None) -> Sundials | Daspk | Lsodi | Dop:
+        """The solver of the package, or with `output` the one that is called directly."""
+        clock, (y0, yd0) = Clock(run.callbacks, run.t_end), start
+        if output is not None:
             direct = self._direct_daspk if self.solver == "ddaspk" else self._direct_lsodi
-            return direct(run, clock, output, rtol, atol, *start)
+            return direct(run, clock, output, rtol, atol, y0, yd0)
         makers: dict[str, Callable[..., Sundials | Daspk | Lsodi]] = {
             "ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}
         make: Callable[..., Sundials | Daspk | Lsodi | Dop] = makers.get(self.solver, self._dop)
-        y0, yd0 = start
         return make(run.callbacks, clock, y0, run.callbacks.rate(yd0), rtol, atol)
 
     # the classes behind `dae` and `ode`, which would print import errors of all missing solvers

@@ -277,11 +277,12 @@ class Radau13(Method):
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
         # the time of RADAU increases from `span`: near zero no step size would count as too small, down to 1e-308
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t - direction * span, direction=direction)
-        start = problem.pack(state)
-        problem.compile(state.t, *start)
+        start, directly = problem.pack(state), called_directly("Radau13", self.backend, problem, *DIRECT_RADAU)
+        if not directly:
+            problem.compile(state.t, *start)
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch = Stopwatch()
-        if called_directly("Radau13", self.backend, problem, *DIRECT_RADAU):
+        if directly:
             output = Output(progress is not None or until is not None, every)
             direct = DirectRadau(run, self._options(run, span, rtol, atol), start[0], span, self.jacobian, output, _failure)
             watch = Stopwatch()  # without what was compiled
