@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
+from mbdae.jacobians.strategy import JacobianStrategy
 from mbdae.problems.base import Problem
 from mbdae.problems.null_vectors import FOLLOW, NOTHING, NullVectors
 from mbdae.results.status import Status
 
 from .guard import EQUATIONS, JACOBIAN, NO_FAULT, Guard
 
+EXACT = JacobianStrategy("exact")
 AT_THE_GAP = 1e-6  # distance from a time at which the equations end, relative to it, within which this explains a failure
 
 

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from mbdae.driver.run import Run
-from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
+from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.typing import Integers, Vector
 
 from .. import storage
+from ..direct.bound import EXACT
 from ..odes_steppers import Clock, Daspk
-from .bound import Bound
+from .bound import Bound, integer
 from .daspk import MARCH, Solver, interpolated, jacobian_address, residual_address, take_step
 from .library import routine
 from .output import Output
 from .stepped import Direct
 
 DIRECT_DASPK = "scikits-odes-daepack", "scikits_odes_daepack.ddaspk", "ddaspk_"  # distribution, module, symbol
-EXACT = JacobianStrategy("exact")
 
 
 class DirectDaspk(Direct, Daspk):
@@ -44,7 +44,7 @@ class DirectDaspk(Direct, Daspk):
 
     def _made(self, jacobian: str | Strategy) -> Solver:
         info, rtol, atol, rwork, iwork = self.solver.call_args
-        n, whole = len(self.y), lambda x: np.array([x], dtype=np.int32)
+        n = len(self.y)
         state = self.y if self.place is None else np.empty(n)
         p, equations = self.bound.problem, self.bound.equations
         if self.exact:
@@ -52,9 +52,9 @@ class DirectDaspk(Direct, Daspk):
         else:
             given = 0 if as_strategy(jacobian) is None else self.bound.jacobian_in_python(self.solver.jac)
         return Solver(routine=routine(*DIRECT_DASPK), residual=residual_address(p.kernel, equations), jacobian=given,
-                      n=whole(n), s=np.zeros(1), y=self.y, yd=self.yd, to=np.zeros(1), info=info, rtol=np.asarray(rtol, dtype=float),
-                      atol=np.asarray(atol, dtype=float), flag=whole(0), rwork=rwork, lrw=whole(len(rwork)), iwork=iwork,
-                      liw=whole(len(iwork)), before=0.0, end=self.clock.end, last=self.clock.last, state=state, inside_s=np.zeros(1),
+                      n=integer(n), s=np.zeros(1), y=self.y, yd=self.yd, to=np.zeros(1), info=info, rtol=np.asarray(rtol, dtype=float),
+                      atol=np.asarray(atol, dtype=float), flag=integer(0), rwork=rwork, lrw=integer(len(rwork)), iwork=iwork,
+                      liw=integer(len(iwork)), before=0.0, end=self.clock.end, last=self.clock.last, state=state, inside_s=np.zeros(1),
                       inside_y=np.empty(n), inside_yd=np.empty(n))
 
     def _advance(self) -> None:

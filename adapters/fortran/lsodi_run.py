@@ -10,7 +10,7 @@ from mbdae.driver.run import Run
 from mbdae.typing import Vector
 
 from ..odes_steppers import Clock, Lsodi
-from .bound import Bound
+from .bound import Bound, integer
 from .library import routine
 from .lsodi import MARCH, Solver, derivative_at, interpolated, matrix_address, residual_address, take_step
 from .output import Output
@@ -42,16 +42,13 @@ class DirectLsodi(Direct, Lsodi):
         derivatives = self.bound.derivatives()
         n[0] = p.n
         n.view(np.int64)[1] = equations._address
-
-        def whole(x: int) -> Any:
-            return np.array([x], dtype=np.int32)
-
         return Solver(routine=routine(*DIRECT_LSODI[:3]), dense=routine(*DIRECT_LSODI[:2], "intdy_"),
                       residual=residual_address(p.kernel, equations), matrix=matrix_address(p.derivative, equations, derivatives), n=n,
-                      s=np.zeros(1), y=self.y, yd=self.yd.copy(), to=np.array([self.clock.end]), errors=whole(errors),
-                      rtol=np.array([rtol], dtype=float), atol=np.asarray(atol, dtype=float), task=whole(task), state=whole(state),
-                      options=whole(options), rwork=rwork, lrw=whole(len(rwork)), iwork=iwork, liw=whole(len(iwork)),
-                      formula=whole(formula), last=self.clock.last, before=0.0, inside_s=np.zeros(1), derivative=whole(0), flag=whole(0))
+                      s=np.zeros(1), y=self.y, yd=self.yd.copy(), to=np.array([self.clock.end]), errors=integer(errors),
+                      rtol=np.array([rtol], dtype=float), atol=np.asarray(atol, dtype=float), task=integer(task), state=integer(state),
+                      options=integer(options), rwork=rwork, lrw=integer(len(rwork)), iwork=iwork, liw=integer(len(iwork)),
+                      formula=integer(formula), last=self.clock.last, before=0.0, inside_s=np.zeros(1),
+                      derivative=integer(0), flag=integer(0))
 
     def _advance(self) -> None:
         self.take(take_step)

@@ -9,6 +9,8 @@ import numpy as np
 
 from mbdae.typing import Vector
 
+from .bound import integer
+
 MESSAGE = 1024  # characters
 STAGES = 7  # at most
 OTHERS = 20  # words of parameters and counts before the arrays
@@ -58,7 +60,7 @@ class Arrays:
         return last
 
     def _whole(self, x: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-        self._numbers.append(np.array([x], dtype=np.int32))
+        self._numbers.append(integer(x))
         last: np.ndarray[Any, np.dtype[np.int32]] = self._numbers[-1]
         return last
 

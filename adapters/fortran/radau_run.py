@@ -10,10 +10,11 @@ import numpy as np
 from mbdae.driver.callbacks import SolverFailure
 from mbdae.driver.run import Run
 from mbdae.interrupts import signals
-from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
+from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.results.status import Status
 from mbdae.typing import Vector
 
+from ..direct.bound import EXACT
 from ..direct.chunks import Chunks, march_of
 from ..direct.guard import JACOBIAN, NO_FAULT
 from ..direct.march import ARRIVED
@@ -25,7 +26,6 @@ from .radau import STOP, Solver, accepted_address, interpolated, jacobian_addres
 from .radau_arrays import Arrays, report
 
 DIRECT_RADAU = "pyradau13", "pyradau13", "radau_", "contra_"  # distribution, module, symbols
-EXACT = JacobianStrategy("exact")
 
 _P, _D = ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)
 _JACOBIAN = ctypes.CFUNCTYPE(None, _P, _D, _D, _D, _P, _P, _P)

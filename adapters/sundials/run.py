@@ -9,7 +9,7 @@ import numpy as np
 
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.run import Run
-from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
+from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.problems.base import Problem
 from mbdae.problems.underlying_ode import UnderlyingODE
 from mbdae.results.statistics import Statistics
@@ -19,7 +19,7 @@ from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
 from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 
-from ..direct.bound import is_compiled
+from ..direct.bound import EXACT, is_compiled
 from ..direct.chunks import Chunks, march_of
 from . import linear, linear_ode
 from .bound import Bound
@@ -28,8 +28,6 @@ from .march import MARCH, Solver
 from .own_ode import own_ode
 from .own_solver import OWN, own_solver
 from .session import BDF, MANY_STEPS, Session
-
-EXACT = JacobianStrategy("exact")
 
 
 class Steps:
