@@ -22,6 +22,10 @@ from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
 from mbdae.typing import Integers, TimeProgress, Tolerance, Until, Vector
 
+from .fortran.daspk_run import DIRECT_DASPK, DirectDaspk
+from .fortran.library import BACKENDS, called_directly
+from .fortran.lsodi_run import DIRECT_LSODI, DirectLsodi
+from .fortran.output import Output
 from .odes_arguments import (
     SOLVERS,
     SUPPORT,
@@ -35,10 +39,12 @@ from .odes_arguments import (
     lsodi_arguments,
 )
 from .odes_steppers import Clock, Daspk, Dop, Lsodi, Sundials
+from .storage import Band
 
 RECENT = 100  # evaluations while SUNDIALS approaches a point where the equations are not finite
 __all__ = ["Odes", "availability", "band_order", "cvode_arguments", "daspk_arguments", "dop_arguments", "ida_arguments", "lsodi_arguments"]
 
+DIRECT = {"ddaspk": DIRECT_DASPK, "lsodi": DIRECT_LSODI}  # what is called without the package: distribution, module, symbols
 _PARTS = {"scikits-odes": "scikits_odes", "scikits-odes-sundials": "scikits_odes_sundials.ida",
           "scikits-odes-daepack": "scikits_odes_daepack.ddaspkint"}
 
@@ -82,6 +88,10 @@ class Odes(Method):
         Zero: the choice of the solver, and the first step of the formulation.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
+    backend : {"auto", "library", "wrapper"}
+        Of DASPK and LSODI. `"library"`: the routine in the library of the package is called directly, with compiled callbacks and no
+        Python in its loop; `"wrapper"`: through the package; `"auto"`: the library where its version was tested, otherwise the wrapper.
+        The other solvers go through the package.
 
     Examples
     --------
@@ -98,6 +108,7 @@ class Odes(Method):
     first_step: float = 0.0
     max_step: float = 0.0
     max_steps: int = 1_000_000
+    backend: str = "auto"
 
     package = "scikits.odes"
     own_differences = True
@@ -115,6 +126,9 @@ class Odes(Method):
         check_step("Odes", "first_step", self.first_step)
         check_step("Odes", "max_step", self.max_step)
         check_max_steps("Odes", self.max_steps)
+        check_choice("Odes", "backend", self.backend, BACKENDS)
+        if self.backend == "library" and self.solver not in DIRECT:
+            raise ValueError(f"Odes: {SOLVERS[self.solver]} goes through the package, so backend='library' is not possible")
 
     @staticmethod
     def availability() -> Availability:
@@ -147,25 +161,35 @@ class Odes(Method):
         """See `mbdae.driver.method`."""
         # exceptions are stored: SUNDIALS loses them, and exceptions raised through FORTRAN are printed to standard error
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t, direction=1 if t_end > state.t else -1, recent=RECENT)
-        start = problem.pack(state)
-        problem.compile(state.t, *start)
+        start, names = problem.pack(state), DIRECT.get(self.solver)
+        direct = names is not None and called_directly("Odes", self.backend, problem, *names)
+        if not direct:
+            problem.compile(state.t, *start)
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch, steppers = Stopwatch(), []
+        output = Output(progress is not None or until is not None, every) if direct else None
 
         def integrate() -> None:
-            steppers.append(self._stepper(run, start, rtol, atol))
+            nonlocal watch
+            steppers.append(self._stepper(run, start, rtol, atol, output))
+            watch = Stopwatch()  # without what was compiled
             steppers[0].integrate(run)
 
         run.carry_out(integrate)
         counts = steppers[0].counts(run, self.jacobian != "difference") if steppers else {}
         return run.trajectory(Statistics(steps=run.steps, seconds=watch.seconds, cpu_seconds=watch.cpu_seconds, **counts))
 
-    def _stepper(self, run: Run, start: tuple[Vector, Vector], rtol: float, atol: Tolerance) -> Sundials | Daspk | Lsodi | Dop:
+    def _stepper(self, run: Run, start: tuple[Vector, Vector], rtol: float, atol: Tolerance,
+                 output: Output | None) -> Sundials | Daspk | Lsodi | Dop:
+        """The solver of the package, or with `output` the one that is called directly."""
+        clock, (y0, yd0) = Clock(run.callbacks, run.t_end), start
+        if output is not None:
+            direct = self._direct_daspk if self.solver == "ddaspk" else self._direct_lsodi
+            return direct(run, clock, output, rtol, atol, y0, yd0)
         makers: dict[str, Callable[..., Sundials | Daspk | Lsodi]] = {
             "ida": self._ida, "ddaspk": self._daspk, "lsodi": self._lsodi, "cvode": self._cvode}
         make: Callable[..., Sundials | Daspk | Lsodi | Dop] = makers.get(self.solver, self._dop)
-        y0, yd0 = start
-        return make(run.callbacks, Clock(run.callbacks, run.t_end), y0, run.callbacks.rate(yd0), rtol, atol)
+        return make(run.callbacks, clock, y0, run.callbacks.rate(yd0), rtol, atol)
 
     # the classes behind `dae` and `ode`, which would print import errors of all missing solvers
 
@@ -180,19 +204,37 @@ class Odes(Method):
         return Sundials(solver, clock, start, reports, place)
 
     def _daspk(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Daspk:
+        return Daspk(self._daspk_solver(callbacks, rtol, atol), clock, *self._in_order(callbacks.problem, y0, yd0))
+
+    def _daspk_solver(self, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
+        """The solver of the package with its options."""
         from scikits_odes_daepack.ddaspkint import ddaspk
 
         options = daspk_arguments(callbacks.problem, rtol, atol, self.jacobian, self.linsolver, callbacks=callbacks)
         options["first_step"] = self.first_step or options["first_step"]
-        solver = ddaspk(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step)
-        return Daspk(solver, clock, *self._in_order(callbacks.problem, y0, yd0))
+        return ddaspk(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step)
+
+    def _direct_daspk(self, run: Run, clock: Clock, output: Output, rtol: float, atol: Tolerance, y0: Vector, yd0: Vector) -> Daspk:
+        callbacks = run.callbacks
+        band = Band(run.problem.pattern) if self.linsolver == "band" else None
+        start, place = self._in_order(run.problem, y0, callbacks.rate(yd0))
+        return DirectDaspk(self._daspk_solver(callbacks, rtol, atol), clock, start, place, run=run, jacobian=self.jacobian, band=band,
+                           output=output)
 
     def _lsodi(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Lsodi:
+        return Lsodi(self._lsodi_solver(callbacks, rtol, atol), clock, (y0, yd0))
+
+    def _lsodi_solver(self, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
+        """The solver of the package with its options."""
         from scikits_odes_daepack.lsodiint import lsodi
 
         options = lsodi_arguments(callbacks.problem, rtol, atol, callbacks=callbacks)
         options["first_step"] = self.first_step or options["first_step"]
-        return Lsodi(lsodi(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step), clock, (y0, yd0))
+        return lsodi(options.pop("eqsres"), **options, order=self.max_order or 5, max_step_size=self.max_step)
+
+    def _direct_lsodi(self, run: Run, clock: Clock, output: Output, rtol: float, atol: Tolerance, y0: Vector, yd0: Vector) -> Lsodi:
+        solver = self._lsodi_solver(run.callbacks, rtol, atol)
+        return DirectLsodi(solver, clock, (y0, run.callbacks.rate(yd0)), run=run, output=output)
 
     def _cvode(self, callbacks: SolverCallbacks, clock: Clock, y0: Vector, yd0: Vector, rtol: float, atol: Tolerance) -> Sundials:
         from scikits_odes_sundials.cvode import CVODE

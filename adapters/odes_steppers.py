@@ -8,7 +8,8 @@ import ctypes
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,18 +35,18 @@ class Clock:
 
     Attributes
     ----------
-    end : float
-        Its value at `t_end`.
+    end, last : float
+        Its value at `t_end`, and the one from which on `t_end` has been reached.
     """
 
     def __init__(self, callbacks: SolverCallbacks, t_end: float) -> None:
         self.t_end, self.end, self.of, self.rate = t_end, callbacks.clock(t_end), callbacks.clock, callbacks.rate
-        self._time, self._last = callbacks.time, self.end - 4.0 * np.spacing(self.end)
+        self._time, self.last = callbacks.time, self.end - 4.0 * np.spacing(self.end)
         self.own = callbacks.t0 != 0.0 or callbacks.direction < 0
 
     def time(self, s: float) -> float:
         """Time of the problem; exactly `t_end` at the end, in spite of rounding."""
-        return self.t_end if s >= self._last else self._time(s)
+        return self.t_end if s >= self.last else self._time(s)
 
 
 class Sundials:
@@ -127,7 +128,7 @@ def _status(name: str) -> Status:
     return Status.STEP_TOO_SMALL if name.startswith("ERR_FAIL") else Status.SOLVER_FAILED
 
 
-class _Fortran(ABC):
+class FortranStepper(ABC):
     """DASPK or LSODI, by their compiled routines: `step` of their classes prints failures, and fails at the end of the time span of LSODI.
 
     Parameters
@@ -147,7 +148,7 @@ class _Fortran(ABC):
         self.y, self.yd = (np.array(x) for x in start)
 
     def integrate(self, run: Run) -> None:
-        with alone(self.name), _mute(self.solver):
+        with alone(self.name), muted(self.solver):
             run.pull(self)
 
     def step(self) -> tuple[float, Vector, Vector]:
@@ -167,13 +168,17 @@ class _Fortran(ABC):
     def at(self, t: float) -> tuple[Vector, Vector]:
         """`(y, yd)` at a time within the last step."""
 
+    def failure(self, flag: int) -> SolverFailure:
+        """What a negative flag means."""
+        message = " ".join(self.solver.messages.get(flag, f"flag {flag}").split())
+        return SolverFailure(self.statuses.get(flag, Status.SOLVER_FAILED), f"{self.name}: {message}")
+
     def _check(self, flag: int) -> None:
         if flag < 0:
-            message = " ".join(self.solver.messages.get(flag, f"flag {flag}").split())
-            raise SolverFailure(self.statuses.get(flag, Status.SOLVER_FAILED), f"{self.name}: {message}")
+            raise self.failure(flag)
 
 
-class Daspk(_Fortran):
+class Daspk(FortranStepper):
     """DASPK."""
 
     name = "DASPK"
@@ -205,7 +210,7 @@ class Daspk(_Fortran):
                 "rejected_newton": failures, "newton_iterations": int(solver.iwork[18])}
 
 
-class Lsodi(_Fortran):
+class Lsodi(FortranStepper):
     """LSODI."""
 
     name = "LSODI"
@@ -238,19 +243,26 @@ class Lsodi(_Fortran):
 
 
 @contextlib.contextmanager
-def _mute(solver: Any) -> Iterator[None]:
+def muted(solver: Any) -> Iterator[None]:
     """Switch off the FORTRAN output of DASPK, which would appear when the process ends; LSODI has none."""
     if solver.name != "ddaspk":
         yield
         return
-    from scikits_odes_daepack import ddaspk
-
-    switch = getattr(ctypes.CDLL(ddaspk.__file__), "xsetf_", lambda flag: None)
+    switch = _switch()
     switch(ctypes.byref(ctypes.c_int(0)))
     try:
         yield
     finally:
         switch(ctypes.byref(ctypes.c_int(1)))
+
+
+@cache
+def _switch() -> Callable[[Any], object]:
+    """The routine that switches the output of DASPK."""
+    from scikits_odes_daepack import ddaspk
+
+    found: Callable[[Any], object] = getattr(ctypes.CDLL(ddaspk.__file__), "xsetf_", lambda flag: None)
+    return found
 
 
 class Dop:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from mbdae.driver.arguments import check_max_step, check_max_steps, check_step
+from mbdae.driver.arguments import check_choice, check_max_step, check_max_steps, check_step
 from mbdae.driver.availability import Availability, installed
 from mbdae.driver.callbacks import FATAL, SolverCallbacks, SolverFailure
 from mbdae.driver.method import Method
@@ -27,6 +27,9 @@ from mbdae.typing import Event, TimeProgress, Tolerance, Until, Vector
 
 from . import pyradau13 as recipe
 from . import storage
+from .fortran.library import BACKENDS, called_directly
+from .fortran.output import Output
+from .fortran.radau_run import DIRECT_RADAU, DirectRadau
 from .terminal import alone
 
 MAX_STEPS = 2**31 - 1  # `Run` limits the number of accepted steps
@@ -225,7 +228,10 @@ class Radau13(Method):
     first_step : float
         Zero: the first step of the formulation.
     max_steps : int
-        Steps after which the run ends with `TOO_MAX_STEPS`.
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    backend : {"auto", "library", "wrapper"}
+        `"library"`: the routine in the library of the package is called directly, with compiled callbacks and no Python in its loop;
+        `"wrapper"`: through the package; `"auto"`: the library where its version was tested, otherwise the wrapper.
 
     Examples
     --------
@@ -239,6 +245,7 @@ class Radau13(Method):
     max_step: float = np.inf
     first_step: float = 0.0
     max_steps: int = 1_000_000
+    backend: str = "auto"
 
     support = SUPPORT
     package = "pyradau13"
@@ -250,6 +257,7 @@ class Radau13(Method):
         check_max_step("Radau13", self.max_step)
         check_step("Radau13", "first_step", self.first_step)
         check_max_steps("Radau13", self.max_steps)
+        check_choice("Radau13", "backend", self.backend, BACKENDS)
 
     @staticmethod
     def availability() -> Availability:
@@ -269,16 +277,24 @@ class Radau13(Method):
         span, direction = abs(t_end - state.t), 1 if t_end > state.t else -1
         # the time of RADAU increases from `span`: near zero no step size would count as too small, down to 1e-308
         callbacks = SolverCallbacks(problem, keeps=True, t0=state.t - direction * span, direction=direction)
-        start = problem.pack(state)
-        problem.compile(state.t, *start)
+        start, directly = problem.pack(state), called_directly("Radau13", self.backend, problem, *DIRECT_RADAU)
+        if not directly:
+            problem.compile(state.t, *start)
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         watch = Stopwatch()
-        run.carry_out(lambda: self._drive(run, start[0], span, rtol, atol))
-        return run.trajectory(self._statistics(run, watch))
+        if directly:
+            output = Output(progress is not None or until is not None, every)
+            direct = DirectRadau(run, self._options(run, span, rtol, atol), start[0], span, self.jacobian, output, _failure)
+            watch = Stopwatch()  # without what was compiled
+            run.carry_out(direct.integrate)
+            counts = direct.counts()
+        else:
+            run.carry_out(lambda: self._drive(run, start[0], span, rtol, atol))
+            counts = self._counts(run)
+        return run.trajectory(Statistics(steps=run.steps, seconds=watch.seconds, cpu_seconds=watch.cpu_seconds, **counts))
 
-    def _drive(self, run: Run, y0: Vector, span: float, rtol: float, atol: Tolerance) -> None:
-        from pyradau13 import radau13
-
+    def _options(self, run: Run, span: float, rtol: float, atol: Tolerance) -> dict[str, Any]:
+        """Those of `radau13`, with callbacks that raise no exceptions."""
         callbacks, n = run.callbacks, run.problem.n
         options = radau13_arguments(run.problem, rtol, atol, self.jacobian, self.order, callbacks=callbacks)
         # no exceptions through RADAU, see `_lasting`: with zeros it ends its step, or finds a singular matrix, at once
@@ -287,20 +303,24 @@ class Radau13(Method):
         options["dense_callback"] = callbacks.guarded(_acceptance(run, span), True)
         options["max_step_size"] = self.max_step if math.isfinite(self.max_step) else 0.0
         options["h0"] = self.first_step or options["h0"]
+        return options
+
+    def _drive(self, run: Run, y0: Vector, span: float, rtol: float, atol: Tolerance) -> None:
+        from pyradau13 import radau13
+
+        options = self._options(run, span, rtol, atol)
         with alone("RADAU"):
             try:
                 radau13(**options, y0=y0, t0=span, t=2.0 * span)
             except RuntimeError as error:
-                callbacks.raise_kept()
+                run.callbacks.raise_kept()
                 raise _failure(str(error)) from error
 
-    def _statistics(self, run: Run, watch: Stopwatch) -> Statistics:
-        """RADAU does not report its counts; evaluations for difference quotients cannot be separated."""
-        callbacks = run.callbacks
+    def _counts(self, run: Run) -> dict[str, int | None]:
+        """Through the package RADAU does not report its counts; evaluations for difference quotients cannot be separated."""
         if self.jacobian == "difference":
-            return Statistics(steps=run.steps, seconds=watch.seconds, cpu_seconds=watch.cpu_seconds)
-        return Statistics(steps=run.steps, residuals=callbacks.calls, residuals_jacobian=0, jacobians=callbacks.jacobians,
-                          seconds=watch.seconds, cpu_seconds=watch.cpu_seconds)
+            return {}
+        return {"residuals": run.callbacks.calls, "residuals_jacobian": 0, "jacobians": run.callbacks.jacobians}
 
 
 def _acceptance(run: Run, span: float) -> Callable[..., Any]:

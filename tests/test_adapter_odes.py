@@ -14,6 +14,7 @@ import mbdae
 from mbdae import Status, library
 from mbdae.adapters import odes_arguments
 from mbdae.adapters.odes import (
+    DIRECT,
     Odes,
     _remedy,
     band_order,
@@ -40,7 +41,9 @@ METHODS = {name: Odes(name) for name in SOLVERS} | {
     "cvode Adams": Odes("cvode", multistep="Adams"), "cvode Krylov": Odes("cvode", linsolver="spgmr"),
     "ida band": Odes("ida", "difference", "band"), "ddaspk band": Odes("ddaspk", linsolver="band"),
     "ida differences": Odes("ida", "difference"), "ddaspk differences": Odes("ddaspk", "difference"),
-    "cvode differences": Odes("cvode", "difference")}
+    "cvode differences": Odes("cvode", "difference"),
+    **{f"{name} wrapper": Odes(name, backend="wrapper") for name in DIRECT},
+    "ddaspk band wrapper": Odes("ddaspk", linsolver="band", backend="wrapper")}
 PLAIN = list(SOLVERS)
 CELLS = [(name, form) for name, method in METHODS.items() for form in supported(method.support) if "diff" not in name or form == "gear"]
 REFUSED = [(solver, form) for solver in SOLVERS for form in FORMS if isinstance(SUPPORT[solver][form], str)]
@@ -50,12 +53,12 @@ NEW_SCIPY = SCIPY >= (1, 17)
 TOL = 1e-6
 
 
-@pytest.fixture(params=thorough_but(("ida", "ddaspk", "cvode"), METHODS))
+@pytest.fixture(params=thorough_but(("ida", "ddaspk", "ddaspk wrapper", "cvode"), METHODS))
 def method(request):
     return METHODS[request.param]
 
 
-@pytest.fixture(params=PLAIN)
+@pytest.fixture(params=[*PLAIN, *(f"{name} wrapper" for name in DIRECT)])
 def plain(request):
     return METHODS[request.param]
 
@@ -217,7 +220,9 @@ def test_bad_options_are_refused():
                              ({"solver": "dop853", "max_order": 5}, "the order of DOP853 is fixed, got max_order=5"),
                              ({"max_step": -1.0}, "max_step must be finite and not negative"),
                              ({"first_step": float("nan")}, "first_step must be finite and not negative"),
-                             ({"max_steps": 0}, "max_steps must be at least 1")):
+                             ({"max_steps": 0}, "max_steps must be at least 1"),
+                             ({"backend": "direct"}, "backend must be one of auto, library, wrapper, got 'direct'"),
+                             ({"backend": "library"}, "IDA goes through the package, so backend='library' is not possible")):
         with pytest.raises(ValueError, match=f"^Odes: {message}"):
             Odes(**options)
     Odes("cvode", multistep="Adams", max_order=12)

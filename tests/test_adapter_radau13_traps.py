@@ -13,6 +13,13 @@ from .helpers import falls_below, mass_start, slider_crank, with_law
 package = pytest.importorskip("pyradau13", reason="pyradau13 is not installed: pip install ./solvers/pyradau13")
 
 
+@pytest.fixture(autouse=True, params=["library", "wrapper"])
+def backend(request, monkeypatch):
+    """Through both ways to the code."""
+    if request.param == "wrapper":
+        monkeypatch.setattr("mbdae.adapters.radau13.called_directly", lambda *arguments: False)
+
+
 def test_unknowns_come_in_the_order_of_their_index(system):
     """Trap: RADAU takes numbers of unknowns of index 1, 2 and 3 that follow each other; in another order it fails."""
     for level, accelerations in ((3, False), (3, True), (2, False), (2, True), (1, True)):

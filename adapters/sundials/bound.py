@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
-from mbdae.problems.null_vectors import FOLLOW, NOTHING, NullVectors
-from mbdae.results.status import Status
 from mbdae.typing import Vector
 
 from .. import storage
-from .callbacks import EQUATIONS, JACOBIAN, NO_FAULT, Derivatives, Equations, Guard, jacobian_address, residual_address, rhs_address
+from ..direct import bound
+from .callbacks import Derivatives, Equations, jacobian_address, residual_address, rhs_address
 from .library import Library
 from .session import Session
 
 _P = ctypes.c_void_p
 _IDA_JACOBIAN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, ctypes.c_double, *(_P,) * 8)
 _CVODE_JACOBIAN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *(_P,) * 7)
-AT_THE_GAP = 1e-6  # distance from a time at which the equations end, relative to it, within which this explains a failure
 
 
-class Bound:
+class Bound(bound.Bound):
     """A problem bound to a library: its tables, and the addresses of its callbacks.
 
     Parameters
@@ -42,30 +39,15 @@ class Bound:
     """
 
     def __init__(self, library: Library, callbacks: SolverCallbacks, forward: float, linsolver: str) -> None:
-        self.library, self.callbacks, self.problem, self.linsolver = library, callbacks, callbacks.problem, linsolver
+        super().__init__(callbacks, forward)
+        self.library, self.linsolver = library, linsolver
         p, sparse, own = self.problem, linsolver == "sparse", linsolver == "kkt"
         self.values = np.zeros(p.pattern.nnz if p.implicit and (sparse or own) else 0)
-        self._kept: list[Any] = []  # what compiled code has the addresses of
-        self.guard = Guard(calls=0, jacobians=0, bad=0, bad_in_a_row=0, last_bad=0, gap=np.inf, at_the_gap=0, direction=forward,
-                           fatal=NO_FAULT, t=0.0, y=np.zeros(p.n), yd=np.zeros(p.n))
         kind = "SUNSparseMatrix" if sparse else "SUNDenseMatrix"
         addresses = (library.address(f"SUNSparseMatrix_{name}") if sparse else 0 for name in ("IndexValues", "IndexPointers"))
-        null = NullVectors(np.zeros(0, dtype=np.int64), np.zeros(0), 0, 0.0) if p.null_vectors is None else p.null_vectors
-        self.equations = Equations(n=p.n, m=p.m, guard=self.guard, arguments=p.arguments, model=p.model, work=p.arguments[1],
-                                   follow=NOTHING if p.null_vectors is None else FOLLOW, **null._asdict(), derivatives=0,
-                                   vector_data=library.address("N_VGetArrayPointer"),
+        self.equations = Equations(**self.tables(), vector_data=library.address("N_VGetArrayPointer"),
                                    matrix_data=0 if own else library.address(f"{kind}_Data"),
                                    **dict(zip(("index_values", "index_pointers"), addresses)))
-
-    def _keep(self, function: Any) -> int:
-        self._kept.append(function)
-        address = ctypes.cast(function, ctypes.c_void_p).value
-        assert address is not None
-        return address
-
-    def keep(self, used: Any) -> None:
-        """Keep alive what compiled code has the address of."""
-        self._kept.append(used)
 
     # the equations -------------------------------------------------------------------------------------------------------
 
@@ -89,7 +71,7 @@ class Bound:
             values, places = self.values, np.zeros(0, dtype=np.int64)
         data = Derivatives(**p.derivative_arguments._asdict(), values=values, places=places,
                            indices=pattern.indices.astype(index), indptr=pattern.indptr.astype(index))
-        self._kept.append(data)
+        self.keep(data)
         self.equations.derivatives = data._address
         return jacobian_address(p.derivative, self.equations, data)
 
@@ -104,7 +86,7 @@ class Bound:
             matrix = self._dense(J) if self.linsolver == "dense" else J
             return evaluate(t, self._vector(y).copy(), self._vector(yp).copy(), c, matrix, residual)
 
-        return self._keep(_IDA_JACOBIAN(jacobian))
+        return self.address(_IDA_JACOBIAN(jacobian))
 
     def rhs_jacobian(self) -> int:
         """Address of a callback for the Jacobian of the right-hand side."""
@@ -115,7 +97,7 @@ class Bound:
             self._dense(J)[:, :] = evaluate(t, self._vector(y).copy())
             return -1 if self.callbacks.error is not None else 0
 
-        return self._keep(_CVODE_JACOBIAN(jacobian))
+        return self.address(_CVODE_JACOBIAN(jacobian))
 
     def _vector(self, at: int, n: int | None = None) -> Vector:
         data = ctypes.cast(self.library.N_VGetArrayPointer(at), ctypes.POINTER(ctypes.c_double))
@@ -144,38 +126,6 @@ class Bound:
 
     # failures ------------------------------------------------------------------------------------------------------------
 
-    def pass_on(self) -> None:
-        """Pass on what the compiled callbacks have counted."""
-        self.callbacks.counted(self.guard.calls, self.guard.bad, self.guard.last_bad)
-
-    def check(self) -> None:
-        """Raise the exceptions of user functions and of Ctrl-C."""
-        self.callbacks.raise_kept()
-        self.problem.system.callbacks.check()
-
     def failure(self, session: Session, code: int, t: float) -> SolverFailure:
         """A call of the solver that has failed after the time `t`; after `check`."""
         return self.explained(SolverFailure(*session.failure(code)), t)
-
-    def explained(self, failure: SolverFailure, t: float) -> SolverFailure:
-        """A failure after the time `t`, traced back to values that were not finite if they have caused it."""
-        self.pass_on()
-        guard = self.guard
-        gap = guard.gap if guard.at_the_gap > 0 else np.inf
-        if guard.bad and failure.status == Status.STEP_TOO_SMALL:  # at the end of the last step the equations may be finite
-            gap = min(gap, guard.direction * guard.t)
-        at_the_gap = abs(guard.direction * t - gap) <= AT_THE_GAP * abs(t)
-        if guard.bad and (guard.calls - guard.last_bad < self.callbacks.recent or at_the_gap):
-            self.callbacks.met(self._fault())
-        if guard.fatal == EQUATIONS or at_the_gap:
-            return SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {guard.t:.9g}")
-        if guard.fatal == JACOBIAN:
-            return SolverFailure(Status.NOT_FINITE, f"the Jacobian is not finite near t = {guard.t:.9g}")
-        return failure
-
-    def _fault(self) -> Any:
-        """Why the equations are not finite at the first evaluation of the last ones that were not."""
-        p, guard = self.problem, self.guard
-        with p.undisturbed():
-            p.residual(guard.t, guard.y.copy(), guard.yd.copy())
-            return p.fault(guard.t)

@@ -26,7 +26,8 @@ from mbdae.system.static_lu import solve as solve_factorised
 from mbdae.system.vectors import fill, is_finite
 from mbdae.typing import Integers, Vector
 
-from .callbacks import JACOBIAN, Equations, vector
+from ..direct.guard import JACOBIAN
+from .callbacks import Equations, vector
 from .linear import SOLVER_FIELDS, OwnSolver
 
 _i, _d, _x, _n = types.int64, types.float64, types.float64[::1], types.int64[::1]

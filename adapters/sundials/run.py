@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import ctypes
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
-from mbdae.driver.run import MAX_ROWS, Run
-from mbdae.interrupts import signals
-from mbdae.jacobians.strategy import JacobianStrategy, Strategy, as_strategy
+from mbdae.driver.run import Run
+from mbdae.jacobians.strategy import Strategy, as_strategy
 from mbdae.problems.base import Problem
 from mbdae.problems.underlying_ode import UnderlyingODE
-from mbdae.results.creeping import WINDOW
-from mbdae.results.messages import AT_ROUNDING, too_many_steps
 from mbdae.results.statistics import Statistics
 from mbdae.results.status import Status
 from mbdae.results.trajectory import Trajectory
-from mbdae.results.turning import Moment
 from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
 from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 
+from ..direct.bound import EXACT, is_compiled
+from ..direct.chunks import Chunks, march_of
 from . import linear, linear_ode
 from .bound import Bound
 from .library import Library
-from .march import ARRIVED, FAILED, PAUSED, STALLED, TOO_MANY, March, march
+from .march import MARCH, Solver
 from .own_ode import own_ode
 from .own_solver import OWN, own_solver
 from .session import BDF, MANY_STEPS, Session
-
-EXACT = JacobianStrategy("exact")
-FIRST_CHUNK, CHUNK_SECONDS = 64, 0.2  # steps and wall time between two visits of Python, when other threads run
-ROWS_BYTES = 2**22  # of output that is kept before it is passed on
 
 
 class Steps:
@@ -64,7 +57,7 @@ def carry_out(session: Session, bound: Bound, run: Run, single: bool, t_eval: Ve
     if single:
         run.carry_out(lambda: _in_single_steps(session, bound, run))
     else:
-        chunks = _Chunks(session, bound, run, t_eval, every)
+        chunks = _chunks(session, bound, run, t_eval is not None, every)
         watch = Stopwatch()  # without what was compiled
         run.carry_out(chunks.to_end)
     bound.pass_on()
@@ -80,79 +73,16 @@ def _in_single_steps(session: Session, bound: Bound, run: Run) -> None:
         raise bound.explained(failure, run.t) from failure
 
 
-class _Chunks:
-    """A run in chunks of steps of compiled code."""
-
-    def __init__(self, session: Session, bound: Bound, run: Run, t_eval: Vector | None, every: int) -> None:
-        self.session, self.bound, self.run, self.chunk = session, bound, run, FIRST_CHUNK
-        p, s = bound.problem, session
-        first = {name: block.start for name, block in p.blocks.items()}
-        room = int(np.clip(ROWS_BYTES // (8 * p.n), 16, MAX_ROWS))
-        times = np.zeros(0) if t_eval is None else np.array((run.wanted or [])[::-1], dtype=float)
-        lib, ida = s.library, s.name == "IDA"
-        solve, interpolate = ("IDASolve", "IDAGetDky") if ida else ("CVode", "CVodeGetDky")
-        watched = run.turns.active and "v" in first
-        self.march = March(equations=bound.equations, implicit=int(ida), solve=lib.address(solve), interpolate=lib.address(interpolate),
-                           memory=s.memory.value, y=s.y.value, yp=s.yp.value, inside=s.inside.value, reached=np.zeros(1), t=run.t,
-                           t_end=run.t_end, forward=run.forward, rounding=run.rounding, steps=0, max_steps=run.max_steps, pause=0,
-                           every=every,
-                           stalled=0, fault=0, times=times, by_steps=int(t_eval is None), next_output=0, stored=0,
-                           rows_t=np.empty(room), rows_y=np.empty((room, p.n)), q=first.get("q", 0), nq=p.system.nq,
-                           v=first.get("v", 0), nv=p.system.nv, usual=0.0 if watched else np.inf, sudden=0, before=run.t,
-                           before_y=np.zeros(p.n))
-        self._compile()
-
-    def _compile(self) -> None:
-        """An empty chunk."""
-        rows = self.march.rows_t
-        self.march.rows_t = rows[:0]
-        march(self.march, signals.flag)
-        self.march.rows_t = rows
-
-    def to_end(self) -> None:
-        """Step to the end, and until all output up to there has been taken."""
-        code = PAUSED
-        while code != ARRIVED:
-            code = self._march()
-            self._take_output()
-            self.bound.check()
-            self._look(code)
-
-    def _march(self) -> int:
-        """A chunk of steps, of `CHUNK_SECONDS` if there is room for their output, within a window in which the run may creep."""
-        m, begin, first = self.march, time.perf_counter(), self.march.steps
-        m.pause = first + (min(self.chunk, WINDOW - first % WINDOW) if self.run.creeping.active else self.chunk)
-        code: int = march(m, signals.flag)
-        elapsed, done = max(time.perf_counter() - begin, 1e-6), m.steps - first
-        self.chunk = int(np.clip(done * CHUNK_SECONDS / elapsed, 1, 4 * self.chunk))
-        return code
-
-    def _take_output(self) -> None:
-        m, run = self.march, self.run
-        rows = zip(m.rows_t[:m.stored].tolist(), m.rows_y[:m.stored].copy())
-        run.take(m.t, m.steps, rows)
-        m.stored = 0
-
-    def _look(self, code: int) -> None:
-        """What a chunk has ended for."""
-        m = self.march
-        if code == FAILED:
-            raise self.bound.failure(self.session, m.fault, m.t)
-        if code == STALLED:
-            raise self.bound.explained(SolverFailure(Status.STEP_TOO_SMALL, AT_ROUNDING), m.t)
-        if m.sudden:
-            self._look_for_turns()
-        self.run.look_for_creeping(m.t, self.session.view(self.session.y))
-        if code == TOO_MANY:
-            raise SolverFailure(Status.TOO_MANY_STEPS, too_many_steps(m.max_steps))
-
-    def _look_for_turns(self) -> None:
-        m, run = self.march, self.run
-        m.sudden, run.turns.rate = 0, m.usual
-        q, v = m.before_y[m.q:m.q + m.nq].copy(), m.before_y[m.v:m.v + m.nv].copy()
-        run.last = Moment(m.before, q, v)
-        run.look_for_turns(m.t, self.session.view(self.session.y).copy())
-        m.usual = run.turns.rate
+def _chunks(session: Session, bound: Bound, run: Run, by_times: bool, every: int) -> Chunks:
+    """The run for its compiled loop, which is compiled."""
+    s, lib, ida = session, session.library, session.name == "IDA"
+    solve, interpolate = ("IDASolve", "IDAGetDky") if ida else ("CVode", "CVodeGetDky")
+    solver = Solver(implicit=int(ida), solve=lib.address(solve), interpolate=lib.address(interpolate), memory=s.memory.value,
+                    y=s.y.value, yp=s.yp.value, inside=s.inside.value, reached=np.zeros(1))
+    march = march_of(run, bound.equations, solver, by_times, every)
+    chunks = Chunks(MARCH, march, bound, run, lambda: s.view(s.y), lambda code: SolverFailure(*s.failure(code)))
+    chunks.compile()
+    return chunks
 
 
 def _statistics(session: Session, bound: Bound, run: Run, watch: Stopwatch) -> Statistics:
@@ -181,8 +111,7 @@ def set_jacobian(session: Session, bound: Bound, jacobian: str | Strategy) -> No
 def supports(problem: Problem, linsolver: str, jacobian: Any) -> bool:
     """Whether a run needs nothing that only the package in Python has."""
     stored = linsolver in ("dense", OWN) or (linsolver == "sparse" and jacobian != "difference")
-    return stored and hasattr(problem.kernel, "for_c")
-
+    return stored and is_compiled(problem)
 
 
 class Request(NamedTuple):

@@ -1,0 +1,87 @@
+"""A problem for the callbacks of Fortran codes, which pass all arguments by their addresses."""
+
+import numpy as np
+from numba import carray, types
+from numba.extending import intrinsic
+
+from mbdae.compilation.compiled import compiled
+from mbdae.compilation.foreign import pointer
+from mbdae.driver.callbacks import HUGE
+from mbdae.system.vectors import is_finite
+from mbdae.typing import Integers, Vector
+
+from ..direct import guard
+
+
+class Equations(guard.Equations):
+    """A problem on the clock of a solver, which shows zero at `t0`; `t = t0 + direction * s`."""
+
+    t0: float
+    order: Integers  # `y[order]` are the unknowns of the solver; empty where it has those of the problem
+    y: Vector  # in the order of the problem, on the clock of the problem
+    yd: Vector
+    out: Vector
+
+
+class Derivatives(guard.Derivatives):
+    """What the exact Jacobian needs besides."""
+
+    size: int  # entries of the matrix of the solver
+
+
+@intrinsic
+def address_of(typingctx, structure):
+    """Of the memory of a structure."""
+    def codegen(context, builder, signature, args):
+        return builder.ptrtoint(args[0], context.get_value_type(types.int64))
+
+    return types.int64(structure), codegen
+
+
+@compiled
+def vector(at, n):
+    """`n` real numbers at an address."""
+    return carray(pointer(at), (n,), np.float64)
+
+
+@compiled
+def whole(at):
+    """An integer of Fortran at an address, as an array of one."""
+    return carray(pointer(at), (1,), np.int32)
+
+
+@compiled
+def time_of(s, equations):
+    """Time of the problem when the clock of the solver shows `s`."""
+    return equations.t0 + equations.guard.direction * s
+
+
+@compiled
+def in_order(x, to, equations):
+    """The unknowns of the solver in the order of the problem: themselves, or copied to `to`."""
+    order = equations.order
+    if order.shape[0] == 0:
+        return x
+    for k in range(order.shape[0]):
+        to[order[k]] = x[k]
+    return to
+
+
+@compiled
+def rate_of(x, equations):
+    """The derivatives of the solver in the order of the problem and on its clock."""
+    e = equations
+    y = in_order(x, e.yd, e)
+    if e.guard.direction > 0.0:
+        return y
+    for k in range(e.n):
+        e.yd[k] = -y[k]
+    return e.yd
+
+
+@compiled
+def replace(out):
+    """Huge values for those that are not finite: Newton's method diverges, and the solver cuts the step."""
+    for k in range(out.shape[0]):
+        if not is_finite(out[k]):
+            out[k] = HUGE
