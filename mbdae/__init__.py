@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .integrators.projected import Projected
     from .integrators.radau.methods import RadauIIA
     from .integrators.rattle.methods import Rattle
+    from .integrators.spark.methods import Spark
     from .integrators.state_space.methods import (
         RosenbrockNystrom,
         SdirkDescriptor,
@@ -171,6 +172,7 @@ __all__ = [
     "Solution",
     "SolveDae",
     "SolveIvp",
+    "Spark",
     "SpherePlane",
     "SphereSphere",
     "Spherical",
@@ -221,6 +223,7 @@ _HOMES = {
     ".integrators.projected": "Projected",
     ".integrators.radau.methods": "RadauIIA",
     ".integrators.rattle.methods": "Rattle",
+    ".integrators.spark.methods": "Spark",
     ".integrators.state_space.methods": "RosenbrockNystrom SdirkDescriptor SdirkFirstOrder TrapezoidalDescriptor TrapezoidalStateSpace",
     ".integrators.structural.formula": "CENTRAL_DIFFERENCES FOX_GOODWIN LINEAR_ACCELERATION TRAPEZOIDAL",
     ".integrators.structural.methods": "HHT GeneralizedAlpha Newmark NullSpaceGeneralizedAlpha NullSpaceHHT NullSpaceNewmark",

@@ -96,6 +96,7 @@ _GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" e
                                      **{name: {"stages": int(name)} for name in _STAGES},
                                      **{name: {"stages_hold": name} for name in _HELD}}
 _ORDERS = {"2": "order 2", "4": "order 4", "6": "order 6", "8": "order 8"}
+_SPARK: dict[str, dict[str, Any]] = {**{name: {"order": int(name)} for name in ("6", "2", "4", "8")}, "lobatto": {"pair": "lobatto"}}
 
 FAMILIES = (
     Family("Automatic", "mbdae.integrators.automatic.methods", "Automatic", "rtol",
@@ -111,6 +112,9 @@ FAMILIES = (
            "half-explicit of order 5 on index-2 equations (PHEM56), projected after every step"),
     Family("Rattle", "mbdae.integrators.rattle.methods", "Rattle", "h", "RATTLE and its compositions, symplectic, fixed step", "", _ORDERS,
            {name: {"order": int(name)} for name in _ORDERS}),
+    Family("Spark", "mbdae.integrators.spark.methods", "SPARK", "h",
+           "Gauss-Lobatto and Lobatto IIIA-IIIB, constraints on positions and velocities, fixed step, as in Spark:4:lobatto", "",
+           {name: _ORDERS.get(name, "Lobatto IIIA-IIIB") for name in _SPARK}, _SPARK),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("RadauIIA", "mbdae.integrators.radau.methods", "Radau IIA", "rtol",
            "Radau IIA on GGL's equations, variable order or 5, 9 or 13, projected after every step", "",

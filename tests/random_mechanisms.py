@@ -35,7 +35,7 @@ METHODS = (("DOP853", lambda h: SolveIvp("DOP853"), "ode"), ("Ida index 1", lamb
            ("DormandPrince", lambda h: mbdae.DormandPrince(), None),
            ("RadauIIA", lambda h: mbdae.RadauIIA(), None),
            ("NullSpaceNewmark", lambda h: mbdae.NullSpaceNewmark(h=h), None),
-           ("ProjectedGauss", lambda h: mbdae.ProjectedGauss(h=h, stages=3), None))
+           ("ProjectedGauss", lambda h: mbdae.ProjectedGauss(h=h, stages=3), None), ("Spark", lambda h: mbdae.Spark(h=h), None))
 SECOND_ORDER = ("NullSpaceNewmark",)
 LOOSE = 2e-3  # error of these, relative to positions and velocities
 FINER, TIGHTER = 4, 100  # times smaller are step and tolerance of a run that is repeated

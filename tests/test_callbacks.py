@@ -234,6 +234,8 @@ ROUTES = {
     "half-implicit": solve(mbdae.HalfImplicit(h=1e-2)),
     "fully implicit": solve(mbdae.FullyImplicit(h=1e-2)),
     "RATTLE": solve(mbdae.Rattle(h=1e-2)),
+    "SPARK": solve(mbdae.Spark(h=1e-2)),
+    "Lobatto": solve(mbdae.Spark(h=1e-2, order=2, pair="lobatto")),
     "IDA gear": solve(Ida(), "gear"),
     "IDA index3": solve(Ida(), "index3"),
     "IDA differences": solve(Ida(jacobian="difference"), "ggl"),

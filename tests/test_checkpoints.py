@@ -25,6 +25,7 @@ METHODS = {
     "HalfImplicit": mbdae.HalfImplicit(h=1e-3), "FullyImplicit": mbdae.FullyImplicit(h=1e-3), "HHT": mbdae.HHT(),
     "NullSpaceNewmark": mbdae.NullSpaceNewmark(h=1e-3), "GeneralizedAlpha": mbdae.GeneralizedAlpha(h=1e-3),
     "ProjectedGauss": mbdae.ProjectedGauss(h=4e-3), "Rattle": mbdae.Rattle(h=2e-3, order=4),
+    "Spark": mbdae.Spark(h=4e-3), "Lobatto": mbdae.Spark(h=4e-3, order=4, pair="lobatto"),
     "RosenbrockNystrom": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(), "DormandPrince": mbdae.DormandPrince(),
     "RadauIIA": mbdae.RadauIIA(),
     "Projected": mbdae.Projected(mbdae.HalfImplicit(h=2e-3), "PVAE-n"), "Projected adaptive": mbdae.Projected(SolveIvp("DOP853"), "PV")}

@@ -13,7 +13,8 @@ from mbdae.adapters.sundae import Ida
 from tests.helpers import double_pendulum
 
 METHODS = {"half-implicit": HalfImplicit(h=1e-3), "fully implicit": FullyImplicit(h=1e-3), "Gauss": ProjectedGauss(h=2e-3),
-           "RATTLE": mbdae.Rattle(h=2e-3), "HHT": mbdae.HHT(), "Rosenbrock": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(), "IDA": Ida(),
+           "RATTLE": mbdae.Rattle(h=2e-3), "SPARK": mbdae.Spark(h=2e-3, order=4),
+           "HHT": mbdae.HHT(), "Rosenbrock": mbdae.RosenbrockNystrom(), "Bdf": mbdae.Bdf(), "IDA": Ida(),
            "DOP853": SolveIvp("DOP853"), "explicit": mbdae.DormandPrince(), "Radau IIA": mbdae.RadauIIA()}
 
 

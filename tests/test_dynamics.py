@@ -88,14 +88,15 @@ def test_of_several_joints_the_one_that_jams_is_named():
 
 @pytest.mark.parametrize("method", thorough_but(QUICK, [
     "DOP853 ode", "DOP853 partition", "RosenbrockNystrom", "TrapezoidalStateSpace", "SdirkDescriptor", "SdirkFirstOrder", "NullSpaceHHT",
-    "NullSpaceNewmark", "HHT", "GeneralizedAlpha", "ProjectedGauss", "Ida ggl", "HalfImplicit", "FullyImplicit", "Rattle"]))
+    "NullSpaceNewmark", "HHT", "GeneralizedAlpha", "ProjectedGauss", "Ida ggl", "HalfImplicit", "FullyImplicit", "Rattle",
+    "Spark"]))
 def test_a_run_ends_where_a_joint_jams(method):
     """The wedge turns back; its friction grows with `tanh(v/v_s)` and jams where that is 1/1.1."""
     s = wedge(11.0, lambda t: -1.0 * t + 2.0 * t * t, v_s=0.05, smooth=True, pendulum=True)
     jam = 0.25 + 0.05 * np.arctanh(1.0 / 1.1) / 4.0
     name, *form = method.split()
     fixed = {"NullSpaceNewmark": 2e-3, "GeneralizedAlpha": 2e-3, "ProjectedGauss": 2e-3, "HalfImplicit": 1e-3, "FullyImplicit": 1e-3,
-             "Rattle": 1e-3}
+             "Rattle": 1e-3, "Spark": 2e-3}
     chosen = {"DOP853": SolveIvp("DOP853"), "Ida": Ida()}.get(name) or getattr(mbdae, name)(**({"h": fixed[name]} if name in fixed else {}))
     x = mbdae.solve(s, chosen, (0.0, 0.5), formulation=form[0] if form else None, rtol=1e-6, atol=1e-6)
     assert not x.success and x.status in (Status.NEWTON_FAILED, Status.SOLVER_FAILED)

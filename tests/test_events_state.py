@@ -14,7 +14,8 @@ from .impact_cases import G, ball, ball_impacts, two_rods, violation
 
 DOP = SolveIvp("DOP853")
 METHODS = {"in-house": mbdae.RosenbrockNystrom(), "explicit": mbdae.DormandPrince(), "Radau IIA": mbdae.RadauIIA(),
-           "fixed step": HalfImplicit(h=1e-3), "RATTLE": mbdae.Rattle(h=1e-2), "solver": DOP, "multistep": find("Bdf").make()}
+           "fixed step": HalfImplicit(h=1e-3), "RATTLE": mbdae.Rattle(h=1e-2), "SPARK": mbdae.Spark(h=1e-2),
+           "solver": DOP, "multistep": find("Bdf").make()}
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
 

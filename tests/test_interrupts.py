@@ -92,7 +92,7 @@ def test_an_interrupt_anywhere_else_waits_until_it_can_arrive(monkeypatch, name)
 
 
 @pytest.mark.parametrize("name", ["HalfImplicit", "FullyImplicit", "HHT", "NullSpaceNewmark:trapezoidal", "TrapezoidalStateSpace",
-                                  "RosenbrockNystrom", "ProjectedGauss:1", "Rattle:2", "DormandPrince:5"])
+                                  "RosenbrockNystrom", "ProjectedGauss:1", "Rattle:2", "Spark:4", "DormandPrince:5"])
 def test_compiled_loops_look_at_the_flag(monkeypatch, name):
     """Set for good, as if signals came without end: the loop returns after each step, and the run still ends where it should."""
     system, method = mbdae.System(double_pendulum()), made(name)

@@ -9,8 +9,8 @@ from mbdae.adapters.sundae import Ida
 
 from .helpers import thorough_but
 
-METHODS = (mbdae.HalfImplicit(h=1e-3), mbdae.HHT(), mbdae.ProjectedGauss(h=1e-2), mbdae.RosenbrockNystrom(), mbdae.Bdf(), Ida(),
-           SolveIvp("DOP853"), mbdae.DormandPrince(), mbdae.RadauIIA())
+METHODS = (mbdae.HalfImplicit(h=1e-3), mbdae.HHT(), mbdae.ProjectedGauss(h=1e-2), mbdae.Spark(h=1e-2), mbdae.RosenbrockNystrom(),
+           mbdae.Bdf(), Ida(), SolveIvp("DOP853"), mbdae.DormandPrince(), mbdae.RadauIIA())
 QUICK = (mbdae.HalfImplicit(h=1e-3), Ida(), SolveIvp("DOP853"))
 
 

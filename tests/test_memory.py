@@ -11,7 +11,8 @@ from .helpers import need
 
 pytestmark = pytest.mark.thorough
 
-METHODS = ("HalfImplicit", "FullyImplicit", "HHT", "RosenbrockNystrom", "ProjectedGauss", "Rattle", "Bdf", "DormandPrince", "RadauIIA",
+METHODS = ("HalfImplicit", "FullyImplicit", "HHT", "RosenbrockNystrom", "ProjectedGauss", "Rattle", "Spark", "Bdf", "DormandPrince",
+           "RadauIIA",
            "SolveIvp:DOP853", "Ida", "Cvode", "Assimulo:IDA", "Assimulo:CVode", "Assimulo:GLIMDA")
 
 

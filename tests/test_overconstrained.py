@@ -62,7 +62,7 @@ def check(name, method, form):
 
 
 FAST = [("Ida", "index1"), ("Ida", "ggl"), ("Ida", "gear"), ("Bdf", "index2"), ("SolveIvp:DOP853", "ode"), ("RosenbrockNystrom", None),
-        ("NullSpaceNewmark", None), ("ProjectedGauss:3", None), ("HalfImplicit", None), ("DormandPrince", None)]
+        ("NullSpaceNewmark", None), ("ProjectedGauss:3", None), ("Spark:6", None), ("HalfImplicit", None), ("DormandPrince", None)]
 
 
 @pytest.mark.parametrize(("method", "form"), FAST)

@@ -167,7 +167,8 @@ def test_a_form_that_is_open_at_the_start_is_told(monkeypatch):
 def test_explicit_methods_and_fixed_steps_are_no_choice_for_stiff_forces():
     unsuitable = {m.name: m.unsuitable for m in facts.applicability()}
     gauss = {f"ProjectedGauss:{name}" for name in ("PVA", "none", "P", "V", "PV", "PVAE-n", "PVAE-0", "1", "2", "3", "4", "position")}
-    others = {"HalfImplicit", "FullyImplicit", "Rattle:2", "Rattle:4", "Rattle:6", "Rattle:8"}
+    others = {"HalfImplicit", "FullyImplicit", "Rattle:2", "Rattle:4", "Rattle:6", "Rattle:8", "Spark:6", "Spark:2", "Spark:4", "Spark:8",
+              "Spark:lobatto"}
     assert {name for name, why in unsuitable.items() if why == "fixed step"} == others | gauss
     assert {name for name, why in unsuitable.items() if why == "conditionally stable"} == {
         "Newmark:linear-acceleration", "Newmark:fox-goodwin", "NullSpaceNewmark:linear-acceleration", "NullSpaceNewmark:fox-goodwin",

@@ -129,7 +129,7 @@ def test_a_joint_given_twice_disturbs_no_solver(name):
 
 
 @pytest.mark.parametrize("make", [mbdae.HalfImplicit, mbdae.FullyImplicit, mbdae.NullSpaceNewmark, mbdae.GeneralizedAlpha,
-                                  mbdae.Rattle])
+                                  mbdae.Rattle, mbdae.Spark])
 def test_one_step_integrators_pass_too(linkage, make):
     flat = mbdae.solve(planar_four_bar(), SolveIvp("DOP853"), (0.0, 0.5), t_eval=[0.5], rtol=1e-11, atol=1e-12)
     found = mbdae.solve(linkage, make(h=1e-4), (0.0, 0.5), t_eval=[0.5])

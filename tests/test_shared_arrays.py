@@ -12,7 +12,7 @@ from mbdae.integrators.projected import Projected
 
 from .helpers import double_pendulum
 
-METHODS = {"half-implicit": HalfImplicit(h=1e-3), "Gauss": ProjectedGauss(h=5e-3), "HHT": mbdae.HHT(),
+METHODS = {"half-implicit": HalfImplicit(h=1e-3), "Gauss": ProjectedGauss(h=5e-3), "SPARK": mbdae.Spark(h=5e-3), "HHT": mbdae.HHT(),
            "Rosenbrock": mbdae.RosenbrockNystrom(), "explicit": mbdae.DormandPrince(), "Bdf": mbdae.Bdf(), "Radau IIA": mbdae.RadauIIA(),
            "IDA": Ida(), "DOP853": SolveIvp("DOP853"),
            "projected": Projected(HalfImplicit(h=1e-3), "PVA")}

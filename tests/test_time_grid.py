@@ -11,7 +11,8 @@ from mbdae.integrators.control import driver
 from mbdae.integrators.control.loop import next_step, shortened
 from mbdae.integrators.control.records import new_clock
 
-METHODS = {"half-implicit": HalfImplicit, "fully implicit": FullyImplicit, "Gauss": ProjectedGauss, "RATTLE": mbdae.Rattle}
+METHODS = {"half-implicit": HalfImplicit, "fully implicit": FullyImplicit, "Gauss": ProjectedGauss, "RATTLE": mbdae.Rattle,
+           "SPARK": mbdae.Spark}
 
 
 @pytest.fixture(params=METHODS)

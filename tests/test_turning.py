@@ -67,7 +67,7 @@ def test_methods_that_pass_are_right(system, motion, name, tol):
 
 
 @pytest.mark.parametrize("name", ["HalfImplicit", "Newmark", "GeneralizedAlpha:stabilised", "NullSpaceNewmark", "ProjectedGauss:2",
-                                  "Rattle:2", "Rattle:4"])
+                                  "Rattle:2", "Rattle:4", "Spark:4", "Spark:lobatto"])
 def test_fixed_steps_pass_or_end(system, motion, name):
     for h in STEPS:
         r = run(system, name, h, t_eval=[T_END])

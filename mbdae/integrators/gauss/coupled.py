@@ -118,7 +118,7 @@ def _add_end(t, h, q, v, blocks, tableau, model, other, matrix):
     A, b, G, N = tableau.A, tableau.b, blocks.G, blocks.N
     s, nv, nc = b.shape[0], N.shape[0], N.shape[1]
     n = nv + nc
-    _end_derivatives(t, q, v, model, other, blocks)
+    end_derivatives(t, q, v, model, other, blocks)
     for j in range(s):
         second = 0.0
         for i in range(s):
@@ -129,13 +129,13 @@ def _add_end(t, h, q, v, blocks, tableau, model, other, matrix):
 
 
 @compiled
-def _end_derivatives(t, q, v, model, other, out):
+def end_derivatives(t, q, v, model, other, out):
     """`G` and `N` at the end of the step."""
     step = 1j * COMPLEX_STEP
     x, y, p, drift = q + 0.0 * step, v + 0.0 * step, np.empty(out.N.shape[1], np.complex128), np.empty(out.N.shape[1], np.complex128)
     unit, rate = np.zeros_like(v), np.empty_like(q)
     for k in range(v.shape[0]):
-        _displace(t, q, k, unit, rate, model, x)
+        displace(t, q, k, unit, rate, model, x)
         evaluate_end(t, x, y, model, other, p, drift)
         for j in range(p.shape[0]):
             out.N[k, j] = p[j].imag / COMPLEX_STEP
@@ -143,7 +143,7 @@ def _end_derivatives(t, q, v, model, other, out):
 
 
 @compiled
-def _displace(t, q, k, unit, rate, model, x):
+def displace(t, q, k, unit, rate, model, x):
     """`x = q + i eps T(q) e_k`; `unit` is a vector of zeros, `rate` scratch."""
     unit[k] = 1.0
     kernels.qdot(t, q, unit, model, rate)
@@ -175,17 +175,17 @@ def _derivatives(t, i, stages, level, model, other, out):
     r, p, unit, rate = np.empty_like(y), np.empty_like(b), np.zeros_like(v), np.empty_like(q)
     good = True
     for k in range(v.shape[0]):
-        _displace(t, q, k, unit, rate, model, x)
+        displace(t, q, k, unit, rate, model, x)
         good = evaluate(t, x, y, z, b, level, model, other, r, p) and good
-        _imaginary(r, out.K[k])
+        imaginary(r, out.K[k])
         for j in range(p.shape[0]):
             out.N[k, j] = p[j].imag / COMPLEX_STEP
         put(q, x)
         y[k] = v[k] + step
         good = evaluate(t, x, y, z, b, level, model, other, r, p) and good
-        _imaginary(r, out.D[k])
+        imaginary(r, out.D[k])
         y[k] = v[k]
-    _dense(model, other, z, r, out.M, out.G)
+    dense_values(model, other, z, r, out.M, out.G)
     for k in range(w.shape[0]):
         z[k] = w[k] + 0.0 * step
     for k in range(lam.shape[0]):
@@ -193,19 +193,20 @@ def _derivatives(t, i, stages, level, model, other, out):
         if coupled:
             b[k] = lam[k] + step
             good = evaluate(t, x, y, z, b, level, model, other, r, p) and good
-            _imaginary(r, out.C[k])
+            imaginary(r, out.C[k])
             b[k] = lam[k]
     return good
 
 
 @compiled
-def _imaginary(r, out):
+def imaginary(r, out):
+    """The derivative from the residual `r` of a complex step, with the sign of `M w + Phi_q^T lam - Q`."""
     for k in range(out.shape[0]):
         out[k] = -r[k].imag / COMPLEX_STEP
 
 
 @compiled
-def _dense(model, other, unit, column, M, G):
+def dense_values(model, other, unit, column, M, G):
     """The columns of `M` and the rows of `Phi_q`, from values in `other`; `unit` and `column` are scratch."""
     for k in range(M.shape[0]):
         fill(unit, 0.0)

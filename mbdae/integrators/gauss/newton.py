@@ -15,8 +15,6 @@ relative rate of change of `Phi_q`, plus `h^2` times stiffness over mass. If the
 in the following steps.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...compilation.compiled import compiled, window
@@ -28,44 +26,13 @@ from ...system.extent import extent
 from ...system.layout import count
 from ...system.sparse import fill
 from ...system.vectors import is_finite, largest, put, put_rows
-from ..control.newton import ITERATE, NewtonRule, Verdict, newton_test
+from ..control.newton import ITERATE
+from .progress import nothing, progress_after
 from .stages import POSITION, VELOCITY, end_of, follow, residuals
 
 SIMPLIFIED, COUPLED = range(2)
-REUSE_RATE = 0.3  # contraction rate up to which a matrix is reused without a forecast of convergence
-MAX_FORECAST_ITER = 12  # further iterations in the forecast of convergence at a larger rate
 RENEWAL_TOL = 1e-6  # relative correction of positions below which the null space of redundant constraints is that of the solution
 MAX_COUPLED_STEPS = 100  # after which the simplified method is tried again
-POSITION_ROUNDING = 2e-15  # relative
-STAGNATION_TOL = 1e-13  # relative corrections of positions below which stagnation is due to rounding
-LATE_STAGNATION_TOL = 1e-11  # the same after `LATE_ITER` iterations, or after corrections that contracted
-LATE_ITER = 4
-
-
-class Progress(NamedTuple):
-    """The convergence of Newton's method with one matrix.
-
-    Attributes
-    ----------
-    k : int
-        Number of corrections.
-    size : float
-        Size of the last correction of the velocities.
-    left : float
-        Its estimate without rounding.
-    rate : float
-        Contraction rate before the corrections were at rounding, 0 if it is not known.
-    noisy : bool
-        Whether the last correction was at rounding.
-    verdict : Verdict
-    """
-
-    k: int
-    size: float
-    left: float
-    rate: float
-    noisy: bool
-    verdict: Verdict
 
 
 @compiled
@@ -80,7 +47,7 @@ def solve_stages(t, h, stages, run):
     again, it restarts once from zero accelerations: those of stiff vibrations, constant over the step, are a poor guess.
     """
     counts, scratch, tol, form = run.counts, run.scratch, run.newton.tol, run.form
-    from_rest, formed, progress, correction = False, False, _nothing(), (np.inf, np.inf)
+    from_rest, formed, progress, correction = False, False, nothing(), (np.inf, np.inf)
     renew = run.level == VELOCITY and count(run.model, lay.DEPENDENT) > 0
     status = _begin(t, h, stages, run)
     if status != GOOD:
@@ -92,7 +59,7 @@ def solve_stages(t, h, stages, run):
         good = residuals(t, h, stages, run)
         if good:
             correction = _correct(h, stages, run)
-            progress = _test(tol, iteration, correction, progress)
+            progress = progress_after(tol, iteration, correction, progress)
             good = progress.verdict.status != NOT_FINITE
         # convergence test
         if good:
@@ -101,7 +68,7 @@ def solve_stages(t, h, stages, run):
                 return GOOD
             if progress.verdict.status == ITERATE or progress.noisy:
                 if renew and correction[1] < RENEWAL_TOL:
-                    renew, progress, status = False, _nothing(), _factorise(t, h, stages, run)
+                    renew, progress, status = False, nothing(), _factorise(t, h, stages, run)
                 if status != GOOD:
                     return status
                 continue
@@ -113,7 +80,7 @@ def solve_stages(t, h, stages, run):
             from_rest = diverging and formed
             _again(from_rest, run.start.lam, scratch, stages)
             follow(t, h, True, stages, run)
-        stages.mode, stages.age, formed, progress = COUPLED, 0, True, _nothing()
+        stages.mode, stages.age, formed, progress = COUPLED, 0, True, nothing()
         if run.level == VELOCITY:
             end_of(t, h, stages, run, scratch.end_q, scratch.end_v)
             status = _factorise(t, h, stages, run)
@@ -125,11 +92,6 @@ def solve_stages(t, h, stages, run):
         counts.jacobians += 1
         counts.factorisations += 1
     return DIVERGED
-
-
-@compiled
-def _nothing():
-    return Progress(0, np.inf, np.inf, 0.0, False, Verdict(ITERATE, 0.0, 1.0))
 
 
 @compiled
@@ -186,28 +148,6 @@ def _again(from_rest, lam, scratch, stages):
             put(lam, L[i])
 
 
-@compiled
-def _test(tol, iteration, correction, last):
-    """`Progress` after a correction of velocities and positions, both relative.
-
-    Rounding of positions, divided by `h`, enters the velocities and hides the error in the tangent space. Once a correction is at rounding,
-    this error is estimated with the contraction rate before. A matrix is replaced if `MAX_FORECAST_ITER` further iterations do not suffice.
-    """
-    size, shift = correction
-    k, rate, tried = last.k, last.rate, size / last.size
-    noisy = shift <= POSITION_ROUNDING or (rate > 0.0 and tried > 2.0 * rate and shift <= LATE_STAGNATION_TOL)
-    hidden = noisy and rate > 0.0
-    left, before = (rate * last.left, last.left) if hidden else (size, last.size)
-    # a first correction at rounding with a new matrix is the last; so are small corrections that stagnate
-    first = 0.0 if noisy and iteration > 1 else 1.0
-    stagnant = size <= tol or (not hidden and shift <= (STAGNATION_TOL if iteration <= LATE_ITER else LATE_STAGNATION_TOL))
-    rule = NewtonRule(tol, k + 1 + MAX_FORECAST_ITER, 0.0, 1.0, 1, REUSE_RATE)
-    verdict = newton_test(rule, k, size if size <= tol else left, before, first, stagnant)
-    if not hidden and 0.0 < verdict.rate < 1.0:
-        rate = verdict.rate
-    return Progress(k + 1, size, left, rate, noisy, verdict)
-
-
 # corrections -----------------------------------------------------------------------------------------------------------------
 
 
@@ -219,11 +159,11 @@ def _correct(h, stages, run):
     if is_coupled:
         _coupled(h, run.level, stages, run.scratch)
         run.counts.solves += 1
-        speed, shift = abs(h) * _largest_sum(tableau.A, Y), h * h * _largest_sum(tableau.AA, Y)
+        speed, shift = abs(h) * largest_sum(tableau.A, Y), h * h * largest_sum(tableau.AA, Y)
     else:
         _simplified(h, stages, run)
         run.counts.solves += Y.shape[0]
-        speed, shift = abs(h) * _largest_sum(tableau.speeds, Y), h * h * _largest_sum(tableau.shifts, Y)
+        speed, shift = abs(h) * largest_sum(tableau.speeds, Y), h * h * largest_sum(tableau.shifts, Y)
     if run.level == VELOCITY:
         _correct_end(h, stages, run)
         run.counts.solves += 1
@@ -237,7 +177,7 @@ def _correct(h, stages, run):
 
 
 @compiled
-def _largest_sum(matrix, rows):
+def largest_sum(matrix, rows):
     """The largest entry of `|matrix rows|`, NaN or infinity if there is one."""
     out = 0.0
     for i in range(rows.shape[0]):
@@ -267,8 +207,8 @@ def _simplified(h, stages, run):
         for k in range(nc):
             p[k] = -P[i, k] / scale
         kkt.solve(model, work, b, p, Y[i], Z[i])
-    _add(tableau.mix_inverse, Y, stages.W)
-    _add(tableau.mix_inverse, Z, stages.L)
+    add_rows(tableau.mix_inverse, Y, stages.W)
+    add_rows(tableau.mix_inverse, Z, stages.L)
 
 
 @compiled
@@ -290,7 +230,7 @@ def _correct_end(h, stages, run):
 
 
 @compiled
-def _add(matrix, rows, out):
+def add_rows(matrix, rows, out):
     """`out += matrix rows`."""
     for i in range(rows.shape[0]):
         for k in range(rows.shape[1]):
