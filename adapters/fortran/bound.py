@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbdae.driver.callbacks import FATAL, SolverCallbacks
-from mbdae.typing import Integers, Vector
+from mbdae.typing import Integers, Matrix, Vector
 
 from .. import storage
 from ..direct import bound
@@ -64,14 +64,14 @@ class Bound(bound.Bound):
         """Of a column of the matrix of the solver."""
         return self.problem.n if self.band is None else 2 * self.band.lower + self.band.upper + 1
 
-    def jacobian_in_python(self, evaluate: Callable[[float, Vector, Vector, float, Vector], object]) -> int:
+    def jacobian_in_python(self, evaluate: Callable[[float, Vector, Vector, float, Matrix], object]) -> int:
         """Address of a callback for the Jacobian of a strategy, `evaluate(s, y, yd, c, J)` with the columns of `J` as its rows."""
         n, shape = self.problem.n, (self.problem.n, self._length)
 
         def jacobian(number: int, s: Any, y: Any, yd: Any, matrix: Any, c: Any, rpar: int, ipar: int) -> None:
             self.pass_on()
-            at = [np.ctypeslib.as_array(x, (n,)).copy() for x in (y, yd)]
-            flag = evaluate(s[0], *at, c[0], np.ctypeslib.as_array(matrix, shape))
+            at, rate = (np.ctypeslib.as_array(x, (n,)).copy() for x in (y, yd))
+            flag = evaluate(s[0], at, rate, c[0], np.ctypeslib.as_array(matrix, shape))
             if flag == FATAL or self.callbacks.error is not None:
                 self.guard.fatal = JACOBIAN
 

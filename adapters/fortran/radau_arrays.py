@@ -82,7 +82,8 @@ class Arrays:
     def work(self) -> tuple[int, ...]:
         """`IOUT, WORK, LWORK, IWORK, LIWORK`."""
         sizes = self._whole(len(self._work)), self._whole(len(self._iwork))
-        return tuple(map(_at, (self._whole(1), self._work, sizes[0], self._iwork, sizes[1])))
+        arrays: tuple[np.ndarray[Any, Any], ...] = (self._whole(1), self._work, sizes[0], self._iwork, sizes[1])
+        return tuple(map(_at, arrays))
 
     def end(self) -> tuple[int, ...]:
         """`IDID, ERRBUF`, and the length of the latter."""

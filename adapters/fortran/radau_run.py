@@ -100,6 +100,7 @@ class DirectRadau:
         """Fields of `Statistics`."""
         evaluations, jacobians, factorisations, solves = self.arrays.counts()
         calls = self.bound.guard.calls
+        own: dict[str, int | None]
         if not self.jacobian:
             own = {"residuals": evaluations, "residuals_jacobian": calls - evaluations, "jacobians": jacobians}
         else:
