@@ -3,6 +3,7 @@
 The tests of the adapters, which are about the codes however they are called, run through both.
 """
 
+import contextlib
 import os
 import signal
 import threading
@@ -253,9 +254,11 @@ def test_ctrl_c(swing, code, form):
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            mbdae.solve(problem, method(code, backend="library", max_step=1e-6, max_steps=10**9), (0.0, 100.0), t_eval=[100.0])
+            run = mbdae.solve(problem, method(code, backend="library", max_step=1e-6, max_steps=10**9), (0.0, 100.0), t_eval=[100.0])
+            pytest.fail(f"the run has ended by itself: {run.message}")
     finally:
-        timer.join()
+        with contextlib.suppress(KeyboardInterrupt):  # of a run that has ended before
+            timer.join()
         signal.signal(signal.SIGINT, before)
     assert mbdae.solve(problem, method(code), (0.0, 0.1)).success
 
