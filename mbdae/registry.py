@@ -58,9 +58,13 @@ class Family:
 
     def forms(self, variant: str | None = None) -> tuple[str, ...]:
         """The formulations to choose from, the best first; empty for integrators with a fixed step, which take `"index3"` only."""
-        if self.control == "h":
+        if self.control_of(variant) == "h":
             return ()
         return self.made(self.chosen(variant or next(iter(self.variants), None))).formulations
+
+    def control_of(self, variant: str | None) -> str:
+        """The control of the step size with this variant, `"h"` or `"rtol"`."""
+        return "rtol" if variant and self.chosen(variant).get("h", 0.0) is None else self.control
 
     def made(self, options: dict[str, Any]) -> Method:
         """A method object with these fields."""
@@ -92,11 +96,13 @@ _COEFFICIENTS = {name: dict(zip(("beta", "gamma"), RULES[name])) for name in _RU
 _PROJECTIONS = {"PVA": "PVA", "none": "without projections", **_same("P", "V", "PV", "PVAE-n", "PVAE-0")}
 _STAGES = {"1": "1 stage", "2": "2 stages", "3": "3 stages", "4": "4 stages"}
 _HELD = {"position": "position stages"}
+_ADAPTIVE = {"adaptive": "step control"}
 _GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" else name} for name in _PROJECTIONS},
                                      **{name: {"stages": int(name)} for name in _STAGES},
                                      **{name: {"stages_hold": name} for name in _HELD}}
 _ORDERS = {"2": "order 2", "4": "order 4", "6": "order 6", "8": "order 8"}
-_SPARK: dict[str, dict[str, Any]] = {**{name: {"order": int(name)} for name in ("6", "2", "4", "8")}, "lobatto": {"pair": "lobatto"}}
+_SPARK: dict[str, dict[str, Any]] = {**{name: {"order": int(name)} for name in ("6", "2", "4", "8")}, "lobatto": {"pair": "lobatto"},
+                                     "adaptive": {"h": None}}
 
 FAMILIES = (
     Family("Automatic", "mbdae.integrators.automatic.methods", "Automatic", "rtol",
@@ -113,8 +119,8 @@ FAMILIES = (
     Family("Rattle", "mbdae.integrators.rattle.methods", "Rattle", "h", "RATTLE and its compositions, symplectic, fixed step", "", _ORDERS,
            {name: {"order": int(name)} for name in _ORDERS}),
     Family("Spark", "mbdae.integrators.spark.methods", "SPARK", "h",
-           "Gauss-Lobatto and Lobatto IIIA-IIIB, constraints on positions and velocities, fixed step, as in Spark:4:lobatto", "",
-           {name: _ORDERS.get(name, "Lobatto IIIA-IIIB") for name in _SPARK}, _SPARK),
+           "Gauss-Lobatto and Lobatto IIIA-IIIB, constraints on two levels, fixed step or step control, as in Spark:4:lobatto", "",
+           {name: (_ORDERS | _ADAPTIVE).get(name, "Lobatto IIIA-IIIB") for name in _SPARK}, _SPARK),
     Family("Bdf", "mbdae.integrators.bdf", "Bdf", "rtol", "BDF for DAEs as in DASSL, on matrices scaled for the index"),
     Family("RadauIIA", "mbdae.integrators.radau.methods", "Radau IIA", "rtol",
            "Radau IIA on GGL's equations, variable order or 5, 9 or 13, projected after every step", "",
@@ -183,7 +189,7 @@ class MethodSpec:
     @property
     def control(self) -> str:
         """`"h"` or `"rtol"`."""
-        return self.family.control
+        return self.family.control_of(self.variant)
 
     def make(self, **options: Any) -> Method:
         """The method object.

@@ -442,8 +442,8 @@ def test_an_energy_out_of_reach():
 
 
 @pytest.mark.parametrize("given, message", [
-    ({"h": "1"}, "ProjectedGauss: h must be positive and finite, got '1'"), ({"h": None}, "h must be positive and finite, got"),
-    ({"h": True}, "h must be positive and finite, got True"), ({"h": np.nan}, "h must be positive"),
+    ({"h": "1"}, "ProjectedGauss: h must be positive and finite, or None for step-size control, got '1'"),
+    ({"h": True}, "h must be positive and finite, .* got True"), ({"h": np.nan}, "h must be positive"),
     ({"tol": "x"}, "tol must be positive and finite, got 'x'"),
     ({"max_iter": "5"}, "max_iter must be at least 1 and an integer, got '5'"),
     ({"max_iter": 2.5}, "max_iter must be .* an integer, got 2.5"),

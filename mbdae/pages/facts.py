@@ -221,7 +221,7 @@ def applicability() -> list[Applicability]:
 def _applicable(spec: MethodSpec) -> Applicability:
     available = spec.family.availability()
     state = "" if available is None or available.installed else available.fault or f"missing: {available.remedy}"
-    if not spec.family.forms():
+    if spec.control == "h":
         return Applicability(spec.name, (), {}, state, _unsuitable_for_stiff(spec))
     method = spec.family.method_class(**spec.family.chosen(spec.variant))
     refused: dict[str, list[str]] = {}

@@ -8,8 +8,8 @@ from numba import types
 from ...compilation.structure import Structure, StructureType
 from ...system.system import System
 from ...typing import ComplexVector, Integers, Matrix, Vector
-from ..control.records import Run
 from ..projections.levels import Projection
+from .controlled import ControlledRun
 from .tableau import Gauss
 
 
@@ -71,7 +71,7 @@ class Scratch(Structure):
     other: ComplexVector  # complex scratch of the system
 
 
-class GaussRun(Run):
+class GaussRun(ControlledRun):
     """Arrays of an integration; `inner` are the stages of shorter steps to times of output."""
 
     stages: Stages

@@ -11,19 +11,24 @@ from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.loop import loops
 from ..control.records import put_state
 from ..projections.project import INITIAL
-from .newton import COUPLED, solve_stages
+from .error import estimate
+from .newton import COUPLED, SIMPLIFIED, solve_stages
 from .stages import finish, guess
 
+SHORTENING = 0.25  # of a step that has failed
 SAME_TIME_TOL = 1e-9  # distance of two times that are equal, relative to the step size
 
 
 @generic
 def attempt(t, h, end, run):
-    """One step."""
+    """One step, and its error unless the steps are of fixed size."""
     memory, stages = run.memory, run.stages
     stages.mode, stages.age = memory.mode, memory.age
     status, memory.reached = _step(t, h, end, stages, run.end, run)
-    return status, 0.0
+    if status != GOOD or run.clock.fixed != 0:
+        return status, 0.0
+    put(run.projection.room.x, run.rates.a1)  # those of the equations of motion
+    return estimate(t, h, run)
 
 
 @compiled
@@ -48,8 +53,9 @@ def _step(t, h, end, stages, new, run):
 
 @compiled
 def retry(status, run):
-    """A step of fixed length is not repeated."""
-    return 0.0
+    """After a rejected step: a shorter one, with the matrix for all stages at once; a step of fixed length is not repeated."""
+    run.memory.mode = SIMPLIFIED
+    return 0.0 if run.clock.fixed != 0 else SHORTENING
 
 
 @compiled
@@ -57,6 +63,7 @@ def accept(h, factor, run):
     """The end of the step becomes the start of the next."""
     memory, stages = run.memory, run.stages
     put_state(run.end, run.start)
+    put(run.rates.a1, run.rates.a0)
     put_rows(stages.W, run.previous.W)
     put_rows(stages.L, run.previous.L)
     memory.mode, memory.age, memory.back_step = stages.mode, stages.age, h

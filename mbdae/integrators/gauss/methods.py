@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from ...problems.base import Problem
 from ...system.assembly import State
-from ...typing import Energy
-from ..one_step import FixedStep
+from ...typing import Energy, Vector
 from ..projections.project import check
+from .controlled import Controlled
 from .stepper import GaussStepper
 from .tableau import gauss
 
 
 @dataclass(frozen=True)
-class ProjectedGauss(FixedStep):
+class ProjectedGauss(Controlled):
     """Gauss methods of order `2 s` for constrained mechanisms, with projections onto constraints and energy after every step.
 
     The stages satisfy
@@ -39,8 +39,8 @@ class ProjectedGauss(FixedStep):
 
     Parameters
     ----------
-    h : float
-        Step size [s].
+    h : float or None
+        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`, with a projection of accelerations and velocity stages only.
     stages : {1, 2, 3, 4}
     project : {"", "P", "V", "PV", "PVA", "PVAE-n", "PVAE-0"}
         Projections after every step: of positions, velocities, accelerations, and onto the energy of the previous step (`n`) or of the
@@ -54,9 +54,15 @@ class ProjectedGauss(FixedStep):
     tol : float
         Newton's method stops when the error of the velocities, relative to the largest or 1, is below it or below rounding.
     max_iter : int
-        Newton iterations per step, after which the run ends with `NEWTON_FAILED`.
+        Newton iterations per step, after which the run ends with `NEWTON_FAILED`, or with step-size control the step is shortened.
     stages_hold : {"velocity", "position"}
         Level of the constraints in the stages.
+    first_step, max_step : float
+        Step sizes [s] with step-size control; `first_step = 0`: estimated from the initial values.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    controller : StepSizeController
+        Of the step size; by default the elementary one.
 
     Raises
     ------
@@ -68,6 +74,12 @@ class ProjectedGauss(FixedStep):
     If Newton's method fails near a singular position, the run ends with `SINGULAR`, and the message names the constraints.
     Output at `t_eval` within a step is computed by a shorter step to that time, with all projections and the accuracy of a full step.
     With the constraints on velocities projections of positions and velocities change the state by rounding errors only, if `tol` is small.
+
+    With step-size control the error of a step is estimated from its residuals in the trapezoidal and Simpson's rule, with accelerations at
+    both ends and one evaluation in the middle. The estimate is of order `h^p` for a method of order `p`, one less than the error, so that
+    errors are proportional to the tolerances; for orders 6 and 8 it extrapolates from the ratio of the residuals, as in DOP853 [Hairer,
+    Norsett, Wanner, *Solving Ordinary Differential Equations I*, section II.10]. `atol` is one number, or one for each position and
+    velocity. Steps of varying size are neither symmetric nor symplectic over many steps; constraints hold at the end of each one.
 
     References
     ----------
@@ -81,7 +93,7 @@ class ProjectedGauss(FixedStep):
     True
     """
 
-    h: float = 1e-3
+    h: float | None = 1e-3
     stages: int = 3
     project: str = "PVA"
     norm: str = "mass"
@@ -94,13 +106,21 @@ class ProjectedGauss(FixedStep):
         super().__post_init__()
         gauss(self.stages, self.stages_hold)
         check("ProjectedGauss", self.project, self.norm, self.energy)
+        if self.adaptive and (self.stages_hold != "velocity" or "A" not in self.project):
+            raise ValueError("ProjectedGauss: step-size control, h=None, needs stages_hold='velocity' and a projection of accelerations, "
+                             f"project='PVA', 'PVAE-n' or 'PVAE-0', got {self.stages_hold!r} and {self.project!r}")
 
     @property
     def label(self) -> str:
         """Name, stages, step size, projection and constraints for tables and legends."""
         held = "" if self.stages_hold == "velocity" else f", {self.stages_hold} stages"
-        return f"ProjectedGauss({self.stages}, h={self.h:g}{', ' + self.project if self.project else ''}{held})"
+        return f"ProjectedGauss({self.stages}, {self.step_label}{', ' + self.project if self.project else ''}{held})"
 
-    def stepper(self, problem: Problem, state: State, t_end: float) -> GaussStepper:
-        """The integration from a state."""
-        return GaussStepper(self, problem, state, t_end)
+    @property
+    def order_of_steps(self) -> int:
+        """See `Controlled`."""
+        return 2 * int(self.stages)
+
+    def stepper(self, problem: Problem, state: State, t_end: float, rtol: float, atol: Vector) -> GaussStepper:
+        """See `Controlled`."""
+        return GaussStepper(self, problem, state, t_end, rtol, atol)

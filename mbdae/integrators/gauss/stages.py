@@ -35,6 +35,7 @@ from ...system.sparse import fill
 from ...system.vectors import all_finite, is_finite, largest, put
 
 POSITION, VELOCITY = range(2)  # level of the constraints in the stages
+MAX_EXTRAPOLATION = 2.5  # ratio of two steps up to which the stages of the previous one are extrapolated
 MAX_POSITION_ITER = 60  # fixed-point iterations for positions, on which `T` depends
 POSITION_TOL = 1e-16  # change of positions, relative, at which these stop
 
@@ -237,11 +238,14 @@ def extrapolate(weights, rows, r, start, out):
 def guess(h, run):
     """Initial guess of the accelerations and multipliers of the stages, into `run.scratch`.
 
-    Extrapolation of the polynomials through the stages of the previous step; in the first step the values of the start.
+    Extrapolation of the polynomials through the stages of the previous step; in the first step, and in one that is much longer than the
+    previous one, the values of the start.
     """
     c, W, L, back_step = run.tableau.c, run.scratch.W, run.scratch.L, run.memory.back_step
     W0, L0, a, lam = run.previous.W, run.previous.L, run.start.a, run.start.lam
     weights, s, ratio = np.empty_like(c), c.shape[0], h / back_step if back_step != 0.0 else 0.0
+    if ratio > MAX_EXTRAPOLATION:
+        ratio = 0.0
     for i in range(s):
         if ratio == 0.0:
             put(a, W[i])

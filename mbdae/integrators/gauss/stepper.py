@@ -12,15 +12,15 @@ from ...results.diagnosis import ChartError, near_singular, singular_ahead
 from ...results.status import Cause, Status
 from ...results.steps import Step, split_state
 from ...system.assembly import State as Start
-from ...system.codes import DIVERGED, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, SINGULAR_MATRIX
+from ...system.codes import DIVERGED, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, SINGULAR_MATRIX, STALLED
 from ...typing import Matrix, Vector
 from ..control.loop import next_step
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
-from ..control.stepper import FIXED, Stepper
 from ..projections.project import PREPARE, PROJECT, Projector
 from .arrays import GaussRun, Memory, Previous, scratch_for, stages_for
 from .attempt import LOOPS
+from .controlled import ControlledStepper, arrays_of_estimate
 from .coupled import ABSENT, FORM
 from .newton import SIMPLIFIED
 from .stages import EVALUATE, EVALUATE_END, POSITION, VELOCITY
@@ -32,30 +32,26 @@ if TYPE_CHECKING:
 Snapshot: TypeAlias = tuple[float, dict[str, Structure]]  # t, and fields of the run at the start of a step
 
 
-class GaussStepper(Stepper):
+class GaussStepper(ControlledStepper):
     """See `Stepper`."""
 
     loops = LOOPS
     run: GaussRun
 
-    def __init__(self, method: "ProjectedGauss", problem: Problem, state: Start, t_end: float) -> None:
-        super().__init__(problem.system, state, t_end)
+    def __init__(self, method: "ProjectedGauss", problem: Problem, state: Start, t_end: float, rtol: float, atol: Vector) -> None:
+        super().__init__(method, problem, state, t_end)
         s, n, level = self.system, method.stages, VELOCITY if method.stages_hold == "velocity" else POSITION
-        self.method, self.projector = method, Projector("ProjectedGauss", problem.system, method.project, method.norm, method.energy)
+        self.projector = Projector("ProjectedGauss", problem.system, method.project, method.norm, method.energy)
         p = self.projector
         self.model, self.work = p.model, p.work
-        self.clock.h, self.clock.fixed = float(method.h), 1
         memory = Memory(mode=SIMPLIFIED, age=0, back_step=0.0, target=float(p.value(state.t, state.q, state.v)), reached=0.0)
-        common = self.common(rule=FIXED, newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
+        common = self.common(rule=method.rule(), newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
                              end=new_state(State, state))
         self.run = GaussRun(
-            **common, stages=stages_for(s, n), inner=stages_for(s, n),
+            **common, **arrays_of_estimate(method, s, state, rtol, atol), stages=stages_for(s, n), inner=stages_for(s, n),
             previous=Previous(W=np.zeros((n, s.nv)), L=np.zeros((n, s.nc))), memory=memory, scratch=scratch_for(s, n),
             tableau=gauss(n, method.stages_hold), level=level, prepare=PREPARE, evaluate=EVALUATE, evaluate_end=EVALUATE_END, form=ABSENT,
             project=PROJECT, projection=p.projection, keeps=p.keeps)
-
-    def begin(self) -> None:
-        """The first step needs no preparation."""
 
     def assist(self, fault: int) -> None:
         """Compile the functions that form the coupled matrix."""
@@ -86,7 +82,7 @@ class GaussStepper(Stepper):
         if fault == DIVERGED:
             how = "did not converge in" if tried == self.method.max_iter else "diverged after"
             return Cause(Status.NEWTON_FAILED, f"Newton's method {how} {tried} iterations")
-        if fault == SINGULAR_MATRIX:
+        if fault in (SINGULAR_MATRIX, ERROR_TEST, STALLED):
             return super().explain(fault)
         (t, q, v, _, _), h = self.row(), next_step(self.clock).h
         if fault in (NO_POSITION, RANK_LOST):

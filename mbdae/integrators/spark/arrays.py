@@ -8,7 +8,7 @@ from numba import types
 from ...compilation.structure import Structure, StructureType
 from ...system.system import System
 from ...typing import ComplexVector, Integers, Matrix, Vector
-from ..control.records import Run
+from ..gauss.controlled import ControlledRun
 from ..projections.levels import Projection
 from .tableau import Formula
 
@@ -71,7 +71,7 @@ class Scratch(Structure):
     other: ComplexVector  # complex scratch of the system
 
 
-class SparkRun(Run):
+class SparkRun(ControlledRun):
     """Arrays of an integration; `inner` are the stages of shorter steps to times of output."""
 
     stages: Stages

@@ -11,6 +11,7 @@ from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.loop import loops
 from ..control.records import put_state
 from ..gauss.attempt import SAME_TIME_TOL, retry
+from ..gauss.error import estimate
 from ..gauss.newton import COUPLED
 from .newton import solve_stages
 from .stages import guess
@@ -18,10 +19,14 @@ from .stages import guess
 
 @generic
 def attempt(t, h, end, run):
-    """One step."""
+    """One step, and its error unless the steps are of fixed size."""
     memory, stages = run.memory, run.stages
     stages.mode, stages.age = memory.mode, memory.age
-    return _step(t, h, end, stages, run.end, run), 0.0
+    status = _step(t, h, end, stages, run.end, run)
+    if status != GOOD or run.clock.fixed != 0:
+        return status, 0.0
+    put(run.end.a, run.rates.a1)
+    return estimate(t, h, run)
 
 
 @compiled
@@ -54,6 +59,7 @@ def accept(h, factor, run):
     """The end of the step becomes the start of the next."""
     memory, stages = run.memory, run.stages
     put_state(run.end, run.start)
+    put(run.rates.a1, run.rates.a0)
     put_rows(stages.W, run.previous.W)
     put_rows(stages.U, run.previous.U)
     put_rows(stages.L, run.previous.L)

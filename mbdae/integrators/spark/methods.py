@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from ...problems.base import Problem
 from ...system.assembly import State
-from ..one_step import FixedStep
+from ...typing import Vector
+from ..gauss.controlled import Controlled
 from .stepper import SparkStepper
 from .tableau import check
 
 
 @dataclass(frozen=True)
-class Spark(FixedStep):
+class Spark(Controlled):
     """Specialised partitioned additive Runge-Kutta methods (SPARK) of orders 2 to 8, symmetric, with constraints on two levels.
 
     Stages of the motion at the nodes `c_i`, in which forces are evaluated, and of the constraints at the nodes `e_k` of Lobatto,
@@ -35,25 +36,37 @@ class Spark(FixedStep):
 
     Parameters
     ----------
-    h : float
-        Step size [s].
+    h : float or None
+        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`.
     order : {2, 4, 6, 8}
         Twice the number `s` above.
     pair : {"gauss-lobatto", "lobatto"}
     tol : float
         Newton's method stops when the error of the velocities, relative to the largest or 1, is below it or below rounding.
     max_iter : int
-        Newton iterations per step, after which the run ends with `NEWTON_FAILED`.
+        Newton iterations per step, after which the run ends with `NEWTON_FAILED`, or with step-size control the step is shortened.
+    first_step, max_step : float
+        Step sizes [s] with step-size control; `first_step = 0`: estimated from the initial values.
+    max_steps : int
+        Steps after which the run ends with `TOO_MANY_STEPS`.
+    controller : StepSizeController
+        Of the step size; by default the elementary one.
 
     Raises
     ------
     ValueError
-        If a parameter is invalid.
+        If a parameter is invalid; by `integrate`, if `atol` is not positive.
 
     Notes
     -----
     If Newton's method fails near a singular position, the run ends with `SINGULAR`, and the message names the constraints.
     Output within a step is computed by a shorter step to that time. Forces with kinks or jumps lower the order.
+
+    With step-size control the error of a step is estimated from its residuals in the trapezoidal and Simpson's rule, with accelerations at
+    both ends and one evaluation in the middle. The estimate is of order `h^p` for a method of order `p`, one less than the error, so that
+    errors are proportional to the tolerances; for orders 6 and 8 it extrapolates from the ratio of the residuals, as in DOP853 [Hairer,
+    Norsett, Wanner, *Solving Ordinary Differential Equations I*, section II.10]. `atol` is one number, or one for each position and
+    velocity. Steps of varying size are neither symmetric nor symplectic over many steps; constraints hold at the end of each one.
 
     References
     ----------
@@ -69,7 +82,7 @@ class Spark(FixedStep):
     (True, True)
     """
 
-    h: float = 1e-3
+    h: float | None = 1e-3
     order: int = 6
     pair: str = "gauss-lobatto"
     tol: float = 1e-15
@@ -82,8 +95,13 @@ class Spark(FixedStep):
     @property
     def label(self) -> str:
         """Name, order, step size and pair for tables and legends."""
-        return f"Spark({self.order}, h={self.h:g}{'' if self.pair == 'gauss-lobatto' else ', ' + self.pair})"
+        return f"Spark({self.order}, {self.step_label}{'' if self.pair == 'gauss-lobatto' else ', ' + self.pair})"
 
-    def stepper(self, problem: Problem, state: State, t_end: float) -> SparkStepper:
-        """The integration from a state."""
-        return SparkStepper(self, problem, state, t_end)
+    @property
+    def order_of_steps(self) -> int:
+        """See `Controlled`."""
+        return int(self.order)
+
+    def stepper(self, problem: Problem, state: State, t_end: float, rtol: float, atol: Vector) -> SparkStepper:
+        """See `Controlled`."""
+        return SparkStepper(self, problem, state, t_end, rtol, atol)

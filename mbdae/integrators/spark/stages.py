@@ -21,7 +21,7 @@ from ...system import layout as lay
 from ...system.layout import header, part
 from ...system.sparse import fill
 from ...system.vectors import all_finite, is_finite, largest, put
-from ..gauss.stages import MAX_POSITION_ITER, POSITION_TOL, weigh
+from ..gauss.stages import MAX_EXTRAPOLATION, MAX_POSITION_ITER, POSITION_TOL, weigh
 
 
 @compiled
@@ -141,11 +141,11 @@ def _combine(weights, rows, out):
 def guess(h, run):
     """Initial guess of the accelerations and multipliers of the stages, into `run.scratch`.
 
-    Extrapolation of the polynomials through the stages of the previous step; in the first step accelerations and multipliers of the start,
-    as if all accelerations were of applied forces.
+    Extrapolation of the polynomials through the stages of the previous step; in the first step, and in one that is much longer than the
+    previous one, accelerations and multipliers of the start, as if all accelerations were of applied forces.
     """
     f, s, start, previous, back_step = run.formula, run.scratch, run.start, run.previous, run.memory.back_step
-    if back_step == 0.0:
+    if back_step == 0.0 or abs(h) > MAX_EXTRAPOLATION * abs(back_step):
         for i in range(f.c.shape[0]):
             put(start.a, s.W[i])
         for k in range(f.e.shape[0]):

@@ -12,12 +12,12 @@ from ...results.diagnosis import ChartError, near_singular, singular_ahead
 from ...results.status import Cause, Status
 from ...results.steps import Step, split_state
 from ...system.assembly import State as Start
-from ...system.codes import DIVERGED, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, SINGULAR_MATRIX
+from ...system.codes import DIVERGED, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, SINGULAR_MATRIX, STALLED
 from ...typing import Matrix, Vector
 from ..control.loop import next_step
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
-from ..control.stepper import FIXED, Stepper
+from ..gauss.controlled import ControlledStepper, arrays_of_estimate
 from ..gauss.newton import SIMPLIFIED
 from ..gauss.stages import EVALUATE_END
 from ..projections.project import PREPARE, PROJECT, Projector
@@ -33,27 +33,24 @@ if TYPE_CHECKING:
 Snapshot: TypeAlias = tuple[float, dict[str, Structure]]  # t, and fields of the run at the start of a step
 
 
-class SparkStepper(Stepper):
+class SparkStepper(ControlledStepper):
     """See `Stepper`."""
 
     loops = LOOPS
     run: SparkRun
 
-    def __init__(self, method: "Spark", problem: Problem, state: Start, t_end: float) -> None:
-        super().__init__(problem.system, state, t_end)
+    def __init__(self, method: "Spark", problem: Problem, state: Start, t_end: float, rtol: float, atol: Vector) -> None:
+        super().__init__(method, problem, state, t_end)
         s, f = self.system, formula(method.order, method.pair)
-        self.method, self.projector = method, Projector("Spark", problem.system, "PVA", "mass")
+        self.projector = Projector("Spark", problem.system, "PVA", "mass")
         self.work = self.projector.work
-        self.clock.h, self.clock.fixed = float(method.h), 1
-        common = self.common(rule=FIXED, newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
+        common = self.common(rule=method.rule(), newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
                              end=new_state(State, state))
         self.run = SparkRun(
-            **common, stages=stages_for(s, f), inner=stages_for(s, f), previous=previous_for(s, f),
-            memory=Memory(mode=SIMPLIFIED, age=0, back_step=0.0), scratch=scratch_for(s, f), formula=f, prepare=PREPARE, motion=MOTION,
-            reaction=REACTION, evaluate_end=EVALUATE_END, form=ABSENT, project=PROJECT, projection=self.projector.projection)
-
-    def begin(self) -> None:
-        """The first step needs no preparation."""
+            **common, **arrays_of_estimate(method, s, state, rtol, atol), stages=stages_for(s, f), inner=stages_for(s, f),
+            previous=previous_for(s, f), memory=Memory(mode=SIMPLIFIED, age=0, back_step=0.0), scratch=scratch_for(s, f), formula=f,
+            prepare=PREPARE, motion=MOTION, reaction=REACTION, evaluate_end=EVALUATE_END, form=ABSENT, project=PROJECT,
+            projection=self.projector.projection)
 
     def assist(self, fault: int) -> None:
         """Compile the functions that form the coupled matrix."""
@@ -85,7 +82,7 @@ class SparkStepper(Stepper):
         if fault == DIVERGED:
             how = "did not converge in" if tried == self.method.max_iter else "diverged after"
             return Cause(Status.NEWTON_FAILED, f"Newton's method {how} {tried} iterations")
-        if fault == SINGULAR_MATRIX:
+        if fault in (SINGULAR_MATRIX, ERROR_TEST, STALLED):
             return super().explain(fault)
         (t, q, v, _, _), h = self.row(), next_step(self.clock).h
         if fault in (NO_POSITION, RANK_LOST):
