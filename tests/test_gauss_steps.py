@@ -31,7 +31,8 @@ def stepped(name, stages, hold="velocity", h=H):
     """A system, its initial state, and the arrays of a run after one step."""
     s = CASES[name]()
     state = mbdae.assemble(s, T0)
-    stepper = ProjectedGauss(h=h, stages=stages, project="", tol=1e-14, stages_hold=hold).stepper(mbdae.Index3(s), state, 1.0)
+    method = ProjectedGauss(h=h, stages=stages, project="", tol=1e-14, stages_hold=hold)
+    stepper = method.stepper(mbdae.Index3(s), state, 1.0, 1e-6, np.full(s.nq + s.nv, 1e-8))
     stepper.begin()
     stepper.loops.march(stepper.run, new_output(stepper.begins, 2), 1, np.zeros(1, dtype=np.uint8))
     assert stepper.run.clock.steps == 1
