@@ -14,7 +14,7 @@ from ...typing import Vector
 
 PAIRS = 12  # of multiplications by the Jacobian, of the power method
 CHANGE = 1.5e-8  # of the state, relative to its size, for difference quotients of the derivative
-MANY = 1000  # steps in the time span, below which the limit is not set: friction at rest may have rates without bound
+MANY = 1000  # steps in the time span to which the limit may lead: friction at rest may have rates without bound
 
 
 def at_rest(rate: Vector, weights: Vector, span: float) -> bool:

@@ -115,7 +115,7 @@ def _factorise(t, h, stages, run):
     """Factorise in the middle of the step; `GOOD` or the code of a failure."""
     L, model, work, prepare = stages.L, run.model, run.work, run.prepare
     run.counts.factorisations += 1
-    status = prepare(t + 0.5 * h, _middle(stages.Q), False, work, model, work)
+    status = prepare(t + 0.5 * h, middle(stages.Q), False, work, model, work)
     if status == GOOD:
         # minimum norm: corrections do not change the component in the null space of Phi_q^T, which grows by extrapolation
         for i in range(L.shape[0]):
@@ -125,7 +125,7 @@ def _factorise(t, h, stages, run):
 
 
 @compiled
-def _middle(Q):
+def middle(Q):
     """Positions in the middle of the step: those of the middle stage, or the mean of the two next to it."""
     s = Q.shape[0]
     q = np.empty(Q.shape[1])

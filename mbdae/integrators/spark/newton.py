@@ -24,7 +24,7 @@ from ...system.layout import part
 from ...system.sparse import fill
 from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.newton import ITERATE
-from ..gauss.newton import COUPLED, MAX_COUPLED_STEPS, SIMPLIFIED, add_rows
+from ..gauss.newton import COUPLED, MAX_COUPLED_STEPS, SIMPLIFIED, add_rows, middle
 from ..gauss.progress import nothing, progress_after
 from .stages import follow, residuals
 
@@ -84,22 +84,12 @@ def _begin(t, h, stages, run):
         stages.mode = SIMPLIFIED if stages.age > MAX_COUPLED_STEPS else COUPLED
     follow(t, h, True, stages, run)
     run.counts.factorisations += 1
-    status = prepare(t + 0.5 * h, _middle(stages.Q), False, work, model, work)
+    status = prepare(t + 0.5 * h, middle(stages.Q), False, work, model, work)
     if status == GOOD:
         # minimum norm: corrections do not change the component in the null space of Phi_q^T, which grows by extrapolation
         for k in range(stages.L.shape[0]):
             kkt.minimise(model, work, stages.L[k])
     return status
-
-
-@compiled
-def _middle(Q):
-    """Positions in the middle of the step: those of the middle stage, or the mean of the two next to it."""
-    s = Q.shape[0]
-    q = np.empty(Q.shape[1])
-    for k in range(q.shape[0]):
-        q[k] = 0.5 * (Q[(s - 1) // 2, k] + Q[s // 2, k])
-    return q
 
 
 @compiled
