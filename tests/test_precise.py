@@ -7,10 +7,13 @@ import sys
 import numpy as np
 import pytest
 
+from mbdae import library
 from mbdae.studies.confirm import Confirmation, confirmation_page
 from mbdae.studies.precise.collocation import Collocation, tableau
-from mbdae.studies.precise.extrapolation import Extrapolation
+from mbdae.studies.precise.compiled import CompiledStages
+from mbdae.studies.precise.equations import Equations
 from mbdae.studies.precise.numbers import Extended, NotExtended, enable, lost_precision
+from mbdae.studies.precise.stages import Stages
 
 pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).precision < 18, reason="numpy.longdouble is double precision here")
 ONE = np.ones(1, Extended)
@@ -25,9 +28,7 @@ def exact(t):
     return np.exp(np.sin(Extended(t)))
 
 
-SOLVERS = {"extrapolation": lambda f: Extrapolation(f, 1e-17), "gauss": lambda f: Collocation(f, 1e-17),
-           "gauss, fixed point": lambda f: Collocation(f, 1e-17, newton=False),
-           "radau": lambda f: Collocation(f, 1e-17, 8, "radau", newton=True)}
+SOLVERS = {"gauss": lambda f: Collocation(f, 1e-17), "radau": lambda f: Collocation(f, 1e-17, 8, "radau")}
 
 
 # --- integrators ---------------------------------------------------------------------------------------------------------
@@ -44,8 +45,7 @@ def test_coefficients_satisfy_the_order_conditions(stages, nodes):
     assert np.abs(x.modes @ np.column_stack([np.ones(stages), z]) - np.eye(stages)[:, :2]).max() < 2e-17
 
 
-@pytest.mark.parametrize("make, order, h", [(lambda: Extrapolation(growth, 1.0, 4), 8, 0.8),
-                                            (lambda: Collocation(growth, 1e-17, 3), 6, 0.2),
+@pytest.mark.parametrize("make, order, h", [(lambda: Collocation(growth, 1e-17, 3), 6, 0.2),
                                             (lambda: Collocation(growth, 1e-17, 3, "radau"), 5, 0.2)])
 def test_observed_order(make, order, h):
     """One step of length `h`, and one of half the length, have errors of order `h^(p + 1)`."""
@@ -73,7 +73,7 @@ def test_a_stiff_known_solution(nodes):
     def f(t, y):
         return -Extended(1e6) * (y - np.cos(Extended(t))) - np.sin(Extended(t))
 
-    solver = Collocation(f, 1e-17, 8, nodes, newton=True, stiff=True)
+    solver = Collocation(f, 1e-17, 8, nodes, stiff=True)
     y = solver.run(0.0, ONE, [3.0], ONE, 1e-3)[-1]
     assert abs(y[0] - np.cos(Extended(3))) < 1e-17
     assert solver.steps < 200
@@ -89,6 +89,65 @@ def test_jumps_and_kinks_are_stepped_onto(name):
     y = solver.run(0.0, 0 * ONE, [1.0], ONE, 1e-2)[-1]
     exact = Extended(1) / 3 - Extended(4) / 3 + (Extended(0.7)**2 + (1 - Extended(0.7))**2) / 2
     assert abs(y[0] - exact) < 1e-13
+
+
+def test_few_evaluations_in_extended_precision():
+    """The slopes are found in double precision: one evaluation a stage in extended precision, one at each end, and rejected steps."""
+    count = 0
+
+    def counted(t, y):
+        nonlocal count
+        count += isinstance(y[0], Extended)
+        return growth(t, y)
+
+    solver = Collocation(counted, 1e-17)
+    solver.run(0.0, ONE, [10.0], ONE, 1e-3)
+    assert count <= 1.1 * (solver.steps + solver.rejected) * (solver.stages + 2)
+
+
+# --- equations of the stages in double precision --------------------------------------------------------------------------
+
+
+def pendulum(t, y):
+    """Angle and rate of a pendulum, driven."""
+    return np.array([y[1], -9.81 * np.sin(y[0]) + np.cos(t)])
+
+
+def test_slopes_of_the_stages_and_their_correction():
+    x, h, y, sizes = tableau(4), 0.1, np.array([0.4, 1.0]), np.ones(2)
+    stages = Stages(pendulum, x.c, x.A)
+    K, rate = stages.solve(0.2, y, h, np.tile(pendulum(0.2, y), (4, 1)), sizes)
+    Y = y + h * (x.A @ K)
+    residual = np.array([pendulum(0.2 + c * h, z) for c, z in zip(x.c, Y)]) - K
+    assert np.abs(residual).max() < 1e-14 and rate < 1e-2
+    shifted = K + 1e-9
+    residual = np.array([pendulum(0.2 + c * h, z) for c, z in zip(x.c, y + h * (x.A @ shifted))]) - shifted
+    assert np.abs(shifted + stages.correct(residual.astype(float)) - K).max() < 1e-14
+
+
+def test_stages_that_have_no_solution():
+    """`K = 1 + (y + h K)^2` has no solution for `h > 1/4` at `y = 1/4`; an evaluation that fails is no solution, either."""
+    x = tableau(1)
+
+    def failing(t, y):
+        raise FloatingPointError("accelerations are not finite")
+
+    for f in (lambda t, y: 1.0 + y**2, failing):
+        assert Stages(f, x.c, x.A).solve(0.0, np.array([0.25]), 2.0, np.ones((1, 1)), np.ones(1)) is None
+
+
+def test_the_process_with_compiled_kernels():
+    """It finds the slopes that kernels in this process give, and ends."""
+    system, x = library.system("car-axis"), tableau(3)
+    y, h, sizes = np.concatenate([system.start.q, system.start.v]), 1e-3, np.ones(system.nq + system.nv)
+    f = Equations(system, float)
+    guess = np.tile(f(0.0, y), (3, 1))
+    own = Stages(f, x.c, x.A)
+    want, other = own.solve(0.0, y, h, guess, sizes), CompiledStages("car-axis", {}, False, x.c, x.A)
+    found, correction = other.solve(0.0, y, h, guess, sizes), other.correct(guess)
+    other.close()
+    assert np.abs(found.K - want.K).max() < 1e-12 * np.abs(want.K).max()
+    assert np.abs(correction - own.correct(guess)).max() < 1e-9 * np.abs(correction).max()
 
 
 # --- kernels -------------------------------------------------------------------------------------------------------------

@@ -188,14 +188,14 @@ def _show(commands: Commands) -> None:
 _CONFIRM = """\
 Compare the reference values of the library with two numerical solutions: by a
 Runge-Kutta method on the underlying ODE, and by a method for DAEs. With
---precise both are computed in extended precision, by extrapolation and by
-collocation, the latter in joint coordinates where there are some.
+--precise both are computed in extended precision, by collocation at the nodes
+of Radau and of Gauss, the latter in joint coordinates where there are some.
 """
 _CONFIRM_EPILOG = """\
 examples:
   mbdae confirm andrews car-axis
   mbdae confirm --precise heavy-top              to 16 digits
-  mbdae confirm --output docs/references.md      all of them (some minutes; with --precise hours)
+  mbdae confirm --output docs/references.md      all of them (some minutes; with --precise two hours)
 
 Lines of other mechanisms in the file stay as they are.
 

@@ -1,7 +1,7 @@
 """Collocation at the nodes of Gauss or Radau in extended precision, for non-stiff and stiff equations.
 
-The slopes `K_i = f(t + c_i h, y + h sum_j a_ij K_j)` are found by fixed-point iteration, or by Newton's method with a Jacobian and factors
-in double precision, whose iterations gain as many digits as the Jacobian has. Order `2 s` with the nodes of Gauss, `2 s - 1` with those of
+The slopes `K_i = f(t + c_i h, y + h sum_j a_ij K_j)` are found in double precision and corrected in extended precision with the same
+factors, see `Stages`: mostly one evaluation a stage. Order `2 s` with the nodes of Gauss, `2 s - 1` with those of
 Radau [Hairer, Wanner, Solving ODEs II, section IV.5].
 
 Step sizes follow from the expansion of the slopes in Legendre polynomials: where its coefficients decay by a factor `rho` from one to the
@@ -14,24 +14,21 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 
 from ...typing import Numbers
+from .compiled import CompiledStages
 from .numbers import EPSILON, Extended
+from .stages import Stages
 from .stepping import Solver
 
 SAFETY, MOST, LEAST = 0.85, 3.0, 0.2
-MAX_ITERATIONS = 40
-CONTRACTION = 0.3  # rate above which the Jacobian is evaluated again within a step
-MANY_ITERATIONS = 4  # after a step with more than these it is evaluated anew for the next one
-MOST_UNKNOWNS = 80  # up to which Newton's method pays for equations that are not stiff
+MAX_CORRECTIONS = 10
 CONVERGENCE = 0.01  # of the iteration, relative to the tolerance
 DIVERGENCE = 0.9  # rate at which the iteration is given up
 ROUNDING = 1e3  # multiple of the rounding unit below which corrections that do not shrink are rounding errors
 NOISE, STIFF_NOISE = 1e-15, 1e-12  # rounding errors of slopes relative to their size
 SUPERCONVERGENCE = 0.5  # share of the order of the quadrature that estimates count on
 MISFIT = 100.0  # slopes at the ends that are off by more, relative to the last mode, show a jump
-INCREMENT = 1e-9  # of its differences, in extended precision
 
 
 class Tableau(NamedTuple):
@@ -99,26 +96,22 @@ class Collocation(Solver):
         Bound on the estimate of the local error, relative to the scale of each unknown.
     stages : int
     nodes : {"gauss", "radau"}
-    newton : bool, optional
-        Newton's method in the place of the fixed-point iteration; by default for up to 80 unknowns.
     stiff : bool
         Whether the order is that of the stages; slopes then have larger rounding errors, too.
+    solver : Stages or CompiledStages, optional
+        For the same equations in double precision; by default with `f`.
     """
 
-    def __init__(self, f: Callable[[Any, Numbers], Numbers], tol: float, stages: int = 10, nodes: str = "gauss",
-                 newton: bool | None = None, stiff: bool = False) -> None:
+    def __init__(self, f: Callable[[Any, Numbers], Numbers], tol: float, stages: int = 10, nodes: str = "gauss", stiff: bool = False,
+                 solver: Stages | CompiledStages | None = None) -> None:
         super().__init__(f, tol)
-        self.tableau, self.stages, self.newton = tableau(stages, nodes), stages, newton
+        self.tableau, self.stages = tableau(stages, nodes), stages
         self.order, self.noise, self.smooth = 2 * stages - (nodes == "radau"), STIFF_NOISE if stiff else NOISE, not stiff
+        self._solver = solver or Stages(f, self.tableau.c, self.tableau.A)
         self._trial: Numbers | None = None
         self._memory: tuple[Any, Numbers] | None = None  # step size and modes of the last step
-        self._jacobian: Any = None
-        self._tired = False  # the last iteration was long
-        self._factors: tuple[float, Any] | None = None
 
     def attempt(self, t: Any, y: Numbers, h: Any) -> tuple[Numbers, float]:
-        if self.newton is None:
-            self.newton = len(y) <= MOST_UNKNOWNS
         K = self._slopes(t, y, h, self._guess(t, y, h))
         if K is None:
             return y, float("inf")
@@ -130,8 +123,6 @@ class Collocation(Solver):
     def accepted(self, t: Any, h: Any) -> None:
         assert self._trial is not None
         self._memory = h, self._trial
-        if self._tired:
-            self._jacobian = None
 
     def _guess(self, t: Any, y: Numbers, h: Any) -> Numbers:
         """The polynomial of the last step continued, or constant slopes."""
@@ -143,52 +134,31 @@ class Collocation(Solver):
 
     def _slopes(self, t: Any, y: Numbers, h: Any, K: Numbers) -> Numbers | None:
         """The slopes at the nodes, `None` if the iteration does not converge."""
-        A, before, fresh = self.tableau.A, np.inf, self._jacobian is None
-        for k in range(MAX_ITERATIONS):
-            Y = y + h * (A @ K)
-            residual = np.array([self.f(t + c * h, x) for c, x in zip(self.tableau.c, Y)]) - K
-            d = self._correction(t, Y, h, residual) if self.newton else residual
+        assert self.scale is not None
+        double = self._solver.solve(float(t), y.astype(float), float(h), K.astype(float), self.scale.astype(float))
+        if double is None:
+            return None
+        A, before, rate = self.tableau.A, np.inf, double.rate
+        K = double.K.astype(Extended)
+        for k in range(MAX_CORRECTIONS):
+            residual = np.array([self.f(t + c * h, x) for c, x in zip(self.tableau.c, y + h * (A @ K))]) - K
+            size = np.abs(residual).max() or Extended(1)
+            d = self._solver.correct((residual / size).astype(float)).astype(Extended) * size
             K = K + d
             change = max(self.size(h * row, y) for row in A @ d)
-            rate = change / before
+            rate = max(rate, change / before)
             if self._converged(k, change, rate):
-                self._tired = k > MANY_ITERATIONS
                 return K
-            if not np.isfinite(change) or (k > 1 and rate > DIVERGENCE):
+            if not np.isfinite(change) or rate > DIVERGENCE:
                 break
-            if self.newton and not fresh and k > 0 and rate > CONTRACTION:
-                self._jacobian, fresh = None, True
             before = change
-        self._jacobian = None
         return None
 
     def _converged(self, k: int, change: float, rate: float) -> bool:
-        """Convergence test after iteration `k`: by the correction, by what the next one will be, or by rounding errors."""
-        predicted = change * rate / (1.0 - rate) if k > 0 and rate < 1.0 else np.inf
+        """Convergence test after correction `k`: by its size, by what the next one will be, or by rounding errors."""
+        predicted = change * rate / (1.0 - rate) if rate < 1.0 else np.inf
         limit = max(2.0 * EPSILON, CONVERGENCE * self.tol)
-        return change <= limit or predicted < limit or (k > 2 and rate > 0.5 and change < ROUNDING * EPSILON)
-
-    def _correction(self, t: Any, Y: Numbers, h: Any, residual: Numbers) -> Numbers:
-        """`(I - h A x J)^-1 residual` in double precision, with the Jacobian in the middle of the step."""
-        middle = self.stages // 2
-        if self._jacobian is None:
-            self._jacobian, self._factors = self._differences(t + self.tableau.c[middle] * h, Y[middle]), None
-        if self._factors is None or self._factors[0] != float(h):
-            matrix = np.eye(residual.size) - float(h) * np.kron(self.tableau.A.astype(float), self._jacobian)
-            self._factors = float(h), lu_factor(matrix, overwrite_a=True, check_finite=False)
-        scale = float(np.abs(residual).max()) or 1.0
-        d = lu_solve(self._factors[1], (residual / scale).astype(float).ravel(), check_finite=False)
-        return d.reshape(residual.shape).astype(Extended) * scale
-
-    def _differences(self, t: Any, y: Numbers) -> Any:
-        """`df/dy` in double precision, by differences in extended precision."""
-        assert self.scale is not None
-        base, columns = self.f(t, y), []
-        for k in range(len(y)):
-            x, step = y.copy(), INCREMENT * max(self.scale[k], abs(y[k]))
-            x[k] += step
-            columns.append(((self.f(t, x) - base) / step).astype(float))
-        return np.array(columns).T
+        return change <= limit or predicted < limit or (k > 1 and rate > 0.5 and change < ROUNDING * EPSILON)
 
     def _error(self, t: Any, y: Numbers, h: Any, modes: Numbers, end: Numbers) -> float:
         """Estimate of the local error from the decay of the modes; larger where slopes at the ends of the step do not fit."""

@@ -32,7 +32,7 @@ def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None, pr
     t_max = MAX_TIME_SPANS * entry.t_end if t_max is None else t_max
     times = sorted({r.t for r in wanted if r.t <= t_max * (1.0 + 1e-12)})
     system = library.system(entry.name, **parameters)
-    first, second = plans(entry, system)
+    first, second = plans(system)
     routes = [solved(entry, parameters, first, times, progress)]
     routes.append(solved(entry, parameters, second, times, progress, like=routes[0]))
     tables: dict[tuple[str, str, tuple[str, ...]], list[Reference]] = {}

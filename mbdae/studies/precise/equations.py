@@ -1,4 +1,4 @@
-"""The underlying ODE of a system in extended precision."""
+"""The underlying ODE of a system, in extended precision or by compiled kernels."""
 
 from typing import Any
 
@@ -22,11 +22,13 @@ REFINEMENTS = 2  # Newton steps for multipliers that forces depend on
 
 
 class Equations:
-    """`q' = T(q) v`, `v' = a(t, q, v)` of a system, made after `numbers.enable`.
+    """`q' = T(q) v`, `v' = a(t, q, v)` of a system; in extended precision made after `numbers.enable`.
 
     Parameters
     ----------
     system : System
+    number : type
+        `Extended`, or `float` where kernels are compiled.
 
     Attributes
     ----------
@@ -36,31 +38,31 @@ class Equations:
         Right-hand sides so far.
     """
 
-    def __init__(self, system: System) -> None:
-        self.system, self.nq, self.evaluations = system, system.nq, 0
-        self._model, self._work = system.model, system.workspace(Extended)
-        self._lam = system.multiplier_guess().astype(Extended)
+    def __init__(self, system: System, number: Any = Extended) -> None:
+        self.system, self.nq, self.evaluations, self._number = system, system.nq, 0, number
+        self._model, self._work = system.model, system.workspace(number)
+        self._lam = system.multiplier_guess().astype(number)
         self._code = np.zeros(1, dtype=np.int64)
 
     def __call__(self, t: Any, y: Numbers) -> Numbers:
         """`(T v, a)` at `y = (q, v)`."""
         self.evaluations += 1
-        out = np.empty(len(y), Extended)
+        out = np.empty(len(y), self._number)
         lam = self._lam if self.system.has_friction else self._lam.copy()
-        good = underlying_ode._rhs(Extended(t), y, out, self._model, self._work, (0.0, 0.0), lam, self._code)
+        good = underlying_ode._rhs(self._number(t), y, out, self._model, self._work, (0.0, 0.0), lam, self._code)
         if not good:
             raise FloatingPointError(f"{self.system.name}: accelerations at t = {float(t):g} are not finite")
         if self.system.has_friction:
-            self._refine(Extended(t), y, out, lam)
+            self._refine(self._number(t), y, out, lam)
         return out
 
     def _refine(self, t: Any, y: Numbers, out: Numbers, lam: Numbers) -> None:
         """Newton's method for multipliers that forces depend on, from a solution in double precision to one in extended precision."""
         q, v, a, new = y[:self.nq], y[self.nq:], out[self.nq:], lam.copy()
-        target = np.empty(self.system.nc, Extended)
+        target = np.empty(self.system.nc, self._number)
         underlying_ode._target(t, q, v, v, (0.0, 0.0), self._model, self._work, target)
         coupling = new_coupling(self._model, lam)
-        rows, d = coupling.rows, np.empty(len(coupling.rows), Extended)
+        rows, d = coupling.rows, np.empty(len(coupling.rows), self._number)
         linearise(t, q, v, lam, 1.0, coupling, self._model, self._work)
         point = dynamics.Point(t, q, v, target, self._model, self._work)
         for _ in range(REFINEMENTS):

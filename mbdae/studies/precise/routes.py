@@ -1,15 +1,14 @@
 """Two independent solutions of a mechanism of the library in extended precision.
 
 The first is that of the underlying ODE in the coordinates of the entry, without projections: violations of the constraints at the end show
-that their derivatives are right. It is by the method of Radau, for many unknowns by extrapolation. The second is by that of Gauss, in joint
+that their derivatives are right. It is by the method of Radau. The second is by that of Gauss, in joint
 coordinates where the mechanism has some; in others with a projection onto the constraints at the
 times of the values; after each step its rounding errors would be seen in small coordinates. Each is computed with two
 tolerances.
 """
 
-from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,50 +17,30 @@ from ...library.base import Entry, Observables, Parameters
 from ...system.system import System
 from ...system.tree.system import TreeSystem
 from ...typing import Numbers, TimeProgress
-from .collocation import MOST_UNKNOWNS, Collocation
+from .collocation import Collocation, tableau
+from .compiled import CompiledStages
 from .equations import Equations, JointEquations
-from .extrapolation import Extrapolation
 from .numbers import Extended
 from .stepping import Failure, Solver
 
 FIRST_STEP = 1e-3  # relative to the time span
-COARSE = 1e2  # of the tolerances
-Make = Callable[[Any, float], Solver]
+TOLERANCE, COARSE = 1e-18, 1e2  # of the local error, and the factor of the coarser one
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A method and its tolerance; `joint` coordinates, or those of the entry; `project` at output times."""
+    """Collocation at some nodes; `joint` coordinates, or those of the entry; `project` at output times."""
 
     title: str
-    make: Make
-    tol: float
+    nodes: str
+    stages: int
     joint: bool = False
     project: bool = False
 
 
-def _gauss(f: Any, tol: float) -> Solver:
-    return Collocation(f, tol, 10)
-
-
-def _radau(f: Any, tol: float) -> Solver:
-    return Collocation(f, tol, 8, "radau", newton=True)
-
-
-def _stiff_radau(f: Any, tol: float) -> Solver:
-    return Collocation(f, tol, 8, "radau", newton=True, stiff=True)
-
-
-def _stiff_gauss(f: Any, tol: float) -> Solver:
-    return Collocation(f, tol, 10, newton=True, stiff=True)
-
-
-EXTRAPOLATION = Plan("extrapolation of order 18, underlying ODE", Extrapolation, 1e-16)
-RADAU = Plan("Radau IIA of order 15, underlying ODE", _radau, 1e-18)
-STIFF = Plan("Radau IIA of order 15, underlying ODE", _stiff_radau, 1e-18)
-GAUSS = Plan("Gauss of order 20, joint coordinates", _gauss, 1e-18, joint=True)
-STIFF_GAUSS = Plan("Gauss of order 20, joint coordinates", _stiff_gauss, 1e-18, joint=True)
-PROJECTED = Plan("Gauss of order 20, projected", _gauss, 1e-18, project=True)
+RADAU = Plan("Radau IIA of order 15, underlying ODE", "radau", 8)
+GAUSS = Plan("Gauss of order 20, joint coordinates", "gauss", 10, joint=True)
+PROJECTED = Plan("Gauss of order 20, projected", "gauss", 10, project=True)
 
 
 @dataclass
@@ -93,39 +72,31 @@ class Route:
     message: str = ""
 
 
-def plans(entry: Entry, system: System) -> tuple[Plan, Plan]:
+def plans(system: System) -> tuple[Plan, Plan]:
     """The two plans for a mechanism."""
-    joint = system.mechanism is not None and system.cartesian is None
-    if entry.stiff:
-        return STIFF, STIFF_GAUSS
-    few = system.nq + system.nv <= MOST_UNKNOWNS
-    return RADAU if few else EXTRAPOLATION, GAUSS if joint else PROJECTED
+    return RADAU, GAUSS if system.mechanism is not None and system.cartesian is None else PROJECTED
 
 
 def solved(entry: Entry, parameters: Parameters, plan: Plan, times: list[float], progress: TimeProgress | None = None,
            factors: tuple[float, ...] = (1.0, COARSE), like: Route | None = None) -> Route:
     """One route, by one plan, at the given times; quaternions, whose signs mean nothing, get those of the route `like`."""
     system = library.system(entry.name, **parameters)
-    own = Equations(system)
-    y = own.start()
-    route = Route(plan.title)
+    own, route, nodes = Equations(system), Route(plan.title), tableau(plan.stages, plan.nodes)
     used = JointEquations(TreeSystem(system.mechanism)) if plan.joint and system.mechanism is not None else own
-    begin = used.from_bodies(0.0, y) if isinstance(used, JointEquations) else y
-    scale = _scale(entry, used, begin)
-    for factor in factors:
-        solver = plan.make(used, plan.tol * factor)
-        found, message = _states(solver, used, begin, times, scale, entry, plan.project, progress)
-        bodies = {t: used.of_bodies(t, x) if isinstance(used, JointEquations) else x for t, x in found.items()}
-        if like is not None and isinstance(used, JointEquations):
-            bodies = {t: used.with_signs(x, like.states.get(t, x)) for t, x in bodies.items()}
-        values = {t: observed(entry, own, t, x) for t, x in bodies.items()}
-        if factor == 1.0:
-            last = max(bodies)
-            route.values, route.states, route.message = values, bodies, message
-            route.violation = own.violation(last, bodies[last])
-            route.steps, route.forced, route.evaluations = solver.steps, solver.forced, used.evaluations
-        else:
-            route.coarse = values
+    with closing(CompiledStages(entry.name, parameters, used is not own, nodes.c, nodes.A)) as stages:
+        for factor in factors:
+            solver = Collocation(used, TOLERANCE * factor, plan.stages, plan.nodes, entry.stiff, stages)
+            bodies, message = _states(solver, own, used, times, entry, plan.project, progress)
+            if like is not None and isinstance(used, JointEquations):
+                bodies = {t: used.with_signs(y, like.states.get(t, y)) for t, y in bodies.items()}
+            values = {t: observed(entry, own, t, y) for t, y in bodies.items()}
+            if factor == 1.0:
+                last = max(bodies)
+                route.values, route.states, route.message = values, bodies, message
+                route.violation = own.violation(last, bodies[last])
+                route.steps, route.forced, route.evaluations = solver.steps, solver.forced, used.evaluations
+            else:
+                route.coarse = values
     return route
 
 
@@ -137,17 +108,19 @@ def _scale(entry: Entry, equations: Equations, y: Numbers) -> Numbers:
     return np.concatenate([np.full(len(q), size), np.full(len(v), speed)]).astype(Extended)
 
 
-def _states(solver: Solver, equations: Equations, y: Numbers, times: list[float], scale: Numbers, entry: Entry, project: bool,
+def _states(solver: Solver, own: Equations, used: Equations, times: list[float], entry: Entry, project: bool,
             progress: TimeProgress | None) -> tuple[dict[float, Numbers], str]:
-    """States at the times reached, and a message on failure."""
-    found, h, now = {0.0: y}, FIRST_STEP * entry.t_end, 0.0
+    """States of the bodies, or of the entry's coordinates, at the times reached, and a message on failure."""
+    start = own.start()
+    y = used.from_bodies(0.0, start) if isinstance(used, JointEquations) else start
+    found, h, now, scale = {0.0: start}, FIRST_STEP * entry.t_end, 0.0, _scale(entry, used, y)
     for t in [t for t in times if t > 0.0]:
         try:
             y = solver.run(now, y, [t], scale, h, progress)[-1]
-            y = equations.projected(t, y) if project else y
+            y = used.projected(t, y) if project else y
         except (Failure, FloatingPointError, np.linalg.LinAlgError) as error:
             return found, str(error)
-        found[t], now, h = y, t, float(solver.step)
+        found[t], now, h = used.of_bodies(t, y) if isinstance(used, JointEquations) else y, t, float(solver.step)
     return found, ""
 
 
