@@ -67,7 +67,7 @@ def _compiler() -> Iterator[None]:
 
 def _prepare(name: str, parameters: Parameters, joint: bool, c: Vector, A: Matrix) -> None:
     system = library.system(name, **parameters)
-    equations = JointEquations(TreeSystem(system.mechanism), float) if joint else Equations(system, float)
+    equations = JointEquations(TreeSystem(system.mechanism), float) if joint and system.mechanism is not None else Equations(system, float)
     _stages["of the mechanism"] = Stages(equations, c, A)
 
 
