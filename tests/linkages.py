@@ -167,13 +167,22 @@ LINKAGES = {f.__name__: f for f in (door, bennett, sarrus, goldberg, myard)}
 
 
 PIECE = 0.5  # after which the reference is projected: off the constraints least squares do not see the rank
+MAX_EVALUATIONS = 100_000
+
+
+class NoReference(RuntimeError):
+    """Steps tend to zero, as at a singular position."""
 
 
 def reference(system, t_end, start=None, rtol=1e-10):
     """Positions at `t_end` by accelerations from NumPy's least squares of the whole KKT matrix: no row is left out."""
-    start = system.start if start is None else start
+    start, evaluations = system.start if start is None else start, 0
 
     def rhs(t, y):
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > MAX_EVALUATIONS:
+            raise NoReference(f"{evaluations} evaluations up to t = {t:g}")
         q, v = y[:system.nq], y[system.nq:]
         try:
             a, _ = dense_kkt(system, t, q, system.force(t, q, v), system.gamma(t, q, v))

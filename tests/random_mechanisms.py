@@ -23,7 +23,7 @@ from mbdae.adapters.sundae import Ida
 from mbdae.results.status import Status
 
 from .helpers import quaternion, unit
-from .linkages import GROUND, reference
+from .linkages import GROUND, NoReference, reference
 from .properties import linkage, mixed
 
 T_END = 0.4
@@ -163,11 +163,15 @@ class Verdict:
 
 
 def judged(system, start, methods=METHODS):
-    """A `Verdict` for each method, and whether the motion is too sensitive to be judged: two tolerances of the reference differ."""
-    want, coarse = (reference(system, T_END, start, rtol) for rtol in (1e-11, 1e-9))
+    """A `Verdict` for each method, and why the motion cannot be judged: "sensitive" if two tolerances of the reference differ, or there
+    is "no reference"."""
+    try:
+        want, coarse = (reference(system, T_END, start, rtol) for rtol in (1e-11, 1e-9))
+    except NoReference:
+        return [], "no reference"
     if np.abs(want - coarse).max() > 1e-7:
-        return [], True
-    return [_verdict(system, start, want, *method) for method in methods], False
+        return [], "sensitive"
+    return [_verdict(system, start, want, *method) for method in methods], ""
 
 
 def _verdict(system, start, want, name, make, form):
@@ -229,9 +233,9 @@ def main(seed, count, kind="spatial"):
     """Print every case that is not right, and how many there were."""
     tally, begin = Counter(), time.perf_counter()
     for k, s, start in cases(kind, seed, count):
-        verdicts, sensitive = judged(s, start)
-        tally["sensitive" if sensitive else "judged"] += 1
-        tally["redundant"] += bool(len(s.dependent)) and not sensitive
+        verdicts, unjudged = judged(s, start)
+        tally[unjudged or "judged"] += 1
+        tally["redundant"] += bool(len(s.dependent)) and not unjudged
         for v in (v for v in verdicts if not v.near):
             tally[v.kind] += 1
             finer = "" if v.finer is None else f", {v.finer:.1e} of it with a finer one"

@@ -4,6 +4,7 @@ A named tuple of fifty arrays is passed to a compiled function as three hundred 
 passes it on. A `Structure` is passed as the address of its memory; `run.start.q` costs a load, as in C.
 """
 
+from ctypes import addressof, c_char
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -62,17 +63,23 @@ class Structure:
     def __init__(self, **fields: Any):
         owner: Any = type(self)
         names, own = _names(owner), self.__dict__
-        if set(names) != set(fields):
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}, got {', '.join(fields)}")
-        own["_values"] = values = {name: fields[name] for name in names}
+        if tuple(fields) != names:
+            if set(names) != set(fields):
+                raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}, got {', '.join(fields)}")
+            fields = {name: fields[name] for name in names}
+        own["_values"] = values = fields
         if config.DISABLE_JIT:
             return
         own["_numba_type_"] = kind = _type_of(owner, tuple(map(_kind, values.values())))
         words: list[int] = []
         for (_, field, sort), value in zip(kind.plan, values.values()):
-            words += _content(field, sort, value)
+            if sort == ARRAY:
+                words.append(address_of(value))
+                words.extend(value.shape)
+            else:
+                words += _content(field, sort, value)
         own["_memory"] = memory = np.array(words or [0], dtype=np.int64)
-        own["_address"], own["_reals"] = _address(memory), memory.view(np.float64)
+        own["_address"], own["_reals"] = address_of(memory), memory.view(np.float64)
         for name, (is_real, place) in kind.numbers.items():
             if is_real:
                 own["_reals"][place] = values[name]
@@ -184,7 +191,10 @@ def _kind_of_tuple(value: tuple[Any, ...]) -> types.Type:
     return _TUPLES[key][0]
 
 
-def _address(array: np.ndarray) -> int:
+def address_of(array: np.ndarray) -> int:
+    """The address of the first entry of an array that is contiguous; mostly in a quarter of the time of `__array_interface__`."""
+    if array.size and array.flags.carray:
+        return addressof(c_char.from_buffer(array))  # type: ignore[arg-type]  # an array is a buffer
     address: int = array.__array_interface__["data"][0]
     return address
 
@@ -214,7 +224,7 @@ def _sort(kind: types.Type) -> int:
 def _content(kind: types.Type, sort: int, value: Any) -> list[int]:
     """The words of a field; a real number is zero, and is written apart."""
     if sort == ARRAY:
-        return [_address(value), *value.shape]
+        return [address_of(value), *value.shape]
     if sort == STRUCTURE:
         return [value._address]
     if sort != OTHER:

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 SECTIONS = {"bodies": "body", "joints": "joint", "drivers": "driver", "forces": "force"}
 MAX_DIFFERENCE = 1e-6  # relative, of the values of a user's functions
 MAX_DEPTH = 8  # of what functions refer to
+_PLAIN = (bool, int, float)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def canonical(value: Any, depth: int = 0) -> str:
     """A value in words, the same in every process: numbers in full, long arrays by their hash, functions by name and what they refer to."""
+    if value is None or type(value) in _PLAIN:  # most values
+        return repr(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):

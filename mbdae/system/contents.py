@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compilation.structure import Structure
+from ..compilation.structure import Structure, address_of
 from . import layout as lay
 from .system import System
 
@@ -72,8 +72,10 @@ def _leaves(parts: Mapping[str, Any]) -> list[_Leaf]:
 def _collect(name: str, value: Any, owner: Structure | None, seen: set[tuple[Any, ...]], found: list[_Leaf]) -> None:
     """Append the arrays and numbers in a value, those that have not been seen."""
     if isinstance(value, np.ndarray):
-        key = value.__array_interface__["data"][0], value.shape, value.dtype
-        if value.size and key not in seen:
+        if not value.size:
+            return
+        key = address_of(value), value.shape, value.dtype
+        if key not in seen:
             seen.add(key)
             found.append(_Leaf(name, value, None))
     elif isinstance(value, Structure):
