@@ -45,6 +45,9 @@ class Reference:
     parameters: Parameters = field(default_factory=dict)
 
 
+PRECISE = "collocation in 80-bit arithmetic in Cartesian and in joint coordinates, see `mbdae confirm --precise`"  # source of a table
+
+
 def table(label: str, kind: Kind, source: str, digits: int, names: str, rows: Iterable[Sequence[float]],
           **parameters: Parameter) -> tuple[Reference, ...]:
     """One `Reference` per row; a row holds the time and then the observables in the order of `names` (separated by spaces)."""

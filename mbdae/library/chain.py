@@ -24,7 +24,7 @@ from ..model.joints import PlanarRevolute, Revolute, Spherical
 from ..model.mechanism import Mechanism
 from ..system.system import System
 from ..typing import Vector
-from .base import Entry, Observables, one_of, table, whole_number
+from .base import PRECISE, Entry, Observables, one_of, table, whole_number
 from .rigid import components, rates
 
 MOST = 4096
@@ -160,8 +160,7 @@ _PLANAR_ROWS = (
     (3.0, -2.373920422244938, -3.132257193494872, -3.9769705074977226, -2.8647552260755704, 0.9157227002902562, 2.249429888104586,
      -1.2814108388636856, -2.809221813003172, -5.742690871080955, -0.19780982963017155),
 )
-_PRECISE = "collocation in 80-bit arithmetic in Cartesian and in joint coordinates, see `mbdae confirm --precise`"
-_PLANAR = table("four bars", "recomputed", _PRECISE, 15,
+_PLANAR = table("four bars", "recomputed", PRECISE, 15,
                 "angle1 angle2 angle3 angle4 d_angle1 d_angle2 d_angle3 d_angle4 x4 y4", _PLANAR_ROWS, joints="planar")
 
 ENTRY = Entry(
