@@ -253,9 +253,10 @@ of the two methods contain the digits to which they reproduce the least accurate
 quantity. Values at more than twice the usual time span are not compared.
 
 Solutions in extended precision (64 bits of mantissa, `numpy.longdouble`) are by the package's kernels, which run as plain Python on such
-numbers. *First*: the underlying ODE in the coordinates of the mechanism, by Radau IIA of order 15 (many unknowns: extrapolation of order
-18), without any projection. *Second*: collocation of Gauss of order 20, for bodies and joints in joint coordinates, whose kinematics and
-mass matrix are other code; elsewhere projected onto the constraints at the times of the values. *between them* has the digits to which the
+numbers; the equations of the stages are solved by compiled kernels in double precision before. *First*: the underlying ODE in the
+coordinates of the mechanism, by Radau IIA of order 15, without any projection. *Second*: collocation of Gauss of order 20, for bodies and
+joints in joint coordinates, whose kinematics and mass matrix are other code; elsewhere projected onto the constraints at the times of the
+values. *between them* has the digits to which the
 two agree with each other, *tolerances* those to which both agree with themselves at a tolerance a hundred times as large, if that was
 computed. Parameters and initial values are numbers in double precision that are taken as exact, except that the initial
 state is projected onto the constraints in extended precision. Published values are as accurate as their source; 16 is the most that double
@@ -271,9 +272,9 @@ _NOTES = """
 ## Limits
 
 - Where *between them* is empty, nothing has been computed in extended precision yet: two methods in double precision confirm fewer
-  digits than the library gives. Kernels run as plain Python in extended precision. Both solutions take about a minute of processor time
-  for `double-spherical-pendulum` over 10 s, two minutes for two loops of `ladder` over 2 s, and far longer for many
-  bodies or the 200 s of `pendulum-chain`.
+  digits than the library gives. Kernels run as plain Python in extended precision, mostly one evaluation a stage. Both solutions with both
+  tolerances take 10 to 40 s of processor time for trees, rings and ladders of eight bodies over 2 s, a minute for `four-particles`,
+  three for `spatial-four-bar` over 5 s, and longer for many bodies or the 200 s of `pendulum-chain`.
 - Forces with kinks: the creep forces of `wheelset` and `rail-carriage` where they reach the limit of friction, tyres and shock absorbers
   of `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s. At a kink
   the step in extended precision is cut until the tolerance is met, by ten to twenty rejected steps (tests/test_precise.py, for kinks in

@@ -2,8 +2,8 @@
 
     K_i = f(t + c_i h, y + h sum_j a_ij K_j)
 
-Newton's method, first with one Jacobian for all stages, and near the solution with that of each stage, whose factors then correct slopes
-in extended precision: an iteration gains about as many digits as the differences of the Jacobians have, and few evaluations in extended
+Fixed-point iteration, or Newton's method with one Jacobian for all stages, and near the solution with that of each stage, whose factors
+then correct slopes in extended precision: an iteration gains about as many digits as the differences of the Jacobians have, and few evaluations in extended
 precision are left [as in iterative refinement; Higham, Accuracy and Stability of Numerical Algorithms, chapter 12].
 """
 
@@ -60,11 +60,12 @@ class Stages:
         return d
 
     def _solve(self, t: float, y: Vector, h: float, K: Matrix, sizes: Vector) -> Found | None:
-        Y = y + h * (self._A @ K)
-        middle = len(self._c) // 2
-        J = self._jacobian(t + self._c[middle] * h, Y[middle], sizes)
-        self._factor(h, [J] * len(self._c))
-        K, changes = self._iterate(t, y, h, K, sizes, NEAR)
+        guess, middle, self._factors = K, len(self._c) // 2, None
+        K, changes = self._iterate(t, y, h, guess, sizes, NEAR)
+        if not changes[-1] <= NEAR:
+            J = self._jacobian(t + self._c[middle] * h, (y + h * (self._A @ guess))[middle], sizes)
+            self._factor(h, [J] * len(self._c))
+            K, changes = self._iterate(t, y, h, guess, sizes, NEAR)
         if not changes[-1] <= NEAR:
             return None
         Y = y + h * (self._A @ K)
@@ -74,12 +75,15 @@ class Stages:
         return Found(K, max(LEAST_RATE, changes[1] / changes[0])) if len(changes) > 1 and changes[-1] <= NEAR else None
 
     def _iterate(self, t: float, y: Vector, h: float, K: Matrix, sizes: Vector, until: float) -> tuple[Matrix, list[float]]:
-        """Newton's method with the present factors until a correction is at most `until`, or a rounding error; and the corrections."""
+        """The slopes after Newton's method with the present factors, or fixed-point iteration without factors, and the corrections.
+
+        It ends with a correction of at most `until`, or with one that is a rounding error.
+        """
         changes: list[float] = []
         for _ in range(MAX_ITERATIONS):
             Y = y + h * (self._A @ K)
             residual = np.array([self._f(t + c * h, x) for c, x in zip(self._c, Y)], dtype=float) - K
-            d = self.correct(residual)
+            d = residual if self._factors is None else self.correct(residual)
             K = K + d
             changes.append(float((np.abs(h * (self._A @ d)) / np.maximum(sizes, np.abs(y))).max()))
             rate = changes[-1] / changes[-2] if len(changes) > 1 and changes[-2] > 0.0 else 0.0
