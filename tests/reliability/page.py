@@ -1,6 +1,7 @@
 """The fault matrix as a page of the documentation."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from .fault import Fault
 from .matrix import Cell
@@ -42,6 +43,8 @@ numbers below are those of the adapter, which repeats its steps; scripts that us
 
 """
 
+RANDOM = Path(__file__).with_name("random.md").read_text(encoding="utf-8").strip()  # written by hand from runs of an hour
+
 
 def page(cells: Sequence[Cell], faults: Iterable[Fault]) -> str:
     """The page in Markdown."""
@@ -50,7 +53,7 @@ def page(cells: Sequence[Cell], faults: Iterable[Fault]) -> str:
     groups: dict[str, list[Fault]] = {}
     for fault in faults:
         groups.setdefault(fault.group, []).append(fault)
-    lines = [HEAD + _summary(cells, len(methods))]
+    lines = [HEAD + _summary(cells, len(methods)), "", RANDOM]
     number = 0
     for group, listed in groups.items():
         lines += ["", f"## {group}", ""]
