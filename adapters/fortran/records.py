@@ -51,6 +51,12 @@ def whole(at):
 
 
 @compiled
+def behind(at):
+    """The address in the second word of what is at an address."""
+    return carray(pointer(at), (2,), np.int64)[1]
+
+
+@compiled
 def time_of(s, equations):
     """Time of the problem when the clock of the solver shows `s`."""
     return equations.t0 + equations.guard.direction * s
