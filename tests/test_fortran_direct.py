@@ -40,7 +40,7 @@ NO_RADAU = pytest.mark.skipif(not _installed("pyradau13", "pyradau13", "radau_")
 NO_ASSIMULO = pytest.mark.skipif(not all(_installed(*names[:3]) for names in DIRECT_ASSIMULO.values()),
                                  reason="assimulo-testing 3.9.0b2 is not installed")
 OF_ASSIMULO = (("RodasODE", "ode"), ("RodasODE", "partition"), ("Radau5DAE", "ggl"), ("Radau5DAE", "index3"), ("Dopri5", "ode"),
-               ("Dopri5", "tangent"))
+               ("Dopri5", "tangent"), ("ODASSL", "ggl"), ("ODASSL", "index3"))
 RUNS = [*(pytest.param(code, form, marks=NO_DAEPACK) for code, form in (("ddaspk", "ggl"), ("lsodi", "index1"))),
         *(pytest.param("radau", level, marks=NO_RADAU) for level in (2, 3)),
         *(pytest.param(code, form, marks=NO_ASSIMULO) for code, form in OF_ASSIMULO)]
@@ -69,7 +69,8 @@ def same(a, b):
     for name in ("steps", "residuals", "residuals_jacobian", "jacobians", "rejected_error", "rejected_newton", "newton_iterations",
                  "factorisations"):
         x, y = getattr(a.statistics, name), getattr(b.statistics, name)
-        assert x == y or y is None, (name, x, y)
+        counts_number = name == "residuals" and b.method == "Assimulo ODASSL" and b.formulation != "overdetermined"
+        assert y is None or x == y - counts_number, (name, x, y)  # Assimulo evaluates once to count the equations
     np.testing.assert_allclose(a.t, b.t, rtol=1e-9)
     for name in ("q", "v", "lam"):
         x, y = getattr(a, name), getattr(b, name)
@@ -159,7 +160,8 @@ def test_radau_with_every_option(swing, options):
 
 @NO_ASSIMULO
 @pytest.mark.parametrize(("code", "form"), [*OF_ASSIMULO, ("RodasODE", "tangent"), ("Dopri5", "partition"), ("Radau5DAE", "index2"),
-                                            ("Radau5DAE", "index1"), ("Radau5DAE", "gear")])
+                                            ("Radau5DAE", "index1"), ("Radau5DAE", "gear"), ("ODASSL", "index2"), ("ODASSL", "index1"),
+                                            ("ODASSL", "gear")])
 @pytest.mark.parametrize("name", ["double-pendulum", "slider-crank-free"])
 def test_codes_of_assimulo_take_the_same_steps(name, code, form):
     same(*both(name, form, code, (0.0, 0.1)))
@@ -167,7 +169,7 @@ def test_codes_of_assimulo_take_the_same_steps(name, code, form):
 
 @NO_ASSIMULO
 @pytest.mark.thorough
-@pytest.mark.parametrize(("code", "form"), [("RodasODE", "ode"), ("Radau5DAE", "ggl"), ("Dopri5", "ode")])
+@pytest.mark.parametrize(("code", "form"), [("RodasODE", "ode"), ("Radau5DAE", "ggl"), ("Dopri5", "ode"), ("ODASSL", "ggl")])
 @pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
 def test_codes_of_assimulo_take_the_same_steps_in_the_whole_library(name, code, form):
     same(*both(name, form, code, (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
@@ -184,6 +186,11 @@ def test_rodas_with_every_source_of_the_jacobian(swing, jacobian):
 @pytest.mark.parametrize(("code", "form"), OF_ASSIMULO)
 def test_codes_of_assimulo_with_every_option(swing, code, form, options):
     same(*both(swing, form, code, (0.0, 0.3), options))
+
+
+@NO_ASSIMULO
+def test_odassl_with_a_limit_of_the_order(swing):
+    same(*both(swing, "ggl", "ODASSL", (0.0, 0.3), {"max_order": 2}))
 
 
 # --- times and output -----------------------------------------------------------------------------------------------------

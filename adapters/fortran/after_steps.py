@@ -18,9 +18,8 @@ from mbdae.typing import Vector
 
 from ..direct.guard import NO_FAULT, address
 from ..direct.march import FAILED, GOES_ON, after_step
-from .records import behind, time_of, vector, whole
+from .records import ROUNDING, behind, time_of, vector, whole
 
-ROUNDING = 4e-16  # relative to the time
 STOP = -1  # value of `IRTRN` with which the codes end
 
 _i = types.int64

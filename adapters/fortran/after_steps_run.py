@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -16,10 +16,11 @@ from mbdae.results.status import Status
 from mbdae.typing import Matrix, Vector
 
 from ..direct.chunks import Chunks, march_of
-from ..direct.guard import JACOBIAN, NO_FAULT
+from ..direct.guard import JACOBIAN
 from ..direct.march import ARRIVED
 from .after_steps import Solver, interpolated
 from .bound import Bound
+from .direct_run import DirectRun
 from .output import Output
 
 _P, _D = ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)
@@ -27,7 +28,7 @@ _JACOBIAN = ctypes.CFUNCTYPE(None, _P, _D, _D, _D, _P, _P, _P)
 _VISIT = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 
-class AfterSteps(ABC):
+class AfterSteps(DirectRun):
     """A run with compiled callbacks.
 
     Parameters
@@ -49,8 +50,6 @@ class AfterSteps(ABC):
     march : March
     """
 
-    name: str
-
     def __init__(self, run: Run, y0: Vector, span: tuple[float, float], output: Output, dense: int, rates: Vector | None = None) -> None:
         self.run, self.output, self.n, self._rates = run, output, run.problem.n, rates
         self.bound, guarded, (begin, end) = Bound(run.callbacks), run.callbacks.guarded, span
@@ -67,7 +66,7 @@ class AfterSteps(ABC):
         return Solver(**fields)
 
     def integrate(self) -> None:
-        """Run to the end; `check` must follow."""
+        """See `DirectRun`."""
         try:
             self.chunks.begin()
             self._call()
@@ -77,25 +76,10 @@ class AfterSteps(ABC):
             self.bound.pass_on()
 
     def check(self, failure: Callable[[Exception], SolverFailure]) -> None:
-        """Raise what has ended the run, with the `failure` of the exception of the package, once it is known what the code has written."""
-        self.bound.check()
-        if self.bound.guard.fatal != NO_FAULT or self.failed:
-            raise self._explained(failure(self.error()))
+        """See `DirectRun`."""
+        super().check(failure)
         if not self.output.single:
             self.chunks.end(ARRIVED)
-
-    def _explained(self, failure: SolverFailure) -> SolverFailure:
-        """The failure, traced back to values that were not finite if they have caused it."""
-        return self.bound.explained(failure, self.run.t)
-
-    @property
-    @abstractmethod
-    def failed(self) -> bool:
-        """Whether the code has neither arrived at the end nor been stopped."""
-
-    @abstractmethod
-    def error(self) -> Exception:
-        """What the package would raise about a run that has failed."""
 
     @abstractmethod
     def _call(self) -> None:

@@ -9,20 +9,21 @@ import numpy as np
 
 from mbdae.driver.callbacks import SolverFailure
 from mbdae.driver.run import Run
-from mbdae.results.status import Status
 from mbdae.typing import Vector
 
 from . import explicit, radau5
 from .after_steps import Solver, after_explicit_step_address, after_step_address, after_step_with_error_address
 from .after_steps_run import AfterSteps
 from .arguments import Arguments, call, integer
+from .direct_run import since_last_step
 from .library import routine
+from .odassl_run import DIRECT_ODASSL, DirectOdassl
 from .output import Output
 
 PACKAGE = "assimulo-testing"
 DIRECT_ASSIMULO = {"RodasODE": (PACKAGE, "assimulo.lib.rodas", "rodas_", "contro_"),  # distribution, module, symbols
                    "Radau5DAE": (PACKAGE, "assimulo.lib.radau5", "radau5_", "contr5_"),
-                   "Dopri5": (PACKAGE, "assimulo.lib.dopri5", "dopri5_", "contd5_")}
+                   "Dopri5": (PACKAGE, "assimulo.lib.dopri5", "dopri5_", "contd5_"), "ODASSL": DIRECT_ODASSL}
 # where squares of errors relative to smaller ones overflow, steps of DOPRI5 and RODAS may become NaN, and are repeated without an end
 SMALLEST_ATOL = 1e-30
 PARAMETERS = 20  # words of parameters and counts before the work arrays
@@ -58,11 +59,7 @@ class DirectAssimulo(AfterSteps):
         """Make the work arrays and the callbacks."""
 
     def _explained(self, failure: SolverFailure) -> SolverFailure:
-        """Small steps are explained by values that were not finite since the last step, as for runs through the package."""
-        failure = super()._explained(failure)
-        if failure.status == Status.NOT_FINITE or self.bound.guard.bad == self.solver.bad:
-            return failure
-        return SolverFailure(Status.NOT_FINITE, f"the equations are not finite ({failure.reason})")
+        return since_last_step(super()._explained(failure), self.bound.guard.bad, self.solver.bad)
 
     @property
     def failed(self) -> bool:
@@ -167,4 +164,4 @@ class DirectDopri5(DirectAssimulo):
                             *a.work(self.work, self.iwork), self.bound.equations._address, self.march._address, a.array(self.flag)))
 
 
-RUNS: dict[str, Any] = {"RodasODE": DirectRodas, "Radau5DAE": DirectRadau5, "Dopri5": DirectDopri5}
+RUNS: dict[str, Any] = {"RodasODE": DirectRodas, "Radau5DAE": DirectRadau5, "Dopri5": DirectDopri5, "ODASSL": DirectOdassl}
