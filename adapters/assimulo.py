@@ -28,7 +28,8 @@ from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
 from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 
-from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
+from .assimulo_invariants import WithInvariants
+from .assimulo_problems import explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_runge_kutta import repeating
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of, is_old
