@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from mbdae.compilation.compiled import compiled_with
+from mbdae.compilation.compiled import compiled, compiled_with
 from mbdae.compilation.structure import structure_at
 from mbdae.driver.callbacks import FATAL, GOOD
 
 from ..direct.guard import EQUATIONS, NO_FAULT, address, judged, with_kernel
 from . import after_steps
-from .records import replace, time_of, vector
+from .records import as_rates, time_of, vector
 
 LARGEST = 1e100  # rates at the start whose squares, relative to the tolerances, are numbers
 
@@ -25,6 +25,15 @@ class DopriSolver(after_steps.Solver):
     guesses: int  # whether it guesses its first step, by the second evaluation
 
 
+@compiled
+def largest(x):
+    """The largest magnitude."""
+    found = 0.0
+    for k in range(x.shape[0]):
+        found = max(found, abs(x[k]))
+    return found
+
+
 def _rhs(at_n, at_s, at_y, at_out, equations, march):
     """`f(t, y)` on the clock of the solver; zeros when the run is to end, which ends the step at once."""
     e = equations
@@ -33,12 +42,7 @@ def _rhs(at_n, at_s, at_y, at_out, equations, march):
     if e.guard.fatal == NO_FAULT:
         t = time_of(vector(at_s, 1)[0], e)
         code = judged(t, kernel(t, y, out, *e.arguments), y, e.yd, e.guard)  # noqa: F821  # a name given by `with_kernel`
-    if code == FATAL:
-        out[:] = 0.0
-    elif code != GOOD:
-        replace(out)
-    for k in range(e.n):
-        out[k] *= e.guard.direction
+    as_rates(out, code, e.guard.direction)
     return GOOD
 
 
@@ -50,16 +54,13 @@ def _rhs_of_dopri(at_n, at_s, at_y, at_out, equations, at_march):
     if e.guard.fatal == NO_FAULT:
         t = time_of(vector(at_s, 1)[0], e)
         code = judged(t, kernel(t, y, out, *e.arguments), y, e.yd, e.guard)  # noqa: F821
-        if e.guard.calls == 1 and (code != GOOD or np.abs(out).max() > LARGEST):  # the first step would be NaN, and repeated for ever
+        if e.guard.calls == 1 and (code != GOOD or largest(out) > LARGEST):  # the first step would be NaN, and repeated for ever
             e.guard.fatal, code = EQUATIONS, FATAL
-    if code == FATAL:
-        out[:] = 0.0
-    elif code != GOOD and e.guard.calls == 2 and structure_at(at_march, MARCH).solver.guesses != 0:  # noqa: F821
-        replace(out)
-    elif code != GOOD:
+    guessing = e.guard.calls == 2 and structure_at(at_march, MARCH).solver.guesses != 0  # noqa: F821
+    if code != GOOD and code != FATAL and not guessing:
         out[:] = np.nan
-    for k in range(e.n):
-        out[k] *= e.guard.direction
+        return GOOD
+    as_rates(out, code, e.guard.direction)
     return GOOD
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from numba import types
 
+from mbdae.compilation.compiled import compiled
 from mbdae.compilation.structure import structure_at
 from mbdae.driver.callbacks import FATAL, GOOD
 from mbdae.typing import Vector
@@ -11,7 +12,7 @@ from mbdae.typing import Vector
 from ..direct.guard import NO_FAULT, address, are_finite, follow_null_space, judged, with_derivative, with_kernel
 from . import after_steps
 from .after_steps import of_march
-from .records import replace, time_of, vector
+from .records import as_rates, time_of, vector
 
 _i = types.int64
 
@@ -20,6 +21,13 @@ class Solver(after_steps.Solver):
     """What the callbacks of RADAU need besides the equations."""
 
     mass: Vector  # the matrix before the derivatives, by columns
+
+
+@compiled
+def put(values, places, factor, matrix):
+    """Write `factor values` to their places."""
+    for k in range(values.shape[0]):
+        matrix[places[k]] = factor * values[k]
 
 
 def _rhs(at_n, at_s, at_y, at_out, equations, march):
@@ -31,12 +39,7 @@ def _rhs(at_n, at_s, at_y, at_out, equations, march):
         t = time_of(vector(at_s, 1)[0], e)
         follow_null_space(t, y, e)
         code = judged(t, kernel(t, y, e.yd, out, *e.arguments), y, e.yd, e.guard)  # noqa: F821  # a name given by `with_kernel`
-    if code == FATAL:
-        out[:] = 0.0
-    elif code != GOOD:
-        replace(out)
-    for k in range(e.n):
-        out[k] *= -e.guard.direction
+    as_rates(out, code, -e.guard.direction)
     return GOOD
 
 
@@ -51,8 +54,7 @@ def _jacobian(at_n, at_s, at_y, at_matrix, at_rows, equations, march):
     follow_null_space(t, y, e)
     derivative(t, y, e.yd, (1.0, 0.0), derivatives.sweep, derivatives.scratch, values, derivatives.arguments)  # noqa: F821
     if are_finite(t, values, e.guard):
-        for k in range(values.shape[0]):
-            matrix[places[k]] = -e.guard.direction * values[k]
+        put(values, places, -e.guard.direction, matrix)
     return GOOD
 
 

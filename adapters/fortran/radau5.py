@@ -8,6 +8,7 @@ from typing import Any
 
 from numba import types
 
+from mbdae.compilation.compiled import compiled
 from mbdae.driver.callbacks import FATAL, GOOD
 
 from ..direct.guard import NO_FAULT, address, follow_null_space, judged, with_kernel
@@ -19,16 +20,22 @@ WORD = 8  # bytes
 _i = types.int64
 
 
+@compiled
+def halves(at, n):
+    """The first and the second `n` real numbers at an address."""
+    return vector(at, n), vector(at + WORD * n, n)
+
+
 def _rhs(at_n, at_s, at_x, at_out, equations, at_flagged):
     """`(z, F(t, y, z))`."""
     e = equations
-    y, z, residual = vector(at_x, e.n), vector(at_x + WORD * e.n, e.n), vector(at_out + WORD * e.n, e.n)
+    (y, z), (rates, residual) = halves(at_x, e.n), halves(at_out, e.n)
     code = FATAL
     if e.guard.fatal == NO_FAULT:
         t, yd = time_of(vector(at_s, 1)[0], e), rate_of(z, e)
         follow_null_space(t, y, e)
         code = judged(t, kernel(t, y, yd, residual, *e.arguments), y, yd, e.guard)  # noqa: F821  # a name given by `with_kernel`
-    vector(at_out, e.n)[:] = z
+    rates[:] = z
     if code == FATAL:
         residual[:] = z  # as Assimulo, where the flag is not looked at
     elif code != GOOD:

@@ -6,7 +6,7 @@ from numba.extending import intrinsic
 
 from mbdae.compilation.compiled import compiled
 from mbdae.compilation.foreign import pointer
-from mbdae.driver.callbacks import HUGE
+from mbdae.driver.callbacks import FATAL, GOOD, HUGE
 from mbdae.system.vectors import is_finite
 from mbdae.typing import Integers, Vector
 
@@ -92,3 +92,14 @@ def replace(out):
     for k in range(out.shape[0]):
         if not is_finite(out[k]):
             out[k] = HUGE
+
+
+@compiled
+def as_rates(out, code, factor):
+    """What a callback for a right-hand side writes after an evaluation: `factor out`, or zeros when the run is to end."""
+    if code == FATAL:
+        out[:] = 0.0
+    elif code != GOOD:
+        replace(out)
+    for k in range(out.shape[0]):
+        out[k] *= factor
