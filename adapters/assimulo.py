@@ -12,7 +12,7 @@ from typing import Any
 
 from scipy.interpolate import CubicHermiteSpline
 
-from mbdae.driver.arguments import check_max_steps
+from mbdae.driver.arguments import check_choice, check_max_steps
 from mbdae.driver.availability import Availability, from_extra
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.method import Method
@@ -28,10 +28,14 @@ from mbdae.stopwatch import Stopwatch
 from mbdae.system.assembly import State
 from mbdae.typing import TimeProgress, Tolerance, Until, Vector
 
-from .assimulo_problems import WithInvariants, explicit_problem, implicit_problem, overdetermined_problem
+from .assimulo_invariants import WithInvariants
+from .assimulo_problems import explicit_problem, implicit_problem, overdetermined_problem
 from .assimulo_runge_kutta import repeating
 from .assimulo_settings import configure
 from .assimulo_support import SOLVERS, check_options, facts_of, is_old
+from .fortran.assimulo_run import DIRECT_ASSIMULO, RUNS, SMALLEST_ATOL
+from .fortran.library import BACKENDS, called_directly
+from .fortran.output import Output
 from .terminal import FortranOutput, WithoutWarnings, alone
 
 __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem", "implicit_problem", "overdetermined_problem"]
@@ -59,6 +63,10 @@ class Assimulo(Method):
         Zero: the first step of the formulation or solver, and no limit of the step size.
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
+    backend : {"auto", "library", "wrapper"}
+        Of RodasODE, Radau5DAE, Dopri5 and ODASSL. `"library"`: the routine in the library of the package is called directly, with compiled
+        callbacks and no Python in its loop; `"wrapper"`: through the package; `"auto"`: the library where its version was tested, otherwise
+        the wrapper. The other solvers go through the package.
 
     Notes
     -----
@@ -80,6 +88,7 @@ class Assimulo(Method):
     first_step: float = 0.0
     max_step: float = 0.0
     max_steps: int = 1_000_000
+    backend: str = "auto"
 
     package = "Assimulo"
     own_differences = True
@@ -87,6 +96,9 @@ class Assimulo(Method):
     def __post_init__(self) -> None:
         check_options("Assimulo", self.solver, self.jacobian, self.max_order, self.first_step, self.max_step)
         check_max_steps("Assimulo", self.max_steps)
+        check_choice("Assimulo", "backend", self.backend, BACKENDS)
+        if self.backend == "library" and self.solver not in DIRECT_ASSIMULO:
+            raise ValueError(f"Assimulo: {self.solver} goes through the package, so backend='library' is not possible")
 
     @staticmethod
     def availability() -> Availability:
@@ -122,10 +134,41 @@ class Assimulo(Method):
         problem.compile(state.t, *start)
         run = Run(callbacks, state.t, t_end, start, t_eval=t_eval, every=every, progress=progress, until=until, max_steps=self.max_steps)
         solver = self._solver(problem, state, callbacks, rtol, atol)
+        if self._goes_directly(problem, solver.atol):
+            direct, output = RUNS[self.solver], Output(progress is not None or until is not None, every)
+            return run.trajectory(self._carry_out_directly(direct(run, solver, start[0], output), run))
         solver.problem.listener = _Listener(run, start, facts_of(self.solver).interpolates)
         watch = Stopwatch()
         self._carry_out(solver, solver.problem.listener, run)
-        return run.trajectory(self._statistics(solver, run, watch))
+        # counts of Assimulo exist only if the solver has returned; access by item would give zero for what it does not count
+        counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
+        if self.solver == "ODASSL" and "nfcns" in counts:
+            counts["nfcns"] += 1  # one call determines the number of equations
+        return run.trajectory(self._statistics(counts, len(solver.y), run, watch))
+
+    def _goes_directly(self, problem: Problem, atol: Vector) -> bool:
+        """Whether the routine in the library of the package is called."""
+        if self.solver not in DIRECT_ASSIMULO or not called_directly("Assimulo", self.backend, problem, *DIRECT_ASSIMULO[self.solver]):
+            return False
+        if atol.min() >= SMALLEST_ATOL:
+            return True
+        if self.backend == "library":
+            raise ValueError(f"Assimulo: backend='library' needs absolute tolerances of at least {SMALLEST_ATOL:g}, got {atol.min():g}; "
+                             "a code whose step size is no number would not return")
+        return False
+
+    def _carry_out_directly(self, direct: Any, run: Run) -> Statistics:
+        """Run the routine in the library; its statistics."""
+        output = self._output()
+
+        def integrate() -> None:
+            with output, alone(direct.name):
+                direct.integrate()
+            direct.check(lambda error: _failure(self.solver, error, output.text, run.callbacks))
+
+        watch = Stopwatch()
+        run.carry_out(integrate)
+        return self._statistics(direct.counts(), direct.n, run, watch)
 
     def _solver(self, problem: Problem, state: State, callbacks: SolverCallbacks, rtol: float, atol: Tolerance) -> Any:
         import assimulo.solvers
@@ -169,12 +212,11 @@ class Assimulo(Method):
             return FortranOutput("assimulo.lib.radau5")  # any module: they share one run-time library
         return contextlib.nullcontext() if sys.stdout is None else contextlib.redirect_stdout(WithoutWarnings(sys.stdout))
 
-    def _statistics(self, solver: Any, run: Run, watch: Stopwatch) -> Statistics:
-        """Counts of Assimulo exist only if the solver has returned; access by item would give zero for what it does not count."""
-        counts = {key: int(n) for key, n in solver.statistics.statistics.items() if n >= 0}
+    def _statistics(self, counts: dict[str, int], n: int, run: Run, watch: Stopwatch) -> Statistics:
+        """From the counts of Assimulo for `n` unknowns."""
         facts = facts_of(self.solver)
         exact, none = facts.jacobian == "exact" and self.jacobian != "difference", facts.jacobian == "none"
-        residuals, for_jacobians = self._evaluations(run.callbacks.calls, counts, exact or none, len(solver.y))
+        residuals, for_jacobians = self._evaluations(run.callbacks.calls, counts, exact or none, n)
         jacobians = run.callbacks.jacobians if exact else 0 if none else counts.get("njacs")
         return Statistics(steps=run.steps, rejected_error=counts.get("nerrfails"), rejected_newton=counts.get("nnfails"),
                           residuals=residuals, residuals_jacobian=for_jacobians, jacobians=jacobians, factorisations=counts.get("nlus"),
@@ -188,8 +230,7 @@ class Assimulo(Method):
             return None, None
         if facts_of(self.solver).counts_all:
             return calls - counts["njacs"] * n, counts["njacs"] * n
-        residuals = counts["nfcns"] + (self.solver == "ODASSL")  # one call determines the number of equations
-        return residuals, calls - residuals
+        return counts["nfcns"], calls - counts["nfcns"]
 
 
 def _suited(problem: Problem, solver: str) -> Problem:

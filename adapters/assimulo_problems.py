@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks, SolverFailure
-from mbdae.problems import Overdetermined, UnderlyingODE
+from mbdae.problems import Overdetermined
 from mbdae.problems.base import Problem
 from mbdae.results.events import evaluated
 from mbdae.results.status import Status
-from mbdae.system import layout as lay
 from mbdae.system.assembly import State
 from mbdae.system.start import start_at
 from mbdae.typing import Event, Integers, Vector
 
 from . import storage
+from .assimulo_invariants import WithInvariants
 from .assimulo_support import SOLVERS
 
 PATIENCE = 200  # evaluations after an exception within which a solver that can be stopped comes to the end of a step
@@ -98,48 +98,6 @@ def overdetermined_problem(problem: Problem, t0: float = 0.0, state: State | Non
     native, y0, yd0 = _native("Overdetermined_Problem", problem, t0, state, callbacks)
     native.y0, native.yd0, native.res, native.neq = y0, native.callbacks.rate(yd0), _residual(native), problem.m
     return native
-
-
-class WithInvariants(UnderlyingODE):
-    """`qd = T v`, `vd = a(t, q, v)` with the invariants `Phi = 0`, `Phi_q v = nu`, `y = (q, v)`: more equations than unknowns.
-
-    ODASSL satisfies the invariants, the last equations, and relaxes the others, one for each unknown, along the gradients of the
-    invariants. With multipliers among the unknowns its matrix would be singular: a relaxation of `M vd + Phi_q^T lam = Q` along `Phi_q^T`
-    only changes `lam`.
-
-    Parameters
-    ----------
-    problem : Overdetermined
-    """
-
-    formulation = "overdetermined"
-    title = "overdetermined, multipliers eliminated"
-    implicit = True
-
-    def __init__(self, problem: Overdetermined) -> None:
-        super().__init__(problem.system, project=False)
-        self._ode, self._whole = super().kernel, problem
-        self._y, self._yd, self._F = np.zeros(problem.n), np.zeros(problem.n), np.empty(problem.m)
-        self._y[problem.blocks["lam"]] = problem.system.multiplier_guess()  # unused, but forces must be finite
-        self.m = self.n + 2 * (problem.system.nc - len(problem.system.dependent))
-
-    def kernel(self, t: float, y: Vector, yd: Vector, out: Vector, *arguments: Any) -> bool:
-        """See `Problem.kernel`."""
-        n, whole = self.n, self._whole
-        good = self._ode(t, y, out[:n], *arguments)
-        np.subtract(yd, out[:n], out=out[:n])
-        self._y[:n], self._yd[:n] = y, yd
-        good = whole.kernel(t, self._y, self._yd, self._F, *whole.arguments) and good
-        out[n:] = self._F[self._invariants()]
-        return good
-
-    def _invariants(self) -> Integers:
-        """Integers of the constraint equations in `_ode` that are not redundant: the matrix must have full rank."""
-        independent = np.delete(np.arange(self.system.nc), lay.records_of(self.model, lay.DEPENDENT, lay.DEPENDENT_T)["row"])
-        return np.concatenate([self._whole.equations[name].start + independent for name in ("position", "velocity")])
-
-    def compile(self, t: float, y: Vector, yd: Vector) -> None:
-        self.kernel(t, y, yd, np.empty(self.m), *self.arguments)
 
 
 class _Result(NamedTuple):

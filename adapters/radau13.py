@@ -300,7 +300,6 @@ class Radau13(Method):
         # no exceptions through RADAU, see `_lasting`: with zeros it ends its step, or finds a singular matrix, at once
         options |= {name: callbacks.guarded(options[name], np.zeros(size)) for name, size in (("rhs_fn", n), ("jacobian_fn", (n, n)))
                     if name in options}
-        options["dense_callback"] = callbacks.guarded(_acceptance(run, span), True)
         options["max_step_size"] = self.max_step if math.isfinite(self.max_step) else 0.0
         options["h0"] = self.first_step or options["h0"]
         return options
@@ -309,12 +308,13 @@ class Radau13(Method):
         from pyradau13 import radau13
 
         options = self._options(run, span, rtol, atol)
+        options["dense_callback"] = run.callbacks.guarded(_acceptance(run, span), True)
         with alone("RADAU"):
             try:
                 radau13(**options, y0=y0, t0=span, t=2.0 * span)
             except RuntimeError as error:
                 run.callbacks.raise_kept()
-                raise _failure(str(error)) from error
+                raise _failure(error) from error
 
     def _counts(self, run: Run) -> dict[str, int | None]:
         """Through the package RADAU does not report its counts; evaluations for difference quotients cannot be separated."""
@@ -338,7 +338,8 @@ def _acceptance(run: Run, span: float) -> Callable[..., Any]:
     return accept
 
 
-def _failure(report: str) -> SolverFailure:
+def _failure(error: Exception) -> SolverFailure:
     """The report of RADAU as a `SolverFailure`, without the time of the solver."""
+    report = str(error)
     reason = "; ".join(line.strip() for line in report.split("\n") if "AT X=" not in line)
     return SolverFailure(Status.STEP_TOO_SMALL if "idid = -3" in report else Status.SOLVER_FAILED, f"RADAU: {reason}")

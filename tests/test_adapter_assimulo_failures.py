@@ -176,9 +176,9 @@ def test_values_that_are_not_finite_end_the_run_with_what_was_computed(fragile, 
 
 
 def test_messages_of_the_solver_are_those_of_the_solution(fragile):
-    """What Fortran prints when it gives up is not lost; Radau5ODE and Dopri5 are ended before they do."""
-    assert "EXIT OF RODAS" in mbdae.solve(fragile, Assimulo("RodasODE"), (0.0, 0.2)).message
-    for name in ("Radau5ODE", "Dopri5"):
+    """What Fortran prints when it gives up is not lost; Radau5ODE and Dopri5 are ended before they do, the library knows the cause."""
+    assert "EXIT OF RODAS" in mbdae.solve(fragile, Assimulo("RodasODE", backend="wrapper"), (0.0, 0.2)).message
+    for name in ("Radau5ODE", "Dopri5", "RodasODE"):
         assert "the law of TSDA 'band 2' between 'ground' and 'upper' is nan" in mbdae.solve(fragile, Assimulo(name), (0.0, 0.2)).message
     drive = mbdae.CoordinateDriver("pull", "ground", "p", mbdae.Polynomial((0.6, 1.0)), (1, 0, 0))
     m = mbdae.Mechanism("dead point", [mbdae.Particle("p", 1.0, (0.6, 0.8, 0))],

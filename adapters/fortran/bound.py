@@ -76,8 +76,3 @@ class Bound(bound.Bound):
                 self.guard.fatal = JACOBIAN
 
         return self.address(_JACOBIAN(jacobian))
-
-
-def integer(x: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """An integer of Fortran in memory of its own."""
-    return np.array([x], dtype=np.int32)

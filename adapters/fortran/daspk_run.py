@@ -13,7 +13,8 @@ from mbdae.typing import Integers, Vector
 from .. import storage
 from ..direct.bound import EXACT
 from ..odes_steppers import Clock, Daspk
-from .bound import Bound, integer
+from .arguments import integer
+from .bound import Bound
 from .daspk import MARCH, Solver, interpolated, jacobian_address, residual_address, take_step
 from .library import routine
 from .output import Output

@@ -15,7 +15,7 @@ from mbdae.problems.base import Problem
 from ..direct.bound import is_compiled
 
 BACKENDS = ("auto", "library", "wrapper")
-TESTED = {"scikits-odes-daepack": ("3.0.0",), "pyradau13": ("0.5",)}
+TESTED = {"scikits-odes-daepack": ("3.0.0",), "pyradau13": ("0.5",), "assimulo-testing": ("3.9.0b2",)}
 
 
 class LibraryError(ImportError):

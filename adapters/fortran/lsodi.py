@@ -7,18 +7,18 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
 
 from mbdae.compilation.compiled import compiled, compiled_with
-from mbdae.compilation.foreign import foreign, pointer
+from mbdae.compilation.foreign import foreign
 from mbdae.compilation.structure import Structure, structure_at
 from mbdae.driver.callbacks import FATAL, GOOD, HUGE
 from mbdae.typing import Vector
 
 from ..direct.guard import NO_FAULT, address, follow_null_space, judged
 from ..direct.march import loop
-from .records import rate_of, replace, time_of, vector
+from .records import behind, rate_of, replace, time_of, vector
 
 ENDED = -100  # in the place of the state of LSODI: the equations have ended the run
 
@@ -109,12 +109,6 @@ MARCH = loop(take_step, unknowns, interpolated)
 
 
 # callbacks -------------------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def behind(at_n):
-    """The address behind the number of unknowns."""
-    return carray(pointer(at_n), (2,), np.int64)[1]
 
 
 def _residual(at_n, at_s, at_y, at_yd, at_out, at_flag):

@@ -10,7 +10,8 @@ from mbdae.driver.run import Run
 from mbdae.typing import Vector
 
 from ..odes_steppers import Clock, Lsodi
-from .bound import Bound, integer
+from .arguments import integer
+from .bound import Bound
 from .library import routine
 from .lsodi import MARCH, Solver, derivative_at, interpolated, matrix_address, residual_address, take_step
 from .output import Output

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 
 from mbdae.typing import Vector
 
-from .bound import integer
+from .arguments import Arguments, integer
 
 MESSAGE = 1024  # characters
 STAGES = 7  # at most
@@ -42,9 +41,8 @@ class Arrays:
         self._work = np.zeros(n * ((2 + STAGES) * n + 3 * STAGES + 3) + OTHERS)
         self._iwork = np.zeros((2 + (STAGES - 1) // 2) * n + OTHERS, dtype=np.int32)
         self._message = np.zeros(MESSAGE, dtype=np.uint8)
-        self._numbers: list[Any] = []
-        self._time, self._end, self._first = (self._real(x) for x in (span, 2.0 * span, options["h0"]))
-        self._flag = self._whole(1)
+        self._memory, self._flag = Arguments(), integer(1)
+        self._time, self._end, self._first = (self._memory.real(x) for x in (span, 2.0 * span, options["h0"]))
         self._set(options)
 
     def _set(self, options: dict[str, Any]) -> None:
@@ -54,40 +52,32 @@ class Arrays:
         self._iwork[10:13] = [(options.get(order, 0) + 1) // 2 for order in ("min_order", "max_order", "initial_order")]  # stages
         self._work[6] = options["max_step_size"]
 
-    def _real(self, x: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-        self._numbers.append(np.array([x], dtype=float))
-        last: np.ndarray[Any, np.dtype[np.float64]] = self._numbers[-1]
-        return last
-
-    def _whole(self, x: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-        self._numbers.append(integer(x))
-        last: np.ndarray[Any, np.dtype[np.int32]] = self._numbers[-1]
-        return last
-
     # the arguments -------------------------------------------------------------------------------------------------------
 
     def before_jacobian(self, rhs: int) -> tuple[int, ...]:
         """`N, FCN, X, Y, XEND, H, RTOL, ATOL, ITOL`."""
-        return _at(self._whole(self.n)), rhs, *map(_at, (self._time, self._y, self._end, self._first, self._rtol, self._atol,
-                                                         self._whole(1)))
+        at = self._memory
+        return (at.whole(self.n), rhs, self._time, at.array(self._y), self._end, self._first, at.array(self._rtol), at.array(self._atol),
+                at.whole(1))
 
     def before_mass(self, given: bool) -> tuple[int, ...]:
         """`IJAC, MLJAC, MUJAC`: whether there is a Jacobian; it is full."""
-        return tuple(_at(self._whole(x)) for x in (int(given), self.n, 0))
+        return self._wholes(int(given), self.n, 0)
 
     def before_output(self) -> tuple[int, ...]:
         """`IMAS, MLMAS, MUMAS`: there is a matrix before the derivatives; it is full."""
-        return tuple(_at(self._whole(x)) for x in (1, self.n, 0))
+        return self._wholes(1, self.n, 0)
 
     def work(self) -> tuple[int, ...]:
         """`IOUT, WORK, LWORK, IWORK, LIWORK`."""
-        sizes = self._whole(len(self._work)), self._whole(len(self._iwork))
-        arrays: tuple[np.ndarray[Any, Any], ...] = (self._whole(1), self._work, sizes[0], self._iwork, sizes[1])
-        return tuple(map(_at, arrays))
+        return *self._wholes(1), *self._memory.work(self._work, self._iwork)
 
     def end(self) -> tuple[int, ...]:
         """`IDID, ERRBUF`, and the length of the latter."""
-        return _at(self._flag), _at(self._message), MESSAGE
+        return self._memory.array(self._flag), self._memory.array(self._message), MESSAGE
+
+    def _wholes(self, *numbers: int) -> tuple[int, ...]:
+        return tuple(map(self._memory.whole, numbers))
 
     # what RADAU leaves ---------------------------------------------------------------------------------------------------
 
@@ -115,9 +105,3 @@ class Arrays:
 def report(arrays: Arrays) -> str:
     """The message of the package about a failed run."""
     return f"radau failed with idid = {arrays.flag} ({REPORTS.get(arrays.flag)})\n{arrays.message}"
-
-
-def _at(array: np.ndarray[Any, Any]) -> int:
-    at = ctypes.c_void_p(array.ctypes.data).value
-    assert at is not None
-    return at

@@ -6,12 +6,13 @@ from numba.extending import intrinsic
 
 from mbdae.compilation.compiled import compiled
 from mbdae.compilation.foreign import pointer
-from mbdae.driver.callbacks import HUGE
+from mbdae.driver.callbacks import FATAL, GOOD, HUGE
 from mbdae.system.vectors import is_finite
 from mbdae.typing import Integers, Vector
 
 from ..direct import guard
 
+ROUNDING = 4e-16  # of the clock, relative to it
 
 class Equations(guard.Equations):
     """A problem on the clock of a solver, which shows zero at `t0`; `t = t0 + direction * s`."""
@@ -51,6 +52,12 @@ def whole(at):
 
 
 @compiled
+def behind(at):
+    """The address in the second word of what is at an address."""
+    return carray(pointer(at), (2,), np.int64)[1]
+
+
+@compiled
 def time_of(s, equations):
     """Time of the problem when the clock of the solver shows `s`."""
     return equations.t0 + equations.guard.direction * s
@@ -85,3 +92,14 @@ def replace(out):
     for k in range(out.shape[0]):
         if not is_finite(out[k]):
             out[k] = HUGE
+
+
+@compiled
+def as_rates(out, code, factor):
+    """What a callback for a right-hand side writes after an evaluation: `factor out`, or zeros when the run is to end."""
+    if code == FATAL:
+        out[:] = 0.0
+    elif code != GOOD:
+        replace(out)
+    for k in range(out.shape[0]):
+        out[k] *= factor

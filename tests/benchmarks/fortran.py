@@ -26,11 +26,16 @@ RTOL, REPEATS = 1e-6, 11
 CASES = (("DASPK", Odes("ddaspk"), "andrews", "ggl", 0.03), ("DASPK", Odes("ddaspk", "difference"), "andrews", "ggl", 0.03),
          ("DASPK", Odes("ddaspk"), "andrews", "index2", 0.03), ("DASPK", Odes("ddaspk"), "slider-crank", "ggl", 1.0),
          ("LSODI", Odes("lsodi"), "double-pendulum", "index1", 1.0), ("RADAU", Radau13(), "andrews", "mass", 0.03),
-         ("RADAU", Radau13(jacobian="difference"), "andrews", "mass", 0.03), ("RADAU", Radau13(), "double-pendulum", "mass", 1.0))
+         ("RADAU", Radau13(jacobian="difference"), "andrews", "mass", 0.03), ("RADAU", Radau13(), "double-pendulum", "mass", 1.0),
+         ("RODAS", Assimulo("RodasODE"), "double-pendulum", "ode", 1.0), ("RODAS", Assimulo("RodasODE"), "andrews", "partition", 0.03),
+         ("RODAS", Assimulo("RodasODE", "difference"), "andrews", "partition", 0.03),
+         ("RADAU5", Assimulo("Radau5DAE", "difference"), "double-pendulum", "ggl", 1.0),
+         ("RADAU5", Assimulo("Radau5DAE", "difference"), "andrews", "ggl", 0.03),
+         ("DOPRI5", Assimulo("Dopri5"), "double-pendulum", "ode", 1.0), ("DOPRI5", Assimulo("Dopri5"), "andrews", "partition", 0.03),
+         ("ODASSL", Assimulo("ODASSL", "difference"), "double-pendulum", "overdetermined", 1.0),
+         ("ODASSL", Assimulo("ODASSL", "difference"), "andrews", "ggl", 0.03))
 OTHERS = (("SciPy LSODA", SolveIvp("LSODA"), "ode"), ("SciPy DOP853 in Fortran's place", Odes("dop853"), "ode"),
-          ("Assimulo Dopri5", Assimulo("Dopri5"), "ode"), ("Assimulo RodasODE", Assimulo("RodasODE"), "ode"),
           ("Assimulo LSODAR", Assimulo("LSODAR"), "ode"), ("Assimulo Radau5ODE", Assimulo("Radau5ODE"), "ode"),
-          ("Assimulo Radau5DAE", Assimulo("Radau5DAE"), "ggl"), ("Assimulo ODASSL", Assimulo("ODASSL"), "index2"),
           ("Assimulo GLIMDA", Assimulo("GLIMDA"), "index2"))
 
 
