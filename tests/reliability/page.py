@@ -30,7 +30,7 @@ Faults of the package as a whole have tests of their own:
 `tests/test_interrupts.py`; at random instants: the table of that name below |
 | two processes with an empty cache | both compile, the third one loads | `tests/test_cache.py` |
 | an installation and a home that are read-only | a warning; every process compiles anew | `tests/test_cache.py` |
-| more states than the memory holds, streamed to a folder | bounded memory: a million states of a chain of 1024 links, 24.6 GB, in 279 MB | \
+| more states than the memory holds, streamed to a folder | bounded memory: a million states of 1024 links, 24.6 GB, in 279 MB | \
 `tests/test_output_folder.py`, `python -m tests.benchmarks.streamed` |
 | runs in threads, with parallel stages | the same bits | `tests/test_state_space_threads.py`, 52 below |
 | a run within a run | solved, or refused by solvers with static memory | `tests/test_interrupts.py`, 54 and 55 below |

@@ -3,8 +3,9 @@
     K_i = f(t + c_i h, y + h sum_j a_ij K_j)
 
 Fixed-point iteration, or Newton's method with one Jacobian for all stages, and near the solution with that of each stage, whose factors
-then correct slopes in extended precision: an iteration gains about as many digits as the differences of the Jacobians have, and few evaluations in extended
-precision are left [as in iterative refinement; Higham, Accuracy and Stability of Numerical Algorithms, chapter 12].
+then correct slopes in extended precision: an iteration gains about as many digits as the differences of the Jacobians have, and few
+evaluations in extended precision are left [as in iterative refinement; Higham, Accuracy and Stability of Numerical Algorithms,
+chapter 12].
 """
 
 from collections.abc import Callable
