@@ -278,8 +278,8 @@ _NOTES = """
 - Forces with kinks: the creep forces of `wheelset` and `rail-carriage` where they reach the limit of friction, tyres and shock absorbers
   of `iltis`, wheels of `hmmwv` that touch the half cylinder or lift off, the loads of `closed-loop-bars` at 0.5 s and 1 s, friction
   of `slider-crank`. At a kink the step in extended precision is cut until the tolerance is met, by ten to twenty rejected steps
-  (tests/test_precise.py, for kinks in time). The lines of the vehicles, of `wheelset`, and of `truck` with the pneumatic element are still in
-  double precision: a second of motion takes minutes to an hour.
+  (tests/test_precise.py, for kinks in time). The lines of the vehicles, of `wheelset`, and of `truck` with the pneumatic element are
+  still in double precision: a second of motion takes minutes to an hour.
 - `passenger-car`: DOP853 in Cartesian and in joint coordinates agree to 10.8 digits or more in positions and velocities, to 10.5 in tyre
   forces, but to 9.2 in the tension of the tie rod: bushings of 9e6 N/m see the rounding errors of positions of up to 100 m, 1.4e-14 m.
   IDA at 1e-10 has 6.9.
