@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline
 
 import mbdae
-from mbdae.compilation.structure import Structure
+from mbdae.compilation.structure import Structure, address_of
 from mbdae.integrators.control.hermite import cubic, hermite
 from mbdae.integrators.control.loop import advance, filtered, next_step, reject, shortened, step_from, store
 from mbdae.integrators.control.newton import ITERATE, NewtonRule, newton_test
@@ -85,6 +85,15 @@ def test_the_last_correction_decides():
 
 
 # --- the clock -------------------------------------------------------------------------------------------------------------------
+
+
+def test_addresses_of_arrays():
+    """Also of views, and of arrays that are empty, read-only, or not contiguous, whose memory has no buffer of its own."""
+    whole = np.arange(24.0).reshape(4, 6)
+    read_only = np.arange(3.0)
+    read_only.flags.writeable = False
+    for array in (whole, whole[1], whole[:, 1], whole[::2], read_only, np.zeros(0), np.zeros(2, np.dtype([("a", "i8"), ("b", "f8")]))):
+        assert address_of(array) == array.__array_interface__["data"][0]
 
 
 class Small(Structure):
