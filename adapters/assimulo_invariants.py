@@ -1,6 +1,5 @@
 """The overdetermined form for ODASSL: an ordinary differential equation with the constraints as invariants."""
 
-
 import numpy as np
 
 from mbdae.compilation.compiled import compiled

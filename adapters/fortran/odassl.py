@@ -16,6 +16,7 @@ from mbdae.compilation.compiled import compiled
 from mbdae.compilation.foreign import foreign
 from mbdae.compilation.structure import Structure
 from mbdae.driver.callbacks import FATAL, GOOD
+from mbdae.integrators.control.hermite import cubic
 from mbdae.typing import Vector
 
 from ..direct.guard import NO_FAULT, address, follow_null_space, judged, with_kernel
@@ -89,12 +90,9 @@ def interpolated(t, out, run):
     """Write the unknowns at a time within the last step."""
     d, e = run.solver, run.equations
     h = d.s[0] - d.before
-    x = min(max(e.guard.direction * (t - e.t0), d.before), d.s[0]) - d.before
+    theta = (min(max(e.guard.direction * (t - e.t0), d.before), d.s[0]) - d.before) / h
     for k in range(out.shape[0]):
-        slope = (d.state[k] - d.before_state[k]) / h
-        third = (d.before_yd[k] + d.yd[k] - 2.0 * slope) / h
-        second = (slope - d.before_yd[k]) / h - third
-        out[k] = ((third / h * x + second) * x + d.before_yd[k]) * x + d.before_state[k]
+        out[k] = cubic(theta, h, d.before_state[k], d.state[k], d.before_yd[k], d.yd[k])
     return 0
 
 

@@ -14,6 +14,7 @@ from ..direct import guard
 
 ROUNDING = 4e-16  # of the clock, relative to it
 
+
 class Equations(guard.Equations):
     """A problem on the clock of a solver, which shows zero at `t0`; `t = t0 + direction * s`."""
 

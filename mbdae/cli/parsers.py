@@ -195,7 +195,7 @@ _CONFIRM_EPILOG = """\
 examples:
   mbdae confirm andrews car-axis
   mbdae confirm --precise heavy-top              to 16 digits
-  mbdae confirm --output docs/references.md      all of them (some minutes; with --precise two hours)
+  mbdae confirm --output docs/references.md      all of them (some minutes; with --precise many hours)
 
 Lines of other mechanisms in the file stay as they are.
 

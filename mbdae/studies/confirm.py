@@ -256,11 +256,10 @@ Solutions in extended precision (64 bits of mantissa, `numpy.longdouble`) are by
 numbers; the equations of the stages are solved by compiled kernels in double precision before. *First*: the underlying ODE in the
 coordinates of the mechanism, by Radau IIA of order 15, without any projection. *Second*: collocation of Gauss of order 20, for bodies and
 joints in joint coordinates, whose kinematics and mass matrix are other code; elsewhere projected onto the constraints at the times of the
-values. *between them* has the digits to which the
-two agree with each other, *tolerances* those to which both agree with themselves at a tolerance a hundred times as large, if that was
-computed. Parameters and initial values are numbers in double precision that are taken as exact, except that the initial
-state is projected onto the constraints in extended precision. Published values are as accurate as their source; 16 is the most that double
-precision can show, for the stored values are numbers in double precision.
+values. *between them* has the digits to which the two agree with each other, *tolerances* those to which both agree with themselves at a
+tolerance a hundred times as large, if that was computed. Parameters and initial values are numbers in double precision that are taken as
+exact, except that the initial state is projected onto the constraints in extended precision. Published values are as accurate as their
+source; 16 is the most that double precision can show, for the stored values are numbers in double precision.
 
 The other lines are solutions in double precision: DOP853 on the underlying ODE (Radau for stiff forces) with projections, and a method for
 DAEs on the form of Gear.

@@ -15,7 +15,7 @@ from .equations import Equations, JointEquations
 from .stages import Found, Stages
 
 _DISABLED = "NUMBA_DISABLE_JIT"
-_stages: dict[str, Stages] = {}  # of the process that runs `_prepare`
+_prepared: list[Stages] = []  # one, in the process that runs `_prepare`
 
 
 class CompiledStages:
@@ -68,12 +68,12 @@ def _compiler() -> Iterator[None]:
 def _prepare(name: str, parameters: Parameters, joint: bool, c: Vector, A: Matrix) -> None:
     system = library.system(name, **parameters)
     equations = JointEquations(TreeSystem(system.mechanism), float) if joint and system.mechanism is not None else Equations(system, float)
-    _stages["of the mechanism"] = Stages(equations, c, A)
+    _prepared[:] = [Stages(equations, c, A)]
 
 
 def _solve(*arguments: Any) -> Found | None:
-    return _stages["of the mechanism"].solve(*arguments)
+    return _prepared[0].solve(*arguments)
 
 
 def _correct(residual: Matrix) -> Matrix:
-    return _stages["of the mechanism"].correct(residual)
+    return _prepared[0].correct(residual)

@@ -1,10 +1,9 @@
 """Two independent solutions of a mechanism of the library in extended precision.
 
 The first is that of the underlying ODE in the coordinates of the entry, without projections: violations of the constraints at the end show
-that their derivatives are right. It is by the method of Radau. The second is by that of Gauss, in joint
-coordinates where the mechanism has some; in others with a projection onto the constraints at the
-times of the values; after each step its rounding errors would be seen in small coordinates. Each is computed with two
-tolerances.
+that their derivatives are right. It is by the method of Radau. The second is by that of Gauss, in joint coordinates where the mechanism has
+some; in others with a projection onto the constraints at the times of the values; after each step its rounding errors would be seen in
+small coordinates. Each is computed with two tolerances.
 """
 
 from contextlib import closing
