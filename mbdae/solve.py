@@ -35,7 +35,7 @@ from .results.turning import Moment
 from .results.watch import Watch
 from .system.assembly import State
 from .system.culprit import not_finite
-from .system.start import check_state, start_at
+from .system.start import check_state, refined, start_at
 from .system.system import System
 from .typing import ArrayLike, Event, FullState, TimeProgress, Tolerance, Vector
 
@@ -64,7 +64,8 @@ def solve(target: Mechanism | System | Problem, method: Method | ArrayLike, t_sp
         `"index3" "ggl" "gear" "index2" "index1" "mass" "overdetermined" "ode" "partition" "tangent"`; by default the best one for the
         method, see `Solution.formulation`. A `Problem` as target has its own.
     state : State, optional
-        Consistent initial values, used as they are.
+        Consistent initial values, used as they are; where they are off the constraints by more than a tenth of the tolerances, methods
+        with error control start from the nearest state on the constraints.
     q0, v0 : array_like, optional
         Guess of the initial values, which is made consistent; by default that of the bodies.
     rtol, atol : float or (atol) array_like
@@ -132,6 +133,8 @@ def solve(target: Mechanism | System | Problem, method: Method | ArrayLike, t_sp
     functions = _events(system, events, t_end > t0)
     _check_recorded(method, {"resume": resume, "checkpoint": checkpoint, "output": output})
     start, sink, interval = _start(system, t0, state, q0, v0), _output(output), checked_interval(checkpoint, checkpoint_every)
+    if method.step_size is None:
+        start = refined(system, start, rtol, tolerance, state is None)
     run = partial(_run, method, problem, t_end, rtol=rtol, atol=tolerance, every=every, progress=progress)
     if any(map(changes, functions)):
         _check_alone(functions, {"resume": resume, "checkpoint": checkpoint, "output": output})

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..typing import ArrayLike, Vector
+from ..typing import ArrayLike, Tolerance, Vector
 from .assembly import AssemblyError, State, completed
 from .branches import closed, mismatch, moves, near_guess, off_branch, opposite
 from .continuation import follow
 from .given import check_given, velocities_with
+from .nearest import POSITION_TOL
 
 if TYPE_CHECKING:
     from .system import System
@@ -23,6 +24,9 @@ QUATERNION_TOL = 1e-2  # drift of the length of a quaternion
 POSITION_VIOLATION, VELOCITY_VIOLATION, FORCE_RESIDUAL = 1e-3, 5e-2, 1e-1
 SHORT_ROW = 1e-3  # rows of Phi_q that are shorter, relative to the longest one, count as this long: they may vanish
 REST_ACCELERATION = 1e-6  # m/s^2 or rad/s^2 that are no acceleration
+ASSEMBLED = 100.0 * POSITION_TOL  # distance of assembled states from the constraints, at most
+NOTICED = 0.1  # of the tolerances: distance that error tests notice
+ROUNDING, CORRECTIONS = 1e-16, 5  # of Newton's method for the nearest positions
 
 
 def start_at(system: System, t: float = 0.0, q: ArrayLike | None = None, v: ArrayLike | None = None) -> State:
@@ -74,6 +78,45 @@ def check_state(system: System, state: State) -> None:
     G = system.phi_q(state.t, state.q)
     _check_constraints(system, state, G)
     _check_motion(system, state, G)
+
+
+def refined(system: System, state: State, rtol: float, atol: Tolerance, assembled: bool) -> State:
+    """The state, moved onto the constraints if it is off them by more than the error test of a method with these tolerances would notice.
+
+    What the first step removes of the distance counts as its error, which no step size reduces. An `assembled` state is as near as
+    `ASSEMBLED`, and is not examined for tolerances larger than that.
+    """
+    least = float(np.min(atol))
+    if system.nc == 0 or (assembled and least > ASSEMBLED):
+        return state
+    t = state.t
+    try:
+        q = _nearby(system, t, state.q)
+        v = state.v + system.solve_kkt(t, q, np.zeros(system.nv), system.nu(t, q) - system.phi_q(t, q) @ state.v).x
+        if not (_noticed(q, state.q, rtol, least) or _noticed(v, state.v, rtol, least)):
+            return state
+        return completed(system, t, q, state.v)
+    except (AssemblyError, FloatingPointError) as error:
+        if system.callbacks.has_raised(error):
+            raise
+        return state  # left to the method, whose failure names the cause
+
+
+def _nearby(system: System, t: float, q: Vector) -> Vector:
+    """Positions on the constraints next to `q`, up to rounding."""
+    residual = system.phi(t, q)
+    for _ in range(CORRECTIONS):
+        trial = system.retract(q, system.solve_kkt(t, q, np.zeros(system.nv), -residual).x)
+        new = system.phi(t, trial)
+        if not np.abs(new).max() < np.abs(residual).max():
+            break
+        q, residual = trial, new
+    return q
+
+
+def _noticed(x: Vector, given: Vector, rtol: float, atol: float) -> bool:
+    """Whether the two are further apart than an error test notices."""
+    return bool((np.abs(x - given) > NOTICED * (atol + rtol * np.abs(given)) + ROUNDING * (1.0 + np.abs(given).max())).any())
 
 
 def _check_constraints(system: System, state: State, G: csr_array) -> None:
