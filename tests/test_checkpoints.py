@@ -106,6 +106,20 @@ def test_so_it_is_in_joint_coordinates(name, tmp_path):
     check(lambda: mbdae.System(mechanism, coordinates="joint"), METHODS[name], tmp_path, t_end=0.1, part=0.0431)
 
 
+@pytest.mark.parametrize("name", ["Bdf", "RadauIIA"])
+def test_equations_in_python_are_those_of_the_new_run(name, tmp_path):
+    """They are called by an address, which is not that of the earlier run."""
+
+    def make():
+        problem = mbdae.problem(pendulum(), "ggl")
+        kernel = problem.kernel
+        problem.kernel = lambda *arguments: kernel(*arguments)
+        return problem
+
+    assert "run.parameters" not in mbdae.solve(make(), METHODS[name], (0.0, 0.01)).memory.contents
+    check(make, METHODS[name], tmp_path)
+
+
 # what is refused ---------------------------------------------------------------------------------------------------------------
 
 

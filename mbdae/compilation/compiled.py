@@ -91,6 +91,7 @@ class ByAddress(types.WrapperAddressProtocol):  # type: ignore[misc]  # numba ha
 
     def __init__(self, function: Any, signature: Any) -> None:
         self._function, self._signature = function, signature
+        self._numba_type_ = types.FunctionType(signature)  # for structures, once
         self._address: int | None = None
 
     def __wrapper_address__(self) -> int:

@@ -38,6 +38,7 @@ class StructureType(types.Type):  # type: ignore[misc]  # numba has no types
         self.numbers = {field: (sort == REAL, self.places[field]) for field, _, sort in self.plan if sort in (REAL, WHOLE)}
         self.scarce = tuple(field for field, kind, sort in self.plan if sort == OTHER and isinstance(kind, (types.Number, types.Boolean)))
         self.attributes = tuple(field for field in self.fields if field not in self.numbers and field not in self.scarce)
+        self.number_places = np.array([self.places[field] for field in (*self.numbers, *self.scarce)], dtype=np.intp)
         super().__init__(f"{name}_{sha256(repr(fields).encode()).hexdigest()[:12]}")
 
 
@@ -112,16 +113,39 @@ class Structure:
         word = own["_memory"][kind.places[name]:][:1]
         return float(word.view(np.float64)[0]) if isinstance(kind.fields[name], types.Float) else int(word[0])
 
-    def fields(self) -> dict[str, Any]:
-        """All fields by name."""
+    def parts(self) -> list[tuple[str, Any]]:
+        """The fields that are not numbers, with their names."""
         own = self.__dict__
-        found: dict[str, Any] = dict(own["_values"])
         if "_memory" in own:
-            memory, reals = own["_memory"], own["_reals"]
-            for name, (is_real, place) in own["_numba_type_"].numbers.items():
-                found[name] = (reals if is_real else memory).item(place)
-            found |= {name: getattr(self, name) for name in own["_numba_type_"].scarce}
-        return found
+            return [(name, own[name]) for name in own["_numba_type_"].attributes]
+        return [(name, value) for name, value in own["_values"].items() if not isinstance(value, _PLAIN)]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether some of the fields are numbers."""
+        own = self.__dict__
+        if "_memory" in own:
+            return bool(own["_numba_type_"].number_places.size)
+        return any(isinstance(value, _PLAIN) for value in own["_values"].values())
+
+    def numbers(self) -> np.ndarray:
+        """The fields that are numbers, copied: whole numbers, and the bits of real ones."""
+        own = self.__dict__
+        if "_memory" in own:
+            found: np.ndarray = own["_memory"][own["_numba_type_"].number_places]
+            return found
+        return np.array([_bits(value) for value in own["_values"].values() if isinstance(value, _PLAIN)], dtype=np.int64)
+
+    def put_numbers(self, words: np.ndarray) -> None:
+        """Put the `numbers` of a structure of this type in the place of these."""
+        own = self.__dict__
+        if "_memory" in own:
+            own["_memory"][own["_numba_type_"].number_places] = words
+            return
+        names = [name for name, value in own["_values"].items() if isinstance(value, _PLAIN)]
+        for name, word in zip(names, words):
+            kind = type(own["_values"][name])
+            own["_values"][name] = kind(word.view(np.float64) if issubclass(kind, (float, np.floating)) else word)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._values:
@@ -156,6 +180,11 @@ _TUPLES: dict[tuple[Any, ...], tuple[types.Type, Any]] = {}  # by class and iden
 _PARTS: dict[int, tuple[types.Type, list[tuple[types.Type, int]]]] = {}  # by the identity of the type, which is kept alive
 _SCALARS = {int: types.int64, np.int64: types.int64, bool: types.boolean, type(None): types.none}
 _LARGEST = 2**63  # of what numba takes for an int64
+_PLAIN = (bool, int, float, np.number, np.bool_)
+
+
+def _bits(value: Any) -> int:
+    return int(np.float64(value).view(np.int64)) if isinstance(value, (float, np.floating)) else int(value)
 
 
 def _type_of(owner: type, kinds: tuple[types.Type, ...]) -> StructureType:
@@ -175,8 +204,9 @@ def _kind(value: Any) -> types.Type:
         return _ARRAYS[key]
     if isinstance(value, float):
         return types.float64
-    if isinstance(value, Structure):
-        return value._numba_type_
+    kind = None if isinstance(value, tuple) else getattr(value, "_numba_type_", None)  # of structures and functions called by address
+    if kind is not None:
+        return kind
     kind = _SCALARS.get(type(value))
     if kind is not None and (kind is not types.int64 or -_LARGEST <= value < _LARGEST):
         return kind

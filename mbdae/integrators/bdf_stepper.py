@@ -337,6 +337,8 @@ class BdfStepper(ProblemStepper):
 
     # continuation -----------------------------------------------------------------------------------------------------------
 
+    omitted = ("run.parameters",)  # constants, or the address of a function of this process
+
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the Jacobian, and the order of the columns of a sparse matrix."""
         return self.matrix.extra() | jacobian_contents(self.jacobian) | {"jacobian.used": np.array(self.updates)}

@@ -1,11 +1,12 @@
 """The arrays and numbers of a run by name, for checkpoints; and how they are put into the arrays of another run.
 
-Names are paths such as `run.start.q`. An array that is reached in two ways is stored once. Some memory belongs to the process and is not
-restored: the addresses of functions in the tables of a system and in its workspaces.
+Names are paths such as `run.start.q`; `run.clock` is an array of the numbers of this structure. An array that is reached in two ways is
+stored once. Some memory belongs to the process and is not restored: the addresses of functions in the tables of a system and in its
+workspaces.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,30 +16,26 @@ from .system import System
 
 WORKSPACES = ("work", "real", "other", "metric")  # names of workspaces of a system
 TABLES = "model"  # name of its tables
-_PLAIN = (bool, int, float, np.number, np.bool_)
 
-
-class _Leaf(NamedTuple):
-    """An array, or a number in a structure."""
-
-    name: str
-    value: Any
-    owner: Structure | None  # of a number
+Leaves: TypeAlias = dict[str, np.ndarray | Structure]  # by name; a structure stands for its numbers
 
 
 def contents(system: System, parts: Mapping[str, Any], omitted: Collection[str] = ()) -> dict[str, np.ndarray]:
-    """Copies of all arrays and numbers in structures, tuples and arrays.
+    """Copies of all arrays in structures, tuples and arrays, and of the numbers of each structure, as one array.
 
     Parameters
     ----------
     system : System
         Whose tables and workspaces are among them.
     parts : dict
-        Structures, tuples, arrays and numbers by name.
+        Structures, tuples and arrays by name.
     omitted : collection of str
         Names of arrays that are left out.
     """
-    return {leaf.name: np.array(_stored(system, leaf)) for leaf in _leaves(parts) if leaf.name not in omitted}
+    leaves = _leaves(parts)
+    for name in omitted:
+        leaves.pop(name, None)
+    return {name: leaf.numbers() if isinstance(leaf, Structure) else _array(name, leaf).copy() for name, leaf in leaves.items()}
 
 
 def restore(system: System, parts: Mapping[str, Any], saved: Mapping[str, np.ndarray], omitted: Collection[str] = ()) -> None:
@@ -49,9 +46,9 @@ def restore(system: System, parts: Mapping[str, Any], saved: Mapping[str, np.nda
     ValueError
         If something is missing, or has another shape or type.
     """
-    for leaf in _leaves(parts):
-        if leaf.name not in omitted:
-            _put(system, leaf, saved_array(saved, leaf.name))
+    for name, leaf in _leaves(parts).items():
+        if name not in omitted:
+            _put(system, name, leaf, saved_array(saved, name))
 
 
 def saved_array(saved: Mapping[str, np.ndarray], name: str) -> np.ndarray:
@@ -61,55 +58,55 @@ def saved_array(saved: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return saved[name]
 
 
-def _leaves(parts: Mapping[str, Any]) -> list[_Leaf]:
-    found: list[_Leaf] = []
+def _leaves(parts: Mapping[str, Any]) -> Leaves:
+    found: Leaves = {}
     seen: set[tuple[Any, ...]] = set()
     for name, value in parts.items():
-        _collect(name, value, None, seen, found)
+        _collect(name, value, seen, found)
     return found
 
 
-def _collect(name: str, value: Any, owner: Structure | None, seen: set[tuple[Any, ...]], found: list[_Leaf]) -> None:
-    """Append the arrays and numbers in a value, those that have not been seen."""
+def _collect(name: str, value: Any, seen: set[tuple[Any, ...]], found: Leaves) -> None:
+    """Add the arrays and structures in a value, those that have not been seen."""
     if isinstance(value, np.ndarray):
         if not value.size:
             return
         key = address_of(value), value.shape, value.dtype
         if key not in seen:
             seen.add(key)
-            found.append(_Leaf(name, value, None))
+            found[name] = value
     elif isinstance(value, Structure):
-        for field, part in value.fields().items():
-            _collect(f"{name}.{field}", part, value, seen, found)
+        if value.has_numbers:
+            found[name] = value
+        for field, part in value.parts():
+            _collect(f"{name}.{field}", part, seen, found)
     elif isinstance(value, tuple):
         for field, part in zip(getattr(value, "_fields", range(len(value))), value):
-            _collect(f"{name}.{field}", part, None, seen, found)
-    elif owner is not None and isinstance(value, _PLAIN):
-        found.append(_Leaf(name, value, owner))
+            _collect(f"{name}.{field}", part, seen, found)
 
 
-def _stored(system: System, leaf: _Leaf) -> Any:
-    """What is stored of a leaf: of tables only those that change during a run."""
-    return _tables(leaf.value) if _is_model(leaf) else leaf.value
+def _array(name: str, leaf: np.ndarray) -> np.ndarray:
+    """What is stored of an array: of tables only those that change during a run."""
+    return _tables(leaf) if _last(name) == TABLES else leaf
 
 
-def _put(system: System, leaf: _Leaf, saved: np.ndarray) -> None:
-    if leaf.owner is not None:
-        setattr(leaf.owner, leaf.name.rpartition(".")[2], type(leaf.value)(saved.item()))
-        return
-    target = _tables(leaf.value) if _is_model(leaf) else leaf.value
+def _put(system: System, name: str, leaf: np.ndarray | Structure, saved: np.ndarray) -> None:
+    target = leaf.numbers() if isinstance(leaf, Structure) else _array(name, leaf)
     if target.shape != saved.shape or target.dtype != saved.dtype:
-        raise ValueError(f"the memory of the integrator has {leaf.name} of shape {saved.shape} and type {saved.dtype}, this run needs "
+        raise ValueError(f"the memory of the integrator has {name} of shape {saved.shape} and type {saved.dtype}, this run needs "
                          f"{target.shape} and {target.dtype}; it belongs to another system or version")
-    kept = system.addresses if leaf.name.rpartition(".")[2] in WORKSPACES else None
+    if isinstance(leaf, Structure):
+        leaf.put_numbers(saved)
+        return
+    kept = system.addresses if _last(name) in WORKSPACES else None
     own = None if kept is None else target[kept].copy()
     target[...] = saved
     if kept is not None:
         target[kept] = own
 
 
-def _is_model(leaf: _Leaf) -> bool:
-    return leaf.name.rpartition(".")[2] == TABLES
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _tables(model: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compilation.compiled import compiled, generic
+from ..compilation.compiled import compiled, generic, window
 from . import drift, dynamics, extra, frames, kernels, kkt, motion, multibody, null_space, sparse
 from . import layout as lay
 from .codes import GOOD, RANK_LOST
@@ -188,6 +188,18 @@ def accelerations(t, q, v, lam, model, work):
     kernels.gamma(t, q, v, model, work, target)
     code = dynamics.accelerations(t, q, v, target, a, lam, model, work)
     return a, lam, code, dependent
+
+
+@compiled
+def rates(t, y, lam, model, work):
+    """`(q', v')` at the positions and velocities in `y`, and the code of `accelerations`; `lam` is a guess, and is changed."""
+    head, out = header(model), np.empty_like(y)
+    nq, nv = head[lay.NQ], head[lay.NV]
+    q, v = window(y, 0, nq), window(y, nq, nv)
+    a, _, code, _ = accelerations(t, q, v, lam, model, work)
+    kernels.qdot(t, q, v, model, window(out, 0, nq))
+    window(out, nq, nv)[:] = a
+    return out, code
 
 
 @compiled

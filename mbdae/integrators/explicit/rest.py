@@ -12,7 +12,8 @@ import numpy as np
 
 from ...typing import Vector
 
-PAIRS = 12  # of multiplications by the Jacobian, of the power method
+PAIRS = 12  # of multiplications by the Jacobian, of the power method, at most
+SETTLED = 1e-3  # relative difference of the last squares at which it ends
 CHANGE = 1.5e-8  # of the state, relative to its size, for difference quotients of the derivative
 MANY = 1000  # steps in the time span to which the limit may lead: friction at rest may have rates without bound
 
@@ -38,6 +39,8 @@ def longest_step(derivative: Callable[[Vector], Vector], y: Vector, rate: Vector
         if not 0.0 < square < np.inf:
             break
         squares.append(square)
+        if len(squares) > 2 and max(squares[-3:]) - min(squares[-3:]) < SETTLED * square:
+            break
         u = w / square
     if not squares:
         return np.inf

@@ -9,7 +9,7 @@ from ...results.diagnosis import ChartError
 from ...results.diagnosis import explain as explain_state
 from ...results.status import Status
 from ...system.codes import GOOD, RANK_LOST
-from ...system.evaluate import accelerations
+from ...system.evaluate import accelerations, rates
 from ...system.evaluate import refine as refined
 from ...typing import Vector
 from ..control.stepper import Stepper
@@ -50,8 +50,10 @@ class StartedStepper(Stepper):
             return
 
         def derivative(y: Vector) -> Vector:
-            q, v = y[:self.system.nq], y[self.system.nq:]
-            return self._rate(self.t, q, v, self._derivative(self.t, q, v, s.lam)[0])
+            found: Vector
+            found, code = rates(self.t, y, s.lam.copy(), self.model, self.work)
+            self._check(code, self.t, y[:self.system.nq])
+            return found
 
         with suppress(ChartError):
             self.clock.largest = min(self.clock.largest, longest_step(derivative, y, rate, span, self.boundary))
@@ -64,16 +66,18 @@ class StartedStepper(Stepper):
         """Accelerations and multipliers of the equations of motion."""
         lam = guess.copy()
         a, lam, code, lost = accelerations(t, q, v, lam, self.model, self.work)
+        self._check(RANK_LOST if code == GOOD and lost > len(self.system.dependent) else code, t, q)
+        refined(t, q, v, a, lam, self.model, self.work)
+        return a, lam
+
+    def _check(self, code: int, t: float, q: Vector) -> None:
+        """Count an evaluation, and raise what has failed in it."""
         self.system.callbacks.check()
         self.run.counts.residuals += 1
         self.run.counts.factorisations += 1
         self.run.counts.solves += 1
-        if code == GOOD and lost > len(self.system.dependent):
-            code = RANK_LOST
         if code != GOOD:
             raise ChartError(*explain_state(self.system, code, self.work, t, q))
-        refined(t, q, v, a, lam, self.model, self.work)
-        return a, lam
 
     def _first_step(self, atol: Vector) -> float:
         """A step for small changes of the state and small errors of Euler's method (Hairer, Norsett, Wanner, section II.4)."""

@@ -1,5 +1,6 @@
 """The arrays and numbers of an integration by Radau IIA methods."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -192,11 +193,19 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
 
 def new_sparse(problem: Problem, in_use: bool) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
     """The real matrix and the complex ones."""
-    pattern, (order, entries) = problem.pattern, ordering(problem.pattern) if in_use else (np.zeros(0, dtype=np.int64), 0)
+    if not in_use:
+        return _unused(float), (_unused(complex),) * PAIRS
+    pattern, (order, entries) = problem.pattern, ordering(problem.pattern)
 
     def new(dtype: type) -> SparseMatrix:
-        columns = Columns(start=pattern.indptr.astype(np.int64), rows=pattern.indices.astype(np.int64),
-                          values=np.zeros(pattern.nnz if in_use else 0, dtype))
+        columns = Columns(start=pattern.indptr.astype(np.int64), rows=pattern.indices.astype(np.int64), values=np.zeros(pattern.nnz, dtype))
         return SparseMatrix(columns=columns, factors=new_factors(order, ROOM * entries, dtype))
 
     return new(float), tuple(new(complex) for _ in range(PAIRS))
+
+
+@cache
+def _unused(dtype: type) -> SparseMatrix:
+    """A matrix of no columns, into which nothing is written."""
+    none = np.zeros(0, dtype=np.int64)
+    return SparseMatrix(columns=Columns(start=none, rows=none, values=np.zeros(0, dtype)), factors=new_factors(none, 0, dtype))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from .tableau import PAIRS, STAGES, radau
 
 COMPILED_LIMIT = 1500  # unknowns up to which sparse matrices are factorised in compiled code, in `n^2` operations, and beyond by SuperLU
 
+# what steps pass on to later ones
+KEPT = ("clock", "counts", "memory", "start", "y0", "rate", "Z", "past", "real", "pairs", "redundant", "followed", "model", "work")
+
 if TYPE_CHECKING:
     from ...jacobians.partitioned import PartitionedJacobian
     from .methods import RadauIIA
@@ -56,8 +59,8 @@ class RadauStepper(ProblemStepper):
         self.model, self.work = equations.model, equations.work
         linear = method.linear(problem.n)
         self._compiled_sparse = linear == "sparse" and problem.n <= COMPILED_LIMIT
-        self.matrices = [IterationMatrix(problem.pattern, linear, *scaling(problem), dtype=complex if k else float)
-                         for k in range(1 + PAIRS)]
+        powers = scaling(problem)
+        self.matrices = [IterationMatrix(problem.pattern, linear, *powers, dtype=complex if k else float) for k in range(1 + PAIRS)]
         self.run = self._new_run(equations, norms)
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
 
@@ -159,10 +162,12 @@ class RadauStepper(ProblemStepper):
     # continuation -----------------------------------------------------------------------------------------------------------
 
     @property
-    def omitted(self) -> tuple[str, ...]:
-        """See `Stepper`: the formulas, and the interpolant of the last step."""
-        names, parts = type(self.run.formulas[0]).__annotations__, type(self.run.extension).__annotations__
-        return (*(f"run.formulas.{k}.{name}" for k in range(len(STAGES)) for name in names), *(f"run.extension.{name}" for name in parts))
+    def kept(self) -> dict[str, Any]:
+        """See `Stepper`: without constants, scratch, and the interpolant of the last step."""
+        run = self.run
+        d, found = run.derivatives, {f"run.{name}": getattr(run, name) for name in KEPT}
+        found |= {"run.derivatives.state": d.state, "run.derivatives.rates": d.rates, "run.projection.counts": run.projection.counts}
+        return found | ({"run.sparse": run.sparse, "run.sparse_pairs": run.sparse_pairs} if self._compiled_sparse else {})
 
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, and the order of the columns of sparse matrices."""
