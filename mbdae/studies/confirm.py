@@ -16,7 +16,7 @@ from .. import library
 from ..adapters.dae import SolveDae
 from ..adapters.scipy import SolveIvp
 from ..adapters.sundae import Ida
-from ..library.base import Entry, Parameters, Reference
+from ..library.base import Entry, Observables, Parameters, Reference
 from ..solve import solve
 from ..system.assembly import AssemblyError, State
 from ..system.system import System
@@ -117,15 +117,53 @@ def compare(entry: Entry, parameters: Parameters, route: Route, t_max: float | N
     list of Confirmation
         One per table of references.
     """
-    wanted = entry.references_for(parameters)
+    found = _solved(entry, parameters, route, times_of(entry, parameters, t_max), progress)
+    return [_compared(entry, parameters, rows, found) for rows in tables_of(entry, parameters)]
+
+
+def tables_of(entry: Entry, parameters: Parameters) -> list[list[Reference]]:
+    """The references of a mechanism by tables, of values of the same names."""
+    tables: dict[tuple[str, str, tuple[str, ...]], list[Reference]] = {}
+    for r in entry.references_for(parameters):
+        tables.setdefault((r.label, r.kind, tuple(r.values)), []).append(r)
+    return list(tables.values())
+
+
+def times_of(entry: Entry, parameters: Parameters, t_max: float | None) -> list[float]:
+    """The times of the references up to `t_max`, see `compare`."""
     t_max = MAX_TIME_SPANS * entry.t_end if t_max is None else t_max
-    times = sorted({r.t for r in wanted if r.t <= t_max * (1.0 + 1e-12)})
+    return sorted({r.t for r in entry.references_for(parameters) if r.t <= t_max * (1.0 + 1e-12)})
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a route has found: observables by time, the times that were wanted, and why it has ended before the last of them."""
+
+    title: str
+    times: list[float]
+    values: dict[float, Observables]
+    message: str
+
+
+def sizes(rows: list[Reference]) -> Observables:
+    """The largest value of each quantity in a table."""
+    return {name: max(abs(r.values[name]) for r in rows) for name in rows[0].values}
+
+
+def agreement(scale: Observables, pairs: Sequence[tuple[Observables, Observables]]) -> float | None:
+    """Digits to which pairs of observables agree, at most 16, relative to `scale`, whose names are compared; `None` without pairs."""
+    if not pairs:
+        return None
+    worst = max(abs(a[n] - b[n]) / (size or 1.0) for a, b in pairs for n, size in scale.items())
+    return float(min(MAX_DIGITS, -np.log10(max(worst, 10.0**-MAX_DIGITS))))
+
+
+def _solved(entry: Entry, parameters: Parameters, route: Route, times: list[float], progress: TimeProgress | None) -> Solved:
+    """The observables by a route at the times reached."""
     system = library.system(entry.name, **parameters)
     states, message = _states(entry, system, times, route, progress)
-    tables: dict[tuple[str, str, tuple[str, ...]], list[Reference]] = {}
-    for r in wanted:
-        tables.setdefault((r.label, r.kind, tuple(r.values)), []).append(r)
-    return [_compared(entry, parameters, system, rows, states, times, route.title, message) for rows in tables.values()]
+    values = {t: entry.observe(system, t, x.q, x.v, x.a, x.lam) for t, x in states.items()}
+    return Solved(route.title, times, values, message)
 
 
 def _states(entry: Entry, system: System, times: list[float], route: Route,
@@ -154,19 +192,13 @@ def _states(entry: Entry, system: System, times: list[float], route: Route,
     return found, ""
 
 
-def _compared(entry: Entry, parameters: Parameters, system: System, rows: list[Reference], states: dict[float, State], times: list[float],
-              title: str, message: str) -> Confirmation:
-    met = [r for r in rows if r.t in times and r.t in states]
-    complete = len(met) == sum(r.t in times for r in rows)
-    scale = {name: max(abs(r.values[name]) for r in rows) for name in rows[0].values}
-    worst = 0.0
-    for r in met:
-        x = states[r.t]
-        out = entry.observe(system, r.t, x.q, x.v, x.a, x.lam)
-        worst = max([worst, *(abs(out[n] - v) / (scale[n] or 1.0) for n, v in r.values.items())])
-    digits = min(MAX_DIGITS, -np.log10(max(worst, 10.0**-MAX_DIGITS))) if any(r.t > 0.0 or complete for r in met) else None
+def _compared(entry: Entry, parameters: Parameters, rows: list[Reference], found: Solved) -> Confirmation:
+    """The table `rows` against a solution."""
+    met = [r for r in rows if r.t in found.times and r.t in found.values]
+    complete = len(met) == sum(r.t in found.times for r in rows)
+    digits = agreement(sizes(rows), [(r.values, found.values[r.t]) for r in met]) if any(r.t > 0.0 or complete for r in met) else None
     return Confirmation(entry.name, dict(parameters), rows[0].label, rows[0].kind, rows[0].digits, len(met), len(rows),
-                        max((r.t for r in met), default=0.0), digits, title, "" if complete else message)
+                        max((r.t for r in met), default=0.0), digits, found.title, "" if complete else found.message)
 
 
 def confirm_all(names: Sequence[str], progress: Progress | None = None) -> list[Confirmation]:

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ... import library
-from ...library.base import Entry, Observables, Parameters, Reference
+from ...library.base import Entry, Parameters, Reference
 from ...typing import Progress, TimeProgress
-from ..confirm import MAX_DIGITS, MAX_TIME_SPANS, Confirmation
+from ..confirm import Confirmation, agreement, sizes, tables_of, times_of
 from .routes import Route, plans, solved
 
 
@@ -28,24 +26,19 @@ def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None, pr
     list of Confirmation
         One per table of references for the first solution, then those for the second.
     """
-    wanted = entry.references_for(parameters)
-    t_max = MAX_TIME_SPANS * entry.t_end if t_max is None else t_max
-    times = sorted({r.t for r in wanted if r.t <= t_max * (1.0 + 1e-12)})
-    system = library.system(entry.name, **parameters)
+    times, system = times_of(entry, parameters, t_max), library.system(entry.name, **parameters)
     first, second = plans(system)
     routes = [solved(entry, parameters, first, times, progress)]
     routes.append(solved(entry, parameters, second, times, progress, like=routes[0]))
-    tables: dict[tuple[str, str, tuple[str, ...]], list[Reference]] = {}
-    for r in wanted:
-        tables.setdefault((r.label, r.kind, tuple(r.values)), []).append(r)
-    return [_compared(entry, parameters, rows, times, routes, k) for k in range(len(routes)) for rows in tables.values()]
+    tables = tables_of(entry, parameters)
+    return [_compared(entry, parameters, rows, times, routes, k) for k in range(len(routes)) for rows in tables]
 
 
 def _compared(entry: Entry, parameters: Parameters, rows: list[Reference], times: list[float], routes: list[Route], k: int) -> Confirmation:
     """The table `rows` against route `k`, with what the two routes have in common."""
     route, first = routes[k], rows[0]
     met = [r for r in rows if r.t in times and r.t in route.values]
-    scale = {name: max(abs(r.values[name]) for r in rows) for name in first.values}
+    scale = sizes(rows)
     found = agreement(scale, [(r.values, route.values[r.t]) for r in met])
     both = [(routes[0].values[r.t], routes[1].values[r.t]) for r in met if all(r.t in x.values for x in routes)]
     tolerances = [(x.coarse[r.t], x.values[r.t]) for x in routes for r in met if r.t in x.coarse and r.t in x.values]
@@ -53,14 +46,6 @@ def _compared(entry: Entry, parameters: Parameters, rows: list[Reference], times
     return Confirmation(entry.name, dict(parameters), first.label, first.kind, first.digits, len(met), len(rows),
                         max((r.t for r in met), default=0.0), found, route.title, "" if complete else route.message,
                         agreement(scale, both), agreement(scale, tolerances))
-
-
-def agreement(scale: Observables, pairs: Sequence[tuple[Observables, Observables]]) -> float | None:
-    """Digits to which pairs of observables agree, at most 16, relative to `scale`, whose names are compared; `None` without pairs."""
-    if not pairs:
-        return None
-    worst = max(abs(a[n] - b[n]) / (size or 1.0) for a, b in pairs for n, size in scale.items())
-    return float(min(MAX_DIGITS, -np.log10(max(worst, 10.0**-MAX_DIGITS))))
 
 
 def confirm_all(names: Sequence[str], progress: Progress | None = None) -> list[Confirmation]:
