@@ -12,15 +12,15 @@ from mbdae.driver.run import Run
 from mbdae.typing import Vector
 
 from . import explicit, radau5
-from .after_steps import Solver, after_explicit_step_address, after_step_address, after_step_with_error_address
-from .after_steps_run import AfterSteps
+from .after_steps import after_explicit_step_address, after_step_address, after_step_with_error_address
+from .after_steps_run import AfterSteps, WithPolynomial
 from .arguments import Arguments, call, integer
+from .assimulo_steps import PACKAGE
 from .direct_run import since_last_step
 from .library import routine
 from .odassl_run import DIRECT_ODASSL, DirectOdassl
 from .output import Output
 
-PACKAGE = "assimulo-testing"
 DIRECT_ASSIMULO = {"RodasODE": (PACKAGE, "assimulo.lib.rodas", "rodas_", "contro_"),  # distribution, module, symbols
                    "Radau5DAE": (PACKAGE, "assimulo.lib.radau5", "radau5_", "contr5_"),
                    "Dopri5": (PACKAGE, "assimulo.lib.dopri5", "dopri5_", "contd5_"), "ODASSL": DIRECT_ODASSL}
@@ -48,9 +48,9 @@ class DirectAssimulo(AfterSteps):
     def __init__(self, run: Run, solver: Any, y0: Vector, output: Output) -> None:
         self.kind, self.of = type(solver).__name__, solver
         self.name, self.options, self.end = f"Assimulo {self.kind}", solver.options, abs(run.callbacks.clock(run.t_end))
-        package, module, name, dense = DIRECT_ASSIMULO[self.kind]
-        self.routine = routine(package, module, name)
-        super().__init__(run, y0, (0.0, self.end), output, routine(package, module, dense))
+        package, module, name, *dense = DIRECT_ASSIMULO[self.kind]
+        self.routine, self.dense = routine(package, module, name), routine(package, module, *dense) if dense else 0
+        super().__init__(run, y0, (0.0, self.end), output)
         self.arguments, self.flag, self.reached = Arguments(), integer(1), np.zeros(1)
         self._set()
 
@@ -90,7 +90,7 @@ class DirectAssimulo(AfterSteps):
 _HAIRER = {"nsteps": 16, "nfcns": 13, "njacs": 14, "nerrfails": 17, "nlus": 18}
 
 
-class DirectRodas(DirectAssimulo):
+class DirectRodas(WithPolynomial, DirectAssimulo):
     """RODAS: see `DirectAssimulo`."""
 
     counted = _HAIRER
@@ -101,7 +101,7 @@ class DirectRodas(DirectAssimulo):
         self.work[1:5] = o["maxh"], o["fac1"], o["fac2"], o["safe"]
         self.iwork[0] = o["maxsteps"]
         self.rhs, self.accepted = explicit.rhs_address(p.kernel, equations), after_step_address(equations, self.march)
-        self.jacobian = self.jacobian_in_python(self.run.callbacks.rhs_jacobian()) if o["usejac"] else 0
+        self.jacobian = self.bound.rhs_jacobian_in_python(self.run.callbacks.rhs_jacobian(), 3) if o["usejac"] else 0
 
     def _call(self) -> None:
         a, n, wholes, y = self.arguments, self.n, self._wholes, self.solver.y.copy()
@@ -111,7 +111,7 @@ class DirectRodas(DirectAssimulo):
                             a.array(self.flag)))
 
 
-class DirectRadau5(DirectAssimulo):
+class DirectRadau5(WithPolynomial, DirectAssimulo):
     """RADAU5 for implicit problems: see `DirectAssimulo`."""
 
     counted = _HAIRER
@@ -142,13 +142,14 @@ class DirectRadau5(DirectAssimulo):
         return error
 
 
-class DirectDopri5(DirectAssimulo):
+class DirectDopri5(WithPolynomial, DirectAssimulo):
     """DOPRI5: see `DirectAssimulo`."""
 
     counted = {"nsteps": 18, "nfcns": 16, "nerrfails": 19}
+    record_type = explicit.DopriSolver
 
-    def _record(self, **fields: Any) -> Solver:
-        return explicit.DopriSolver(guesses=int(self.options["inith"] == 0.0), **fields)
+    def _record(self, **fields: Any) -> Any:
+        return super()._record(guesses=int(self.options["inith"] == 0.0), **fields)
 
     def _set(self) -> None:
         n, o, p, equations = self.n, self.options, self.run.problem, self.bound.equations
