@@ -189,7 +189,7 @@ def test_tolerances_that_are_too_small_go_through_the_package(swing, code, form)
     with pytest.raises(ValueError, match="needs absolute tolerances of at least 1e-30"):
         mbdae.solve(posed(swing, form), method(code, backend="library"), (0.0, 0.1), atol=1e-160)
     with pytest.raises(ValueError, match="goes through the package"):
-        Assimulo("LSODAR", backend="library")
+        Assimulo("CVode", backend="library")
 
 
 # --- the library ----------------------------------------------------------------------------------------------------------

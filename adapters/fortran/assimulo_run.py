@@ -18,12 +18,14 @@ from .arguments import Arguments, call, integer
 from .assimulo_steps import PACKAGE
 from .direct_run import since_last_step
 from .library import routine
+from .lsodar_run import DIRECT_LSODAR, DirectLsodar
 from .odassl_run import DIRECT_ODASSL, DirectOdassl
 from .output import Output
 
 DIRECT_ASSIMULO = {"RodasODE": (PACKAGE, "assimulo.lib.rodas", "rodas_", "contro_"),  # distribution, module, symbols
                    "Radau5DAE": (PACKAGE, "assimulo.lib.radau5", "radau5_", "contr5_"),
-                   "Dopri5": (PACKAGE, "assimulo.lib.dopri5", "dopri5_", "contd5_"), "ODASSL": DIRECT_ODASSL}
+                   "Dopri5": (PACKAGE, "assimulo.lib.dopri5", "dopri5_", "contd5_"), "ODASSL": DIRECT_ODASSL,
+                   "LSODAR": DIRECT_LSODAR}
 # where squares of errors relative to smaller ones overflow, steps of DOPRI5 and RODAS may become NaN, and are repeated without an end
 SMALLEST_ATOL = 1e-30
 PARAMETERS = 20  # words of parameters and counts before the work arrays
@@ -165,4 +167,5 @@ class DirectDopri5(WithPolynomial, DirectAssimulo):
                             *a.work(self.work, self.iwork), self.bound.equations._address, self.march._address, a.array(self.flag)))
 
 
-RUNS: dict[str, Any] = {"RodasODE": DirectRodas, "Radau5DAE": DirectRadau5, "Dopri5": DirectDopri5, "ODASSL": DirectOdassl}
+RUNS: dict[str, Any] = {"RodasODE": DirectRodas, "Radau5DAE": DirectRadau5, "Dopri5": DirectDopri5, "ODASSL": DirectOdassl,
+                        "LSODAR": DirectLsodar}

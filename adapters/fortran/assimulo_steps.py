@@ -1,4 +1,4 @@
-"""Runs of the codes of Assimulo that take one step with each call: ODASSL."""
+"""Runs of the codes of Assimulo that take one step with each call: ODASSL and LSODAR."""
 
 from __future__ import annotations
 
