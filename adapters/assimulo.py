@@ -64,7 +64,7 @@ class Assimulo(Method):
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     backend : {"auto", "library", "wrapper"}
-        Of RodasODE, Radau5DAE, Dopri5, ODASSL and LSODAR. `"library"`: the routine in the library of the package is called
+        Of RodasODE, Radau5DAE, Dopri5, ODASSL, LSODAR and GLIMDA. `"library"`: the routine in the library of the package is called
         directly, with compiled callbacks and no Python in its loop; `"wrapper"`: through the package; `"auto"`: the library where its
         version was tested, otherwise the wrapper. The other solvers go through the package.
 

@@ -28,7 +28,8 @@ NO_RADAU = pytest.mark.skipif(not _installed("pyradau13", "pyradau13", "radau_")
 NO_ASSIMULO = pytest.mark.skipif(not all(_installed(*names[:3]) for names in DIRECT_ASSIMULO.values()),
                                  reason="assimulo-testing 3.9.0b2 is not installed")
 OF_ASSIMULO = (("RodasODE", "ode"), ("RodasODE", "partition"), ("Radau5DAE", "ggl"), ("Radau5DAE", "index3"), ("Dopri5", "ode"),
-               ("Dopri5", "tangent"), ("ODASSL", "ggl"), ("ODASSL", "index3"), ("LSODAR", "ode"), ("LSODAR", "partition"))
+               ("Dopri5", "tangent"), ("ODASSL", "ggl"), ("ODASSL", "index3"), ("LSODAR", "ode"), ("LSODAR", "partition"),
+               ("GLIMDA", "ggl"), ("GLIMDA", "index2"))
 RUNS = [*(pytest.param(code, form, marks=NO_DAEPACK) for code, form in (("ddaspk", "ggl"), ("lsodi", "index1"))),
         *(pytest.param("radau", level, marks=NO_RADAU) for level in (2, 3)),
         *(pytest.param(code, form, marks=NO_ASSIMULO) for code, form in OF_ASSIMULO)]

@@ -63,6 +63,17 @@ def test_whatever_is_asked_besides(swing, code, form, more):
         np.testing.assert_allclose(direct.t_events[0], wrapped.t_events[0], atol=1e-9)
 
 
+@NO_ASSIMULO
+@pytest.mark.parametrize("more", [{}, {"events": falls_below}], ids=["to the end", "terminal event"])
+def test_counts_of_glimda(swing, more):
+    """Trap: GLIMDA ends a run only after attempts that fail, in which nothing is evaluated."""
+    problem = posed(swing, "index2")
+    run = mbdae.solve(problem, method("GLIMDA", backend="library"), (0.0, 0.4), **more)
+    s = run.statistics
+    assert run.success and s.rejected_newton == 0 and (run.t[-1] < 0.4) == bool(more)
+    assert s.residuals_jacobian == (s.jacobians + 1) * problem.n  # once for the matrix before the derivatives
+
+
 @KINDS
 def test_output_does_not_depend_on_what_else_is_asked(swing, code, form):
     times = np.linspace(0.0, 0.4, 7)
@@ -147,6 +158,10 @@ def test_one_run_at_a_time(swing, code, form):
     def force(t, r, A, v, omega, F, T):
         mbdae.solve(problem, chosen, (0.0, 0.1))
 
+    if code == "GLIMDA":  # has no static memory
+        inside = mbdae.solve(posed(pushed(force), form), chosen, (0.0, 1e-3))
+        np.testing.assert_array_equal(inside.q, mbdae.solve(problem, chosen, (0.0, 1e-3)).q)
+        return
     with pytest.raises(RuntimeError, match="can do one run at a time"):
         mbdae.solve(posed(pushed(force), form), chosen, (0.0, 0.1))
     assert mbdae.solve(problem, chosen, (0.0, 0.1)).success

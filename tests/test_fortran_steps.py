@@ -91,7 +91,8 @@ def test_radau_with_every_option(swing, options):
 @NO_ASSIMULO
 @pytest.mark.parametrize(("code", "form"), [*OF_ASSIMULO, ("RodasODE", "tangent"), ("Dopri5", "partition"), ("Radau5DAE", "index2"),
                                             ("Radau5DAE", "index1"), ("Radau5DAE", "gear"), ("ODASSL", "index2"), ("ODASSL", "index1"),
-                                            ("ODASSL", "gear"), ("ODASSL", "overdetermined"), ("LSODAR", "tangent")])
+                                            ("ODASSL", "gear"), ("ODASSL", "overdetermined"), ("LSODAR", "tangent"),
+                                            ("GLIMDA", "index3")])
 @pytest.mark.parametrize("name", ["double-pendulum", "slider-crank-free"])
 def test_codes_of_assimulo_take_the_same_steps(name, code, form):
     same(*both(name, form, code, (0.0, 0.1)))
@@ -100,7 +101,8 @@ def test_codes_of_assimulo_take_the_same_steps(name, code, form):
 @NO_ASSIMULO
 @pytest.mark.thorough
 @pytest.mark.parametrize(("code", "form"), [("RodasODE", "ode"), ("Radau5DAE", "ggl"), ("Dopri5", "ode"), ("ODASSL", "ggl"),
-                                            ("ODASSL", "overdetermined"), ("LSODAR", "ode"), ("LSODAR", "partition")])
+                                            ("ODASSL", "overdetermined"), ("LSODAR", "ode"), ("LSODAR", "partition"),
+                                            ("GLIMDA", "ggl")])
 @pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
 def test_codes_of_assimulo_take_the_same_steps_in_the_whole_library(name, code, form):
     same(*both(name, form, code, (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
@@ -122,7 +124,7 @@ def test_codes_of_assimulo_with_every_option(swing, code, form, options):
 
 
 @NO_ASSIMULO
-@pytest.mark.parametrize(("code", "form"), [("ODASSL", "ggl"), ("LSODAR", "ode")])
+@pytest.mark.parametrize(("code", "form"), [("ODASSL", "ggl"), ("LSODAR", "ode"), ("GLIMDA", "ggl")])
 def test_codes_of_assimulo_with_a_limit_of_the_order(swing, code, form):
     same(*both(swing, form, code, (0.0, 0.3), {"max_order": 2}))
 

@@ -1,4 +1,4 @@
-"""Codes that run to the end of the time span and call back after each step: RADAU, RODAS, RADAU5, DOPRI5.
+"""Codes that run to the end of the time span and call back after each step: RADAU, RODAS, RADAU5, DOPRI5, GLIMDA.
 
 `RPAR` of their callbacks is the address of the `Equations`, `IPAR` that of the `March`, or of a flag with that behind it.
 """

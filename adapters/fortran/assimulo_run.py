@@ -1,4 +1,4 @@
-"""Runs of RODAS, RADAU5 and DOPRI5 in the libraries of Assimulo, with the arrays that its classes would set up."""
+"""Runs of RODAS, RADAU5, DOPRI5 and GLIMDA in the libraries of Assimulo, with the arrays that its classes would set up."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from mbdae.driver.callbacks import SolverFailure
 from mbdae.driver.run import Run
 from mbdae.typing import Vector
 
-from . import explicit, radau5
+from ..direct.guard import NO_FAULT
+from . import explicit, glimda, radau5
 from .after_steps import after_explicit_step_address, after_step_address, after_step_with_error_address
 from .after_steps_run import AfterSteps, WithPolynomial
-from .arguments import Arguments, call, integer
+from .arguments import Arguments, call, integer, integer_with_address
 from .assimulo_steps import PACKAGE
 from .direct_run import since_last_step
 from .library import routine
@@ -25,7 +26,7 @@ from .output import Output
 DIRECT_ASSIMULO = {"RodasODE": (PACKAGE, "assimulo.lib.rodas", "rodas_", "contro_"),  # distribution, module, symbols
                    "Radau5DAE": (PACKAGE, "assimulo.lib.radau5", "radau5_", "contr5_"),
                    "Dopri5": (PACKAGE, "assimulo.lib.dopri5", "dopri5_", "contd5_"), "ODASSL": DIRECT_ODASSL,
-                   "LSODAR": DIRECT_LSODAR}
+                   "LSODAR": DIRECT_LSODAR, "GLIMDA": (PACKAGE, "assimulo.lib.glimda", "glimda_")}
 # where squares of errors relative to smaller ones overflow, steps of DOPRI5 and RODAS may become NaN, and are repeated without an end
 SMALLEST_ATOL = 1e-30
 PARAMETERS = 20  # words of parameters and counts before the work arrays
@@ -167,5 +168,60 @@ class DirectDopri5(WithPolynomial, DirectAssimulo):
                             *a.work(self.work, self.iwork), self.bound.equations._address, self.march._address, a.array(self.flag)))
 
 
+GLIMDA_MESSAGES = {-1: "Could not get method of order p", -2: "Too many steps, increase maxsteps.",
+                   -3: "Too many consecutive failures, increase ...", -4: "Stepsize too small, decrease minh",
+                   -7: "Could not compute the tolerances atol/rtol", -8: "Could not evaluate partial derivatives.",
+                   -9: "Could not evaluate q(x,t)."}  # those of Assimulo
+
+
+class DirectGlimda(DirectAssimulo):
+    """GLIMDA: see `DirectAssimulo`."""
+
+    counted = {"nerrfails": 1, "nnfails": 2, "nfcns": 3, "njacs": 4, "nlus": 5}
+    interpolated = staticmethod(glimda.interpolated)
+
+    def _record(self, **fields: Any) -> glimda.Solver:
+        yd = self.of.problem.yd0
+        return glimda.Solver(yd=yd.copy(), before_state=fields["y"].copy(), before_yd=yd.copy(), stopped=0, refused=0, **fields)
+
+    def _set(self) -> None:
+        o, equations = self.options, self.bound.equations
+        self.iwork = np.zeros(6, dtype=np.int32)  # its counts
+        order_three, steps_of_an_order = 1, 5  # the method of order 3; steps before the order may change
+        self.whole_options = np.array([self.of._get_print_level(), o["newt"], o["maxord"], o["minord"], order_three, o["order"],
+                                       steps_of_an_order, o["maxsteps"], o["maxretry"]], dtype=np.int32)
+        # tolerances of Newton's method and the error, factors of the step size, its limits, rates at which the order changes, condition
+        self.real_options = np.array([0.1, 0.1, 0.1, 0.1, 2.0, 0.5, min(self.end, o["maxh"]), o["minh"], 1e-3, 0.8, 0.0])
+        self.residual = glimda.residual_address(self.run.problem.kernel, equations, self.march)
+        self.unknowns, self.accepted = glimda.differentiated_address(equations), glimda.after_step_address(self.march)
+
+    def _call(self) -> None:
+        a, n, wholes, o, equations = self.arguments, self.n, self._wholes, self.options, self.bound.equations
+        rtol, atol, vectors = self._tolerances()
+        numbers = a.array(integer_with_address(n, self.march._address)), a.whole(n)
+        y, yd = self.solver.y.copy(), self.solver.yd.copy()
+        call(self.routine, (*numbers, self.residual, self.unknowns, 0, 0, 0, a.array(self.reached), a.real(self.end), a.array(y),
+                            a.array(yd), a.real(o["inith"]), atol, rtol, vectors, *wholes(1, 1, 1, 0, 1), a.array(self.iwork),
+                            a.array(self.whole_options), a.array(self.real_options), self.march._address, equations._address,
+                            a.array(self.flag), self.accepted))
+
+    @property
+    def failed(self) -> bool:
+        """See `AfterSteps`."""
+        return int(self.flag[0]) != 0 and self.solver.stopped == 0
+
+    def counts(self) -> dict[str, int]:
+        """See `DirectAssimulo`; without the attempts in which nothing was evaluated."""
+        if self.bound.guard.fatal != NO_FAULT:  # some may have been for a Jacobian; through the package there are no counts either
+            return {}
+        counts = super().counts()
+        return counts | {name: counts[name] - self.solver.refused for name in ("nnfails", "nfcns")}
+
+    def error(self) -> Exception:
+        """See `AfterSteps`."""
+        flag = int(self.flag[0])
+        return Exception(f"GLIMDA failed with flag {flag}. {GLIMDA_MESSAGES[flag]}") if flag in GLIMDA_MESSAGES else KeyError(flag)
+
+
 RUNS: dict[str, Any] = {"RodasODE": DirectRodas, "Radau5DAE": DirectRadau5, "Dopri5": DirectDopri5, "ODASSL": DirectOdassl,
-                        "LSODAR": DirectLsodar}
+                        "LSODAR": DirectLsodar, "GLIMDA": DirectGlimda}
