@@ -64,9 +64,9 @@ class Assimulo(Method):
     max_steps : int
         Steps after which the run ends with `TOO_MANY_STEPS`.
     backend : {"auto", "library", "wrapper"}
-        Of RodasODE, Radau5DAE, Dopri5 and ODASSL. `"library"`: the routine in the library of the package is called directly, with compiled
-        callbacks and no Python in its loop; `"wrapper"`: through the package; `"auto"`: the library where its version was tested, otherwise
-        the wrapper. The other solvers go through the package.
+        Of RodasODE, Radau5DAE, Dopri5, ODASSL, LSODAR and GLIMDA. `"library"`: the routine in the library of the package is called
+        directly, with compiled callbacks and no Python in its loop; `"wrapper"`: through the package; `"auto"`: the library where its
+        version was tested, otherwise the wrapper. The other solvers go through the package.
 
     Notes
     -----
@@ -162,7 +162,7 @@ class Assimulo(Method):
         output = self._output()
 
         def integrate() -> None:
-            with output, alone(direct.name):
+            with output, self._alone():
                 direct.integrate()
             direct.check(lambda error: _failure(self.solver, error, output.text, run.callbacks))
 
@@ -196,7 +196,7 @@ class Assimulo(Method):
         """Run the solver; returns the exception that ended the run, if any."""
         native, callbacks, output, failure = solver.problem, run.callbacks, self._output(), None
         native.suppress_errors = getattr(output, "suppress_errors", native.suppress_errors)
-        with output, alone(f"Assimulo {self.solver}") if facts_of(self.solver).alone else contextlib.nullcontext():
+        with output, self._alone():
             try:
                 solver.simulate(abs(callbacks.clock(run.t_end)))
             except Exception as error:
@@ -205,6 +205,10 @@ class Assimulo(Method):
             return None
         kept, callbacks.error = callbacks.error, None  # of a callback, which is the cause of that of the solver
         return listener.explain(kept or _failure(self.solver, failure, getattr(output, "text", ""), callbacks))
+
+    def _alone(self) -> Any:
+        """A context that refuses a run within a run of the same code, where the first would be spoilt."""
+        return alone(f"Assimulo {self.solver}") if facts_of(self.solver).alone else contextlib.nullcontext()
 
     def _output(self) -> Any:
         """A context that suppresses the output of the solver."""

@@ -13,185 +13,18 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae import MassMatrix, Status
+from mbdae import Status
 from mbdae.adapters.assimulo import Assimulo
 from mbdae.adapters.fortran import library as lib
-from mbdae.adapters.fortran.assimulo_run import DIRECT_ASSIMULO
 from mbdae.adapters.fortran.library import LibraryError
-from mbdae.adapters.odes import Odes
-from mbdae.adapters.radau13 import Radau13
 
-from .helpers import BREAKS_AT, chain, double_pendulum, falls_below, torn, with_law
-
-FORMS = ("ggl", "gear", "index2", "index1", "index3")
-SMALL = ("double-pendulum", "slider-crank")
-
-
-def _installed(package, module, name):
-    try:
-        return bool(lib.routine(package, module, name))
-    except ImportError:
-        return False
-
-
-DAEPACK = _installed("scikits-odes-daepack", "scikits_odes_daepack.ddaspk", "ddaspk_")
-NO_DAEPACK = pytest.mark.skipif(not DAEPACK, reason="scikits-odes-daepack 3.0.0 is not installed: make setup-all")
-NO_RADAU = pytest.mark.skipif(not _installed("pyradau13", "pyradau13", "radau_"), reason="pyradau13 0.5 is not installed")
-NO_ASSIMULO = pytest.mark.skipif(not all(_installed(*names[:3]) for names in DIRECT_ASSIMULO.values()),
-                                 reason="assimulo-testing 3.9.0b2 is not installed")
-OF_ASSIMULO = (("RodasODE", "ode"), ("RodasODE", "partition"), ("Radau5DAE", "ggl"), ("Radau5DAE", "index3"), ("Dopri5", "ode"),
-               ("Dopri5", "tangent"), ("ODASSL", "ggl"), ("ODASSL", "index3"))
-RUNS = [*(pytest.param(code, form, marks=NO_DAEPACK) for code, form in (("ddaspk", "ggl"), ("lsodi", "index1"))),
-        *(pytest.param("radau", level, marks=NO_RADAU) for level in (2, 3)),
-        *(pytest.param(code, form, marks=NO_ASSIMULO) for code, form in OF_ASSIMULO)]
-KINDS = pytest.mark.parametrize(("code", "form"), RUNS)
-
-
-def method(code, **options):
-    return Radau13(**options) if code == "radau" else (Assimulo if code in DIRECT_ASSIMULO else Odes)(code, **options)
-
-
-def posed(target, form):
-    """A problem in a form, or the one with a mass matrix whose constraints are on a level."""
-    system = target if isinstance(target, mbdae.System) else mbdae.problem(target).system
-    return MassMatrix(system, form) if isinstance(form, int) else mbdae.problem(system, formulation=form)
-
-
-def both(target, form, code, span, options=None, **more):
-    """The solutions in the library and through the package, each of a new problem: joint friction starts from the last multipliers."""
-    return [mbdae.solve(posed(target, form), method(code, backend=b, **options or {}), span, **more) for b in ("library", "wrapper")]
-
-
-def same(a, b):
-    """The same steps but for rounding."""
-    assert a.status == b.status, (a.message, b.message)
-    assert a.message == b.message
-    for name in ("steps", "residuals", "residuals_jacobian", "jacobians", "rejected_error", "rejected_newton", "newton_iterations",
-                 "factorisations"):
-        x, y = getattr(a.statistics, name), getattr(b.statistics, name)
-        counts_number = name == "residuals" and b.method == "Assimulo ODASSL"
-        assert y is None or x == y - counts_number, (name, x, y)  # Assimulo evaluates once to count the equations
-    np.testing.assert_allclose(a.t, b.t, rtol=1e-9)
-    for name in ("q", "v", "lam"):
-        x, y = getattr(a, name), getattr(b, name)
-        np.testing.assert_allclose(x, y, atol=1e-8 * (1.0 + np.abs(y).max(initial=0.0)), rtol=0.0)
+from .fortran_codes import DAEPACK, KINDS, NO_ASSIMULO, OF_ASSIMULO, both, method, posed, same
+from .helpers import BREAKS_AT, double_pendulum, falls_below, torn, with_law
 
 
 @pytest.fixture(scope="module")
 def swing():
     return mbdae.System(double_pendulum())
-
-
-# --- steps ----------------------------------------------------------------------------------------------------------------
-
-
-@NO_DAEPACK
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", SMALL)
-def test_daspk_takes_the_same_steps(name, form):
-    same(*both(name, form, "ddaspk", (0.0, 0.05)))
-
-
-@NO_DAEPACK
-@pytest.mark.thorough
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
-def test_daspk_takes_the_same_steps_in_the_whole_library(name, form):
-    same(*both(name, form, "ddaspk", (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
-
-
-@NO_DAEPACK
-@pytest.mark.parametrize("jacobian", ["difference", "grouped", "grouped:partitioned", "estimated"])
-def test_daspk_with_every_source_of_the_jacobian(swing, jacobian):
-    same(*both(swing, "ggl", "ddaspk", (0.0, 0.3), {"jacobian": jacobian}))
-
-
-@NO_DAEPACK
-@pytest.mark.parametrize("options", [{"linsolver": "band"}, {"linsolver": "band", "jacobian": "grouped"}, {"max_order": 2},
-                                     {"max_step": 0.01, "first_step": 1e-5}], ids=["band", "grouped band", "order", "steps"])
-def test_daspk_with_every_option(options):
-    same(*both(mbdae.System(chain(8)), "ggl", "ddaspk", (0.0, 0.1), options))
-
-
-@NO_DAEPACK
-@pytest.mark.parametrize("options", [{}, {"max_order": 2}, {"max_step": 0.01, "first_step": 1e-5}], ids=str)
-@pytest.mark.parametrize("name", SMALL)
-def test_lsodi_takes_the_same_steps(name, options):
-    same(*both(name, "index1", "lsodi", (0.0, 0.05), options))
-
-
-@NO_DAEPACK
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
-def test_lsodi_takes_the_same_steps_in_the_whole_library(name):
-    same(*both(name, "index1", "lsodi", (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
-
-
-@NO_RADAU
-@pytest.mark.parametrize("level", [1, 2, 3])
-@pytest.mark.parametrize("name", SMALL)
-def test_radau_takes_the_same_steps(name, level):
-    same(*both(name, level, "radau", (0.0, 0.05)))
-
-
-@NO_RADAU
-@pytest.mark.thorough
-@pytest.mark.parametrize("level", [2, 3])
-@pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
-def test_radau_takes_the_same_steps_in_the_whole_library(name, level):
-    same(*both(name, level, "radau", (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
-
-
-@NO_RADAU
-@pytest.mark.parametrize("jacobian", ["difference", "grouped", "grouped:partitioned", "estimated"])
-def test_radau_with_every_source_of_the_jacobian(swing, jacobian):
-    direct, wrapped = both(swing, 2, "radau", (0.0, 0.3), {"jacobian": jacobian})
-    same(direct, wrapped)
-    assert direct.statistics.factorisations >= direct.statistics.jacobians > 0
-    if jacobian == "difference":
-        assert direct.statistics.residuals_jacobian == direct.statistics.jacobians * posed(swing, 2).n
-
-
-@NO_RADAU
-@pytest.mark.parametrize("options", [{"order": 5}, {"order": 9}, {"order": 13}, {"max_step": 0.01, "first_step": 1e-6}], ids=str)
-def test_radau_with_every_option(swing, options):
-    same(*both(swing, 2, "radau", (0.0, 0.3), options))
-
-
-@NO_ASSIMULO
-@pytest.mark.parametrize(("code", "form"), [*OF_ASSIMULO, ("RodasODE", "tangent"), ("Dopri5", "partition"), ("Radau5DAE", "index2"),
-                                            ("Radau5DAE", "index1"), ("Radau5DAE", "gear"), ("ODASSL", "index2"), ("ODASSL", "index1"),
-                                            ("ODASSL", "gear"), ("ODASSL", "overdetermined")])
-@pytest.mark.parametrize("name", ["double-pendulum", "slider-crank-free"])
-def test_codes_of_assimulo_take_the_same_steps(name, code, form):
-    same(*both(name, form, code, (0.0, 0.1)))
-
-
-@NO_ASSIMULO
-@pytest.mark.thorough
-@pytest.mark.parametrize(("code", "form"), [("RodasODE", "ode"), ("Radau5DAE", "ggl"), ("Dopri5", "ode"), ("ODASSL", "ggl"),
-                                            ("ODASSL", "overdetermined")])
-@pytest.mark.parametrize("name", sorted(set(mbdae.library.names()) - set(SMALL)))
-def test_codes_of_assimulo_take_the_same_steps_in_the_whole_library(name, code, form):
-    same(*both(name, form, code, (0.0, 0.02), {"max_steps": 300}, rtol=1e-5))
-
-
-@NO_ASSIMULO
-@pytest.mark.parametrize("jacobian", ["difference", "grouped", "grouped:partitioned", "estimated"])
-def test_rodas_with_every_source_of_the_jacobian(swing, jacobian):
-    same(*both(swing, "ode", "RodasODE", (0.0, 0.3), {"jacobian": jacobian}))
-
-
-@NO_ASSIMULO
-@pytest.mark.parametrize("options", [{"max_step": 0.01}, {"first_step": 1e-5}], ids=str)
-@pytest.mark.parametrize(("code", "form"), OF_ASSIMULO)
-def test_codes_of_assimulo_with_every_option(swing, code, form, options):
-    same(*both(swing, form, code, (0.0, 0.3), options))
-
-
-@NO_ASSIMULO
-def test_odassl_with_a_limit_of_the_order(swing):
-    same(*both(swing, "ggl", "ODASSL", (0.0, 0.3), {"max_order": 2}))
 
 
 # --- times and output -----------------------------------------------------------------------------------------------------
@@ -228,6 +61,17 @@ def test_whatever_is_asked_besides(swing, code, form, more):
     same(direct, wrapped)
     if "events" in more:
         np.testing.assert_allclose(direct.t_events[0], wrapped.t_events[0], atol=1e-9)
+
+
+@NO_ASSIMULO
+@pytest.mark.parametrize("more", [{}, {"events": falls_below}], ids=["to the end", "terminal event"])
+def test_counts_of_glimda(swing, more):
+    """Trap: GLIMDA ends a run only after attempts that fail, in which nothing is evaluated."""
+    problem = posed(swing, "index2")
+    run = mbdae.solve(problem, method("GLIMDA", backend="library"), (0.0, 0.4), **more)
+    s = run.statistics
+    assert run.success and s.rejected_newton == 0 and (run.t[-1] < 0.4) == bool(more)
+    assert s.residuals_jacobian == (s.jacobians + 1) * problem.n  # once for the matrix before the derivatives
 
 
 @KINDS
@@ -314,6 +158,10 @@ def test_one_run_at_a_time(swing, code, form):
     def force(t, r, A, v, omega, F, T):
         mbdae.solve(problem, chosen, (0.0, 0.1))
 
+    if code == "GLIMDA":  # has no static memory
+        inside = mbdae.solve(posed(pushed(force), form), chosen, (0.0, 1e-3))
+        np.testing.assert_array_equal(inside.q, mbdae.solve(problem, chosen, (0.0, 1e-3)).q)
+        return
     with pytest.raises(RuntimeError, match="can do one run at a time"):
         mbdae.solve(posed(pushed(force), form), chosen, (0.0, 0.1))
     assert mbdae.solve(problem, chosen, (0.0, 0.1)).success
@@ -356,7 +204,7 @@ def test_tolerances_that_are_too_small_go_through_the_package(swing, code, form)
     with pytest.raises(ValueError, match="needs absolute tolerances of at least 1e-30"):
         mbdae.solve(posed(swing, form), method(code, backend="library"), (0.0, 0.1), atol=1e-160)
     with pytest.raises(ValueError, match="goes through the package"):
-        Assimulo("LSODAR", backend="library")
+        Assimulo("CVode", backend="library")
 
 
 # --- the library ----------------------------------------------------------------------------------------------------------

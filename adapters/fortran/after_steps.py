@@ -1,4 +1,4 @@
-"""Codes that run to the end of the time span and call back after each step: RADAU, RODAS, RADAU5, DOPRI5.
+"""Codes that run to the end of the time span and call back after each step: RADAU, RODAS, RADAU5, DOPRI5, GLIMDA.
 
 `RPAR` of their callbacks is the address of the `Equations`, `IPAR` that of the `March`, or of a flag with that behind it.
 """
@@ -25,25 +25,30 @@ STOP = -1  # value of `IRTRN` with which the codes end
 _i = types.int64
 
 
-class Solver(Structure):
+class Steps(Structure):
     """What the callbacks need besides the equations."""
 
-    dense: int  # address of the routine for dense output
     visit: int  # address of a function in Python that takes output, and returns whether the run is to end
     each: int  # address of one that is called after each step, or zero
     flag: Any  # set by an interrupt
     begin: float  # its clock at the start of the run
     end: float
-    cont: int  # addresses of the polynomial of the last step, and of the arguments behind it: one or, if `last` is not zero, two
-    length: int
-    last: int
     before: float  # its clock at the start and at the end of the last step
     s: float
     y: Vector  # the unknowns at the end of the last step
-    at: Vector  # arguments of the routine for dense output
-    component: Any
     code: int  # why Python is visited
     bad: int  # evaluations that were not finite until the last step that has moved time
+
+
+class Solver(Steps):
+    """The same for codes that have the polynomial of the last step."""
+
+    dense: int  # address of the routine for dense output
+    cont: int  # addresses of the polynomial, and of the arguments behind it: one or, if `last` is not zero, two
+    length: int
+    last: int
+    at: Vector  # arguments of the routine for dense output
+    component: Any
 
 
 @intrinsic
@@ -79,36 +84,53 @@ def interpolated(t, out, run):
     return 0
 
 
-STEP_TAKEN, STORE_TIMES = after_step(interpolated)
-
-
-@compiled
-def step_ended(at_before, at_s, at_y, cont, length, last, run, at_flag):
-    """What all the callbacks after a step do, which the codes call at the start, too."""
-    d, y, guard = run.solver, vector(at_y, run.equations.n), run.equations.guard
-    d.before, d.s, d.cont, d.length, d.last = vector(at_before, 1)[0], vector(at_s, 1)[0], cont, length, last
-    if d.s - d.before > ROUNDING * d.s:
-        d.bad = guard.bad
-    if guard.fatal != NO_FAULT or (d.s > d.before and finished(y, run)):
-        whole(at_flag)[0] = STOP
-    if run.usual != np.inf:
-        run.before_y[:] = y
-
-
-@compiled
-def finished(y, run):
-    """Output after a step, with visits of Python where they are needed; whether the run is to end."""
+def _finished(y, run):
     d = run.solver
     d.y[:] = y
     if d.each != 0:
         return call_visit(d.each) != 0
     t = run.t_end if d.end - d.s <= 1e-14 * (d.end - d.begin) else time_of(d.s, run.equations)
-    d.code = STEP_TAKEN(t, y, d.flag, run)
+    d.code = step_taken(t, y, d.flag, run)  # noqa: F821  # a name given by `finish_with`, as one below
     while d.code != GOES_ON or run.stored == run.rows_t.shape[0]:
         if call_visit(d.visit) != 0:
             return True
-        d.code = GOES_ON if run.by_steps != 0 or STORE_TIMES(run.t, y, run) else FAILED
+        d.code = GOES_ON if run.by_steps != 0 or store_times(run.t, y, run) else FAILED  # noqa: F821
     return run.forward * (run.t_end - run.t) <= 0.0  # a remaining step would be too short
+
+
+def finish_with(interpolated: Any) -> Any:
+    """`finished(y, run)`: output after a step, with visits of Python where they are needed; whether the run is to end.
+
+    Parameters
+    ----------
+    interpolated : compiled function
+        As for `after_step`.
+    """
+    return compiled_with(_finished, interpolated, **after_step(interpolated)._asdict())
+
+
+@compiled
+def note_step(before, s, run):
+    """Note the clock at the start and at the end of a step."""
+    d = run.solver
+    d.before, d.s = before, s
+    if s - before > ROUNDING * s:
+        d.bad = run.equations.guard.bad
+
+
+finished = finish_with(interpolated)
+
+
+@compiled
+def step_ended(at_before, at_s, at_y, cont, length, last, run, at_flag):
+    """What the callbacks of the codes with a polynomial do after a step; the codes call them at the start, too."""
+    d, y = run.solver, vector(at_y, run.equations.n)
+    note_step(vector(at_before, 1)[0], vector(at_s, 1)[0], run)
+    d.cont, d.length, d.last = cont, length, last
+    if run.equations.guard.fatal != NO_FAULT or (d.s > d.before and finished(y, run)):
+        whole(at_flag)[0] = STOP
+    if run.usual != np.inf:
+        run.before_y[:] = y
 
 
 # callbacks `SOLOUT` ----------------------------------------------------------------------------------------------------------
@@ -148,3 +170,9 @@ def after_explicit_step_address(equations: Any, march: Any) -> int:
 def of_march(callback: Any, kind: types.Type) -> Any:
     """A callback that takes the address of a `March` of this type, its name `MARCH`."""
     return compiled_with(callback, finished, MARCH=kind)
+
+
+@cache
+def of_kernel_and_march(callback: Any, kernel: Any, kind: types.Type) -> Any:
+    """The same for a callback for the kernel of a class of problems, its name `kernel`."""
+    return compiled_with(callback, kernel, kernel=kernel, MARCH=kind)

@@ -13,18 +13,15 @@ from mbdae.driver.callbacks import SolverFailure
 from mbdae.driver.run import Run
 from mbdae.interrupts import signals
 from mbdae.results.status import Status
-from mbdae.typing import Matrix, Vector
+from mbdae.typing import Vector
 
 from ..direct.chunks import Chunks, march_of
-from ..direct.guard import JACOBIAN
 from ..direct.march import ARRIVED
 from .after_steps import Solver, interpolated
 from .bound import Bound
 from .direct_run import DirectRun
 from .output import Output
 
-_P, _D = ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)
-_JACOBIAN = ctypes.CFUNCTYPE(None, _P, _D, _D, _D, _P, _P, _P)
 _VISIT = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 
@@ -38,32 +35,32 @@ class AfterSteps(DirectRun):
     span : (begin, end)
         The clock of the solver.
     output : Output
-    dense : int
-        Address of the routine for dense output.
     rates : ndarray, optional
         What is passed on as the rates of the unknowns where something is to be called after each step.
 
     Attributes
     ----------
     bound : Bound
-    solver : Solver
+    solver : Steps
     march : March
     """
 
-    def __init__(self, run: Run, y0: Vector, span: tuple[float, float], output: Output, dense: int, rates: Vector | None = None) -> None:
+    interpolated: Any  # compiled function, see `direct.march.loop`
+
+    def __init__(self, run: Run, y0: Vector, span: tuple[float, float], output: Output, rates: Vector | None = None) -> None:
         self.run, self.output, self.n, self._rates = run, output, run.problem.n, rates
         self.bound, guarded, (begin, end) = Bound(run.callbacks), run.callbacks.guarded, span
         self.solver = self._record(
-            dense=dense, visit=self.bound.address(_VISIT(guarded(self._visit, 1))),
+            visit=self.bound.address(_VISIT(guarded(self._visit, 1))),
             each=self.bound.address(_VISIT(guarded(self._accept, 1))) if output.single else 0, flag=signals.flag, begin=begin, end=end,
-            cont=0, length=0, last=0, before=begin, s=begin, y=y0.copy(), at=np.zeros(1), component=np.zeros(1, dtype=np.int32),
-            code=ARRIVED, bad=0)
+            before=begin, s=begin, y=y0.copy(), code=ARRIVED, bad=0)
         self.march = march_of(run, self.bound.equations, self.solver, run.wanted is not None, output.every)
         self.march.before_y[:] = y0
         self.chunks = Chunks(None, self.march, self.bound, run, lambda: self.solver.y, self._no_output)
 
-    def _record(self, **fields: Any) -> Solver:
-        return Solver(**fields)
+    @abstractmethod
+    def _record(self, **fields: Any) -> Any:
+        """The `Steps` of the code with these fields."""
 
     def integrate(self) -> None:
         """See `DirectRun`."""
@@ -103,22 +100,25 @@ class AfterSteps(DirectRun):
 
     def _at(self, t: float) -> tuple[Vector, Vector | None]:
         y = np.empty(self.n)
-        interpolated(t, y, self.march)
+        self.interpolated(t, y, self.march)
         return y, self._rates
 
     def _no_output(self, code: int) -> SolverFailure:
         return SolverFailure(Status.SOLVER_FAILED, f"{self.name}: there is no output within a step")
 
-    def jacobian_in_python(self, evaluate: Callable[[float, Vector], Matrix]) -> int:
-        """Address of the callback `JAC(N, X, Y, DFY, LDFY, RPAR, IPAR)` for `evaluate(s, y)`."""
-        n = self.n
 
-        def jacobian(number: int, s: Any, y: Any, matrix: Any, rows: int, rpar: int, ipar: int) -> None:
-            self.bound.pass_on()
-            np.ctypeslib.as_array(matrix, (n, n)).T[:] = evaluate(s[0], np.ctypeslib.as_array(y, (n,)).copy())
-            if self.run.callbacks.error is not None:
-                self.bound.guard.fatal = JACOBIAN
+class WithPolynomial:
+    """What a code has that interpolates its steps by a routine of its own: comes before `AfterSteps` among the bases.
 
-        return self.bound.address(_JACOBIAN(jacobian))
+    Attributes
+    ----------
+    dense : int
+        Address of the routine.
+    """
 
+    interpolated = staticmethod(interpolated)
+    record_type: Any = Solver
+    dense: int
 
+    def _record(self, **fields: Any) -> Any:
+        return self.record_type(dense=self.dense, cont=0, length=0, last=0, at=np.zeros(1), component=np.zeros(1, dtype=np.int32), **fields)

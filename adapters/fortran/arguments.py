@@ -39,6 +39,13 @@ def integer(x: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.array([x], dtype=np.int32)
 
 
+def integer_with_address(x: int, address: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """An integer of Fortran with an address behind it, see `records.behind`: for callbacks that get the integer and no parameters."""
+    words = np.array([0, address])
+    words.view(np.int32)[0] = x
+    return words.view(np.int32)
+
+
 def call(routine: int, arguments: tuple[int, ...]) -> None:
     """Call a routine; it keeps the lock of the interpreter, as compiled code does."""
     _prototype(len(arguments))(routine)(*arguments)

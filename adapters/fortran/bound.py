@@ -17,6 +17,7 @@ from ..direct.guard import JACOBIAN
 from .records import Derivatives, Equations
 
 _JACOBIAN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *(ctypes.POINTER(ctypes.c_double),) * 5, ctypes.c_void_p, ctypes.c_void_p)
+_RHS_JACOBIAN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *(ctypes.POINTER(ctypes.c_double),) * 6)
 
 
 class Bound(bound.Bound):
@@ -76,3 +77,15 @@ class Bound(bound.Bound):
                 self.guard.fatal = JACOBIAN
 
         return self.address(_JACOBIAN(jacobian))
+
+    def rhs_jacobian_in_python(self, evaluate: Callable[[float, Vector], Matrix], place: int) -> int:
+        """Address of a callback `JAC(N, X, Y, ...)` of seven arguments for `evaluate(s, y)`, the matrix that of number `place`."""
+        n = self.problem.n
+
+        def jacobian(number: int, s: Any, y: Any, *others: Any) -> None:
+            self.pass_on()
+            np.ctypeslib.as_array(others[place - 3], (n, n)).T[:] = evaluate(s[0], np.ctypeslib.as_array(y, (n,)).copy())
+            if self.callbacks.error is not None:
+                self.guard.fatal = JACOBIAN
+
+        return self.address(_RHS_JACOBIAN(jacobian))

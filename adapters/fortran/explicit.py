@@ -1,17 +1,17 @@
 """Compiled callbacks of RODAS and DOPRI5 in Assimulo: right-hand sides of `yd = f(t, y)`."""
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from mbdae.compilation.compiled import compiled, compiled_with
+from mbdae.compilation.compiled import compiled
 from mbdae.compilation.structure import structure_at
 from mbdae.driver.callbacks import FATAL, GOOD
 
 from ..direct.guard import EQUATIONS, NO_FAULT, address, judged, with_kernel
 from . import after_steps
+from .after_steps import of_kernel_and_march
 from .records import as_rates, time_of, vector
 
 LARGEST = 1e100  # rates at the start whose squares, relative to the tolerances, are numbers
@@ -71,9 +71,4 @@ def rhs_address(kernel: Any, equations: Any) -> int:
 
 def rhs_of_dopri_address(kernel: Any, equations: Any, march: Any) -> int:
     """Of the callback `FCN(N, X, Y, F, RPAR, IPAR)` of DOPRI5 around `Explicit.kernel`."""
-    return address(_of_dopri(kernel, march._numba_type_), (_i,) * 4 + (equations._numba_type_, _i))
-
-
-@cache
-def _of_dopri(kernel: Any, kind: types.Type) -> Any:
-    return compiled_with(_rhs_of_dopri, kernel, kernel=kernel, MARCH=kind)
+    return address(of_kernel_and_march(_rhs_of_dopri, kernel, march._numba_type_), (_i,) * 4 + (equations._numba_type_, _i))

@@ -10,10 +10,11 @@ from mbdae.driver.run import Run
 from mbdae.typing import Vector
 
 from ..odes_steppers import Clock, Lsodi
-from .arguments import integer
+from .arguments import integer, integer_with_address
 from .bound import Bound
 from .library import routine
-from .lsodi import MARCH, Solver, derivative_at, interpolated, matrix_address, residual_address, take_step
+from .lsodi import MARCH, Solver, matrix_address, residual_address, take_step
+from .odepack import REACHED, derivative_at, interpolated
 from .output import Output
 from .stepped import Direct
 
@@ -39,12 +40,11 @@ class DirectLsodi(Direct, Lsodi):
 
     def _made(self) -> Solver:
         errors, rtol, atol, task, state, options, rwork, iwork, formula = self.solver.call_args
-        p, equations, n = self.bound.problem, self.bound.equations, np.zeros(4, dtype=np.int32)
+        p, equations = self.bound.problem, self.bound.equations
         derivatives = self.bound.derivatives()
-        n[0] = p.n
-        n.view(np.int64)[1] = equations._address
         return Solver(routine=routine(*DIRECT_LSODI[:3]), dense=routine(*DIRECT_LSODI[:2], "intdy_"),
-                      residual=residual_address(p.kernel, equations), matrix=matrix_address(p.derivative, equations, derivatives), n=n,
+                      residual=residual_address(p.kernel, equations), matrix=matrix_address(p.derivative, equations, derivatives),
+                      n=integer_with_address(p.n, equations._address),
                       s=np.zeros(1), y=self.y, yd=self.yd.copy(), to=np.array([self.clock.end]), errors=integer(errors),
                       rtol=np.array([rtol], dtype=float), atol=np.asarray(atol, dtype=float), task=integer(task), state=integer(state),
                       options=integer(options), rwork=rwork, lrw=integer(len(rwork)), iwork=iwork, liw=integer(len(iwork)),
@@ -53,7 +53,7 @@ class DirectLsodi(Direct, Lsodi):
 
     def _advance(self) -> None:
         self.take(take_step)
-        self._check(derivative_at(self.record.rwork[12], 1, self.yd, self.march))
+        self._check(derivative_at(self.record.rwork[REACHED], 1, self.yd, self.march))
 
     def at(self, t: float) -> tuple[Vector, Vector]:
         """See `Stepper`."""

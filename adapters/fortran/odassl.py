@@ -16,12 +16,11 @@ from mbdae.compilation.compiled import compiled
 from mbdae.compilation.foreign import foreign
 from mbdae.compilation.structure import Structure
 from mbdae.driver.callbacks import FATAL, GOOD
-from mbdae.integrators.control.hermite import cubic
 from mbdae.typing import Vector
 
 from ..direct.guard import NO_FAULT, address, follow_null_space, judged, with_kernel
 from ..direct.march import loop
-from .records import ROUNDING, address_of, rate_of, replace, time_of, vector, whole
+from .records import ROUNDING, address_of, cubics, rate_of, replace, time_of, vector, whole
 
 ENDS = -2  # value of `IRES` with which ODASSL ends at once
 
@@ -89,10 +88,7 @@ def unknowns(run):
 def interpolated(t, out, run):
     """Write the unknowns at a time within the last step."""
     d, e = run.solver, run.equations
-    h = d.s[0] - d.before
-    theta = (min(max(e.guard.direction * (t - e.t0), d.before), d.s[0]) - d.before) / h
-    for k in range(out.shape[0]):
-        out[k] = cubic(theta, h, d.before_state[k], d.state[k], d.before_yd[k], d.yd[k])
+    cubics(e.guard.direction * (t - e.t0), (d.before, d.s[0]), (d.before_state, d.before_yd), (d.state, d.yd), out)
     return 0
 
 

@@ -6,44 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from mbdae.driver.callbacks import SolverFailure
-from mbdae.driver.run import Run
-from mbdae.results.status import Status
 from mbdae.typing import Vector
 
-from ..direct.chunks import Chunks, march_of
 from .arguments import integer
-from .bound import Bound
-from .direct_run import DirectRun, since_last_step
+from .assimulo_steps import PACKAGE, DirectSteps
 from .library import routine
 from .odassl import MARCH, Solver, interpolated, residual_address, take_step
-from .output import Output
 
-DIRECT_ODASSL = "assimulo-testing", "assimulo.lib.odassl", "odassl_"  # distribution, module, symbol
-COUNTED = {"nsteps": 10, "nfcns": 11, "njacs": 12, "nerrfails": 13, "nnfails": 14}  # where the counts of Assimulo's statistics are
+DIRECT_ODASSL = PACKAGE, "assimulo.lib.odassl", "odassl_"  # distribution, module, symbol
 
 
-class DirectOdassl(DirectRun):
-    """ODASSL with compiled callbacks.
-
-    Parameters
-    ----------
-    run : Run
-    solver : solver of Assimulo
-        With its options and its problem.
-    y0 : ndarray
-    output : Output
-    """
+class DirectOdassl(DirectSteps):
+    """ODASSL: see `DirectSteps`."""
 
     name = "Assimulo ODASSL"
-
-    def __init__(self, run: Run, solver: Any, y0: Vector, output: Output) -> None:
-        self.run, self.output, self.n, self.code = run, output, run.problem.n, 0
-        self.bound = Bound(run.callbacks)
-        self.record = self._made(solver, y0)
-        self.march = march_of(run, self.bound.equations, self.record, run.wanted is not None, output.every)
-        self.chunks = Chunks(MARCH, self.march, self.bound, run, lambda: self.record.state, self._ended)
-        self.chunks.compile()
+    loop, take_step, interpolated = staticmethod(MARCH), staticmethod(take_step), staticmethod(interpolated)
+    counted = {"nsteps": 10, "nfcns": 11, "njacs": 12, "nerrfails": 13, "nnfails": 14}
 
     def _made(self, solver: Any, y0: Vector) -> Solver:
         o, p, n, m = solver.options, self.run.problem, self.n, self.run.problem.m
@@ -59,51 +37,14 @@ class DirectOdassl(DirectRun):
                       offset=np.array(solver.y0 - solver.problem.y0, dtype=float), state=y0.copy(), before=0.0, before_state=y0.copy(),
                       before_yd=np.zeros(n), bad=0)
 
-    def integrate(self) -> None:
-        """See `DirectRun`."""
-        try:
-            if self.output.single:
-                self.run.pull(self)
-            else:
-                self.chunks.to_end()
-        except SolverFailure:
-            if not self.failed:
-                raise
-        finally:
-            self.bound.pass_on()
+    def _unknowns(self) -> Vector:
+        state: Vector = self.record.state
+        return state
 
-    def step(self) -> tuple[float, Vector, Vector | None]:
-        """See `Stepper`."""
-        code, t = take_step(self.march)
-        self.bound.pass_on()
-        self.bound.check()
-        if code < 0:
-            raise self._ended(code)
-        return t, self.record.state.copy(), self.run.callbacks.rate(self.record.yd.copy())
-
-    def at(self, t: float) -> tuple[Vector, Vector | None]:
-        """See `Stepper`."""
-        y = np.empty(self.n)
-        interpolated(t, y, self.march)
-        return y, None
-
-    def _ended(self, code: int) -> SolverFailure:
-        """What is replaced by `check`."""
-        self.code = code
-        return SolverFailure(Status.SOLVER_FAILED, str(self.error()))
-
-    @property
-    def failed(self) -> bool:
-        """See `DirectRun`."""
-        return self.code < 0
+    def _rate(self) -> Vector | None:
+        yd: Vector = self.record.yd
+        return self.run.callbacks.rate(yd.copy())
 
     def error(self) -> Exception:
         """See `DirectRun`."""
         return Exception(f"ODASSL failed with flag IDID {self.code}")
-
-    def _explained(self, failure: SolverFailure) -> SolverFailure:
-        return since_last_step(super()._explained(failure), self.bound.guard.bad, self.record.bad)
-
-    def counts(self) -> dict[str, int]:
-        """Those of Assimulo's statistics."""
-        return {name: int(self.record.iwork[at]) for name, at in COUNTED.items()}

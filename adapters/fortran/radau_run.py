@@ -15,7 +15,7 @@ from mbdae.typing import Vector
 from ..direct.bound import EXACT
 from ..terminal import alone
 from .after_steps import after_step_address
-from .after_steps_run import AfterSteps
+from .after_steps_run import AfterSteps, WithPolynomial
 from .arguments import call
 from .library import routine
 from .output import Output
@@ -25,7 +25,7 @@ from .radau_arrays import Arrays, report
 DIRECT_RADAU = "pyradau13", "pyradau13", "radau_", "contra_"  # distribution, module, symbols
 
 
-class DirectRadau(AfterSteps):
+class DirectRadau(WithPolynomial, AfterSteps):
     """A run of RADAU with compiled callbacks.
 
     Parameters
@@ -43,22 +43,23 @@ class DirectRadau(AfterSteps):
     """
 
     name = "RADAU"
+    record_type = Solver
 
     def __init__(self, run: Run, options: dict[str, Any], y0: Vector, span: float, jacobian: str | Strategy, output: Output,
                  failure: Callable[[Exception], SolverFailure]) -> None:
-        self.arrays, self._failure = Arrays(options, y0, span), failure
-        super().__init__(run, y0, (span, 2.0 * span), output, routine(*DIRECT_RADAU[:2], "contra_"), np.full(len(y0), np.nan))
+        self.arrays, self._failure, self.dense = Arrays(options, y0, span), failure, routine(*DIRECT_RADAU[:2], "contra_")
+        super().__init__(run, y0, (span, 2.0 * span), output, np.full(len(y0), np.nan))
         self.exact, p, equations = as_strategy(jacobian) == EXACT, run.problem, self.bound.equations
         self.rhs, self.mass = rhs_address(p.kernel, equations), mass_address(equations, self.march)
         self.jacobian = 0
         if self.exact:
             self.jacobian = jacobian_address(p.derivative, equations, self.bound.derivatives())
         elif "jacobian_fn" in options:
-            self.jacobian = self.jacobian_in_python(options["jacobian_fn"])
+            self.jacobian = self.bound.rhs_jacobian_in_python(options["jacobian_fn"], 3)
         self.accepted = after_step_address(equations, self.march)
 
-    def _record(self, **fields: Any) -> Solver:
-        return Solver(mass=self.arrays.mass, **fields)
+    def _record(self, **fields: Any) -> Any:
+        return super()._record(mass=self.arrays.mass, **fields)
 
     def integrate(self) -> None:
         """Run to the end."""

@@ -7,6 +7,7 @@ from numba.extending import intrinsic
 from mbdae.compilation.compiled import compiled
 from mbdae.compilation.foreign import pointer
 from mbdae.driver.callbacks import FATAL, GOOD, HUGE
+from mbdae.integrators.control.hermite import cubic
 from mbdae.system.vectors import is_finite
 from mbdae.typing import Integers, Vector
 
@@ -104,3 +105,12 @@ def as_rates(out, code, factor):
         replace(out)
     for k in range(out.shape[0]):
         out[k] *= factor
+
+
+@compiled
+def cubics(s, span, start, end, out):
+    """Cubic Hermite polynomials of the unknowns at `s` of the clock in `span`, with the unknowns and rates at its `start` and `end`."""
+    (y0, rate0), (y1, rate1), h = start, end, span[1] - span[0]
+    theta = (min(max(s, span[0]), span[1]) - span[0]) / h
+    for k in range(out.shape[0]):
+        out[k] = cubic(theta, h, y0[k], y1[k], rate0[k], rate1[k])

@@ -33,10 +33,13 @@ CASES = (("DASPK", Odes("ddaspk"), "andrews", "ggl", 0.03), ("DASPK", Odes("ddas
          ("RADAU5", Assimulo("Radau5DAE", "difference"), "andrews", "ggl", 0.03),
          ("DOPRI5", Assimulo("Dopri5"), "double-pendulum", "ode", 1.0), ("DOPRI5", Assimulo("Dopri5"), "andrews", "partition", 0.03),
          ("ODASSL", Assimulo("ODASSL", "difference"), "double-pendulum", "overdetermined", 1.0),
-         ("ODASSL", Assimulo("ODASSL", "difference"), "andrews", "ggl", 0.03))
+         ("ODASSL", Assimulo("ODASSL", "difference"), "andrews", "ggl", 0.03),
+         ("LSODAR", Assimulo("LSODAR"), "double-pendulum", "ode", 1.0), ("LSODAR", Assimulo("LSODAR"), "andrews", "partition", 0.03),
+         ("LSODAR", Assimulo("LSODAR"), "slider-crank-free", "ode", 1.0),
+         ("GLIMDA", Assimulo("GLIMDA", "difference"), "double-pendulum", "index2", 1.0),
+         ("GLIMDA", Assimulo("GLIMDA", "difference"), "andrews", "ggl", 0.03))
 OTHERS = (("SciPy LSODA", SolveIvp("LSODA"), "ode"), ("SciPy DOP853 in Fortran's place", Odes("dop853"), "ode"),
-          ("Assimulo LSODAR", Assimulo("LSODAR"), "ode"), ("Assimulo Radau5ODE", Assimulo("Radau5ODE"), "ode"),
-          ("Assimulo GLIMDA", Assimulo("GLIMDA"), "index2"))
+          ("Assimulo Radau5ODE", Assimulo("Radau5ODE"), "ode"))
 
 
 def posed(name, form):
