@@ -83,7 +83,7 @@ class Sizes:
 
 
 def first_counts(entry: Entry) -> tuple[int | None, int, int, int]:
-    """`(bodies, nq, nv, nc)` of an entry: those that it states, or else of its mechanism, without a system, which may need a compilation."""
+    """`(bodies, nq, nv, nc)` of an entry: as stated, or else of its mechanism, without a system, which may need a compilation."""
     if entry.sizes:
         return entry.sizes
     with interpreted():
