@@ -372,6 +372,7 @@ def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
     ("compare slider-crank --methods Ida:foo", "Ida:ggl"),
     ("compare slider-crank --steps 1e-2,abc", "'abc' is not a positive number"),
     ("compare slider-crank --steps -1", "'-1' is not a positive number"),
+    ("solve slider-crank --h -1e-3", "'-1e-3' is not a positive number"),
     ("compare slider-crank --rtol nan", "'nan' is not a positive number"),
     ("compare slider-crank --t-end 0", "'0' is not a positive number"),
     ("compare slider-crank --repeats 1.5", "'1.5' is not a positive integer"),

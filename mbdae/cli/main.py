@@ -1,9 +1,10 @@
 """`mbdae`: the parser, the dispatch to the commands, and what becomes of errors."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..spelling import guess
@@ -53,6 +54,10 @@ class Parser(argparse.ArgumentParser):
     """A parser with error messages of one line; that of `mbdae` knows those of its commands."""
 
     commands: "argparse._SubParsersAction[Parser]"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)  # also -1e-3 is no option
 
     def error(self, message: str) -> NoReturn:
         raise Refusal(f"{message} (see '{self.prog} --help')")
