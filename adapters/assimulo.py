@@ -8,12 +8,13 @@ import contextlib
 import sys
 import warnings
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from scipy.interpolate import CubicHermiteSpline
 
 from mbdae.driver.arguments import check_choice, check_max_steps
-from mbdae.driver.availability import Availability, from_extra
+from mbdae.driver.availability import Availability, from_extra, postpone
 from mbdae.driver.callbacks import SolverCallbacks, SolverFailure
 from mbdae.driver.method import Method
 from mbdae.driver.run import At, Run
@@ -42,7 +43,9 @@ __all__ = ["SOLVERS", "Assimulo", "availability", "configure", "explicit_problem
 
 
 def availability() -> Availability:
-    """State of the package."""
+    """State of the package; one of its modules imports pylab, half a second of plots that only some of its functions draw."""
+    if find_spec("assimulo") is not None:
+        postpone("pylab")
     return from_extra("Assimulo", "assimulo.solvers", "assimulo", distributions=("assimulo-testing", "Assimulo"))
 
 

@@ -81,7 +81,7 @@ class Family:
 
     def availability(self) -> Availability | None:
         """`Availability` of the package of an external solver; `None` for methods of mbdae."""
-        return self.method_class.availability()
+        return None if self.module.startswith("mbdae.integrators.") else self.method_class.availability()
 
 
 def _same(*names: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from PIL import Image
 import mbdae
 from mbdae import library
 from mbdae.cli import compare, listing
+from mbdae.cli import parsers_of_studies as stated
 from mbdae.cli import warm as warming
 from mbdae.cli.console import COMPILING
 from mbdae.cli.main import COMMANDS, main
@@ -20,7 +21,8 @@ from mbdae.driver.availability import Availability
 from mbdae.library.base import NON_STIFF, STIFF
 from mbdae.pages.facts import Applicability, Form
 from mbdae.registry import FAMILIES, Family, find
-from mbdae.studies import WorkPrecisionRow
+from mbdae.studies import WorkPrecisionRow, jacobian, scaling
+from mbdae.studies.matrix import MAX_ERROR, SPANS
 
 FOUR_BAR = str(Path(__file__).parents[1] / "examples" / "four-bar.yaml")
 
@@ -53,6 +55,14 @@ def test_help_has_examples_and_fits_a_terminal(capsys, argv):
     text = capsys.readouterr().out
     assert "examples:" in text and "mbdae " in text
     assert max(len(line) for line in text.splitlines()) <= 100
+
+
+def test_parsers_state_the_choices_of_the_studies():
+    """They are written twice, so that help need not import the studies."""
+    assert (tuple(scaling.FAMILIES), tuple(scaling.CASES)) == (stated.SCALED, stated.CASES)
+    assert (stated.SIZES, stated.LIMIT_OF_ROW) == (scaling.SIZES, scaling.LIMIT)
+    assert (tuple(SPANS), MAX_ERROR) == (stated.MECHANISMS, stated.MAX_ERROR)
+    assert (jacobian.RTOL, pytest.approx(jacobian.ATOL / jacobian.RTOL)) == (stated.RTOL, stated.SHARE)
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -100,8 +110,8 @@ def test_a_narrow_matrix_has_parts(capsys, monkeypatch):
 
 
 def test_list_is_quick_for_it_assembles_nothing(capsys, monkeypatch):
-    monkeypatch.setattr("mbdae.system.system.start_at", None)
-    monkeypatch.setattr("mbdae.system.system.find_redundancy", None)
+    """Of systems of functions it would compile them, for a minute."""
+    monkeypatch.setattr("mbdae.system.system.System.__init__", None)
     assert main(["list"]) == 0
     assert " flexible-slider-crank " in capsys.readouterr().out
 
@@ -362,6 +372,7 @@ def test_particles_of_a_file_may_lie_in_a_plane(tmp_path):
     ("compare slider-crank --methods Ida:foo", "Ida:ggl"),
     ("compare slider-crank --steps 1e-2,abc", "'abc' is not a positive number"),
     ("compare slider-crank --steps -1", "'-1' is not a positive number"),
+    ("solve slider-crank --h -1e-3", "'-1e-3' is not a positive number"),
     ("compare slider-crank --rtol nan", "'nan' is not a positive number"),
     ("compare slider-crank --t-end 0", "'0' is not a positive number"),
     ("compare slider-crank --repeats 1.5", "'1.5' is not a positive integer"),

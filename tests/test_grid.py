@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae.cli import parsers
+from mbdae.cli import parsers_of_studies as parsers
 from mbdae.cli.main import main
 from mbdae.pictures.methods import looks
 from mbdae.registry import FAMILIES, MethodSpec

@@ -1,5 +1,7 @@
 """Formulations x solvers: what is declared to work works, what is not is refused by name; the names, the doctor, the page of settings."""
 
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -209,6 +211,24 @@ def test_availability_tries_the_import():
     assert installed("numpy", "numpy", "").installed
     assert not installed("numpy", "no_such_module", "").installed
     assert "ModuleNotFoundError" in installed("numpy", "numpy.no_such_module", "").fault
+
+
+POSTPONED = """
+import sys
+from mbdae.driver.availability import postpone
+postpone("pylab"), postpone("pylab"), postpone("no_such_module")
+import pylab
+print("matplotlib" in sys.modules, "no_such_module" in sys.modules)
+print(callable(pylab.plot), "matplotlib" in sys.modules)
+import pylab as again
+from pylab import *
+print(again.plot is pylab.plot is plot, hasattr(again, "no_such_name"))
+"""
+
+
+def test_a_postponed_module_is_loaded_when_it_is_used():
+    done = subprocess.run([sys.executable, "-c", POSTPONED], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["False False", "True True", "True False"]
 
 
 def test_versions_come_from_the_distribution_or_the_module(monkeypatch):

@@ -96,6 +96,13 @@ def test_the_lines_of_a_page_run():
 # --- facts -------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", [n for n in library.names() if library.entry(n).sizes])
+def test_stated_sizes_are_right(name):
+    found = facts.examined(library.entry(name))
+    bodies = found.mechanism and len(found.mechanism.bodies)
+    assert facts.first_counts(library.entry(name)) == (bodies, found.nq, found.nv, found.nc)
+
+
 @pytest.mark.parametrize(("name", "parameters"), [("chain", {"links": 2}), ("bricard", {}), ("slider-crank", {"mu": 0.2})])
 def test_sizes_are_those_of_the_problems(name, parameters):
     found, system = facts.sizes(facts.examined(library.entry(name), parameters)), library.system(name, **parameters)

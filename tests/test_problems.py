@@ -290,6 +290,13 @@ def test_unpacking_returns_what_was_packed(case, name):
     assert [r.shape for r in rows] == [(3, s.nq), (3, s.nv), (3, s.nv), (3, s.nc)]
 
 
+def test_the_underlying_ode_says_where_its_multipliers_are(case):
+    s, x = case
+    p = mbdae.UnderlyingODE(s)
+    with pytest.raises(TypeError, match=r"UnderlyingODE: y has no multipliers; state\(t, y\) computes them"):
+        p.unpack(*p.pack(x))
+
+
 def test_problems_print_what_they_are(problem, case):
     text = repr(problem)
     assert type(problem).__name__ in text

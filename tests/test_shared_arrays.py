@@ -65,6 +65,15 @@ def test_events_that_are_no_numbers_are_refused(system):
         mbdae.solve(system, HalfImplicit(h=1e-3), (0.0, 0.05), events=broken)
 
 
+def test_an_event_without_a_return_is_refused(system):
+    with pytest.raises(ValueError, match=r"the event 'forgetful' must give a finite number, got None at t = 0; it has no return"):
+        mbdae.solve(system, HalfImplicit(h=1e-3), (0.0, 0.05), events=forgetful)
+
+
+def forgetful(t, q, v):
+    """Has no value."""
+
+
 def writing_energy(t, q, v):
     value = 0.5 * v @ v + 9.81 * q[1]
     q[:], v[:] = 7.0, 7.0

@@ -1,5 +1,7 @@
 """Every snippet of README and docs runs, prints what the page says, and every command line in them is one that mbdae takes."""
 
+import contextlib
+import os
 import re
 import shlex
 from pathlib import Path
@@ -75,6 +77,17 @@ def assert_agrees(printed, promised, scattered=False):
             assert float(found) == pytest.approx(float(wanted), rel=rel, abs=ROUNDING), (found, wanted)
 
 
+@contextlib.contextmanager
+def skipped_without_its_package():
+    """A page of a solver that is not installed ends there; with `MBDAE_REQUIRE_SOLVERS=all`, as in `make test`, it fails."""
+    try:
+        yield
+    except ImportError as error:
+        if "needs the package" not in str(error) or os.environ.get("MBDAE_REQUIRE_SOLVERS") == "all":
+            raise
+        pytest.skip(str(error))
+
+
 @pytest.mark.parametrize("page", cases())
 def test_snippets_run(page, tmp_path, monkeypatch, capsys):
     """In the order of the page, in one namespace, from a folder with the examples."""
@@ -85,7 +98,8 @@ def test_snippets_run(page, tmp_path, monkeypatch, capsys):
     try:
         for code, promised in snippets(page):
             capsys.readouterr()
-            exec(compile(code, name(page), "exec"), space)
+            with skipped_without_its_package():
+                exec(compile(code, name(page), "exec"), space)
             if promised is not None:
                 assert_agrees(capsys.readouterr().out, promised, name(page) in SCATTERED)
     finally:

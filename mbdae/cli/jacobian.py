@@ -10,14 +10,14 @@ from typing import Any
 from rich.table import Table
 
 from ..assemble import assemble
-from ..jacobians.strategy import SOURCES, as_strategy, takes_strategies
+from ..jacobians.strategy import takes_strategies
 from ..library.base import Entry, Parameters
 from ..pictures.figures import save
 from ..pictures.outputs import observe
 from ..pictures.timeline import draw_timeline
 from ..problems import FORMULATIONS, GGL
 from ..problems.base import Problem
-from ..registry import FAMILIES, MethodSpec, find
+from ..registry import FAMILIES, MethodSpec
 from ..studies.jacobian import (
     ATOL,
     POINTS,
@@ -37,67 +37,9 @@ from ..studies.table import metadata, write_csv, write_json
 from ..system.assembly import State
 from ..system.system import System
 from .console import output, print_error, progress_bar
-from .formatter import HelpFormatter
 from .numbers import milliseconds, number
-from .options import Commands, Refusal, build, method, natural, output_folder, parser_of_mechanism, positive
+from .options import Refusal, build, output_folder
 from .tables import add_numbers, fitting, new_table_of_runs
-
-METHOD = "Ida:ggl"
-
-_DESCRIPTION = """\
-Run one solver on one mechanism with several strategies for its Jacobian: numbers of
-evaluations and updates, cost, and accuracy of the motion.
-With --output the table is written to jacobian.csv and .json, with figures of the
-pattern, the groups of columns, and the times of evaluation.
-"""
-_EPILOG = """\
-strategies: source[:update], by default those that apply
-  dense        difference quotients, one column at a time
-  grouped      difference quotients by groups of columns, known entries excluded
-  estimated    difference quotients by groups in an estimated pattern
-  exact        complex step
-  difference   the solver's own difference quotients
-  :partitioned        F_y is reused while only the step size changes
-  :extended           F_y is also corrected for the excitations of the mechanism
-
-examples:
-  mbdae jacobian andrews
-  mbdae jacobian slider-crank --method Ida:gear --strategies grouped,exact
-  mbdae jacobian pendulum-chain --set links=16 --set coordinates=classical \\
-                 --method Odes:ddaspk:ggl --form explicit --output results/jacobian
-
-The exit code is 1 if a strategy fails.
-"""
-
-
-def strategies(text: str) -> tuple[str, ...]:
-    """Names of strategies separated by commas, none twice."""
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-    for name in names:
-        try:
-            as_strategy(name)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{name!r} is no strategy; there are {', '.join(SOURCES)}, followed by :partitioned or "
-                                             ":extended if wanted, and difference") from None
-    return names
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `jacobian`."""
-    p = commands.add_parser("jacobian", help="comparison of strategies for Jacobians", description=_DESCRIPTION, epilog=_EPILOG,
-                            parents=[parser_of_mechanism()], allow_abbrev=False, formatter_class=HelpFormatter)
-    p.add_argument("--method", metavar="M", type=method, default=find(METHOD),
-                   help=f"solver that takes a Jacobian, in GGL form if possible and not specified otherwise (default {METHOD})")
-    p.add_argument("--form", choices=("residual", "explicit"), help="of GGL: with the mass matrix, or multiplied by its inverse "
-                   "(default residual)")
-    p.add_argument("--strategies", metavar="A,B", type=strategies, help="see below")
-    p.add_argument("--rtol", metavar="R", type=positive, default=RTOL, help=f"relative tolerance (default {RTOL:g})")
-    p.add_argument("--atol", metavar="A", type=positive, help=f"absolute tolerance (default {ATOL / RTOL:g} of the relative one)")
-    p.add_argument("--repeat", metavar="N", type=natural, default=3, help="runs of which the median time is taken (default 3)")
-    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (default 60)")
-    p.add_argument("--output", metavar="DIR", help="folder for table and figures")
-    p.add_argument("--no-figure", action="store_true", help="write the table only")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,37 +1,36 @@
 """`mbdae`: the parser, the dispatch to the commands, and what becomes of errors."""
 
 import argparse
+import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
-from typing import NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..spelling import guess
 from .formatter import HelpFormatter
-from .options import Commands
 from .parsers import PARSERS
 from .refusal import Refusal
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
-# commands: the module of each, which is imported when it is needed, and what the list of commands says of it
+# what the list of commands says of each; their parsers are in `parsers`
 COMMANDS = {
-    "compare": ("compare", "integrators and solvers side by side"),
-    "solve": ("solve", "one run: summary, files, figure"),
-    "animate": ("animate", "an animation as GIF or MP4"),
-    "list": ("listing", "mechanisms, methods, formulations, solvers"),
-    "show": ("show", "properties of a mechanism"),
-    "confirm": ("confirm", "verification of the reference values"),
-    "jacobian": ("jacobian", "comparison of strategies for Jacobians"),
-    "stability": ("stability", "natural frequencies and largest stable steps"),
-    "scaling": ("scaling", "growth of cost with the number of links"),
-    "study": ("study", "studies over many mechanisms, methods and settings"),
-    "matrix": ("matrix", "every solver in every formulation"),
-    "pages": ("pages", "a page and a picture for every mechanism"),
-    "equations": ("equations", "index of the equations of the papers in the code"),
-    "warm": ("warm", "compile beforehand"),
-    "doctor": ("doctor", "installed solvers, and how to install the others"),
+    "compare": "integrators and solvers side by side",
+    "solve": "one run: summary, files, figure",
+    "animate": "an animation as GIF or MP4",
+    "list": "mechanisms, methods, formulations, solvers",
+    "show": "properties of a mechanism",
+    "confirm": "verification of the reference values",
+    "jacobian": "comparison of strategies for Jacobians",
+    "stability": "natural frequencies and largest stable steps",
+    "scaling": "growth of cost with the number of links",
+    "study": "studies over many mechanisms, methods and settings",
+    "matrix": "every solver in every formulation",
+    "pages": "a page and a picture for every mechanism",
+    "equations": "index of the equations of the papers in the code",
+    "warm": "compile beforehand",
+    "doctor": "installed solvers, and how to install the others",
 }
 
 _EPILOG = """\
@@ -56,6 +55,10 @@ class Parser(argparse.ArgumentParser):
 
     commands: "argparse._SubParsersAction[Parser]"
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)  # also -1e-3 is no option
+
     def error(self, message: str) -> NoReturn:
         raise Refusal(f"{message} (see '{self.prog} --help')")
 
@@ -67,18 +70,12 @@ def parser(chosen: Iterable[str] = tuple(COMMANDS)) -> Parser:
     top.add_argument("--version", action="version", version=f"mbdae {__version__}")
     top.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     top.commands = commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for name, (module, text) in COMMANDS.items():
+    for name, text in COMMANDS.items():
         if name in chosen:
-            _add_parser(name, module, commands)
+            PARSERS[name](commands)
         else:
             commands.add_parser(name, help=text)
     return top
-
-
-def _add_parser(name: str, module: str, commands: Commands) -> None:
-    """The parser of a command, from `parsers` or, where it needs numerical code, from its own module."""
-    add: Callable[[Commands], None] = PARSERS[name] if name in PARSERS else import_module(f"{__package__}.{module}").add_parser
-    add(commands)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

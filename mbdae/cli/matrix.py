@@ -8,66 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from ..driver.support import FORMS
-from ..registry import MethodSpec, find
-from ..studies.matrix import MAX_ERROR, SPANS, Cell, matrix, solvers, support, support_page
+from ..studies.matrix import SPANS, Cell, matrix, solvers, support, support_page
 from ..studies.table import metadata, write_csv, write_json
 from .console import output, print_error, progress_bar
-from .formatter import HelpFormatter
-from .options import Commands, Refusal, output_file, positive
+from .options import Refusal, output_file
 from .tables import add_numbers, fits, new_table
 
-_DESCRIPTION = f"""\
-Run every installed solver in every formulation on {len(SPANS)} mechanisms and print the
-final error in multiples of the tolerance. A supported combination must have an error
-below {MAX_ERROR:g} tolerances; every other one must raise an error that names the reason,
-as must state-space forms of a mechanism whose motion is prescribed.
-"""
-_EPILOG = """\
-examples:
-  mbdae matrix
-  mbdae matrix --mechanisms andrews --methods Ida,Odes:ida,Assimulo:IDA
-  mbdae matrix --mechanisms double-pendulum --methods RosenbrockNystrom,Cvode
-  mbdae matrix --settings                     settings of all solvers, without a run
-  mbdae matrix --settings --output docs/solvers.md
-
-The exit code is 0 if every supported combination passes, 1 otherwise.
-"""
 _MARKS = {"failed": "[red]failed[/red]", "refused": "[dim]-[/dim]"}
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `matrix`."""
-    p = commands.add_parser("matrix", help="every solver in every formulation", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=HelpFormatter)
-    p.add_argument("--mechanisms", metavar="A,B", type=_mechanisms, default=tuple(SPANS), help=f"some of {', '.join(SPANS)}")
-    p.add_argument("--methods", metavar="A,B", type=_methods, help="solvers, see 'mbdae list'; by default all that are installed")
-    p.add_argument("--rtol", metavar="R", type=positive, default=1e-6, help="relative tolerance; atol is a hundredth of it (1e-6)")
-    p.add_argument("--settings", action="store_true", help="print the settings instead of running")
-    p.add_argument("--output", metavar="FILE", help="write .csv or .json; with --settings .md")
-    p.set_defaults(run=run)
-
-
-def _mechanisms(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(","))
-    unknown = [name for name in names if name not in SPANS]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not among {', '.join(SPANS)}")
-    return names
-
-
-def _methods(text: str) -> list[MethodSpec]:
-    """Solvers by name; a family with variants stands for all of them."""
-    chosen = []
-    for part in text.split(","):
-        try:
-            spec = find(part)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-        if not spec.family.forms():
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} has a fixed step; the matrix compares methods with error control")
-        same = [s for s in solvers(installed=False) if s.family is spec.family]
-        chosen += same if ":" not in part else [s for s in same if s.variant == spec.variant]
-    return list(dict.fromkeys(chosen))
 
 
 def run(arguments: argparse.Namespace) -> int:

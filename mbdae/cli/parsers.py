@@ -1,26 +1,17 @@
-"""Parsers of the commands whose options need no numerical code: their help and refusals do not wait for it to be imported."""
+"""Parsers of the commands: their help and refusals do not wait for numerical code to be imported."""
 
 import argparse
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
+from . import parsers_of_studies as studies
 from .formatter import HelpFormatter
+from .later import later
 from .options import Commands, assignment, method, methods, natural, parser_of_mechanism, positive, positives
 
 ENDINGS = (".npz", ".csv", ".json")  # of the file of a run
 PICTURES = (".png", ".pdf", ".svg")
 POINTS = 501  # of natural frequencies
 REPEATS, LIMIT, LIMIT_OF_ALL = 5, 30.0, 5.0  # of `compare`
-
-
-def _later(module: str) -> Callable[[argparse.Namespace], int]:
-    """The command, of which the module is imported when it runs."""
-
-    def run(arguments: argparse.Namespace) -> int:
-        code: int = import_module(f"{__package__}.{module}").run(arguments)
-        return code
-
-    return run
 
 
 # compare ---------------------------------------------------------------------------------------------------------------
@@ -67,7 +58,7 @@ def _compare(commands: Commands) -> None:
                    help=f"time limit of a run in seconds (default {LIMIT:g}, with --all {LIMIT_OF_ALL:g})")
     p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")
     p.add_argument("--no-figure", action="store_true", help="write the tables only")
-    p.set_defaults(run=_later("compare"))
+    p.set_defaults(run=later("compare"))
 
 
 # solve -----------------------------------------------------------------------------------------------------------------
@@ -103,7 +94,7 @@ def _solve(commands: Commands) -> None:
     p.add_argument("--checkpoint", metavar="FILE", help="an .npz file to which the run is written every minute, for --resume after a crash")
     p.add_argument("--plot", metavar="FILE", nargs="?", const="", help="figure of the motion with names and units, ends in "
                    f"{', '.join(PICTURES)} (default MECHANISM.png)")
-    p.set_defaults(run=_later("solve"))
+    p.set_defaults(run=later("solve"))
 
 
 def _add_method_options(p: argparse.ArgumentParser) -> None:
@@ -139,7 +130,7 @@ def _animate(commands: Commands) -> None:
     p.add_argument("--fps", metavar="N", type=natural, default=25, help="frames per second (default 25)")
     p.add_argument("--speed", metavar="X", type=positive, help="seconds of motion per second of animation (default: by mechanism)")
     p.add_argument("--view", metavar="V", help="two axes like yz, the horizontal one first, or 3d (default: by mechanism)")
-    p.set_defaults(run=_later("animate"))
+    p.set_defaults(run=later("animate"))
 
 
 # list ------------------------------------------------------------------------------------------------------------------
@@ -157,7 +148,7 @@ def _list(commands: Commands) -> None:
                             description="List mechanisms, methods, formulations, solvers.",
                             allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("--long", action="store_true", help="with summaries, parameters, and applicable forms and methods")
-    p.set_defaults(run=_later("listing"))
+    p.set_defaults(run=later("listing"))
 
 
 # show ------------------------------------------------------------------------------------------------------------------
@@ -180,7 +171,7 @@ def _show(commands: Commands) -> None:
     p.add_argument("mechanism", metavar="MECHANISM", help="name of a mechanism, see 'mbdae list', or a file, see docs/file-format.md")
     p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
                    help="parameter of the mechanism, e.g. --set links=8; may be repeated")
-    p.set_defaults(run=_later("show"))
+    p.set_defaults(run=later("show"))
 
 
 # confirm ---------------------------------------------------------------------------------------------------------------
@@ -210,7 +201,7 @@ def _confirm(commands: Commands) -> None:
     p.add_argument("mechanisms", metavar="MECHANISM", nargs="*", help="names, see 'mbdae list'; by default all")
     p.add_argument("--precise", action="store_true", help="in extended precision; kernels are not compiled")
     p.add_argument("--output", metavar="FILE", help="write the report as .md, or renew its lines")
-    p.set_defaults(run=_later("confirm"))
+    p.set_defaults(run=later("confirm"))
 
 
 # stability -------------------------------------------------------------------------------------------------------------
@@ -234,7 +225,7 @@ def _stability(commands: Commands) -> None:
     _add_method_options(p)
     p.add_argument("--points", metavar="N", type=natural, default=POINTS, help=f"number of equidistant times (default {POINTS})")
     p.add_argument("--plot", metavar="FILE", help=f"figure, ends in {', '.join(PICTURES)}")
-    p.set_defaults(run=_later("stability"))
+    p.set_defaults(run=later("stability"))
 
 
 # pages -----------------------------------------------------------------------------------------------------------------
@@ -255,7 +246,7 @@ def _pages(commands: Commands) -> None:
     p.add_argument("names", metavar="NAME", nargs="*", help="mechanisms, see 'mbdae list'; by default all")
     p.add_argument("--output", metavar="DIR", default="docs/mechanisms", help="folder (default docs/mechanisms)")
     p.add_argument("--no-pictures", action="store_true", help="write the text only")
-    p.set_defaults(run=_later("pages"))
+    p.set_defaults(run=later("pages"))
 
 
 # equations -------------------------------------------------------------------------------------------------------------
@@ -275,7 +266,7 @@ def _equations(commands: Commands) -> None:
                             allow_abbrev=False, formatter_class=HelpFormatter)
     p.add_argument("equations", metavar="EQUATION", nargs="*", help="a number, alone or after the paper: Fang, Arnold, Wei, Bustos, Negrut")
     p.add_argument("--output", metavar="FILE", help="write the index of all equations as .md")
-    p.set_defaults(run=_later("equations"))
+    p.set_defaults(run=later("equations"))
 
 
 # warm ------------------------------------------------------------------------------------------------------------------
@@ -298,7 +289,7 @@ def _warm(commands: Commands) -> None:
     p.add_argument("methods", metavar="METHODS", nargs="?", type=methods,
                    help="separated by commas (default: all methods of mbdae and all solvers found)")
     p.add_argument("--jobs", metavar="N", type=natural, help="number of processes (default one for each core)")
-    p.set_defaults(run=_later("warm"))
+    p.set_defaults(run=later("warm"))
 
 
 # doctor ----------------------------------------------------------------------------------------------------------------
@@ -313,74 +304,7 @@ def _doctor(commands: Commands) -> None:
     """The parser of `doctor`."""
     p = commands.add_parser("doctor", help="installed solvers, and how to install the others", description="List all solvers.",
                             epilog=_DOCTOR_EPILOG, allow_abbrev=False, formatter_class=HelpFormatter)
-    p.set_defaults(run=_later("doctor"))
-
-
-# study -----------------------------------------------------------------------------------------------------------------
-
-STUDIES = {
-    "work-precision": "errors, constraint violation and drift of energy against processor time",
-    "order": "errors over the step, with fitted orders",
-    "drift": "energy and constraint violation over long times",
-    "tolerance": "error over tolerance: is it proportional?",
-    "solvers": "every solver in every formulation: error in tolerances, refusals, failures",
-    "profile": "the fastest method for an accuracy, in-house or established; profiles",
-    "jacobian": "strategies for Jacobians: evaluations and processor time",
-    "scaling": "growth of cost with the number of links",
-}
-_STUDY = """\
-Carry out a study over any mechanisms, formulations, methods and tolerances. Writes one
-table (.csv, .json with versions, machine, commit and settings, .parquet if pandas and
-pyarrow are installed) and one figure. Results of cells are kept in the folder: after an
-interrupt the same command goes on. A cell that fails is a row with its status.
-"""
-_STUDY_EPILOG = """\
-studies:
-""" + "\n".join(f"  {name:<15} {summary}" for name, summary in STUDIES.items()) + """
-
-examples:
-  mbdae study work-precision andrews,four-link --methods HalfImplicit,Ida:ggl
-  mbdae study tolerance double-pendulum --methods RosenbrockNystrom,Bdf --rtol 1e-4,1e-8
-  mbdae study order four-link --steps 8e-3,4e-3,2e-3
-  mbdae study solvers andrews --formulations ggl,index1 --jobs 2
-  mbdae study scaling chain --sizes 4,16,64
-  mbdae study solvers andrews --executor dask --scheduler tcp://10.0.0.5:8786
-
-The exit code is 0 if no cell has failed and no error exceeds a hundred tolerances.
-"""
-
-
-def _study(commands: Commands) -> None:
-    """The parser of `study`."""
-    p = commands.add_parser("study", help="studies over many mechanisms, methods and settings", description=_STUDY, epilog=_STUDY_EPILOG,
-                            allow_abbrev=False, formatter_class=HelpFormatter)
-    p.add_argument("study", metavar="STUDY", choices=tuple(STUDIES), help=", ".join(STUDIES))
-    p.add_argument("mechanisms", metavar="A,B", type=_names, nargs="?", default=(), help="names, see 'mbdae list', or files")
-    p.add_argument("--methods", metavar="M,N", type=_names, default=(), help="names, see 'mbdae list'")
-    p.add_argument("--formulations", metavar="F,G", type=_names, default=(), help="for methods that are named without one")
-    p.add_argument("--rtol", metavar="R,S", type=positives, default=(), help="relative tolerances; atol is a hundredth")
-    p.add_argument("--steps", metavar="H,K", type=positives, default=(), help="steps of methods with fixed step [s]")
-    p.add_argument("--sizes", metavar="N,M", type=_sizes, default=(), help="numbers of links, of 'scaling'")
-    p.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], dest="parameters",
-                   help="parameter of the mechanisms; may be repeated")
-    p.add_argument("--coordinates", choices=("cartesian", "joint"), default="cartesian")
-    p.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")
-    p.add_argument("--repeats", metavar="N", type=natural, help="runs of which the least time is taken")
-    p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (60)")
-    p.add_argument("--jobs", metavar="N", type=natural, default=1, help="cells at once, each on a core (1); disturbs the timings")
-    p.add_argument("--executor", choices=("local", "dask"), default="local")
-    p.add_argument("--scheduler", metavar="ADDRESS", help="of an existing Dask cluster, such as tcp://10.0.0.5:8786")
-    p.add_argument("--fresh", action="store_true", help="compute kept results again")
-    p.add_argument("--output", metavar="DIR", help="folder for tables, figure and kept results (results/STUDY)")
-    p.set_defaults(run=_later("study"))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(sorted({natural(part.strip()) for part in text.split(",")}))
+    p.set_defaults(run=later("doctor"))
 
 
 PARSERS: Mapping[str, Callable[[Commands], None]] = {
@@ -390,8 +314,11 @@ PARSERS: Mapping[str, Callable[[Commands], None]] = {
     "list": _list,
     "show": _show,
     "confirm": _confirm,
+    "jacobian": studies.jacobian,
+    "scaling": studies.scaling,
+    "matrix": studies.matrix,
     "stability": _stability,
-    "study": _study,
+    "study": studies.study,
     "pages": _pages,
     "equations": _equations,
     "warm": _warm,

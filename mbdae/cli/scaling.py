@@ -1,60 +1,16 @@
 """`mbdae scaling`: how cost grows with the number of links."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.table import Table
 
 from ..pictures.figures import save
-from ..studies.scaling import CASES, FAMILIES, LIMIT, QUANTITIES, SIZES, ScalingRow, by_series, growth, plot_scaling, scaling_study
+from ..studies.scaling import CASES, QUANTITIES, SIZES, ScalingRow, by_series, growth, plot_scaling, scaling_study
 from ..studies.table import metadata, write_csv, write_json
 from .console import output, progress_bar
-from .formatter import HelpFormatter
-from .options import Commands, Refusal, natural, output_folder, positive
+from .options import Refusal, output_folder
 from .tables import add_numbers, new_table_of_runs
-
-_DESCRIPTION = """\
-Processor time of set-up and of one step, and memory, of chains, trees and closed loops
-of growing numbers of links, in Cartesian and in joint coordinates, with fitted exponents.
-With --output the table is written to scaling.csv and .json, with a figure.
-"""
-_EPILOG = f"""\
-families: {', '.join(FAMILIES)}
-cases:    {', '.join(CASES)}
-
-examples:
-  mbdae scaling chain --sizes 4,16,64
-  mbdae scaling chain,ring --cases half-implicit,explicit-joint --output results/scaling
-"""
-
-
-def _names(known: Sequence[str], what: str) -> Callable[[str], tuple[str, ...]]:
-    def parse(text: str) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-        for name in found:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"there is no {what} {name!r}; there are {', '.join(known)}")
-        return found
-
-    return parse
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(sorted({natural(part.strip()) for part in text.split(",")}))
-
-
-def add_parser(commands: Commands) -> None:
-    """The parser of `scaling`."""
-    p = commands.add_parser("scaling", help="growth of cost with the number of links", description=_DESCRIPTION, epilog=_EPILOG,
-                            allow_abbrev=False, formatter_class=HelpFormatter)
-    p.add_argument("families", metavar="FAMILIES", nargs="?", type=_names(tuple(FAMILIES), "family"), default=tuple(FAMILIES),
-                   help="separated by commas (default all)")
-    p.add_argument("--sizes", metavar="N,M", type=_sizes, default=SIZES, help="numbers of links, up to 4096 (default powers of four)")
-    p.add_argument("--cases", metavar="A,B", type=_names(tuple(CASES), "case"), default=tuple(CASES), help="see below (default all)")
-    p.add_argument("--repeat", metavar="N", type=natural, default=3, help="runs of which the least time is taken (default 3)")
-    p.add_argument("--limit", metavar="S", type=positive, default=LIMIT, help=f"processor time of a row in seconds (default {LIMIT:g})")
-    p.add_argument("--output", metavar="DIR", help="folder for table and figure")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

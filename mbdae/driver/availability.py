@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,31 @@ def installed(package: str, module: str, remedy: str, checkout: str = "", distri
 def from_extra(package: str, module: str, extra: str, distributions: Sequence[str] = ()) -> Availability:
     """`installed` for a package that an extra of mbdae brings as a wheel."""
     return installed(package, module, f"pip install 'mbdae[{extra}]'", f"pip install -e '.[{extra}]'", distributions)
+
+
+def postpone(name: str) -> None:
+    """Let a module be loaded not when it is imported, but when it is first used: for packages that import more than they use.
+
+    Parameters
+    ----------
+    name : str
+        A module that is installed; nothing is done if it has been imported.
+    """
+    if name not in sys.modules and (spec := find_spec(name)) is not None:
+        sys.modules[name] = module = _Postponed(name)
+        module.__spec__ = spec
+
+
+class _Postponed(ModuleType):
+    """In the place of a module until one of its names is asked for; `importlib.util.LazyLoader` loads it at the next `import`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        self.__dict__.update(import_module(self.__name__).__dict__)
+        if name not in self.__dict__:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        return self.__dict__[name]
 
 
 def _version(module: str, distributions: Iterable[str]) -> str:

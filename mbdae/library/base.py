@@ -147,6 +147,9 @@ class Entry:
         where coordinates count from a motion that is known, so that rounding errors are those of larger numbers.
     comparison : Comparison, optional
         By default `NON_STIFF` or `STIFF`.
+    sizes : tuple of int, optional
+        `(bodies, nq, nv, nc)` with the default parameters, for a list of mechanisms, where `build` compiles or computes much; bodies are
+        `None` for equations without bodies.
     """
 
     name: str
@@ -167,6 +170,7 @@ class Entry:
     animated: bool = False
     size: float | None = None
     comparison: Comparison | None = None
+    sizes: tuple[int | None, int, int, int] | None = None
 
     @property
     def usual_comparison(self) -> Comparison:

@@ -111,6 +111,7 @@ ENTRY = Entry(
     summary="An axis on two stiff springs follows a bumpy road: the constraints depend on time, the published form has index 3.",
     source="Test Set for IVP Solvers, Bari: problem Car Axis; data and solution as distributed with the R package deTestSet",
     build=build,
+    sizes=(3, 9, 9, 7),
     parameters={"coordinates": "cartesian"},
     variants=({"coordinates": "classical"},),
     hardness="Undamped springs of period 0.14 swing throughout and every method has to follow them; explicit ones of high order do best. "

@@ -175,6 +175,7 @@ ENTRY = Entry(
             "index 2, with a constraint that depends on time.",
     source="Test Set for IVP Solvers, Bari: slider crank; Simeon, Math. Modelling of Systems 2 (1996)",
     build=build,
+    sizes=(None, 7, 7, 3),
     parameters={"start": "smooth", "damping": False, "stiffening": False},
     variants=({"start": "undeformed"}, {"damping": True}, {"stiffening": True}),
     hardness="Undamped elastic modes of 1277, 5107, 6841 and 24613 rad/s beside a rotation of 150 rad/s: every step must follow "

@@ -293,6 +293,7 @@ ENTRY = Entry(
             "anti-roll bars, tyres. The steering is a rheonomic joint with sinusoidal input.",
     source="Arnold, Fuchs and Fuehrer 2006, section 4.2.2; data chosen",
     build=build,
+    sizes=(38, 266, 228, 110),
     parameters={"amplitude": 0.006, "frequency": 0.5, "speed": 20.0},
     hardness="Bushings have frequencies up to 800 Hz, half damped: explicit methods need steps of a millisecond, implicit ones of 5 "
              "to 10 ms. Many modes between 15 and 150 Hz are lightly damped. Derivatives of constraints depend on the steering explicitly.",

@@ -160,6 +160,7 @@ ENTRY = Entry(
             "creep forces that depend on their multipliers; it passes an S-shaped line change at 10 m/s.",
     source="Arnold, Fuchs and Fuehrer 2006, section 4.1, with the data of the Manchester Benchmark Vehicle 1",
     build=build,
+    sizes=(None, 41, 41, 8),
     parameters={},
     hardness="Springs of 31 MN/m between axle boxes and bogies, and creep forces that damp with hundreds of 1/s: DOP853 takes 540 to "
              "630 steps per second at tolerances from 1e-6 to 1e-10, IDA 50 at 1e-4 and 570 at 1e-9. In the arcs the leading wheels run "

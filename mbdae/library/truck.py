@@ -310,6 +310,7 @@ ENTRY = Entry(
     summary="A truck with cab and loading area drives over a hump; with a revolute joint (index 3) or springs in its place (an ODE).",
     source="E. Eich-Soellner, C. Fuehrer: Numerical Methods in Multibody Dynamics (1998); data as in the file of their course",
     build=build,
+    sizes=(5, 15, 15, 8),
     parameters={"constrained": True, "start": "equilibrium", "coordinates": "cartesian", "pneumatic": False},
     variants=({"coordinates": "classical"}, {"constrained": False}, {"constrained": False, "coordinates": "classical"},
               {"constrained": False, "start": "course"}, {"pneumatic": True}),

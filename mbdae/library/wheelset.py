@@ -137,6 +137,7 @@ ENTRY = Entry(
             "Published in index 2.",
     source="Test Set for IVP Solvers, Bari: wheelset; Simeon, Fuehrer, Rentrop, Surv. Math. Ind. 1 (1991)",
     build=build,
+    sizes=(None, 6, 6, 2),
     parameters={},
     hardness="The centred run is unstable; the motion settles to hunting at 4.8 Hz with 10 mm. The creep forces are saturated for five "
              "sixths of the time, with a kink at either end, where every error control has to shorten its steps; in between they damp with "

@@ -83,7 +83,9 @@ class Sizes:
 
 
 def first_counts(entry: Entry) -> tuple[int | None, int, int, int]:
-    """`(bodies, nq, nv, nc)` of an entry, of a `Mechanism` without building its system, which may need a compilation."""
+    """`(bodies, nq, nv, nc)` of an entry: as stated, or else of its mechanism, without a system, which may need a compilation."""
+    if entry.sizes:
+        return entry.sizes
     with interpreted():
         built = _built(entry, {})
     if isinstance(built, System):

@@ -1,7 +1,7 @@
 """The underlying ordinary differential equation: multipliers eliminated by the KKT matrix."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,10 @@ class UnderlyingODE(Explicit):
     def fault(self, t: float) -> Cause | None:
         """`(Status, reason)` if the evaluation just made at `t` has failed because a joint jams, otherwise `None`."""
         return explain(self.system, NO_FRICTION, self.arguments[1], t, None) if self._code[0] == NO_FRICTION else None
+
+    def unpack(self, y: Vector, yd: Vector) -> NoReturn:
+        """Raises a TypeError: the multipliers are computed at a time, see `state`."""
+        raise TypeError("UnderlyingODE: y has no multipliers; state(t, y) computes them, and motion(t, y) gives positions and velocities")
 
     def pack(self, state: State) -> tuple[Vector, Vector]:
         return self._pack(state)

@@ -60,6 +60,8 @@ def evaluated(event: Event, t: float, q: Vector, v: Vector) -> float:
         If it is not a finite number, which would hide its zeros.
     """
     value = event(t, np.array(q), np.array(v))
+    if value is None:
+        raise ValueError(f"the event {name_of(event)!r} must give a finite number, got None at t = {t:.9g}; it has no return")
     if not (np.size(value) == 1 and np.isfinite(value).all()):
         raise ValueError(f"the event {name_of(event)!r} must give a finite number, got {value!r} at t = {t:.9g}")
     return float(value)
