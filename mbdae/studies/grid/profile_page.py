@@ -31,8 +31,8 @@ Which method reaches a given accuracy in the least time? {mechanisms}, {methods}
 - Two clocks: *integration alone* is the loop of the solver with its evaluations, *whole call* is `mbdae.solve`, with set-up and
   the output at all steps, consistent with the constraints and with multipliers.
 - *Established* are the solvers of SUNDIALS, SciPy, Assimulo, scikits.odes and RADAU, with the settings of
-  [solvers.md](solvers.md): the package's compiled equations and exact Jacobians; IDA and CVODE through compiled callbacks, the
-  others through callbacks in Python.
+  [solvers.md](solvers.md): the package's compiled equations and exact Jacobians; IDA, CVODE, DASPK, RADAU and the Fortran codes of
+  Assimulo through compiled callbacks ([howto/fortran.md](howto/fortran.md)), the others through callbacks in Python.
 - `Automatic`, the choice without a method, is judged apart.
 
 ![Performance profiles](profile.png)
