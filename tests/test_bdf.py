@@ -74,16 +74,35 @@ WORK = {"double-pendulum": 1.0, "slider-crank-free": 0.5, "andrews": 0.01, "car-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", WORK)
 def test_work_and_errors_are_at_most_those_of_ida(name, form):
-    """Over several tolerances, since single runs scatter: fewer steps, as many residuals, errors not larger."""
+    """With IDA's error of a step, over several tolerances, since single runs scatter: fewer steps, as many residuals, errors not larger."""
     s, t, found = library.system(name), WORK[name], []
     exact = mbdae.solve(s, SolveIvp(), (0.0, t), rtol=1e-11, atol=1e-13, t_eval=[t])
     for rtol in (1e-4, 1e-5, 1e-6, 1e-7):
-        runs = [mbdae.solve(s, m, (0.0, t), formulation=form, rtol=rtol, atol=1e-2 * rtol, t_eval=[t]) for m in (Bdf(), Ida())]
+        runs = [mbdae.solve(s, m, (0.0, t), formulation=form, rtol=rtol, atol=1e-2 * rtol, t_eval=[t]) for m in (Bdf(local_error=1.0), Ida())]
         found.append([(x.statistics.steps, x.statistics.residuals, np.abs(x.q[-1] - exact.q[-1]).max()) for x in runs])
     steps, residuals, errors = np.exp(np.diff(-np.log(found), axis=1).mean(axis=0))[0]
     assert steps < 1.05
     assert residuals < 1.3
     assert errors < 3.0
+
+
+@pytest.mark.parametrize("name", ["spatial-four-bar", "double-pendulum"])
+def test_the_default_keeps_errors_below_a_hundred_tolerances(name):
+    """On motions on which errors of a whole tolerance in each step add up to hundreds; fewer steps with these."""
+    system, t = library.system(name), np.linspace(0.0, 1.0, 21)
+    exact = mbdae.solve(system, mbdae.DormandPrince(), (0.0, 1.0), rtol=1e-12, atol=1e-14, t_eval=t)
+    for rtol in (1e-6, 1e-8, 1e-10):
+        runs = [mbdae.solve(system, m, (0.0, 1.0), rtol=rtol, atol=1e-2 * rtol, t_eval=t) for m in (Bdf(), Bdf(local_error=1.0))]
+        assert runs[1].statistics.steps < runs[0].statistics.steps < 2.0 * runs[1].statistics.steps
+        for found, known in ((runs[0].q, exact.q), (runs[0].v, exact.v)):
+            assert np.abs(found - known).max() < 100.0 * rtol * np.abs(known).max()
+
+
+def test_tolerances_near_rounding_are_not_divided():
+    """A fifth of the tolerance would be below the rounding of the unknowns."""
+    end = Bdf().solve_residual(lambda t, y, yd: yd + y, (0.0, 1.0), [1.0], [-1.0], rtol=3e-14, atol=3e-14)
+    assert end.success, end.message
+    assert end.y[-1, 0] == pytest.approx(np.exp(-1.0), abs=1e-11)
 
 
 # --- index ---------------------------------------------------------------------------------------------------------------
@@ -184,7 +203,8 @@ def test_a_residual_of_a_users_own():
 
 @pytest.mark.parametrize("fields", [{"jacobian": "guess"}, {"linsolver": "band"}, {"algebraic": "all"}, {"max_order": 6}, {"max_order": 0},
                                     {"order": 6, "fixed_step": 0.1}, {"order": 2}, {"fixed_step": 0.1}, {"first_step": -1.0},
-                                    {"max_step": np.inf}, {"newton": 0.0}, {"newton": 1.0}, {"max_steps": 0}])
+                                    {"max_step": np.inf}, {"newton": 0.0}, {"newton": 1.0}, {"max_steps": 0},
+                                    {"local_error": 0.0}, {"local_error": 1.5}, {"local_error": np.nan}])
 def test_fields_that_make_no_sense(fields):
     with pytest.raises(ValueError, match=f"^Bdf: .*{next(iter(fields))}"):
         Bdf(**fields)
