@@ -353,7 +353,7 @@ def stopped(method, t_end, path, sent, *more):
 
 KILLED = [("HalfImplicit(h=1e-4)", "100", signal.SIGKILL, ("output",)), ("RosenbrockNystrom()", "120", signal.SIGKILL, ()),
           ("Bdf()", "400", signal.SIGKILL, ()), ("HalfImplicit(h=1e-4)", "100", signal.SIGINT, ())]
-ALSO_KILLED = [("HalfImplicit(h=1e-4)", "100", signal.SIGKILL, ()), ("HHT()", "300", signal.SIGKILL, ()),
+ALSO_KILLED = [("HalfImplicit(h=1e-4)", "100", signal.SIGKILL, ()), ("HHT()", "25", signal.SIGKILL, ()),
                ("Projected(RosenbrockNystrom(), 'PVA')", "8", signal.SIGKILL, ())]
 
 

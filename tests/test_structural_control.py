@@ -34,21 +34,21 @@ def swept(name, method, tolerances=TOLERANCES):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SPANS)
 def test_errors_follow_the_tolerance(name, method):
-    """The error of a step is held, so that of the motion falls like `rtol^(2/3)`, as it must for a method of order two."""
+    """The error of a step is held below `rtol^(3/2)`, so that of the motion, of order two, falls like `rtol`."""
     errors, _ = swept(name, method)
-    assert (errors < 15.0 * TOLERANCES ** (2 / 3)).all() and (errors < 700.0 * TOLERANCES).all(), errors
+    assert (errors < 15.0 * TOLERANCES).all(), errors
     assert (np.diff(errors) < 0.0).all(), errors
-    assert 0.4 < np.polyfit(np.log(TOLERANCES), np.log(errors), 1)[0] < 1.15, errors
+    assert 0.9 < np.polyfit(np.log(TOLERANCES), np.log(errors), 1)[0] < 1.1, errors
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SPANS)
 def test_few_steps_are_rejected_and_none_in_vain(name, method):
-    """Steps go like `rtol^(-1/3)`: ten times as many for three digits."""
+    """Steps go like `rtol^(-1/2)`: 32 times as many for three digits."""
     _, (loose, tight) = swept(name, method, (1e-4, 1e-7))
     assert tight.rejected_newton == 0
     assert tight.rejected_error < 0.15 * tight.steps + 5
-    assert 5.0 < tight.steps / loose.steps < 20.0
+    assert 20.0 < tight.steps / loose.steps < 45.0
     assert tight.newton_iterations < 8.5 * (tight.steps + tight.rejected_error)
 
 
@@ -78,9 +78,11 @@ def fast_driver():
 
 @cache
 def reference(name):
-    """The system, and its state at the end by a method of order six that keeps all constraints."""
-    s = fast_driver() if name == "two pendulums" else system(name)
-    return s, run(s, mbdae.ProjectedGauss(SPANS_OF_LEVELS[name] / 2000, stages=3), SPANS_OF_LEVELS[name])
+    """The system, and its state at the end by a method of order six that keeps all constraints; if it is stiff by Radau's of order 13."""
+    s, t_end = fast_driver() if name == "two pendulums" else system(name), SPANS_OF_LEVELS[name]
+    if name.startswith("stiff"):
+        return s, run(s, mbdae.RadauIIA(), t_end, rtol=1e-12, atol=1e-14)
+    return s, run(s, mbdae.ProjectedGauss(t_end / 2000, stages=3), t_end)
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if "Newmark" not in name] + ["generalised-alpha position"])
@@ -92,7 +94,7 @@ def test_velocities_accelerations_and_multipliers_follow_the_tolerance_too(name,
     for rtol in (1e-5, 1e-8):
         end = run(s, made, SPANS_OF_LEVELS[name], rtol=rtol, atol=rtol)
         errors = np.array([relative(getattr(end, x)[-1], getattr(exact_end, x)[-1]) for x in ("q", "v", "a", "lam")])
-        assert (errors < np.array([15.0, 15.0, 100.0, 60.0]) * rtol ** (2 / 3)).all(), errors
+        assert (errors < np.array([15.0, 25.0, 300.0, 60.0]) * rtol).all(), errors
 
 
 @pytest.mark.parametrize("name", ["slider-crank", "two pendulums", "heavy-top"])

@@ -133,7 +133,7 @@ def test_a_step_that_becomes_too_small(method):
     def jumping(length, rate, t):
         return 1e4 * np.sign(np.sin(1.0 / max(0.05 - t, 1e-300)))
 
-    s = mbdae.solve(with_law(jumping), ADAPTIVE[method], (0.0, 0.2), rtol=1e-8, atol=1e-8)
+    s = mbdae.solve(with_law(jumping), ADAPTIVE[method], (0.0, 0.2), rtol=1e-6, atol=1e-6)
     assert s.statistics.steps + s.statistics.rejected_error < 300_000 and np.isfinite(s.q).all()
     assert s.success or s.status in (Status.STEP_TOO_SMALL, Status.NEWTON_FAILED), s.message
 
