@@ -256,6 +256,15 @@ def test_errors_of_the_half_explicit_method_follow_the_tolerance(name):
     assert (np.diff(found) < 0.0).all(), found
 
 
+def test_half_explicit_errors_at_loose_tolerances():
+    """Its estimate is too small where steps are long: with errors of steps of a whole tolerance they were up to 850 tolerances."""
+    s, t = library.system("slider-crank-free"), np.linspace(0.0, 1.0, 101)
+    exact = mbdae.solve(s, DormandPrince(), (0.0, 1.0), rtol=1e-12, atol=1e-14, t_eval=t)
+    for rtol in np.geomspace(8e-6, 1.25e-3, 30):
+        found = mbdae.solve(s, HalfExplicit(), (0.0, 1.0), rtol=rtol, atol=1e-2 * rtol, t_eval=t)
+        assert np.abs(found.v - exact.v).max() < 100.0 * rtol * np.abs(exact.v).max(), rtol
+
+
 def test_work_of_a_half_explicit_step():
     """As many evaluations as DOPRI5; five stages factorise for two positions."""
     c = run(library.system("andrews"), HalfExplicit(), (0.0, 0.02), rtol=1e-5).statistics
