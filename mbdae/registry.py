@@ -97,12 +97,13 @@ _PROJECTIONS = {"PVA": "PVA", "none": "without projections", **_same("P", "V", "
 _STAGES = {"1": "1 stage", "2": "2 stages", "3": "3 stages", "4": "4 stages"}
 _HELD = {"position": "position stages"}
 _ADAPTIVE = {"adaptive": "step control"}
+_STEP_CONTROL: dict[str, dict[str, Any]] = {"adaptive": {"h": None}}
 _GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" else name} for name in _PROJECTIONS},
                                      **{name: {"stages": int(name)} for name in _STAGES},
-                                     **{name: {"stages_hold": name} for name in _HELD}}
+                                     **{name: {"stages_hold": name} for name in _HELD}, **_STEP_CONTROL}
 _ORDERS = {"2": "order 2", "4": "order 4", "6": "order 6", "8": "order 8"}
 _SPARK: dict[str, dict[str, Any]] = {**{name: {"order": int(name)} for name in ("6", "2", "4", "8")}, "lobatto": {"pair": "lobatto"},
-                                     "adaptive": {"h": None}}
+                                     **_STEP_CONTROL}
 
 FAMILIES = (
     Family("Automatic", "mbdae.integrators.automatic.methods", "Automatic", "rtol",
@@ -110,7 +111,8 @@ FAMILIES = (
     Family("HalfImplicit", "mbdae.integrators.half_implicit", "HalfImplicit", "h", "half-implicit Euler on index-3 equations, fixed step"),
     Family("FullyImplicit", "mbdae.integrators.fully_implicit", "FullyImplicit", "h", "backward Euler on index-3 equations, fixed step"),
     Family("ProjectedGauss", "mbdae.integrators.gauss.methods", "Projected Gauss", "h",
-           "Gauss formulas with projections, fixed step, as in ProjectedGauss:2:PVAE-0", "", _PROJECTIONS | _STAGES | _HELD, _GAUSS),
+           "Gauss formulas with projections, fixed step or step control, as in ProjectedGauss:2:PVAE-0", "",
+           _PROJECTIONS | _STAGES | _HELD | _ADAPTIVE, _GAUSS),
     Family("DormandPrince", "mbdae.integrators.explicit.methods", "Dormand-Prince", "rtol",
            "explicit Runge-Kutta on the underlying ODE, projected after every step", "", {"8": "order 8", "5": "order 5"},
            {"8": {"order": 8}, "5": {"order": 5}}),
