@@ -214,7 +214,8 @@ def test_a_tolerance_for_each_position_and_velocity():
 
 def test_by_name():
     for name, kind in (("Spark:adaptive", Spark(h=None)), ("Spark:4:lobatto:adaptive", Spark(h=None, order=4, pair="lobatto")),
-                       ("ProjectedGauss:adaptive", ProjectedGauss(h=None)), ("ProjectedGauss:2:adaptive", ProjectedGauss(h=None, stages=2))):
+                       ("ProjectedGauss:adaptive", ProjectedGauss(h=None)),
+                       ("ProjectedGauss:2:adaptive", ProjectedGauss(h=None, stages=2))):
         spec = mbdae.registry.find(name)
         assert (spec.control, spec.make()) == ("rtol", kind)
     assert mbdae.registry.find("Spark").control == "h" and mbdae.registry.find("Spark:4").family.forms("4") == ()
