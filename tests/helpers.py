@@ -280,7 +280,7 @@ def scripts_in(folder, scope="function"):
         with pytest.MonkeyPatch.context() as patch:
             patch.syspath_prepend(str(folder))
             yield importlib.import_module
-        for name in [n for n, m in sys.modules.items() if (getattr(m, "__file__", None) or "").startswith(str(folder))]:
+        for name in [n for n, m in list(sys.modules.items()) if (getattr(m, "__file__", None) or "").startswith(str(folder))]:
             del sys.modules[name]
 
     return script

@@ -218,4 +218,5 @@ def test_by_name():
                        ("ProjectedGauss:2:adaptive", ProjectedGauss(h=None, stages=2))):
         spec = mbdae.registry.find(name)
         assert (spec.control, spec.make()) == ("rtol", kind)
+        assert mbdae.registry.find(f"{name}:index3").formulation == "index3"
     assert mbdae.registry.find("Spark").control == "h" and mbdae.registry.find("Spark:4").family.forms("4") == ()

@@ -22,7 +22,7 @@ def run(frequency, links=LINKS, t_end=200.0, spec=None):
     """The `JacobianStudy` of one reading of the frequency and the curve of the excitation."""
     spec = common.solvers()[0] if spec is None else spec
     problem, t_span = common.chain(links, frequency), (0.0, t_end)
-    study = jacobian_study(problem, spec.make(), t_span, STRATEGIES, rtol=1e-4, atol=1e-6, repeats=0)
+    study = jacobian_study(problem, common.method(spec), t_span, STRATEGIES, rtol=1e-4, atol=1e-6, repeats=0)
     return study, excitation_curve(problem.system, output_times(t_span))
 
 

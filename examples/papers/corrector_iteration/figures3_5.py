@@ -29,7 +29,7 @@ def run(form, t_end=15.0, points=151, spec=None):
     system = library.system("rail-carriage")
     problem = GGL(system, form)
     spec = common.solvers()[0] if spec is None else spec
-    motion = solve(system, spec.make(), (0.0, t_end), t_eval=np.linspace(0.0, t_end, points), rtol=1e-6, atol=1e-6)
+    motion = solve(system, common.method(spec), (0.0, t_end), t_eval=np.linspace(0.0, t_end, points), rtol=1e-6, atol=1e-6)
     seen = sum(abs(_at(problem, motion, k)) for k in range(points))
     seen.eliminate_zeros()
     pattern = csc_array((np.ones(seen.nnz, dtype=bool), seen.indices, seen.indptr), shape=seen.shape)

@@ -27,7 +27,8 @@ def run(t_end=15.0, repeats=5, nearby=NEARBY, solvers=None):
     system, table = library.system("rail-carriage"), {}
     exact = common.motion_by_ida(system, t_end)
     for spec in common.chosen(solvers):
-        for form, lines in common.table1(system, spec.make(), t_end, repeats=repeats, nearby=nearby, reference_values=exact).items():
+        found = common.table1(system, common.method(spec), t_end, repeats=repeats, nearby=nearby, reference_values=exact)
+        for form, lines in found.items():
             table[form, spec.name] = lines
     return table
 

@@ -30,7 +30,7 @@ def run(cases=CASES, t_end=200.0, repeats=5, nearby=common.NEARBY, solvers=None)
         problem = common.chain(links, frequency)
         reference_values = common.exact_motion(problem, t_end)
         for spec in common.chosen(solvers):
-            table[links, frequency, spec.name] = common.compare(problem, spec.make(), t_end, STRATEGIES, common.TABLE_2[links],
+            table[links, frequency, spec.name] = common.compare(problem, common.method(spec), t_end, STRATEGIES, common.TABLE_2[links],
                                                                 repeats=repeats, nearby=nearby, reference_values=reference_values)
     return table
 

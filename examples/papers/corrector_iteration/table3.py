@@ -35,7 +35,7 @@ def run(t_end=5.0, repeats=5, nearby=NEARBY, solvers=None):
     """Lines by solver."""
     system = System(library.mechanism("passenger-car"), coordinates="joint", cut=passenger_car.loops())
     exact = common.motion_by_ida(system, t_end)
-    return {spec.name: common.table3(system, replace(spec.make(), linsolver="dense"), t_end, repeats=repeats, nearby=nearby,
+    return {spec.name: common.table3(system, replace(common.method(spec), linsolver="dense"), t_end, repeats=repeats, nearby=nearby,
                                      reference_values=exact)
             for spec in common.chosen(solvers)}
 
