@@ -146,6 +146,7 @@ def test_names_carry_variant_and_formulation():
              ("cvode:adams", "Cvode:Adams", "CVODE Adams ODE"), ("SolveIvp:ode:radau", "SolveIvp:Radau:ode", "SciPy Radau ODE"),
              ("cvode:adams:partition", "Cvode:Adams:partition", "CVODE Adams partitioned"),
              ("assimulo:lsodar:tangent", "Assimulo:LSODAR:tangent", "Assimulo LSODAR tangent plane"),
+             ("Assimulo:DASP3ODE:ggl", "Assimulo:DASP3ODE:ggl", "Assimulo DASP3ODE GGL"),
              ("RosenbrockNystrom", "RosenbrockNystrom", "Rosenbrock-Nystrom partitioned"),
              ("sdirkfirstorder:tangent", "SdirkFirstOrder:tangent", "SDIRK first order tangent plane"),
              ("projectedgauss", "ProjectedGauss:PVA", "Projected Gauss PVA"),
