@@ -230,7 +230,8 @@ def find(text: str) -> MethodSpec:
     variant: str | None = None
     formulation: str | None = None
     for part in parts:
-        as_variant, as_form = _match(part, family.variants), _match(part, (*FORMULATIONS, *ALIASES)) if family.forms() or family.forms(variant) else None
+        takes_forms = family.forms() or family.forms(variant)
+        as_variant, as_form = _match(part, family.variants), _match(part, (*FORMULATIONS, *ALIASES)) if takes_forms else None
         if as_variant and family.agree(variant, as_variant):
             variant = f"{variant}:{as_variant}" if variant else as_variant
         elif as_form and formulation is None:
