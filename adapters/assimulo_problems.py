@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbdae.driver.callbacks import FATAL, GOOD, SolverCallbacks, SolverFailure
+from mbdae.driver.callbacks import FATAL, GOOD, RECOVERABLE, SolverCallbacks, SolverFailure
 from mbdae.problems import Overdetermined
 from mbdae.problems.base import Problem
 from mbdae.results.events import evaluated
@@ -18,6 +18,7 @@ from mbdae.typing import Event, Integers, Vector
 from . import storage
 from .assimulo_invariants import WithInvariants
 from .assimulo_support import SOLVERS
+from .fortran.records import is_quotient
 
 PATIENCE = 200  # evaluations after an exception within which a solver that can be stopped comes to the end of a step
 
@@ -122,6 +123,8 @@ class Guarded:
         values, the solver is stopped, and then the exception is raised. It is raised through the others.
     invalidates : bool
         Whether the solver gets NaN where the equations are not finite: relative to huge states an error may pass the test of Dopri5.
+    takes_quotients : bool
+        Whether the solver takes difference quotients that are not finite for derivatives, see `is_quotient`.
     ends_at_nan : bool
         Whether the first values that are not finite end the run: RungeKutta34 does not repeat steps.
     suppress_errors : callable
@@ -133,7 +136,7 @@ class Guarded:
     callbacks: SolverCallbacks
     listener: Callable[..., None] | None = None
     offset: Vector | None = None
-    stoppable, invalidates, ends_at_nan = False, False, False
+    stoppable, invalidates, ends_at_nan, takes_quotients = False, False, False, False
     events: tuple[Event, ...] = ()
     t_events: Sequence[list[float]] = ()
     _last: _Result | None = None
@@ -156,6 +159,7 @@ class Guarded:
         self.callbacks.error, self._ignored = None, 0
         self.stoppable = name in SOLVERS and SOLVERS[name].stops and solver.problem_info["step_events"]
         self.invalidates, self.ends_at_nan = name == "Dopri5", name == "RungeKutta34"
+        self.takes_quotients = name in ("Radau5DAE", "ODASSL", "GLIMDA")
         offset = solver.y0 - self.y0
         self.offset = offset if offset.any() else None
 
@@ -282,13 +286,17 @@ def algvar(problem: Problem) -> Integers:
 
 
 def _residual(native: Any) -> Callable[..., Any]:
-    m, evaluate = native.source.m, native.callbacks.residual()
+    m, callbacks, evaluate = native.source.m, native.callbacks, native.callbacks.residual()
+    tried = np.full(1 + 2 * native.source.n, np.nan)
 
     def res(t: float, y: Vector, yd: Vector, sw: Any = None) -> Vector:
         if native.offset is not None:
             y = y - native.offset
         out = np.empty(m)  # a new array for each call, which users may keep
-        return out if native.flag(evaluate, t, y, yd, out) != FATAL else native.fail(out, yd)
+        flag = native.flag(evaluate, t, y, yd, out)
+        if native.takes_quotients and is_quotient(t, y, yd, tried) and flag == RECOVERABLE:
+            callbacks.error, flag = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {callbacks.time(t):.9g}"), FATAL
+        return out if flag != FATAL else native.fail(out, yd)
 
     return res
 

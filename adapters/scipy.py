@@ -1,9 +1,10 @@
 """SciPy's `solve_ivp` methods on the underlying ODE and on state-space form."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,12 +88,22 @@ def solve_ivp_arguments(problem: Problem, rtol: float = 1e-6, atol: Tolerance = 
 
 
 class _Stepper:
-    def __init__(self, solver: Any) -> None:
-        self.solver = solver
+    """A solver of SciPy; it is made with the first step, as it evaluates the equations and the Jacobian."""
+
+    def __init__(self, make: Callable[[], Any], callbacks: SolverCallbacks) -> None:
+        self._make, self._callbacks = make, callbacks
+        self.solver: Any = None
         self._dense: Any = None
 
     def step(self) -> tuple[float, Vector, None]:
-        message = self.solver.step()
+        try:
+            self.solver = self.solver or self._make()
+            message = self.solver.step()
+        except ValueError as error:
+            if not self._callbacks.bad:
+                raise
+            # the linear solver refuses values that are not finite
+            raise SolverFailure(Status.NOT_FINITE, f"the equations are not finite (SciPy: {error})") from None
         if self.solver.status == "failed":
             raise SolverFailure(Status.STEP_TOO_SMALL, f"SciPy: {message}")
         self._dense = None
@@ -102,6 +113,10 @@ class _Stepper:
         if self._dense is None:
             self._dense = self.solver.dense_output()
         return self._dense(t), None
+
+    def count(self, name: str) -> int:
+        """`nfev`, `njev` or `nlu` of the solver."""
+        return int(getattr(self.solver, name, 0))
 
 
 @dataclass(frozen=True)
@@ -179,11 +194,11 @@ class SolveIvp(Method):
         run = Run(callbacks, state.t, t_end, (y0, yd0), t_eval=t_eval, every=every, progress=progress, until=until,
                   max_steps=self.max_steps)
         watch = Stopwatch()
-        solver = getattr(scipy.integrate, self.method)(options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
-                                                       first_step=min(self.first_step, abs(t_end - state.t)) or None, **options)
+        stepper = _Stepper(partial(getattr(scipy.integrate, self.method), options.pop("fun"), state.t, y0, t_end, max_step=self.max_step,
+                                   first_step=min(self.first_step, abs(t_end - state.t)) or None, **options), callbacks)
         with warnings.catch_warnings(), _lsoda_alone() if self.method == "LSODA" else nullcontext():
             warnings.filterwarnings("ignore", message="lsoda:")
-            run.carry_out(lambda: run.pull(_Stepper(solver)))
+            run.carry_out(lambda: run.pull(stepper))
         return run.trajectory(Statistics(
-            steps=run.steps, residuals=int(solver.nfev), residuals_jacobian=callbacks.calls - int(solver.nfev), jacobians=int(solver.njev),
-            factorisations=int(solver.nlu), seconds=watch.seconds, cpu_seconds=watch.cpu_seconds))
+            steps=run.steps, residuals=stepper.count("nfev"), residuals_jacobian=callbacks.calls - stepper.count("nfev"),
+            jacobians=stepper.count("njev"), factorisations=stepper.count("nlu"), seconds=watch.seconds, cpu_seconds=watch.cpu_seconds))

@@ -40,7 +40,8 @@ class Bound(bound.Bound):
         n = self.problem.n
         self.band = band
         order = np.zeros(0, dtype=np.int64) if band is None else band.order
-        self.equations = Equations(**self.tables(), t0=float(callbacks.t0), order=order, y=np.zeros(n), yd=np.zeros(n), out=np.zeros(n))
+        self.equations = Equations(**self.tables(), t0=float(callbacks.t0), order=order, y=np.zeros(n), yd=np.zeros(n), out=np.zeros(n),
+                                   tried=np.full(1 + 2 * n, np.nan))
 
     def derivatives(self) -> Derivatives:
         """What the callback for the exact Jacobian needs; it is kept alive."""

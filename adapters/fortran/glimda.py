@@ -11,13 +11,13 @@ from numba import types
 
 from mbdae.compilation.compiled import compiled
 from mbdae.compilation.structure import structure_at
-from mbdae.driver.callbacks import FATAL, GOOD
+from mbdae.driver.callbacks import FATAL, GOOD, RECOVERABLE
 from mbdae.typing import Vector
 
-from ..direct.guard import NO_FAULT, address, follow_null_space, judged
+from ..direct.guard import EQUATIONS, NO_FAULT, address, follow_null_space, judged
 from . import after_steps
 from .after_steps import finish_with, note_step, of_kernel_and_march, of_march
-from .records import behind, cubics, rate_of, replace, time_of, vector, whole
+from .records import behind, cubics, is_quotient, rate_of, replace, time_of, vector, whole
 
 ENDS = -10  # value of `IERR` with which Newton's method has failed: after at most 16 shorter steps GLIMDA ends
 
@@ -49,14 +49,16 @@ finished = finish_with(interpolated)
 
 
 def _residual(at_m, at_n, at_yd, at_y, at_s, at_out, equations, at_march, at_error):
-    e = equations
+    e, s = equations, vector(at_s, 1)[0]
     y, out = vector(at_y, e.n), vector(at_out, e.n)
     code = FATAL
     d = structure_at(at_march, MARCH).solver  # noqa: F821  # a name given by `of_kernel_and_march`, as one below
     if e.guard.fatal == NO_FAULT and d.stopped == 0:
-        t, yd = time_of(vector(at_s, 1)[0], e), rate_of(vector(at_yd, e.n), e)
+        t, yd = time_of(s, e), rate_of(vector(at_yd, e.n), e)
         follow_null_space(t, y, e)
         code = judged(t, kernel(t, y, yd, out, *e.arguments), y, yd, e.guard)  # noqa: F821
+        if is_quotient(s, y, yd, e.tried) and code == RECOVERABLE:
+            e.guard.fatal, code = EQUATIONS, FATAL
     if code == FATAL:
         d.refused += 1
         out[:] = 0.0

@@ -16,7 +16,9 @@ from ..direct.guard import NO_FAULT, address, follow_null_space, judged
 from ..direct.march import loop
 from . import odepack
 from .odepack import ONE_STEP, interpolated, result, unknowns, with_equations
-from .records import behind, rate_of, replace, time_of, vector
+from .records import behind, rate_of, replace, time_of, vector, whole
+
+CUT = 3  # value of `IRES` with which LSODI repeats the step with a shorter one
 
 _i = types.int64
 
@@ -66,6 +68,7 @@ def _residual(at_n, at_s, at_y, at_yd, at_out, at_flag):
         out[:] = HUGE
     elif code != GOOD:
         replace(out)
+        whole(at_flag)[0] = CUT
     return GOOD
 
 

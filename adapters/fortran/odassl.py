@@ -15,12 +15,12 @@ from numba.extending import intrinsic
 from mbdae.compilation.compiled import compiled
 from mbdae.compilation.foreign import foreign
 from mbdae.compilation.structure import Structure
-from mbdae.driver.callbacks import FATAL, GOOD
+from mbdae.driver.callbacks import FATAL, GOOD, RECOVERABLE
 from mbdae.typing import Vector
 
-from ..direct.guard import NO_FAULT, address, follow_null_space, judged, with_kernel
+from ..direct.guard import EQUATIONS, NO_FAULT, address, follow_null_space, judged, with_kernel
 from ..direct.march import loop
-from .records import ROUNDING, address_of, cubics, rate_of, replace, time_of, vector, whole
+from .records import ROUNDING, address_of, cubics, is_quotient, rate_of, replace, time_of, vector, whole
 
 ENDS = -2  # value of `IRES` with which ODASSL ends at once
 
@@ -103,9 +103,12 @@ def _residual(at_s, at_m, at_n, at_y, at_yd, at_out, at_flag, equations, at_offs
     shifted, offset, y = vector(at_y, e.n), vector(at_offset, e.n), e.y
     for k in range(e.n):
         y[k] = shifted[k] - offset[k]
-    t, yd, out = time_of(vector(at_s, 1)[0], e), rate_of(vector(at_yd, e.n), e), vector(at_out, e.m)
+    s = vector(at_s, 1)[0]
+    t, yd, out = time_of(s, e), rate_of(vector(at_yd, e.n), e), vector(at_out, e.m)
     follow_null_space(t, y, e)
     code = judged(t, kernel(t, y, yd, out, *e.arguments), y, yd, e.guard)  # noqa: F821  # a name given by `with_kernel`
+    if is_quotient(s, y, yd, e.tried) and code == RECOVERABLE:
+        e.guard.fatal, code = EQUATIONS, FATAL
     if code == FATAL:
         whole(at_flag)[0] = ENDS
     elif code != GOOD:

@@ -9,10 +9,10 @@ from typing import Any
 from numba import types
 
 from mbdae.compilation.compiled import compiled
-from mbdae.driver.callbacks import FATAL, GOOD
+from mbdae.driver.callbacks import FATAL, GOOD, RECOVERABLE
 
-from ..direct.guard import NO_FAULT, address, follow_null_space, judged, with_kernel
-from .records import rate_of, replace, time_of, vector, whole
+from ..direct.guard import EQUATIONS, NO_FAULT, address, follow_null_space, judged, with_kernel
+from .records import is_quotient, rate_of, replace, time_of, vector, whole
 
 ENDS = -2  # value of the flag with which RADAU5 ends
 WORD = 8  # bytes
@@ -28,13 +28,15 @@ def halves(at, n):
 
 def _rhs(at_n, at_s, at_x, at_out, equations, at_flagged):
     """`(z, F(t, y, z))`."""
-    e = equations
+    e, s = equations, vector(at_s, 1)[0]
     (y, z), (rates, residual) = halves(at_x, e.n), halves(at_out, e.n)
     code = FATAL
     if e.guard.fatal == NO_FAULT:
-        t, yd = time_of(vector(at_s, 1)[0], e), rate_of(z, e)
+        t, yd = time_of(s, e), rate_of(z, e)
         follow_null_space(t, y, e)
         code = judged(t, kernel(t, y, yd, residual, *e.arguments), y, yd, e.guard)  # noqa: F821  # a name given by `with_kernel`
+        if is_quotient(s, y, z, e.tried) and code == RECOVERABLE:
+            e.guard.fatal, code = EQUATIONS, FATAL
     rates[:] = z
     if code == FATAL:
         residual[:] = z  # as Assimulo, where the flag is not looked at

@@ -24,6 +24,7 @@ class Equations(guard.Equations):
     y: Vector  # in the order of the problem, on the clock of the problem
     yd: Vector
     out: Vector
+    tried: Vector  # clock, unknowns and rates of the last evaluation, of codes with difference quotients of their own
 
 
 class Derivatives(guard.Derivatives):
@@ -86,6 +87,22 @@ def rate_of(x, equations):
     for k in range(e.n):
         e.yd[k] = -y[k]
     return e.yd
+
+
+@compiled
+def is_quotient(s, y, yd, tried):
+    """Whether an evaluation is one for a difference quotient: at most two unknowns with their rates are not those of the one before; notes the arguments.
+
+    Codes that do not look at the values of their quotients take a huge one for a derivative. Its unknown then stays where it is, which
+    passes all tests, or their steps become tiny.
+    """
+    n, others = y.shape[0], 0
+    for k in range(n):
+        others += 1 if y[k] != tried[1 + k] or yd[k] != tried[1 + n + k] else 0
+        tried[1 + k], tried[1 + n + k] = y[k], yd[k]
+    is_near = s == tried[0] and others <= 2
+    tried[0] = s
+    return is_near
 
 
 @compiled
