@@ -285,6 +285,10 @@ def algvar(problem: Problem) -> Integers:
     return np.where(problem.algebraic, 0, 1)
 
 
+def _not_finite(callbacks: SolverCallbacks, s: float) -> SolverFailure:
+    return SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {callbacks.time(s):.9g}")
+
+
 def _residual(native: Any) -> Callable[..., Any]:
     m, callbacks, evaluate = native.source.m, native.callbacks, native.callbacks.residual()
     tried = np.full(1 + 2 * native.source.n, np.nan)
@@ -295,7 +299,7 @@ def _residual(native: Any) -> Callable[..., Any]:
         out = np.empty(m)  # a new array for each call, which users may keep
         flag = native.flag(evaluate, t, y, yd, out)
         if native.takes_quotients and is_quotient(t, y, yd, tried) and flag == RECOVERABLE:
-            callbacks.error, flag = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {callbacks.time(t):.9g}"), FATAL
+            flag, callbacks.error = FATAL, _not_finite(callbacks, t)
         return out if flag != FATAL else native.fail(out, yd)
 
     return res
@@ -313,7 +317,7 @@ def _rhs(native: Any) -> Callable[..., Any]:
         if flag != GOOD and native.invalidates:
             out[:] = np.nan
         if flag != GOOD and native.ends_at_nan:
-            callbacks.error = SolverFailure(Status.NOT_FINITE, f"the equations are not finite near t = {callbacks.time(t):.9g}")
+            callbacks.error = _not_finite(callbacks, t)
         return out
 
     return rhs

@@ -93,13 +93,13 @@ def test_the_default_keeps_errors_below_a_hundred_tolerances(name):
     exact = mbdae.solve(system, mbdae.DormandPrince(), (0.0, 1.0), rtol=1e-12, atol=1e-14, t_eval=t)
     for rtol in (1e-6, 1e-8, 1e-10):
         runs = [mbdae.solve(system, m, (0.0, 1.0), rtol=rtol, atol=1e-2 * rtol, t_eval=t) for m in (Bdf(), Bdf(local_error=1.0))]
-        assert runs[1].statistics.steps < runs[0].statistics.steps < 2.0 * runs[1].statistics.steps
+        assert runs[1].statistics.steps < runs[0].statistics.steps < 2.5 * runs[1].statistics.steps
         for found, known in ((runs[0].q, exact.q), (runs[0].v, exact.v)):
             assert np.abs(found - known).max() < 100.0 * rtol * np.abs(known).max()
 
 
 def test_tolerances_near_rounding_are_not_divided():
-    """A fifth of the tolerance would be below the rounding of the unknowns."""
+    """A twentieth of the tolerance would be below the rounding of the unknowns."""
     end = Bdf().solve_residual(lambda t, y, yd: yd + y, (0.0, 1.0), [1.0], [-1.0], rtol=3e-14, atol=3e-14)
     assert end.success, end.message
     assert end.y[-1, 0] == pytest.approx(np.exp(-1.0), abs=1e-11)

@@ -91,10 +91,10 @@ def rate_of(x, equations):
 
 @compiled
 def is_quotient(s, y, yd, tried):
-    """Whether an evaluation is one for a difference quotient: at most two unknowns with their rates are not those of the one before; notes the arguments.
+    """Whether an evaluation is one for a difference quotient: at most two unknowns, or their rates, differ from those of the one before.
 
-    Codes that do not look at the values of their quotients take a huge one for a derivative. Its unknown then stays where it is, which
-    passes all tests, or their steps become tiny.
+    The arguments are noted. Codes that do not look at the values of their quotients take a huge one for a derivative. Its unknown then
+    stays where it is, which passes all tests, or their steps become tiny.
     """
     n, others = y.shape[0], 0
     for k in range(n):
