@@ -145,7 +145,7 @@ class Bdf(Resumable):
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
                   record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        rtol, atol = self._local(*tightened(self.support, problem, rtol, atol))
+        rtol, atol = tightened(self.support, problem, *self._local(rtol, atol))
         excluded = None if np.ndim(atol) else float(atol)  # an array is for all unknowns
         norms = norms_for(rtol, problem.tolerances(rtol, atol, excluded), unknown_powers(problem, self.algebraic), compared_blocks(problem))
         strategy = as_strategy(self.jacobian, "Bdf")
