@@ -91,12 +91,12 @@ def test_the_section_on_tolerances_is_kept_and_replaced():
 
 @pytest.mark.thorough
 def test_errors_follow_the_tolerance():
-    """One mechanism of the table: methods whose estimates are of an order less than their own keep errors proportional to the tolerance."""
+    """One mechanism of the table: with estimates of an order less than the method's own, or errors of steps that fall like `rtol^(3/2)`."""
     target = grid.Target.of("double-pendulum", t_end=2.0)
     assert 3.0 < amplification(target) < 30.0
     methods = ["RosenbrockNystrom", "SdirkFirstOrder", "SdirkDescriptor", "HHT"]
     table = grid.study("tolerance", [target], methods=methods, rtol=(1e-5, 1e-7, 1e-9))
-    for k, (low, high) in enumerate([(0.8, 1.25)] * 3 + [(1.9, 2.4)]):
+    for k in range(4):
         curve = table.rows[3 * k:3 * k + 3]
-        assert low < growth(curve) < high, curve[0].method
+        assert 0.8 < growth(curve) < 1.25, curve[0].method
         assert steps_back(curve) == 0

@@ -35,6 +35,7 @@ Faults of the package as a whole have tests of their own:
 | runs in threads, with parallel stages | the same bits | `tests/test_state_space_threads.py`, 52 below |
 | a run within a run | solved, or refused by solvers with static memory | `tests/test_interrupts.py`, 54 and 55 below |
 | a process that is killed | goes on from its checkpoint, to the bits of an uninterrupted run | `tests/test_checkpoints.py` |
+| one value that is not finite, in any evaluation | the solution without it, or the run ends | `tests/test_not_finite_once.py` |
 | events that recur at once | `ZENO` | `tests/test_events_state.py` |
 | steps across a whip of 400 links | ended in the time of the steps before, not in hours | `tests/test_two_positions.py` |
 
