@@ -57,6 +57,13 @@ def test_the_solution_is_right_or_the_run_ends(name):
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("t_span", [(2.0, 2.0 - T_END), (-1.0, T_END - 1.0)])
+@pytest.mark.parametrize("name", [x for x in TRIED if x in NAMES])
+def test_backward_and_from_other_times(name, t_span):
+    check(lambda law: Subject(name).solve(pendulum(law=law), t_span, t_eval=np.linspace(*t_span, 21)), 60)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("solver", ["Radau5DAE", "ODASSL", "GLIMDA"])
 @pytest.mark.parametrize("backend", ["library", "wrapper"])
 def test_every_evaluation_of_codes_with_quotients_of_their_own(solver, backend):

@@ -105,7 +105,7 @@ class Newmark(_NewmarkFormula, Classical):
     Parameters
     ----------
     h : float or None
-        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`, with errors proportional to `rtol`.
+        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`; errors of formulas of order 2 are proportional to `rtol`.
     level : {"position", "velocity", "acceleration", "stabilised"}
         Index 3, 2 or 1; or index 2 with positions projected onto `Phi = 0`, as in the formulation of Gear, Gupta and Leimkuhler.
     first_step : float
@@ -203,7 +203,7 @@ class NullSpaceNewmark(_NewmarkFormula, NullSpace):
     Parameters
     ----------
     h : float or None
-        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`, with errors proportional to `rtol`.
+        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`; errors of formulas of order 2 are proportional to `rtol`.
     basis : {"orthonormal", "fundamental"}
         Basis of the null space for the iteration matrix of stiff forces: orthonormal, or Coleman's sparse `[-A^-1 B; I]`. Solutions do not
         depend on it.
