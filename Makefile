@@ -10,7 +10,7 @@ READY := $(VENV)/.solvers-$(SOLVERS)
 # each start of Python takes seconds longer where its packages are not kept as bytecode
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough test-processor lint setup-all bench bench-peers profile papers docs clean help
+.PHONY: demo test test-thorough test-processor lint setup-all bench bench-peers profile papers docs wheel clean help
 
 help:
 	@echo "make demo            set up .venv and compare integrators and solvers on the Andrews squeezer"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-peers     the same mechanisms in Exudyn, MuJoCo, Pinocchio and solve-dae: writes docs/benchmarks.md"
 	@echo "make profile         the fastest methods over the library, in-house against established: writes docs/profile.md (hours)"
 	@echo "make papers          redo the tables and figures of the papers and write the paper book, docs/papers"
+	@echo "make wheel           build the wheel that runs everywhere, and one with compiled code for this system and Python"
 	@echo "make docs            build the documentation site into build/site"
 	@echo "make clean           remove .venv, results and caches"
 
@@ -51,7 +52,7 @@ demo: $(STAMP)
 # mypy finds modules by their folders, and mbdae.adapters lies in adapters/: it gets a folder of links in which all lie where they are imported
 TYPES := build/types
 lint: $(STAMP)
-	$(BIN)/ruff check mbdae adapters solvers tests examples docs/tools
+	$(BIN)/ruff check mbdae adapters solvers packaging tests examples docs/tools
 	@rm -rf $(TYPES) && mkdir -p $(TYPES)/mbdae
 	@ln -s $(CURDIR)/mbdae/* $(CURDIR)/adapters $(TYPES)/mbdae
 	cd $(TYPES) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml
@@ -92,6 +93,9 @@ docs: $(DOCS)
 	$(BIN)/python docs/tools/gallery.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "build/site/index.html"
+
+wheel: $(BIN)/python
+	$(BIN)/python packaging/wheel.py
 
 clean:
 	rm -rf $(VENV) results build *.egg-info

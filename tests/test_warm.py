@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from mbdae.cli import compare
+from mbdae.cli.console import Bar
 from mbdae.cli.main import main
 from mbdae.registry import FAMILIES, find
-from mbdae.studies.warm import FIRST, installed, warmed
+from mbdae.studies.grid.target import Target
+from mbdae.studies.warm import FIRST, installed, warm_on, warmed
 
 ROOT = Path(__file__).parents[1]
 COUNT = """
@@ -55,9 +58,37 @@ def test_the_command_says_what_was_compiled(capsys):
     assert "HalfImplicit" in shown and "functions compiled" in shown and "none, all in the cache" in shown
 
 
+def test_methods_on_one_mechanism_are_ready_in_any_order():
+    runs = [("HalfImplicit", 1e-3), ("Bdf:ggl", 1e-4), ("RosenbrockNystrom:partition", 1e-4)]  # the last one refuses: no freedom
+    assert set(warm_on(Target.of("four-link"), runs, jobs=1)) == {name for name, _ in runs}
+
+
+@pytest.mark.parametrize("cold", (True, False))
+def test_compare_compiles_on_all_cores_if_anything_is_compiled(cold, monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(compare, "warm_on", lambda target, runs: asked.append((target, runs)) or [])
+    monkeypatch.setattr(Bar, "__init__", lambda self, stream, made=Bar.__init__: made(self, stream) or setattr(self, "announced", cold))
+    monkeypatch.setattr(Bar, "_compiling", lambda self: None)
+    command = ["compare", "chain", "--set", "joints=planar", "--methods", "HalfImplicit,Bdf:gear", "--steps", "1e-2", "--rtol", "1e-3"]
+    assert main([*command, "--t-end", "0.02", "--no-figure", "--output", str(tmp_path)]) == 0
+    if cold:
+        (target, runs), = asked
+        assert target == Target.of("chain", {"joints": "planar"}, t_end=0.02) and runs == [("HalfImplicit", 1e-2), ("Bdf:gear", 1e-3)]
+    else:
+        assert not asked
+
+
 def test_unknown_methods_are_refused(capsys):
     assert main(["warm", "HalfImplizit"]) == 2
     assert "HalfImplicit" in capsys.readouterr().err
+
+
+def test_all_formulations(capsys):
+    names = installed(forms=True)
+    assert set(installed()) < set(names) and len(names) == len(set(names))
+    assert {"Bdf:ggl", "Bdf:index3", "RosenbrockNystrom:tangent"} <= {find(name).name for name in names}
+    assert main(["warm", "Bdf", "--all"]) == 2
+    assert "--all" in capsys.readouterr().err
 
 
 @pytest.mark.slow

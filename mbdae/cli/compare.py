@@ -18,11 +18,12 @@ from ..studies.grid.target import Target
 from ..studies.kinematics import ReferenceSolution, freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
-from ..studies.work_precision import Series, WorkPrecisionRow, work_precision
+from ..studies.warm import warm_on
+from ..studies.work_precision import Series, WorkPrecisionRow, first_of, work_precision
 from ..studies.work_precision_figures import plot_work_precision
 from ..system.system import System
 from . import profile
-from .console import output, print_error, progress_bar
+from .console import COMPILING, Bar, output, print_error, progress_bar
 from .numbers import milliseconds, number, percent, short
 from .options import Refusal, build, check_steps, output_folder
 from .parsers import LIMIT, LIMIT_OF_ALL, REPEATS
@@ -44,12 +45,15 @@ def run(arguments: argparse.Namespace) -> int:
     t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
     folder = output_folder(arguments.output or f"results/{entry.name}")
     repeats, limit = arguments.repeats or REPEATS, arguments.limit or LIMIT
-    series = _series(arguments, entry.usual_comparison, system)
+    specs = arguments.methods or _usual(entry.usual_comparison, system)
+    series = _series(arguments, entry.usual_comparison, specs)
     with progress_bar() as bar:
         check_steps(system, t_end, [float(h) for s in series if s.control == "h" for h in s.settings if isinstance(h, float)])
         state = assemble(system)
         bar(0, 1, "reference")
         exact = reference(system, state, np.linspace(0.0, t_end, POINTS))
+        if bar.announced:
+            _compile(Target.of(arguments.mechanism, parameters, t_end=t_end), specs, series, bar)
         rows = work_precision(system, series, (0.0, t_end), state=state, exact=exact, repeats=repeats, limit=limit, progress=bar)
     _show(entry, system, t_end, exact, rows)
     settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "repeats": repeats, "limit": limit,
@@ -74,10 +78,18 @@ def _all(arguments: argparse.Namespace) -> int:
                      rtol=arguments.rtol or (), repeats=arguments.repeats, limit=arguments.limit or LIMIT_OF_ALL)
 
 
-def _series(arguments: argparse.Namespace, usual: Comparison, system: System) -> list[Series]:
+def _compile(target: Target, specs: Sequence[MethodSpec], series: Sequence[Series], bar: Bar) -> None:
+    """Compile for all methods on all cores: the kernels of the mechanism were not in the cache."""
+    runs = [(spec.name, first_of(s.settings[0])) for spec, s in zip(specs, series)]
+    bar(0, len(runs), COMPILING)
+    for done, _ in enumerate(warm_on(target, runs), 1):
+        bar(done, len(runs), COMPILING)
+
+
+def _series(arguments: argparse.Namespace, usual: Comparison, specs: Sequence[MethodSpec]) -> list[Series]:
     """The methods with their steps or tolerances."""
     steps, rtol = arguments.steps or usual.steps, arguments.rtol or usual.rtol
-    return [_one(spec, steps, rtol) for spec in arguments.methods or _usual(usual, system)]
+    return [_one(spec, steps, rtol) for spec in specs]
 
 
 def _usual(usual: Comparison, system: System) -> list[MethodSpec]:

@@ -7,6 +7,7 @@ from importlib import metadata
 from rich.markup import escape
 from rich.table import Table
 
+from ..compilation.shipped import told
 from ..driver.availability import Availability
 from ..registry import FAMILIES, Family
 from .console import output
@@ -19,7 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     console = output()
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("mbdae", "numpy", "scipy", "numba"))
-    console.print(f"Python {platform.python_version()} on {platform.machine()}, {versions}\n")
+    console.print(f"Python {platform.python_version()} on {platform.machine()}, {versions}")
+    console.print(f"compiled code: {told()}\n")
     console.print(_solvers(console.width))
     console.print(_commands())
     return 0

@@ -288,6 +288,7 @@ def _warm(commands: Commands) -> None:
                             formatter_class=HelpFormatter)
     p.add_argument("methods", metavar="METHODS", nargs="?", type=methods,
                    help="separated by commas (default: all methods of mbdae and all solvers found)")
+    p.add_argument("--all", action="store_true", help="in all formulations, not only in the usual one of each method")
     p.add_argument("--jobs", metavar="N", type=natural, help="number of processes (default one for each core)")
     p.set_defaults(run=later("warm"))
 

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from numba import njit, typeof
-from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 
 from .linked import LinkedCache, LinkedCompiler, PausedCompiler
+from .shipped import KeptCache
 
 # multiply-adds may be fused and sums reassociated; NaN and infinity keep their meaning
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -48,7 +48,7 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         """The same function with the wrapper for calls by its address."""
         return self._other("c", pipeline_class=PausedCompiler, no_cpython_wrapper=True)
 
-    def _other(self, caller: str, cache: Any = FunctionCache, **options: Any) -> Any:
+    def _other(self, caller: str, cache: Any = KeptCache, **options: Any) -> Any:
         made = njit(error_model="numpy", fastmath=FAST, **options)(self.py_func)
         _keep(made, self.made_of, caller, cache)
         return made
@@ -72,9 +72,8 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         return self.inner.is_compiling
 
 
-def _keep(made: Any, made_of: MadeOf, caller: str, cache: Any = FunctionCache) -> None:
+def _keep(made: Any, made_of: MadeOf, caller: str, cache: Any = KeptCache) -> None:
     """Keep compiled code on disk, in files of its own for each version of the code and each kind of callers."""
     if made_of is not None:
         made._cache = cache(made.py_func)
-        file = made._cache._cache_file
-        file.__init__(file._cache_path, f"{made._cache._impl.filename_base}-{caller}-{made_of[0][:12]}", made_of)
+        made._cache.named(f"{caller}-{made_of[0][:12]}", made_of)

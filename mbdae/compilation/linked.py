@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import binding
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
+
+from .shipped import KeptCache
 
 
 class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
@@ -116,7 +118,7 @@ class _LinkedCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
         return CompileResult._rebuild(_Linking(target_context), *payload)._replace(target_context=target_context)
 
 
-class LinkedCache(FunctionCache):  # type: ignore[misc]
+class LinkedCache(KeptCache):
     """Functions on disk as intermediate code."""
 
     _impl_class = _LinkedCacheImpl

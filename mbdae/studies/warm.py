@@ -14,8 +14,11 @@ from .. import library
 from ..driver.method import Method
 from ..registry import FAMILIES, find
 from ..solve import solve
+from ..system.assembly import AssemblyError
 from ..system.system import System
 from ..typing import Vector
+from .grid.target import Target, start_of, system_of
+from .work_precision import WARM_UP_SHARE
 
 FIRST = "HalfImplicit"  # with the kernels of systems, which all methods share
 STEP = 1e-3  # [s]
@@ -51,13 +54,16 @@ class _Counter(event.Listener):  # type: ignore[misc]  # numba has no types
         """Nothing to do."""
 
 
-def installed() -> tuple[str, ...]:
-    """The default variants of all methods of mbdae, and of the solvers found on this machine."""
+def installed(forms: bool = False) -> tuple[str, ...]:
+    """The default variants of all methods of mbdae, and of the solvers found on this machine; with `forms` in all formulations."""
     found = []
     for family in FAMILIES:
         available = family.availability()
         if available is None or available.installed:
-            found.append(find(family.name).name)
+            spec = find(family.name)
+            found.append(spec.name)
+            if forms and spec.formulation is None:
+                found += [f"{spec.name}:{form}" for form in family.forms(spec.variant)]
     return tuple(found)
 
 
@@ -85,6 +91,40 @@ def warm(names: Sequence[str], jobs: int = -1) -> Iterator[Warmed]:
 
 def _all(names: Sequence[str]) -> list[Warmed]:
     return [warmed(name) for name in names]
+
+
+def warm_on(target: Target, runs: Sequence[tuple[str, float]], jobs: int = -1) -> Iterator[str]:
+    """Compile what methods need on one mechanism, several at a time; the kernels of the mechanism should be compiled before.
+
+    Parameters
+    ----------
+    target : Target
+    runs : sequence of (str, float)
+        Names of methods as in `mbdae.registry.find`, and a step [s] or relative tolerance for each.
+    jobs : int
+        Number of processes, -1 for one for each core.
+
+    Yields
+    ------
+    str
+        The name of a method that is ready.
+    """
+    import joblib
+
+    pool = joblib.Parallel(n_jobs=jobs, backend="loky", batch_size=1, return_as="generator_unordered")
+    yield from pool(joblib.delayed(_short)(target, name, setting) for name, setting in runs)
+
+
+def _short(target: Target, name: str, setting: float) -> str:
+    """Short runs of a method, at its own steps and with output at given times; what fails here fails again where it is asked for."""
+    spec, system, start = find(name), system_of(target), start_of(target)
+    end = start.t + WARM_UP_SHARE * target.t_end
+    with suppress(ArithmeticError, AssemblyError, ValueError):
+        method = spec.make(h=setting) if spec.control == "h" else spec.make()
+        rtol = 1e-6 if spec.control == "h" else setting
+        for t_eval in (None, np.linspace(start.t, end, 3)):
+            solve(system, method, (start.t, end), formulation=spec.formulation, state=start, rtol=rtol, atol=rtol / 100, t_eval=t_eval)
+    return name
 
 
 def warmed(name: str) -> Warmed:
