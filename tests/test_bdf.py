@@ -99,7 +99,7 @@ def test_the_default_keeps_errors_below_a_hundred_tolerances(name):
 
 
 def test_tolerances_near_rounding_are_not_divided():
-    """A twentieth of the tolerance would be below the rounding of the unknowns."""
+    """A fiftieth of the tolerance would be below the rounding of the unknowns."""
     end = Bdf().solve_residual(lambda t, y, yd: yd + y, (0.0, 1.0), [1.0], [-1.0], rtol=3e-14, atol=3e-14)
     assert end.success, end.message
     assert end.y[-1, 0] == pytest.approx(np.exp(-1.0), abs=1e-11)
@@ -108,7 +108,7 @@ def test_tolerances_near_rounding_are_not_divided():
 # --- index ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("first_step", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("first_step", [1e-7, 1e-9, 1e-12])
 def test_index_three_begins_with_any_step(swing, end, first_step):
     s = mbdae.solve(swing, Bdf(first_step=first_step), (0.0, 0.5), formulation="index3", rtol=1e-7, atol=1e-9)
     assert s.success, s.message

@@ -73,7 +73,7 @@ class Bdf(Resumable):
         a factor. With `"test"` most runs fail except in index 1.
     local_error : float
         Largest estimated error of a step relative to the tolerances. It is 1 in DASSL, where errors add up to hundreds of tolerances on
-        motions that amplify them; with 0.05 they are a fifteenth, for half as many more steps. Tolerances below 2e-11 are not divided.
+        motions that amplify them; with 0.02 they are a thirtieth, for three quarters more steps. Tolerances below 2e-11 are not divided.
     newton : float
         Largest error of Newton's method relative to that of a step. It is 0.33 in DASSL; a smaller one costs iterations and saves as many
         by fewer steps, since the error estimates contain less noise, and the errors are smaller.
@@ -102,7 +102,7 @@ class Bdf(Resumable):
     max_step: float = 0.0
     max_steps: int = 1_000_000
     algebraic: str = "exclude"
-    local_error: float = 0.05
+    local_error: float = 0.02
     newton: float = 0.05
     order: int | None = None
     fixed_step: float = 0.0

@@ -13,9 +13,8 @@ FEW_UNKNOWNS = 60  # of the GGL form, up to which RadauIIA is taken: with more i
 SEVERAL_FREEDOMS = 20  # from which on the derivatives of RosenbrockNystrom, by a solution for each one, cost as much as four explicit steps
 MANY_FREEDOMS = 40  # from which on eigenvalues are too expensive, too
 FINE = 1e-6  # rtol below which the steps of RosenbrockNystrom, of order 4, are too short
-FINEST = 1e-12  # of what RadauIIA and Bdf get for rtol, near rounding
+FINEST = 1e-12  # of what RadauIIA gets for rtol, near rounding
 KINKED = 20.0  # see `own_rtol`
-SHARE_BDF = 0.1
 
 
 class Review(NamedTuple):
@@ -68,9 +67,4 @@ def own_rtol(method: object, rtol: float) -> float:
     RadauIIA keeps its error estimates below `0.1 rtol^(2/3)`, as errors are of a higher order. At a kink they are not, but as large as the
     estimates. Here these are kept below twice the tolerance, which costs few steps more, since their number hardly depends on it.
     """
-    finer = rtol
-    if isinstance(method, RadauIIA):
-        finer = (KINKED * rtol) ** 1.5
-    elif isinstance(method, Bdf):
-        finer = SHARE_BDF * rtol
-    return min(rtol, max(finer, FINEST))
+    return min(rtol, max((KINKED * rtol) ** 1.5, FINEST)) if isinstance(method, RadauIIA) else rtol
