@@ -35,6 +35,12 @@ def compiled(function: F) -> F:
     return compiled_from(function, None if config.DISABLE_JIT else stamp(function.__code__.co_filename))
 
 
+def exact(function: F) -> F:
+    """The same for a function whose operations are carried out as they are written, such as those of a compensated sum."""
+    result: F = function if config.DISABLE_JIT else Function.of(function, stamp(function.__code__.co_filename), fast=False)
+    return result
+
+
 def unlocked(function: F) -> F:
     """The same for a function that runs in several threads at a time: calls from Python release the interpreter's lock."""
     result: F = function if config.DISABLE_JIT else Function.of(function, stamp(function.__code__.co_filename), nogil=True)

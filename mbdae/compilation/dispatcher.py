@@ -23,13 +23,14 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
     """A compiled function for calls from Python; compiled code that calls it gets `inner` instead."""
 
     made_of: MadeOf = None
+    fast: set[str] | bool = FAST
 
     @classmethod
-    def of(cls, function: Callable[..., Any], made_of: MadeOf, nogil: bool = False) -> "Function":
+    def of(cls, function: Callable[..., Any], made_of: MadeOf, nogil: bool = False, fast: set[str] | bool = FAST) -> "Function":
         """The compiled function of a Python function; with `nogil` it runs without the interpreter's lock."""
-        made = cls(function, targetoptions={"nopython": True, "boundscheck": None, "error_model": "numpy", "fastmath": FAST,
+        made = cls(function, targetoptions={"nopython": True, "boundscheck": None, "error_model": "numpy", "fastmath": fast,
                                             "no_cfunc_wrapper": True, "nogil": nogil}, pipeline_class=PausedCompiler)
-        made.made_of = made_of
+        made.made_of, made.fast = made_of, fast
         _keep(made, made_of, "python")
         return made
 
@@ -49,7 +50,7 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         return self._other("c", pipeline_class=PausedCompiler, no_cpython_wrapper=True)
 
     def _other(self, caller: str, cache: Any = KeptCache, **options: Any) -> Any:
-        made = njit(error_model="numpy", fastmath=FAST, **options)(self.py_func)
+        made = njit(error_model="numpy", fastmath=self.fast, **options)(self.py_func)
         _keep(made, self.made_of, caller, cache)
         return made
 

@@ -35,6 +35,7 @@ from .bdf_memory import not_resumable
 from .bdf_stepper import BdfStepper, Equations, Parts, ProblemEquations, StepJacobian, norms_for
 from .control.driver import Driver
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling
+from .resolution import share
 
 LINEAR = ("auto", "dense", "sparse")
 ALGEBRAIC = ("exclude", "scale", "test")
@@ -200,7 +201,7 @@ class Bdf(Resumable):
 
     def _local(self, rtol: float, atol: ArrayLike) -> tuple[float, Any]:
         """Tolerances of one step."""
-        factor = min(1.0, max(self.local_error, FINEST / rtol))
+        factor = share(self.local_error, rtol, FINEST)
         return factor * rtol, factor * np.asarray(atol, dtype=float)
 
     def _linear(self, n: int) -> str:

@@ -29,6 +29,7 @@ from .control.records import State
 from .control.stepper import FAULTS, FIXED, Stepper
 from .iteration_matrix import IterationMatrix
 
+LEAST_SPACINGS = 100.0  # of floating-point numbers at the time: the least first step, which rounding then changes by a hundredth
 MAX_ITERATIONS = 4  # of Newton's method; to cut the step costs less than more iterations
 WORDS = {NOT_FINITE: Cause(Status.NOT_FINITE, "the residual is not finite"),
          BAD_DERIVATIVES: Cause(Status.NOT_FINITE, "the iteration matrix is not finite")}
@@ -266,13 +267,14 @@ class BdfStepper(ProblemStepper):
         run.table[bdf.LAST, 0] = memory.last_step
 
     def _first_step(self, yd0: Vector) -> float:
-        """A step in which `y` changes by half a tolerance, at most a thousandth of the time span."""
+        """A step in which `y` changes by half a tolerance, at most a thousandth of the time span, and far above the spacing of the times."""
+        least = min(LEAST_SPACINGS * float(np.spacing(max(abs(self.t), abs(self.t_end)))), abs(self.t_end - self.t))
         n, h = self.run.norms, 1e-3 * abs(self.t_end - self.t)
         power, tolerance = n.powers[bdf.ERROR], n.rtol * np.abs(self.y) + n.atol
         with np.errstate(divide="ignore", invalid="ignore"):
             weight = np.where(power == bdf.EXCLUDED, 0.0, np.where(tolerance == 0.0, np.nan, h ** np.maximum(power, 0) / tolerance))
             speed = float(np.sqrt(np.sum((yd0 * weight) ** 2) / n.counts[bdf.ERROR]))
-        return 0.5 / speed if speed > 0.5 / h else h
+        return max(least, 0.5 / speed if speed > 0.5 / h else h)
 
     # matrices ---------------------------------------------------------------------------------------------------------------
 

@@ -42,3 +42,8 @@ def tolerances_below_rounding(q: Vector, v: Vector, rtol: float, atol: Tolerance
     sizes = x / (atol + rtol * x)
     ratio = EPS * sizes.max() * np.sqrt(np.mean((sizes / sizes.max()) ** 2)) if sizes.any() else 0.0
     return f"the tolerances are below rounding, they must be larger by a factor of {ratio:.2g}" if ratio > 1.0 else ""
+
+
+def share(local_error: float, rtol: float, finest: float) -> float:
+    """The share of the tolerances that the error of a step may have: `local_error`, or more, up to 1, where `rtol` would be below `finest`."""
+    return min(1.0, max(local_error, finest / rtol))

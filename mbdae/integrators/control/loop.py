@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compilation.compiled import compiled, compiled_with, generic
+from ...compilation.compiled import compiled, compiled_with, exact, generic
 from ...system.codes import ERROR_TEST, GOOD, NEEDS_CHART, NEEDS_DERIVATIVES, NEEDS_MATRIX, STALLED
 from ...system.sudden import IS_SUDDEN, usual_after
 from ...system.vectors import put
@@ -154,14 +154,30 @@ def next_step(clock):
 
 @compiled
 def step_from(t, steps, clock):
-    """The same for the step from `t`, before which there were `steps`; those of fixed length are multiples of it from the origin."""
-    rest, h = clock.t_end - t, min(clock.h, clock.largest)
+    """The same for the step from `t`, before which there were `steps`.
+
+    Steps of fixed length are multiples of it from the origin. The sum of others is compensated: the rounding of `t + h` is the same in each
+    of many equal steps, and would add up far from zero.
+    """
+    rest, h = (clock.t_end - t) - clock.carry, min(clock.h, clock.largest)
     h = h if clock.t_end > clock.origin else -h
     last = abs(h) * STRETCH >= abs(rest)
     if last:
         even = clock.fixed and abs(rest - h) <= SAME * abs(h)
         return Plan(h if even else rest, True, clock.t_end)
-    return Plan(h, False, clock.origin + (steps + 1) * h if clock.fixed else t + h)
+    return Plan(h, False, clock.origin + (steps + 1) * h if clock.fixed else moved(t, h, clock.carry))
+
+
+@exact
+def moved(t, h, carry):
+    """`t + (h + carry)`, rounded."""
+    return t + (h + carry)
+
+
+@exact
+def left_out(t, h, carry, end):
+    """What `end`, the rounded `t + (h + carry)`, lacks."""
+    return (h + carry) - (end - t)
 
 
 @compiled
@@ -192,6 +208,8 @@ def advance(h, end, last, factor, error, run):
     """The clock after an accepted step."""
     clock = run.clock
     run.counts.steps += 1
+    if not clock.fixed:
+        clock.carry = 0.0 if last else left_out(clock.t, h, clock.carry, end)
     clock.t = end
     clock.steps += 1
     clock.phase += 1

@@ -16,6 +16,7 @@ class Clock(Structure):
     """Time and length of the steps."""
 
     t: float  # time reached
+    carry: float  # what rounding has left out of it, with error control: the steps add up to t + carry
     t_end: float
     h: float  # length of the next step, positive
     fixed: int  # 1 if it is not controlled by the error
@@ -92,9 +93,9 @@ class Output(Structure):
 
 def new_clock(t: float, t_end: float) -> Clock:
     """A clock at `t`, with no bound on the step."""
-    return Clock(t=float(t), t_end=float(t_end), h=0.0, fixed=0, largest=np.inf, origin=float(t), steps=0, rejected=0, past_error=0.0,
-                 past_step=0.0, phase=0, next_output=0, fault=0, usual=0.0, sudden=0,
-                 before=float(t), hold=0, pending=0, error=0.0)
+    return Clock(t=float(t), carry=0.0, t_end=float(t_end), h=0.0, fixed=0, largest=np.inf, origin=float(t), steps=0, rejected=0,
+                 past_error=0.0, past_step=0.0, phase=0, next_output=0, fault=0, usual=0.0, sudden=0, before=float(t), hold=0, pending=0,
+                 error=0.0)
 
 
 def new_state(kind: type[S], start: object, **other: int) -> S:

@@ -17,6 +17,7 @@ from ...typing import TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
 from ..control.loop import Loops
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from ..resolution import share
 from .attempt import LOOPS
 from .dop853 import DOP853
 from .dopri5 import DOPRI5
@@ -27,6 +28,7 @@ from .tableau import Tableau
 
 TABLEAUS = {8: DOP853, 5: DOPRI5}
 LOCAL_ERROR = {8: 1.0, 5: 0.5}
+FINEST = 1e-14  # relative tolerance of a step, below which estimates are mainly rounding
 _SETTINGS = Settings(scaling="none", jacobian="none", linear_solver="reduced matrix, envelope")
 
 
@@ -87,7 +89,8 @@ class Explicit(Resumable):
         bounds = problem.tolerances(rtol, atol)[:problem.system.nq + problem.system.nv]
         if not (bounds > 0.0).all():
             raise ValueError(f"{type(self).__name__}: atol must be positive, got {atol!r}")
-        stepper = ExplicitStepper(self, problem, state, t_end, self.local_error * rtol, self.local_error * bounds)
+        factor = share(self.local_error, rtol, FINEST)
+        stepper = ExplicitStepper(self, problem, state, t_end, factor * rtol, factor * bounds)
         return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
 
 

@@ -20,7 +20,7 @@ from ...typing import Tolerance
 from ..control.newton import NewtonRule
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
-from ..resolution import tolerances_below_rounding
+from ..resolution import share, tolerances_below_rounding
 from .arrays import Coefficients, Memory, StructuralRun, StructuralState, friction_for, scratch_for
 from .attempt import LOOPS
 from .matrix import ChartArrays, matrix_for
@@ -41,7 +41,7 @@ def of_a_step(rtol: float, atol: float) -> tuple[float, float]:
     The errors of steps are of order `h^3` and add up to one of order `h^2`: with `h^3` proportional to `rtol^(3/2)` it is proportional to
     `rtol`.
     """
-    factor = min(1.0, max(LOCAL_ERROR * rtol**0.5, FINEST / rtol))
+    factor = share(LOCAL_ERROR * rtol**0.5, rtol, FINEST)
     return factor * rtol, factor * atol
 
 
