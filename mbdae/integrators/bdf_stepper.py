@@ -267,7 +267,7 @@ class BdfStepper(ProblemStepper):
         run.table[bdf.LAST, 0] = memory.last_step
 
     def _first_step(self, yd0: Vector) -> float:
-        """A step in which `y` changes by half a tolerance, at most a thousandth of the time span, and far above the spacing of the times."""
+        """A step in which `y` changes by half a tolerance, at most a thousandth of the time span, far above the spacing of the times."""
         least = min(LEAST_SPACINGS * float(np.spacing(max(abs(self.t), abs(self.t_end)))), abs(self.t_end - self.t))
         n, h = self.run.norms, 1e-3 * abs(self.t_end - self.t)
         power, tolerance = n.powers[bdf.ERROR], n.rtol * np.abs(self.y) + n.atol

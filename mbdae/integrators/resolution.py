@@ -45,5 +45,5 @@ def tolerances_below_rounding(q: Vector, v: Vector, rtol: float, atol: Tolerance
 
 
 def share(local_error: float, rtol: float, finest: float) -> float:
-    """The share of the tolerances that the error of a step may have: `local_error`, or more, up to 1, where `rtol` would be below `finest`."""
+    """The share of the tolerances for the error of a step: `local_error`, or more, up to 1, where `rtol` would be below `finest`."""
     return min(1.0, max(local_error, finest / rtol))
