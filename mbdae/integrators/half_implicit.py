@@ -8,7 +8,7 @@ from ..compilation.compiled import compiled
 from ..compilation.structure import Structure
 from ..system import kernels, kkt, sparse
 from ..system import layout as lay
-from ..system.codes import DIVERGED, GOOD, NOT_FINITE
+from ..system.codes import DIVERGED, GOOD
 from ..system.coupling import add_response, coupled_forces, follow, next_step, oriented
 from ..system.layout import header, part
 from ..system.least_norm import solve_least_norm
@@ -100,7 +100,7 @@ def _solve(t, h, state, following, run):
             put(lam0, lam)
             frozen, size = False, np.inf
         elif not is_finite(size):
-            return NOT_FINITE
+            return verdict.status
     return DIVERGED
 
 

@@ -8,6 +8,7 @@ from ...system.vectors import is_finite
 
 ITERATE = -1  # the iteration goes on
 LEAST_GAP = 0.1  # between the contraction rate and 1, in the estimate of the error that is left
+OVERFLOWING = 1e10  # correction after which one that is not finite is the end of a divergence, not a fault of the equations
 NOISY_RATE = 0.5  # corrections of the size of rounding that contract less have come to their end
 
 
@@ -65,7 +66,7 @@ def newton_test(rule, k, size, before, eta, noisy):
     if they do not contract any more.
     """
     if not is_finite(size):
-        return Verdict(NOT_FINITE, 0.0, eta)
+        return Verdict(DIVERGED if k > 0 and before > OVERFLOWING else NOT_FINITE, 0.0, eta)
     rate = size / before if k > 0 and before > 0.0 else 0.0
     if k > 0:
         eta = rate / max(1.0 - rate, LEAST_GAP)
