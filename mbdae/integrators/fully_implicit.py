@@ -183,8 +183,8 @@ class FullyImplicit(OneStep):
 
     def scratch(self, system: System) -> Scratch:
         """See `OneStep`."""
-        nv, nc, entries = np.zeros(system.nv), np.zeros(system.nc), int(header(system.model)[lay.NNZ])
-        return Scratch(d=nv, G=np.zeros(entries), r=nv.copy(), c=nc, da=nv.copy(), dlam=nc.copy(), lam0=nc.copy())
+        nv, nc = np.zeros(system.nv), np.zeros(system.nc)
+        return Scratch(d=nv, G=np.zeros(len(system.pattern.col)), r=nv.copy(), c=nc, da=nv.copy(), dlam=nc.copy(), lam0=nc.copy())
 
     def _usual_tolerance(self) -> float:
         return min(1e-10 / self.h / self.h, 1e300)
