@@ -121,12 +121,14 @@ class Library:
         vector = self.N_VNew_Serial(3, context)
         content = c_void_p.from_address(vector).value
         assert content is not None
-        data, words = self.N_VGetArrayPointer(vector), [c_void_p.from_address(content + at).value for at in (8, 16)]
+        data = self.N_VGetArrayPointer(vector)
+        # the second place belongs to the vector only if its data do not stand at the first
+        found = next((index for at, index in ((8, np.int32), (16, np.int64)) if c_void_p.from_address(content + at).value == data), None)
         self.N_VDestroy(vector)
         self.SUNContext_Free(ctypes.byref(context))
-        if data not in words:
+        if found is None:
             raise LibraryError(f"SUNDIALS of the {self.origin} has vectors of an unknown layout")
-        return np.dtype(np.int32 if words[0] == data else np.int64)
+        return np.dtype(found)
 
     @functools.cached_property
     def linear_solvers(self) -> "LinearSolverLayout":
