@@ -155,7 +155,9 @@ class FullyImplicit(OneStep):
     """Backward Euler on index-3 equations: first order, strongly damped.
 
     `v1 = v + h a1`, `q1 = q (+) h v1`, `M a1 + Phi_q(q1)^T lam1 = Q(q1, v1)`, `Phi(t1, q1)/h^2 = 0` [Fang, eqs. (13)-(14)]. The unknowns of
-    Newton's method are `(a1, lam1)`; its matrix is formed once per step, without derivatives of forces and reactions.
+    Newton's method are `(a1, lam1)`; its matrix is formed once per step, without derivatives of forces and reactions: with a stiffness `k`
+    of a mass `m` corrections contract by `h^2 k / m`, and from 0.85 or so on the run ends with `NEWTON_FAILED`. `HHT` and `RadauIIA` have
+    these derivatives.
 
     Parameters
     ----------
