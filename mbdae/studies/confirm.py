@@ -342,9 +342,9 @@ _NOTES = """
   IDA at 1e-10 has 6.9.
 - `n-four-bar` passes singular positions, at which the solutions in double precision end.
 - `pendulum-chain`: its small angles, 1e-3 to 4e-5, are differences of positions of 12 m. In double precision that leaves 4 to 9 digits.
-  In extended precision the two methods in Cartesian coordinates agree to 13.5 digits (0.05 Hz) and 12.0 digits (0.05 rad/s); with rounding
-  errors of every step and every argument, and with entries of `Phi_q` below 1e-15 that kernels in joint coordinates set to zero, it had
-  been 11.9 and 9.8 digits after 10 s.
+  In extended precision the two methods in Cartesian coordinates agree to 13.5 digits (0.05 Hz) and 12.0 digits (0.05 rad/s), and with 16
+  links, up to 50 s only, to 14.8; with rounding errors of every step and every argument, and with entries of `Phi_q` below 1e-15 that
+  kernels in joint coordinates set to zero, it had been 11.9, 9.8 and 12.1 digits after 10 s.
 - Tethers of `tethered-satellites`, 1 km, are differences of coordinates of 7000 km. With 64 bits of mantissa the two methods agree to
   14.6 digits at 1000 s, to 12.5 at 5000 s and to 11.6 at 10000 s: rounding of relative velocities, 1e-15 m/s, lengthens the tethers by
   1e-11 m in that time, and a spin through 100 rad depends on the square of the length. Projected a hundred times both agree to 12.9
