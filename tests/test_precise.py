@@ -13,7 +13,7 @@ from mbdae.studies.precise.collocation import Collocation, tableau
 from mbdae.studies.precise.compiled import CompiledStages
 from mbdae.studies.precise.equations import Equations
 from mbdae.studies.precise.numbers import Extended, NotExtended, enable, lost_precision
-from mbdae.studies.precise.stages import Stages
+from mbdae.studies.precise.stages import Stages, _rate
 
 pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).precision < 18, reason="numpy.longdouble is double precision here")
 ONE = np.ones(1, Extended)
@@ -91,6 +91,24 @@ def test_jumps_and_kinks_are_stepped_onto(name):
     assert abs(y[0] - exact) < 1e-13
 
 
+def test_rounding_errors_of_large_unknowns_are_made_up_for():
+    """An oscillation of 1e-6 about 1000: rounding of the unknown, 5e-17, neither adds up nor enters the force."""
+    middle, size, h = Extended(1000), Extended(1e-6), Extended(1) / 8
+
+    def f(t, y):
+        return np.array([y[1], -(y[0] - middle)])
+
+    solver, y, steps = Collocation(f, 1e-17), np.array([middle, size]), 400
+    start = (y[0] - middle, y[1])
+    solver.scale = y.copy()
+    for k in range(steps):
+        y, _ = solver.attempt(k * h, y, h)
+        solver.accepted(k * h, h)
+    t = steps * h
+    exact = np.array([start[0] * np.cos(t) + start[1] * np.sin(t), start[1] * np.cos(t) - start[0] * np.sin(t)])
+    assert np.abs(y - [middle, 0] + solver.lost - exact).max() < 1e-21
+
+
 def test_few_evaluations_in_extended_precision():
     """The slopes are found in double precision: one evaluation a stage in extended precision, one at each end, and rejected steps."""
     count = 0
@@ -123,6 +141,13 @@ def test_slopes_of_the_stages_and_their_correction():
     shifted = K + 1e-9
     residual = np.array([pendulum(0.2 + c * h, z) for c, z in zip(x.c, y + h * (x.A @ shifted))]) - shifted
     assert np.abs(shifted + stages.correct(residual.astype(float)) - K).max() < 1e-14
+
+
+def test_the_contraction_rate_is_the_last_one_above_rounding_errors():
+    """The first ratios are those of a start that is far off, the last one may be one of rounding errors."""
+    assert _rate([1e-6, 2e-8, 1e-14, 9e-15]) == pytest.approx(5e-7)
+    assert _rate([1e-6, 1e-12]) == pytest.approx(1e-6)
+    assert _rate([1e-6, 1e-16]) == 1e-9
 
 
 def test_stages_that_have_no_solution():
@@ -188,6 +213,26 @@ for name in ("car-axis", "four-link", "heavy-top", "iltis", "wheelset", "slider-
         off = [float(np.abs(a - b).max()) for a, b in ((own.state(0.0, y).a, own.state(0.0, back).a), (back[own.nq:], y[own.nq:]))]
         print(name + "-joint", max(off[1], joint.violation(0.0, z)), lost_precision(joint, 0.013, z))
 """
+_SMALL_SCRIPT = """
+import numpy as np
+from mbdae import library
+library.names()
+from mbdae.studies.precise.numbers import Extended, enable
+from mbdae.studies.precise.equations import Equations, JointEquations
+from mbdae.system.tree.system import TreeSystem
+enable()
+system = library.system("pendulum-chain")
+own, joint = Equations(system), JointEquations(TreeSystem(system.mechanism))
+y = own.start()
+y[:own.nq:3] += Extended(1e-15) * np.arange(13) ** 2
+print(np.abs(own(0.0, y) - joint(0.0, joint.from_bodies(0.0, y))).max())
+crank = Equations(library.system("flexible-slider-crank"))
+y = crank.start()
+off = y.copy()
+off[8] += Extended(1e-12)
+new = crank.projected(0.0, off)
+print(np.abs(new - off)[10:].max(), crank.violation(0.0, new))
+"""
 
 
 def _interpreted(*arguments):
@@ -203,6 +248,14 @@ def test_extended_numbers_pass_through_all_kernels():
     for name, violation, lost in lines:
         assert float(violation) < 1e-14, name
         assert float(lost) < 2.0, name
+
+
+@pytest.mark.thorough
+def test_small_quantities_beside_large_ones():
+    """Entries of `Phi_q` of 1e-15 in joint coordinates are none of rounding, and drift of an angle is none of elastic coordinates."""
+    chain, elastic, violation = map(float, _interpreted("-c", _SMALL_SCRIPT).split())
+    assert chain < 1e-15
+    assert elastic < 1e-19 and violation < 1e-17
 
 
 @pytest.mark.thorough

@@ -108,21 +108,22 @@ class Collocation(Solver):
         self.tableau, self.stages = tableau(stages, nodes), stages
         self.order, self.noise, self.smooth = 2 * stages - (nodes == "radau"), STIFF_NOISE if stiff else NOISE, not stiff
         self._solver = solver or Stages(f, self.tableau.c, self.tableau.A)
-        self._trial: Numbers | None = None
+        self._trial: tuple[Numbers, Numbers] | None = None  # modes of an attempt and what its result has lost by rounding
         self._memory: tuple[Any, Numbers] | None = None  # step size and modes of the last step
 
     def attempt(self, t: Any, y: Numbers, h: Any) -> tuple[Numbers, float]:
         K = self._slopes(t, y, h, self._guess(t, y, h))
         if K is None:
             return y, float("inf")
-        modes = self.tableau.modes @ K
-        self._trial = modes
-        end = y + h * (self.tableau.b @ K)
+        modes, increment = self.tableau.modes @ K, h * (self.tableau.b @ K) + self.lost
+        end = y + increment
+        self._trial = modes, increment - (end - y)
         return end, self._error(t, y, h, modes, end)
 
     def accepted(self, t: Any, h: Any) -> None:
         assert self._trial is not None
-        self._memory = h, self._trial
+        modes, self.lost = self._trial
+        self._memory = h, modes
 
     def _guess(self, t: Any, y: Numbers, h: Any) -> Numbers:
         """The polynomial of the last step continued, or constant slopes."""
@@ -141,9 +142,11 @@ class Collocation(Solver):
         A, before, rate = self.tableau.A, np.inf, double.rate
         K = double.K.astype(Extended)
         for k in range(MAX_CORRECTIONS):
-            residual = np.array([self.f(t + c * h, x) for c, x in zip(self.tableau.c, y + h * (A @ K))]) - K
-            size = np.abs(residual).max() or Extended(1)
-            d = self._solver.correct((residual / size).astype(float)).astype(Extended) * size
+            inner = h * (A @ K) + self.lost
+            Y = y + inner
+            residual = np.array([self.f(t + c * h, x) for c, x in zip(self.tableau.c, Y)]) - K
+            size, rounded = np.abs(residual).max() or Extended(1), inner - (Y - y)
+            d = self._solver.correct((residual / size).astype(float), (rounded / size).astype(float)).astype(Extended) * size
             K = K + d
             change = max(self.size(h * row, y) for row in A @ d)
             rate = max(rate, change / before)

@@ -6,10 +6,11 @@ from ... import library
 from ...library.base import Entry, Parameters, Reference
 from ...typing import Progress, TimeProgress
 from ..confirm import Confirmation, agreement, sizes, tables_of, times_of
-from .routes import Route, plans, solved
+from .routes import COARSE, Route, plans, solved
 
 
-def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None, progress: TimeProgress | None = None) -> list[Confirmation]:
+def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None, progress: TimeProgress | None = None,
+            coarse: bool = True) -> list[Confirmation]:
     """Compare the references of a mechanism with two solutions in extended precision, after `numbers.enable`.
 
     Parameters
@@ -20,6 +21,8 @@ def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None, pr
         Last time compared [s], by default twice the usual time span.
     progress : callable, optional
         `progress(t)`.
+    coarse : bool
+        Solve with a tolerance a hundred times as large, too.
 
     Returns
     -------
@@ -28,8 +31,9 @@ def confirm(entry: Entry, parameters: Parameters, t_max: float | None = None, pr
     """
     times, system = times_of(entry, parameters, t_max), library.system(entry.name, **parameters)
     first, second = plans(system)
-    routes = [solved(entry, parameters, first, times, progress)]
-    routes.append(solved(entry, parameters, second, times, progress, like=routes[0]))
+    factors = (1.0, COARSE) if coarse else (1.0,)
+    routes = [solved(entry, parameters, first, times, progress, factors)]
+    routes.append(solved(entry, parameters, second, times, progress, factors, like=routes[0]))
     tables = tables_of(entry, parameters)
     return [_compared(entry, parameters, rows, times, routes, k) for k in range(len(routes)) for rows in tables]
 

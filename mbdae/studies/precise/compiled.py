@@ -41,9 +41,9 @@ class CompiledStages:
         found: Found | None = self._call(_solve, t, y, h, K, sizes)
         return found
 
-    def correct(self, residual: Matrix) -> Matrix:
+    def correct(self, residual: Matrix, rounded: Matrix | None = None) -> Matrix:
         """As for `Stages`."""
-        d: Matrix = self._call(_correct, residual)
+        d: Matrix = self._call(_correct, residual, rounded)
         return d
 
     def close(self) -> None:
@@ -75,5 +75,5 @@ def _solve(*arguments: Any) -> Found | None:
     return _prepared[0].solve(*arguments)
 
 
-def _correct(residual: Matrix) -> Matrix:
-    return _prepared[0].correct(residual)
+def _correct(*arguments: Any) -> Matrix:
+    return _prepared[0].correct(*arguments)

@@ -42,6 +42,7 @@ class Equations:
         self.system, self.nq, self.evaluations, self._number = system, system.nq, 0, number
         self._model, self._work = system.model, system.workspace(number)
         self._lam = system.multiplier_guess().astype(number)
+        self._refined = number is Extended and system.nc > 0 and not len(system.dependent)
         self._code = np.zeros(1, dtype=np.int64)
 
     def __call__(self, t: Any, y: Numbers) -> Numbers:
@@ -54,6 +55,8 @@ class Equations:
             raise FloatingPointError(f"{self.system.name}: accelerations at t = {float(t):g} are not finite")
         if self.system.has_friction:
             self._refine(self._number(t), y, out, lam)
+        elif self._refined:
+            ev.refine(self._number(t), y[:self.nq], y[self.nq:], out[self.nq:], lam, self._model, self._work)
         return out
 
     def _refine(self, t: Any, y: Numbers, out: Numbers, lam: Numbers) -> None:
@@ -83,12 +86,17 @@ class Equations:
         v = guess.v if np.abs(guess.v - state.v).max() <= GIVEN * speed else state.v
         q, v = q.astype(Extended), v.astype(Extended)
         if self.system.nc:
-            if len(q) == len(v):
-                for _ in range(PROJECTIONS):
-                    q = q + self._smallest(t, q, np.abs(q), -ev.phi(t, q, self._model, self._work))
-            for _ in range(PROJECTIONS):
-                v = v + self._smallest(t, q, np.abs(v), -self._velocity(t, q, v))
+            q, v = self._nearest(t, q, v)
         return self._positions(t, q, v)
+
+    def _nearest(self, t: Any, q: Numbers, v: Numbers) -> tuple[Numbers, Numbers]:
+        """`q`, where it has no quaternions, and `v` after corrections that are minimal relative to the size of each."""
+        if len(q) == len(v):
+            for _ in range(PROJECTIONS):
+                q = q + self._smallest(t, q, np.abs(q), -ev.phi(t, q, self._model, self._work))
+        for _ in range(PROJECTIONS):
+            v = v + self._smallest(t, q, np.abs(v), -self._velocity(t, q, v))
+        return q, v
 
     def _smallest(self, t: Any, q: Numbers, sizes: Numbers, target: Numbers) -> Numbers:
         """`min sum (d_i / sizes_i)^2` subject to `Phi_q d = target`, to double precision relative to `target`."""
@@ -101,10 +109,15 @@ class Equations:
         return y if self.violation(t, y) < 1e-18 * float(np.abs(y).max()) else self.projected(t, y)
 
     def projected(self, t: Any, y: Numbers) -> Numbers:
-        """`y` projected onto the constraints, by corrections of minimum kinetic energy."""
+        """`y` projected onto the constraints: by corrections relative to the size of each coordinate, with quaternions of minimum energy.
+
+        Drift of a large coordinate, such as an angle, thus does not become an error of a small one.
+        """
         t, q, v = Extended(t), y[:self.nq].copy(), y[self.nq:].copy()
         if not self.system.nc:
             return y.copy()
+        if self.nq == self.system.nv:
+            return np.concatenate(self._nearest(t, q, v))
         nothing = np.zeros(self.system.nv, Extended)
         for _ in range(PROJECTIONS):
             d = ev.solve_kkt(t, q, nothing, -ev.phi(t, q, self._model, self._work), self._model, self._work)[0]

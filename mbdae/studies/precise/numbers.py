@@ -2,7 +2,8 @@
 
 Three things would round to double precision: the functions of `math`, user functions that are called by address, and functions of a
 library mechanism that make arrays of their own without a type. `enable` replaces the first two in this process; `lost_precision` looks
-for all of them.
+for all of them. A fourth one is replaced, too: entries of `Phi_q` in joint coordinates that double precision cannot tell from zero are set
+to zero by the kernel.
 """
 
 import math
@@ -21,10 +22,12 @@ from ...system.elements import common
 from ...system.layout import FRAME, header
 from ...system.loads import user_force
 from ...system.loads.common import wrench
+from ...system.tree import equations as tree_equations
 from ...typing import Numbers
 
 Extended: Any = np.longdouble
 EPSILON = float(np.finfo(Extended).eps)
+CANCELLED = tree_equations.ROUNDING * EPSILON / float(np.finfo(float).eps)  # the same for extended numbers
 MIN_DIGITS = 18  # of `numpy.longdouble`; where it is double precision there is nothing to gain
 
 _FUNCTIONS = {"sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "exp": np.exp, "log": np.log, "tanh": np.tanh, "cosh": np.cosh,
@@ -93,6 +96,7 @@ def _replace_calls() -> None:
     vars(common)["call_motion"] = _call
     vars(user)["evaluate"] = _evaluate
     vars(user_force)["force"] = _force
+    vars(tree_equations)["ROUNDING"] = CANCELLED
 
 
 def _plain(function: Any) -> Any:

@@ -10,6 +10,7 @@ chapter 12].
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,7 @@ class Stages:
     def __init__(self, f: Callable[[float, Vector], Numbers], c: Numbers, A: Numbers) -> None:
         self._f, self._c, self._A = f, c.astype(float), A.astype(float)
         self._factors: Any = None
+        self._jacobians: list[Matrix] = []
 
     def solve(self, t: float, y: Vector, h: float, K: Matrix, sizes: Vector) -> Found | None:
         """The slopes, from the guess `K`; corrections are relative to `sizes`. `None` if the iteration does not converge."""
@@ -55,8 +57,13 @@ class Stages:
         except (ArithmeticError, np.linalg.LinAlgError):
             return None
 
-    def correct(self, residual: Matrix) -> Matrix:
-        """The correction of the slopes for the residual `f - K`, with the factors of the last solution."""
+    def correct(self, residual: Matrix, rounded: Matrix | None = None) -> Matrix:
+        """The correction of the slopes for the residual `f - K`, with the factors of the last solution.
+
+        `rounded` is what the arguments of `f` have lost by rounding: times the Jacobian it belongs to the residual.
+        """
+        if rounded is not None:
+            residual = residual + np.array([J @ x for J, x in zip(self._jacobians, rounded)])
         d: Matrix = lu_solve(self._factors, residual.ravel(), check_finite=False).reshape(residual.shape)
         return d
 
@@ -73,7 +80,7 @@ class Stages:
         self._factor(h, [self._jacobian(t + c * h, x, sizes) for c, x in zip(self._c, Y)])
         # the iteration starts beside the solution, so that its rate is seen above rounding errors
         K, changes = self._iterate(t, y, h, K + NEAR / h * sizes * _signs(K.shape), sizes, ROUNDING)
-        return Found(K, max(LEAST_RATE, changes[1] / changes[0])) if len(changes) > 1 and changes[-1] <= NEAR else None
+        return Found(K, _rate(changes)) if len(changes) > 1 and changes[-1] <= NEAR else None
 
     def _iterate(self, t: float, y: Vector, h: float, K: Matrix, sizes: Vector, until: float) -> tuple[Matrix, list[float]]:
         """The slopes after Newton's method with the present factors, or fixed-point iteration without factors, and the corrections.
@@ -95,7 +102,7 @@ class Stages:
 
     def _factor(self, h: float, jacobians: list[Matrix]) -> None:
         """Factors of `I - h (a_ij J_i)`."""
-        s, n = len(jacobians), len(jacobians[0])
+        self._jacobians, s, n = jacobians, len(jacobians), len(jacobians[0])
         matrix = np.eye(s * n)
         for i, J in enumerate(jacobians):
             matrix[i * n:(i + 1) * n] -= h * np.kron(self._A[i], J)
@@ -109,6 +116,14 @@ class Stages:
             x[k] += INCREMENT * max(sizes[k], abs(y[k]))
             columns.append(np.asarray((self._f(t, x) - base) / (x[k] - y[k]), dtype=float))
         return np.array(columns).T
+
+
+def _rate(changes: list[float]) -> float:
+    """The contraction rate of an iteration near its solution: the last ratio of two corrections that are more than rounding errors."""
+    ratios = [after / before for before, after in pairwise(changes)]
+    if len(ratios) > 1 and ratios[-1] > STAGNATION:
+        ratios.pop()
+    return max(LEAST_RATE, ratios[-1])
 
 
 @cache

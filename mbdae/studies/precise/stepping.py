@@ -32,16 +32,19 @@ class Solver(ABC):
     ----------
     steps, rejected, smallest : int, int, float
         Accepted and rejected steps, and those that were accepted although the error was too large, at the least step size.
+    lost : ndarray or float
+        What the last accepted step has lost by rounding: the unknowns are `y + lost` (compensated summation).
     """
 
     order: int
     scale: Numbers | None
+    lost: Any
 
     def __init__(self, f: Callable[[Any, Numbers], Numbers], tol: float) -> None:
         self.f, self.tol = f, tol
         self.steps = self.rejected = self.forced = 0
         self.step = 0.0
-        self.scale = None
+        self.scale, self.lost = None, Extended(0)
         self._known: tuple[Any, Numbers, Numbers] | None = None
         self._next: tuple[Any, Numbers, Numbers] | None = None
 
@@ -92,7 +95,7 @@ class Solver(ABC):
         progress : callable, optional
             `progress(t)`.
         """
-        self.scale, self.step, found = scale.astype(Extended), h, []
+        self.scale, self.step, self.lost, found = scale.astype(Extended), h, Extended(0), []
         least = MIN_STEP * max(abs(times[-1]), 1e-300)
         now = Extended(t)
         for end in times:
