@@ -41,19 +41,19 @@ def run(arguments: argparse.Namespace) -> int:
         return _all(arguments)
     if arguments.mechanism is None:
         raise Refusal("the following arguments are required: MECHANISM, or --all for the whole library")
-    entry, parameters, system = build(arguments.mechanism, arguments.parameters)
-    t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
-    folder = output_folder(arguments.output or f"results/{entry.name}")
     repeats, limit = arguments.repeats or REPEATS, arguments.limit or LIMIT
-    specs = arguments.methods or _usual(entry.usual_comparison, system)
-    series = _series(arguments, entry.usual_comparison, specs)
     with progress_bar() as bar:
+        entry, parameters, system = build(arguments.mechanism, arguments.parameters)
+        t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
+        folder = output_folder(arguments.output or f"results/{entry.name}")
+        specs = arguments.methods or _usual(entry.usual_comparison, system)
+        series = _series(arguments, entry.usual_comparison, specs)
         check_steps(system, t_end, [float(h) for s in series if s.control == "h" for h in s.settings if isinstance(h, float)])
         state = assemble(system)
-        bar(0, 1, "reference")
-        exact = reference(system, state, np.linspace(0.0, t_end, POINTS))
         if bar.announced:
             _compile(Target.of(arguments.mechanism, parameters, t_end=t_end), specs, series, bar)
+        bar(0, 1, "reference")
+        exact = reference(system, state, np.linspace(0.0, t_end, POINTS))
         rows = work_precision(system, series, (0.0, t_end), state=state, exact=exact, repeats=repeats, limit=limit, progress=bar)
     _show(entry, system, t_end, exact, rows)
     settings = {"mechanism": entry.name, "set": parameters, "t_end": t_end, "repeats": repeats, "limit": limit,

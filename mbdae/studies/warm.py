@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -112,7 +113,9 @@ def warm_on(target: Target, runs: Sequence[tuple[str, float]], jobs: int = -1) -
     import joblib
 
     pool = joblib.Parallel(n_jobs=jobs, backend="loky", batch_size=1, return_as="generator_unordered")
-    yield from pool(joblib.delayed(_short)(target, name, setting) for name, setting in runs)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # the compiler needs memory; others take its place
+        yield from pool(joblib.delayed(_short)(target, name, setting) for name, setting in runs)
 
 
 def _short(target: Target, name: str, setting: float) -> str:
