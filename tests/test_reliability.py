@@ -98,5 +98,5 @@ def test_errors_follow_the_tolerance():
     table = grid.study("tolerance", [target], methods=methods, rtol=(1e-5, 1e-7, 1e-9))
     for k in range(4):
         curve = table.rows[3 * k:3 * k + 3]
-        assert 0.8 < growth(curve) < 1.5, curve[0].method  # 1.28 on one processor, 1.1 on another; 2 where the orders do not fit
+        assert 0.8 < growth(curve) < 1.25, curve[0].method
         assert steps_back(curve) == 0

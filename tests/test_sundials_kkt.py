@@ -128,7 +128,7 @@ def test_mechanisms_have_it_and_systems_of_functions_do_not(name):
 def test_the_steps_are_those_of_dense_factors(name, form):
     problem = mbdae.problem(name, formulation=form)
     own, dense = (mbdae.solve(problem, Ida(linsolver=s, backend="wheel", max_steps=200), (0.0, 0.02), rtol=1e-5) for s in ("kkt", "dense"))
-    same(own, dense, reached=0.1, counts=0.1 if name in SENSITIVE else 0.05)
+    same(own, dense, reached=0.1)
 
 
 @pytest.mark.parametrize("form", thorough_but(["index3"], ["ggl", "index3"]))
