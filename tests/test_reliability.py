@@ -95,8 +95,8 @@ def test_errors_follow_the_tolerance():
     target = grid.Target.of("double-pendulum", t_end=2.0)
     assert 3.0 < amplification(target) < 30.0
     methods = ["RosenbrockNystrom", "SdirkFirstOrder", "SdirkDescriptor", "HHT"]
-    table = grid.study("tolerance", [target], methods=methods, rtol=(1e-5, 1e-7, 1e-9))
+    table = grid.study("tolerance", [target], methods=methods, rtol=(1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9))
     for k in range(4):
-        curve = table.rows[3 * k:3 * k + 3]
+        curve = table.rows[6 * k:6 * k + 6]
         assert 0.8 < growth(curve) < 1.25, curve[0].method
         assert steps_back(curve) == 0
