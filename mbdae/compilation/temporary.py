@@ -40,7 +40,8 @@ def _folder() -> str:
     folder = tempfile.mkdtemp(prefix="mbdae-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     warnings.warn("compiled code of mbdae cannot be kept: neither its folder nor the user's cache can be written. Every process compiles "
-                  "anew, which takes minutes; set NUMBA_CACHE_DIR to a folder that can be written", stacklevel=2)
+                  "anew what does not come with the package, which may take minutes; set NUMBA_CACHE_DIR to a folder that can be written",
+                  stacklevel=2)
     return folder
 
 
