@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import mbdae
 from mbdae.cli.scripts import output_folder, run_all, scripts_of, show
 from mbdae.studies import write_csv
 
@@ -186,3 +187,10 @@ def test_settings_choose_the_scripts_of_a_paper(halves, tmp_path, capsys):
     halves("all").main(tmp_path, {"fig7_setup": {"links": 2, "times": (0.0, 0.1)}})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fig7_setup.csv", "fig7_setup.curves.csv", "fig7_setup.png"]
     assert "\n  fig7_setup" in capsys.readouterr().out
+
+
+def test_python_m_is_the_command():
+    run = subprocess.run([sys.executable, "-m", "mbdae", "--version"], capture_output=True, text=True, timeout=300, check=True)
+    assert run.stdout.strip().endswith(mbdae.__version__)
+    run = subprocess.run([sys.executable, "-m", "mbdae", "solve", "no-such-mechanism"], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 2 and run.stderr.startswith("mbdae: there is no mechanism 'no-such-mechanism'")

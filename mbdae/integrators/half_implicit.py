@@ -301,7 +301,7 @@ class HalfImplicit(OneStep):
 
     `v1 = v + h a`, `q1 = q (+) h v1`, with `M a + Phi_q(q)^T lam = Q(q, v)` and `Phi(t1, q1) = 0` [Fang, eqs. (3)-(5)]. The
     iteration matrix (12) is formed once per step. First order in `q`, `v` and `lam`. Forces are explicit, so the method does not suit stiff
-    ones. Joint friction depends on the multipliers of the same step.
+    ones: `h` times the largest frequency must stay below 2. Joint friction depends on the multipliers of the same step.
 
     Parameters
     ----------
@@ -325,6 +325,7 @@ class HalfImplicit(OneStep):
     max_iter: int = 100
 
     loops = LOOPS
+    stability = 2.0
 
     def scratch(self, system: System) -> Scratch:
         """See `OneStep`."""

@@ -93,7 +93,7 @@ class OneStepStepper(Stepper):
 
     def __init__(self, method: "OneStep", problem: Problem, state: Start, t_end: float) -> None:
         super().__init__(problem.system, state, t_end)
-        self.method, self.loops = method, method.loops
+        self.method, self.loops, self.stability = method, method.loops, method.stability
         self.clock.h, self.clock.fixed = method.h, 1
         newton = NewtonRule(float(method.newton_tolerance), int(method.max_iter), 1.0, np.inf, int(method.max_iter))
         following = new_following(self.model, np.array(state.lam)) if self.system.has_friction else None
@@ -163,10 +163,12 @@ class FixedStep(Resumable):
 class OneStep(FixedStep):
     """Base of the methods that advance `(q, v, a, lam)` by one compiled function.
 
-    A subclass defines `loops`, see `mbdae.integrators.control.loop`, and `scratch`.
+    A subclass defines `loops`, see `mbdae.integrators.control.loop`, `scratch`, and where its steps can be unstable
+    `stability`, see `Stepper`.
     """
 
     loops: ClassVar[Loops]
+    stability: ClassVar[float] = np.inf
 
     @abstractmethod
     def scratch(self, system: System) -> Structure:

@@ -26,6 +26,7 @@ class Status(IntEnum):
     OUT_OF_LIMITS = -9
     ZENO = -10
     UNFINISHED = -11  # of a checkpoint: the run had not ended when it was written
+    UNSTABLE = -12  # fixed steps beyond the limit of stability
 
 
 class Cause(NamedTuple):

@@ -37,6 +37,7 @@ Faults of the package as a whole have tests of their own:
 | a process that is killed | goes on from its checkpoint, to the bits of an uninterrupted run | `tests/test_checkpoints.py` |
 | one value that is not finite, in any evaluation | the solution without it, or the run ends | `tests/test_not_finite_once.py` |
 | events that recur at once | `ZENO` | `tests/test_events_state.py` |
+| fixed steps beyond the limit of stability | `UNSTABLE`, with the rate and the largest step | `tests/test_unstable_steps.py` |
 | steps across a whip of 400 links | ended in the time of the steps before, not in hours | `tests/test_two_positions.py` |
 
 RungeKutta34 of Assimulo accepts steps of any error, and does not see jumps of forces of time at all: 5000 tolerances off, with success. The

@@ -5,8 +5,9 @@ import numpy as np
 from ...results.steps import TimedState
 from ...system.assembly import State
 from ...system.system import System
+from ..linearised import LinearisedMotion
 from .implicit import Implicit, Review, is_large, review_of
-from .stiffness import BOUNDARY, LinearisedMotion, is_stiff, may_be_stiff
+from .stiffness import BOUNDARY, is_stiff, may_be_stiff
 
 EVERY_EXPLICIT = 25  # steps between two reviews of the explicit method
 LONGER = 4  # factor on these after each return to it

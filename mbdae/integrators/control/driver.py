@@ -74,6 +74,7 @@ class Driver:
             self._march(0)  # compiles before the clock starts
             self.watch = Stopwatch()
             self._carry_out()
+            self._check_stability()
         except ChartError as error:
             self._flush()
             self._fail(*self._with_cause(error.status, error.reason))
@@ -81,6 +82,12 @@ class Driver:
         if self.by_steps and self.stepper.clock.phase > 0 and not self.lost:  # the last state is always kept
             self._keep(self.stepper.row())
         return self._trajectory()
+
+    def _check_stability(self) -> None:
+        """A run that has reached its end has failed if it was unstable."""
+        cause = self.stepper.unstable() if self.status == Status.SUCCESS else None
+        if cause is not None:
+            self._fail(*cause)
 
     def _begin(self) -> None:
         """The first step, or the one after that from which the run goes on."""
@@ -297,7 +304,10 @@ class Driver:
     def _with_cause(self, status: Status, reason: str) -> Cause:
         """A failure with its cause, a joint or constraints, if it is known."""
         stepper, clock = self.stepper, self.stepper.clock
-        system, (t, q, v, a, _), behind = stepper.system, stepper.row(), None
+        system, (t, q, v, a, _) = stepper.system, stepper.row()
+        behind = stepper.unstable() if status in (Status.NEWTON_FAILED, Status.NOT_FINITE) else None
+        if behind is not None:
+            return Cause(behind.status, f"{behind.reason} ({reason})")
         if status in VAGUE:
             span = np.copysign(stepper.ahead * clock.h, clock.t_end - t)
             behind = (jam_ahead(system, t, q, v, a, span) or near_singular(system, stepper.begins, t, q)

@@ -16,6 +16,7 @@ from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, SINGULAR_MATR
 from ...system.contents import contents, restore
 from ...system.system import System
 from ...typing import Matrix, Vector
+from ..instability import instability
 from .loop import Loops
 from .records import COUNTERS, Counts, Output, new_clock, new_output
 from .step_size import ELEMENTARY
@@ -42,6 +43,7 @@ class Stepper(ABC):
     - `assist(fault)`: supply what a step has requested;
     - `cure(fault)`: whether a run that has failed can be continued after a change;
     - `explain(fault)`: the cause of a failure, in words;
+    - `stability`: the largest product of step size and rate for which its fixed steps are stable;
     - `remark()`: why steps may be short, for runs that reach the limit of their number;
     - `completed(rows)`: rows of output whose accelerations and multipliers are evaluated when they are put out;
     - `step(before)`: the last accepted step with the interpolant of the family, by default cubic polynomials;
@@ -54,6 +56,7 @@ class Stepper(ABC):
     loops: Loops
     max_steps: int = 2**62
     restarts: int | None = None  # number of new charts, `None` if the family has no charts
+    stability: float = np.inf  # of `h` times the largest rate of the linearised motion, with fixed steps
     ahead: float = 1.0  # steps within which a singular position is searched after a failure
     run: Structure
 
@@ -92,6 +95,13 @@ class Stepper(ABC):
     def explain(self, fault: int) -> Cause:
         """Status and reason of a fault."""
         return FAULTS.get(fault) or explain(self.system, fault, self.work, self.t, self.run.end.q)
+
+    def unstable(self) -> Cause | None:
+        """Whether fixed steps beyond the limit of stability have made the velocities grow."""
+        if not (self.fixed and np.isfinite(self.stability)):
+            return None
+        t, _, v, *_ = self.row()
+        return instability(self.system, self.begins, t, v, self.clock.h, self.stability)
 
     def remark(self) -> str:
         """Why the steps may be short, if it is known."""

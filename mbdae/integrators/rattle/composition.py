@@ -21,6 +21,7 @@ _HALVES = {  # the weights up to that in the middle
         0.18453964097831570709, 0.25837438768632204729, 0.29501172360931029887, -0.60550853383003451170),
 }
 ORDERS = tuple(_HALVES)
+STABILITY = {2: 2.0, 4: 2.7, 6: 2.5, 8: 3.1}  # `h` times the largest frequency, by the eigenvalues for the harmonic oscillator
 
 
 def weights(order: int) -> Vector:

@@ -20,7 +20,7 @@ from ..control.newton import NewtonRule
 from ..control.records import State, new_state
 from ..control.stepper import FIXED, Stepper
 from .arrays import RattleRun, new_scratch
-from .composition import weights
+from .composition import STABILITY, weights
 from .free_body import principal_axes
 from .positions import SAME_MASS
 from .step import LOOPS
@@ -43,6 +43,7 @@ class RattleStepper(Stepper):
         super().__init__(problem.system, state, t_end)
         check(self.system, state)
         self.method, self.clock.h, self.clock.fixed = method, float(method.h), int(method.density is None)
+        self.stability = STABILITY[method.order] if method.density is None else np.inf
         newton = NewtonRule(float(method.tol), int(method.max_iter), LEAST_ETA, np.inf, int(method.max_iter))
         common = self.common(rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state))
         paced = int(method.density is not None)
