@@ -209,6 +209,24 @@ def test_functions_that_look_different_from_far(kind):
         assert not check_jacobian(f, np.array([0.3]), np.array([[wrong]])).ok
 
 
+ROUNDED = {  # values near zero that are differences of large ones: rounding at small variables, which their own rounding errors do not show
+    "one": (lambda u: (0.7311 + 0.1464 * u) - 0.7311 - 2.6e-17, 0.1464),
+    "two": (lambda u: ((0.7311 + 0.1464 * u) - 0.7311) + 0.0137 * ((3.1 + u) - 3.1) + 1.3e-17, 0.1601),
+    "three": (lambda u: 1e-3 * ((1e3 + np.sin(u)) - 1e3) + ((0.011 + u**2) - 0.011) - ((0.3 - u) - 0.3), 1.001),
+}
+
+
+@pytest.mark.parametrize("x", (2.6459e-4, -3.1e-6, 1.1e-8))
+@pytest.mark.parametrize("kind", ROUNDED)
+def test_small_differences_of_large_numbers(kind, x):
+    f, slope = ROUNDED[kind]
+    slope = slope + 2.0 * x if kind == "three" else slope
+    found = check_jacobian(f, np.array([x]), np.array([[slope]]), floor=1e-12)
+    assert found.ok, found
+    if abs(x) > 1e-5:
+        assert not check_jacobian(f, np.array([x]), np.array([[0.99 * slope]]), floor=1e-12).ok
+
+
 # --- the report ----------------------------------------------------------------------------------------------------------
 
 
@@ -292,6 +310,7 @@ def test_a_problem_is_checked_in_one_line():
     assert_exact("double-pendulum", mbdae.GGL)
     assert_exact("andrews", mbdae.Index3)
     assert_exact("double-pendulum", mbdae.Index1, 102, (1e6,))
+    assert_exact("wheelset", mbdae.Index3)
 
 
 @pytest.mark.parametrize("name", [case(name) for name in ("double-pendulum", "flexible-slider-crank", "flyball-governor")])

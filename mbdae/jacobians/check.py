@@ -97,6 +97,9 @@ def check_folded(F: Residual, t: float, y: ArrayLike, yd: ArrayLike, c: float, J
 def check_problem(problem: Differentiable, t: float, y: ArrayLike, yd: ArrayLike, c: float, J: Any = None) -> JacobianReport:
     """Compare the Jacobian of a problem, or the given one, with differences of its residual, block by block.
 
+    Where constraints are redundant, the small term that determines their multipliers contains the null space of `Phi_q^T`, which is that
+    of `y` in the Jacobian and here.
+
     Parameters
     ----------
     problem : Problem
@@ -117,7 +120,21 @@ def check_problem(problem: Differentiable, t: float, y: ArrayLike, yd: ArrayLike
     atol = _RESIDUAL_ERROR * size if problem.implicit else _RHS_ERROR * size.max()
     blocks = {f"{equation}, {unknown}": (rows, columns) for equation, rows in problem.equations.items()
               for unknown, columns in problem.blocks.items()}
-    return check_folded(problem.residual, t, y, yd, c, J, problem.pattern, blocks, atol=atol)
+    return check_folded(_held(problem, t, y, yd), t, y, yd, c, J, problem.pattern, blocks, atol=atol)
+
+
+def _held(problem: Differentiable, t: float, y: Vector, yd: Vector) -> Residual:
+    """The residual with the null space of redundant constraints at `y`, which Jacobians treat as constant."""
+    if not problem.implicit:
+        return problem.residual
+    problem.residual(t, y, yd)
+
+    def F(t: float, y: Vector, yd: Vector, out: Vector) -> Vector:
+        problem.kernel(t, y, yd, out, *problem.arguments)
+        problem.system.callbacks.check()
+        return out
+
+    return F
 
 
 def _vector(x: ArrayLike, name: str) -> Vector:

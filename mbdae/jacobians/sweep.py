@@ -12,7 +12,7 @@ INCREMENTS = 1.0 / 10.0 ** np.arange(1, 15)
 _SAMPLES, _SEED = 8, 1965
 _REDUCTION = 0.1  # truncation error relative to the last change, if changes decrease at least with the root of the increment
 _SAFETY = 10.0  # factor on the estimated error
-_FRACTIONS, _MULTIPLE_TOL = 8, 1e-6  # for multiples of a quantum and its fractions
+_PLACES = (1.0, 0.37, -0.61)  # where a function is examined for steps, in units of an increment at which it changes
 
 
 class Curve(NamedTuple):
@@ -67,19 +67,36 @@ class Sweep:
         d[columns] = self.scale[columns]
         with np.errstate(all="ignore"):  # far from x, f need not be finite
             plus, minus = (np.array([self._at(self.x + s * h * d) for h in INCREMENTS]) for s in (1.0, -1.0))
-            return self._judged((plus - minus) / (2.0 * INCREMENTS[:, None]))
+            moves = np.nan_to_num(np.abs(plus - minus), nan=0.0, posinf=0.0)
+            return self._judged((plus - minus) / (2.0 * INCREMENTS[:, None]), self._quantum(moves, d))
 
-    def _judged(self, quotients: Vector) -> Curve:
+    def _judged(self, quotients: Vector, quantum: Vector) -> Curve:
         """Choose the increment with the smallest estimated error."""
         changes = np.full_like(quotients, np.inf)
         changes[1:] = np.abs(np.diff(quotients, axis=0))
         changes[np.isnan(changes)] = np.inf
-        rounding = (self.noise + _quantum(quotients)) / INCREMENTS[:, None]
+        rounding = (self.noise + quantum) / INCREMENTS[:, None]
         errors = _truncation(changes) + np.maximum(rounding, _scatter(quotients))
         errors[np.isnan(errors)] = np.inf
         at = np.argmin(errors, axis=0), np.arange(self.m)
         best = np.where(np.isfinite(errors[at]), quotients[at], 0.0)
         return Curve(best, _SAFETY * errors[at], changes, errors)
+
+    def _quantum(self, moves: Vector, d: Vector) -> Vector:
+        """The smallest change of the rows that do not change for smaller increments because they are rounded; otherwise zero.
+
+        A rounded function does not change for small increments at other places either. One that is constant near `x` only does: there the
+        derivative is zero.
+        """
+        quantum = np.zeros(self.m)
+        last = len(INCREMENTS) - 1 - np.argmax(moves[::-1] > 0.0, axis=0)  # the smallest increment with a change
+        still = (moves > 0.0).any(axis=0) & (last < len(INCREMENTS) - 1)
+        for k in np.unique(last[still]):
+            far, near = INCREMENTS[max(k - 1, 0)], INCREMENTS[min(k + 2, len(INCREMENTS) - 1)]
+            changes = [self._at(self.x + (place * far + near) * d) != self._at(self.x + (place * far - near) * d) for place in _PLACES]
+            rounded = still & (last == k) & (np.sum(changes, axis=0) <= len(_PLACES) // 2)
+            quantum[rounded] = moves[k, rounded]
+        return quantum
 
     def _noise(self) -> Vector:
         """The change of `f` when its arguments change by rounding errors, shape (m,)."""
@@ -118,23 +135,6 @@ def _scatter(quotients: Vector) -> Vector:
         apart = np.abs(quotients[k + 1:] - quotients[k]) * INCREMENTS[k + 1:, None]
         out[k] = np.max(np.nan_to_num(apart, nan=0.0, posinf=0.0), axis=0) / INCREMENTS[k]
     return out
-
-
-def _quantum(quotients: Vector) -> Vector:
-    """The smallest change of a function that is constant for small increments because of rounding; otherwise zero.
-
-    Then all its changes are small multiples of this quantum or of a fraction of it; changes of a locally constant function are not.
-    """
-    moves = np.nan_to_num(np.abs(quotients) * INCREMENTS[:, None], nan=0.0, posinf=0.0)
-    smallest = np.min(moves, axis=0, where=moves > 0.0, initial=np.inf)
-    still = ((moves[:-1] > 0.0) & (moves[1:] == 0.0)).any(axis=0)
-    if not still.any():
-        return np.zeros(len(still))
-    multiples = moves[:, still] / smallest[still] * np.arange(1.0, _FRACTIONS + 1)[:, None, None]
-    off = np.abs(multiples - np.rint(multiples)) > _MULTIPLE_TOL * (1.0 + multiples)
-    quantum = np.zeros(len(still))
-    quantum[still] = np.where(off.any(axis=1).all(axis=0), 0.0, smallest[still])
-    return quantum
 
 
 def levels(changes: Vector, errors: Vector) -> tuple[int, float, float]:

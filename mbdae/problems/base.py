@@ -333,8 +333,8 @@ class Problem(Summarised, ABC):
         """Evaluate the null space of `Phi_q^T` in the equations, and the term against drift, at the state in `y`.
 
         To be called before each evaluation of `kernel`; it costs time only where constraints are redundant. If it were called less often,
-        the multipliers would jump and fail error tests. Jacobians treat both as constant: the derivatives of the null space multiply the
-        components of the multipliers in it, which are zero.
+        the multipliers would jump and fail error tests. Jacobians treat both as constant: the derivatives of the null space have the
+        small weight of the term.
 
         Parameters
         ----------
