@@ -318,7 +318,7 @@ def test_rounding_errors_of_solutions_are_no_wrong_entries(name):
     assert_exact(name, mbdae.UnderlyingODE, coefficients=(0.0, 1e4))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", [mbdae.GGL, mbdae.Index3])
 @pytest.mark.parametrize("name", [case(name) for name in FEW])
 def test_jacobians_of_mechanisms_are_exact(name, form):

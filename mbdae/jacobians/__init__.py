@@ -9,8 +9,9 @@ from .extended import MixedDerivatives
 from .grouping import Grouping, check_groups, column_groups
 from .partitioned import PartitionedJacobian
 from .report import JacobianReport
+from .residuals import residual_of
 from .strategy import JacobianStrategy, Strategy, as_strategy
 
 __all__ = ["EstimatedPattern", "FoldedDifference", "GroupedDifference", "Grouping", "JacobianReport", "JacobianStrategy",
            "MixedDerivatives", "NotFinite", "PartitionedJacobian", "Strategy", "as_strategy", "check_folded", "check_groups",
-           "check_jacobian", "check_problem", "column_groups"]
+           "check_jacobian", "check_problem", "column_groups", "residual_of"]

@@ -9,6 +9,7 @@ from scipy.sparse import csc_array, issparse
 from .grouping import column_groups
 from .quotients import COLUMN, ENTRY, EPS, ROW, Group, as_pattern, columns_of, floors, groups_of
 from .report import BlockReport, JacobianReport, WrongEntry
+from .residuals import residual_of
 from .signatures import Array, Differentiable, Indices, Mask, Residual, Vector, VectorFunction
 from .sweep import INCREMENTS, Curve, Sweep, levels, perturbed
 
@@ -97,8 +98,7 @@ def check_folded(F: Residual, t: float, y: ArrayLike, yd: ArrayLike, c: float, J
 def check_problem(problem: Differentiable, t: float, y: ArrayLike, yd: ArrayLike, c: float, J: Any = None) -> JacobianReport:
     """Compare the Jacobian of a problem, or the given one, with differences of its residual, block by block.
 
-    Where constraints are redundant, the small term that determines their multipliers contains the null space of `Phi_q^T`, which is that
-    of `y` in the Jacobian and here.
+    The residual is that of `residual_of`: the null space of redundant constraints is held at `y`, as in the Jacobian.
 
     Parameters
     ----------
@@ -120,21 +120,8 @@ def check_problem(problem: Differentiable, t: float, y: ArrayLike, yd: ArrayLike
     atol = _RESIDUAL_ERROR * size if problem.implicit else _RHS_ERROR * size.max()
     blocks = {f"{equation}, {unknown}": (rows, columns) for equation, rows in problem.equations.items()
               for unknown, columns in problem.blocks.items()}
-    return check_folded(_held(problem, t, y, yd), t, y, yd, c, J, problem.pattern, blocks, atol=atol)
-
-
-def _held(problem: Differentiable, t: float, y: Vector, yd: Vector) -> Residual:
-    """The residual with the null space of redundant constraints at `y`, which Jacobians treat as constant."""
-    if not problem.implicit:
-        return problem.residual
-    problem.residual(t, y, yd)
-
-    def F(t: float, y: Vector, yd: Vector, out: Vector) -> Vector:
-        problem.kernel(t, y, yd, out, *problem.arguments)
-        problem.system.callbacks.check()
-        return out
-
-    return F
+    problem.residual(t, y, yd)  # the null space at this point
+    return check_folded(residual_of(problem), t, y, yd, c, J, problem.pattern, blocks, atol=atol)
 
 
 def _vector(x: ArrayLike, name: str) -> Vector:

@@ -6,8 +6,9 @@ import numpy as np
 
 from .extended import MixedDerivatives
 from .probe import MAX_ERROR, Probe
+from .residuals import residual_of
 from .signatures import Differentiable, Vector
-from .sources import Source, residual_of
+from .sources import Source
 
 MAX_RATIO = 0.6  # DASSL and its relatives request a new matrix because of `c` if it has changed by more than this factor
 ROUNDING = 1e-6

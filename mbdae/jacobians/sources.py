@@ -9,7 +9,8 @@ from scipy.sparse import csc_array
 from .differences import FoldedDifference
 from .estimated import EstimatedPattern
 from .grouping import Grouping
-from .signatures import Array, Differentiable, Mask, Residual, Vector
+from .residuals import residual_of
+from .signatures import Differentiable, Mask, Vector
 
 
 class Source(Protocol):
@@ -208,19 +209,3 @@ class Estimated:
 def _selected(known: Vector | None, mask: Mask | None) -> Vector | None:
     """The values of the known entries; `None` if there are none."""
     return None if known is None or mask is None or not mask.any() else known[mask]
-
-
-def residual_of(problem: Differentiable) -> Residual:
-    """`F(t, y, yd, out)` of any problem, `yd - f(t, y)` of an explicit one; exceptions of user functions are raised."""
-    kernel, arguments, check = problem.kernel, problem.arguments, problem.system.callbacks.check
-
-    def implicit(t: float, y: Array, yd: Array, out: Array) -> None:
-        kernel(t, y, yd, out, *arguments)
-        check()
-
-    def explicit(t: float, y: Array, yd: Array, out: Array) -> None:
-        kernel(t, y, out, *arguments)
-        check()
-        np.subtract(yd, out, out=out)
-
-    return implicit if problem.implicit else explicit
