@@ -322,8 +322,7 @@ _NOTES = """
   2 s on; `DormandPrince` at 1e-11 and 1e-12 to 11.8, 11.6, 10.0, and 7.7 to 8.7. So double precision confirms 7 digits of the later values.
 - `rail-carriage` and `iltis`, too, depend on where steps meet kinks. The methods of the columns step over them, and show their own errors.
   The stored values, except those of the settling, are from runs that stop at every kink, located to 1e-11 s, and start anew behind it;
-  their digits are the agreement of such runs by `DormandPrince` of order 8 on the underlying ODE and `RadauIIA` on GGL, for the bump of
-  `iltis` by `DormandPrince` in Cartesian and in joint coordinates.
+  their digits are the agreement of such runs by `DormandPrince` of order 8 on the underlying ODE and `RadauIIA` on GGL.
 - `rail-carriage` passes 72 kinks in 15 s: creep forces reach or leave their limit 16 times, and the seven bodies pass the eight ends of the
   ramps of the track; bump stops are not met. `DormandPrince` at 1e-12 and `RadauIIA` of order 13 at 1e-13 agree to 11.5 digits, `RadauIIA`
   of orders 9 and 13 to 12.3. Displacements are small beside the way of 150 m, so that absolute tolerances must be, too: with 1e-15
@@ -335,12 +334,12 @@ _NOTES = """
   11.4.
 - `iltis`, bump, 229 kinks, left and right at once: up to 0.5 s runs from kink to kink agree to 12 digits. Six kinks between 0.76 s and
   0.81 s are zeros of the friction coefficient of the Calspan formula, which is negative at tyre loads beyond 26.5 kN; 4e-6 s to 15e-6 s
-  before and after each the slip reaches its limit. The stored values are means of three runs, in which the laws are continued smoothly
-  across each kink until the method has stopped there: `DormandPrince` in Cartesian coordinates at 1e-13, in steps of at most 5e-4 s and
-  2e-4 s, and in joint coordinates at 2e-12. The first and the third agree to 11.0 digits, the second with them to 10.6 and 10.9, and the
-  earlier values, by `DormandPrince` at 1e-13 with the laws as they are, with the means to 11.1. `RadauIIA` of variable order at 1e-12, in
-  steps of 5e-5 s near the zeros of the friction, agrees with these to 9.9 throughout. Initial velocities changed by 1e-13 m/s change the
-  values by 1e-13 at 0.5 s, 2e-12 at 0.75 s, and 1.6e-11 from 1.5 s to 2 s.
+  before and after each the slip reaches its limit. Here laws are continued smoothly across each kink until the method has stopped there.
+  `DormandPrince` in joint coordinates at 2e-12 and `RadauIIA` at 1e-12 agree to 11.4 digits; the stored values are their means.
+  `DormandPrince` in Cartesian coordinates at 1e-13, in steps of at most 5e-4 s and 2e-4 s, agrees with these to 10.9 or more, the two of
+  them to 10.6; rounding errors grow between 0.75 s and 1 s. `RadauIIA` needs steps of 1e-6 s near the zeros of the friction and of 4e-6 s
+  where tyres touch or leave the road, as there its error is as large as its estimates: with 5e-5 s it agrees to 9.9 at 1e-12, and to 7.7 at
+  3e-13. Initial velocities changed by 1e-13 m/s change the values by 1e-13 at 0.5 s, 2e-12 at 0.75 s, and 1.6e-11 from 1.5 s to 2 s.
 - `hmmwv` with a driven rack: the wheels meet the road at eight events up to 0.05 s, in pairs of left and right. From event to event
   `DormandPrince` at 1e-13, in steps of its own and of 2e-4 s at most, and `RadauIIA` at 1e-12, of variable order and of order 13, agree to
   10.8 digits or more. `RadauIIA` of order 9 at 3e-13 and of variable order at 1e-13 have 9.6 and 9.4 at 0.1 s, shortly after the last
