@@ -25,7 +25,7 @@ centres, and the vehicle settles in its static equilibrium. All others start fro
 of 0.2 m x 5 m that begins at x = 0.97 ("bump"), over the same with a hole for the wheels at y < 0 ("anti-bump"), or on a flat road with
 the rack moving to the left by 2 mm ("ramp-steer"). Tyres then exert a force normal to the road below the wheel centre, and a lateral force
 and an aligning torque by the Calspan formula, at the foot of the spoke; there is no longitudinal slip force, nor is there in the source.
-The friction coefficient of that formula is negative at tyre loads above 26.5 kN, which front wheels exceed thrice after the bump.
+The friction coefficient of that formula is negative at tyre loads above 26.5 kN, which front wheels exceed three times behind the bump.
 
 Differences from the source:
 
