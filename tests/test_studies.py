@@ -227,6 +227,15 @@ def test_a_run_that_fails_is_a_row(system, tmp_path):
     save(studies.plot_work_precision(rows[:1]), tmp_path / "none.png")  # nothing to draw is not an error either
 
 
+def test_violations_below_rounding_do_not_stretch_the_axis():
+    """Zero and 1e-37 stand where rounding ends; errors have no such limit."""
+    points = ((1e-3, 1e-20, 0.0), (2e-3, 0.0, 1e-37), (3e-3, 1e-3, 1e-9))
+    rows = [SimpleNamespace(method="m", setting=1e-4, success=True, cpu=cpu, error_q=error, error_v=None, error_lam=None, energy_drift=None,
+                            residual_position=violation) for cpu, error, violation in points]
+    errors, violations = studies.plot_work_precision(rows).axes[:2]
+    assert list(violations.lines[0].get_ydata()) == [1e-17, 1e-17, 1e-9] and list(errors.lines[0].get_ydata()) == [1e-20, 1e-3]
+
+
 def test_labels_of_points_do_not_overlap():
     rows = [SimpleNamespace(method=f"method {k}", setting=10.0**-n, success=True, cpu=1e-2 * 2.0**n * 1.01**k,
                             **dict.fromkeys(("error_q", "error_v", "error_lam", "residual_position", "energy_drift"), 10.0**-n * 1.02**k))

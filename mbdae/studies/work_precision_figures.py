@@ -22,6 +22,7 @@ POINT_SIZE = 2.5  # half the size of a marker [pt]
 LINES = 7.2  # lines of a legend to an inch
 PANELS = {"error_q": "error of $q$  [m, rad]", "error_v": "error of $v$  [m/s, rad/s]", "error_lam": r"error of $\lambda$  [N, N m]",
           "residual_position": r"constraint violation $|\Phi|$  [m, 1]", "energy_drift": "drift of energy / kinetic energy"}
+LEAST = {"residual_position": 1e-17, "energy_drift": 1e-17}  # smaller values, zero included, are rounding and are drawn there
 Look = Mapping[str, Mapping[str, Any]]
 
 
@@ -111,8 +112,9 @@ def _short(x: float) -> str:
 
 def _points(rows: Sequence[Row], name: str, field: str, cost: str) -> list[tuple[float, float, float]]:
     """Cost, value and setting of the runs that succeeded."""
-    return [(getattr(r, cost), getattr(r, field), r.setting) for r in rows
-            if r.method == name and r.success and getattr(r, field) and getattr(r, cost)]
+    runs = [r for r in rows if r.method == name and r.success and getattr(r, cost) and getattr(r, field) is not None]
+    points = [(getattr(r, cost), max(getattr(r, field), LEAST.get(field, 0.0)), r.setting) for r in runs]
+    return [p for p in points if p[1] > 0.0]
 
 
 def _draw(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look) -> None:
