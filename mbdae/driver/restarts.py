@@ -9,7 +9,7 @@ from ..results.creeping import WINDOW, CreepWatch
 from ..results.diagnosis import ChartError, near_singular
 from ..results.messages import failed, too_many_steps
 from ..results.statistics import Statistics
-from ..results.status import Status
+from ..results.status import Cause, Status
 from ..results.steps import Step, StepWatch
 from ..results.trajectory import COLUMNS, Trajectory, joined
 from ..results.turning import Moment
@@ -18,16 +18,19 @@ from ..system.system import System
 from ..typing import TimeProgress, Tolerance, Until, Vector
 from .callbacks import SolverFailure
 from .method import Method
+from .run import FailedSince
 
 REST = 1e-9  # share of the time span for which no solver is restarted: some refuse, and the present chart is valid up to there
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
+RESOLVED, SLACK = 0.4, 10.0  # deviation of positions from the integral of their rates, relative to the motion in a step, and in tolerances
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
 
 
 class _Watch(StepWatch):
     """Ends the run of a solver after a step if the user or the chart requires it, or if the maximum number of steps is reached."""
 
-    def __init__(self, problem: StateSpace, until: Until | None, start: State, t_end: float, max_steps: int | None) -> None:
+    def __init__(self, problem: StateSpace, until: Until | None, start: State, t_end: float, max_steps: int | None,
+                 tolerance: float) -> None:
         self._problem, self._until, self._t_end, self._max_steps = problem, until, t_end, max_steps
         self._rest = REST * abs(t_end - start.t)
         self.steps = 0
@@ -37,6 +40,7 @@ class _Watch(StepWatch):
         self._creeping, self._stuck = CreepWatch(problem.system, start), False
         self._healed = start.t
         self._step: Step | None = None
+        self._before, self._tolerance = Moment(start.t, start.q, start.v), tolerance
 
     def after(self, step: Step) -> bool:
         """See `StepWatch`."""
@@ -45,6 +49,8 @@ class _Watch(StepWatch):
 
     def __call__(self, t: float, q: Vector, v: Vector) -> bool:
         self.steps, self.last = self.steps + 1, Moment(t, q, v)
+        if self._problem.system.rheonomic:
+            self._look_for_drivers(self.last)
         if self._ends(t, q, v):
             return True
         if self.steps == self._max_steps and t != self._t_end:
@@ -55,6 +61,21 @@ class _Watch(StepWatch):
             self.left = self.last
         self.asking = False
         return self.left is not None
+
+    def _look_for_drivers(self, end: Moment) -> None:
+        """A solver sees the independent coordinates only, and may step over the motion by drivers; then branches can be mistaken.
+
+        The positions at both ends of a step are compared with the integral of their rates by the trapezoidal rule.
+        """
+        begin, self._before, qdot = self._before, end, self._problem.system.qdot
+        h, (rate0, rate1) = end.t - begin.t, (qdot(x.q, x.v, x.t) for x in (begin, end))
+        off = np.abs(end.q - begin.q - 0.5 * h * (rate0 + rate1))
+        move = abs(h) * max(np.abs(rate0).max(), np.abs(rate1).max())
+        if (off > RESOLVED * move + SLACK * self._tolerance * (1.0 + np.abs(end.q))).any():
+            self._stuck = True
+            reason = (f"the step to t = {end.t:.9g} is too long for the motion by drivers, which errors of the independent coordinates do "
+                      "not show; set max_step, or take another formulation, such as 'ode'")
+            raise FailedSince(Cause(Status.SOLVER_FAILED, reason), begin.t, 1)
 
     def _look_for_creeping(self, t: float, q: Vector) -> None:
         """The same as `Run.look_for_creeping` in a run of several charts."""
@@ -85,7 +106,7 @@ class _Watch(StepWatch):
 def integrate_in_charts(method: Method, problem: StateSpace, state: State, t_end: float, *, rtol: float, atol: Tolerance,
                         t_eval: Vector | None, every: int, progress: TimeProgress | None, until: Until | None) -> Trajectory:
     """`method.integrate`, once in each chart; see `mbdae.driver.method`."""
-    watch, wanted, start = _Watch(problem, until, state, t_end, method.max_steps), t_eval, state
+    watch, wanted, start = _Watch(problem, until, state, t_end, method.max_steps, max(rtol, float(np.max(atol)))), t_eval, state
     pieces: list[Trajectory] = []
     while True:
         watch.left, begun = None, watch.steps

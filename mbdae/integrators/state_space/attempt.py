@@ -14,7 +14,7 @@ from .arrays import put_all
 from .descriptor import KEEP
 from .formulas import ROSENBROCK, SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, formula
 from .interpolation import between
-from .step import evaluate, size, weigh
+from .step import evaluate, size, unresolved, weigh
 
 ALONE = -2  # age of derivatives that a step is to evaluate itself: those of the threads were not finite
 FETCHED = -3  # age of those that the threads have just evaluated
@@ -41,6 +41,9 @@ def attempt(t, h, end, run):
     # consistent end
     if status == GOOD and error <= 1.0:
         status = _finish(end, run)
+        if status == GOOD and run.rheonomic and not clock.fixed:
+            error = max(error, unresolved(t, h, run))
+            memory.factors_stale = 1 if error > 1.0 else 0
     return status, error
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...compilation.compiled import compiled
+from ...system import kernels
 from ...system.codes import GOOD, NEEDS_MATRIX
 from ...system.motion import refine
 from ...system.vectors import is_finite, put
@@ -37,14 +38,23 @@ def complete(t, theta, h, state, run):
         status, _, _ = formula(t, theta * h, 1.0, False, state, run.error, run)
         if status == NEEDS_MATRIX:
             return status
-        put(run.start.q, state.q)
-        put(run.start.lam, state.lam)
         found = status == GOOD and is_finite(np.sum(state.z) + np.sum(state.zd))
     if not found:
         interpolate(theta, h, run, state.z, state.zd)
-        put(run.end.q, state.q)
-        put(run.end.lam, state.lam)
+    _guess(t, theta, h, state, run)
     return evaluate(t + theta * h, state, run)
+
+
+@compiled
+def _guess(t, theta, h, state, run):
+    """Positions and multipliers from which those of the constraints are found: drivers may move them far in a step."""
+    start, end, q = run.start, run.end, state.q
+    rate0, rate1 = np.empty_like(q), np.empty_like(q)
+    kernels.qdot(t, start.q, start.v, run.model, rate0)
+    kernels.qdot(t + h, end.q, end.v, run.model, rate1)
+    for k in range(q.shape[0]):
+        q[k] = cubic(theta, h, start.q[k], end.q[k], rate0[k], rate1[k])
+    put(start.lam, state.lam)
 
 
 @compiled

@@ -6,6 +6,8 @@ from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system.dense import factorise, solve
 
+RESOLVED = 0.1  # deviation of positions from the integral of their rates, relative to the motion in a step: a sixth of a turn
+
 
 @compiled
 def evaluate(t, state, run):
@@ -55,6 +57,26 @@ def size(ez, ezd, run):
     for k in range(wv.shape[0]):
         total += (move[k] * wv[k]) ** 2
     return np.sqrt(total / (wq.shape[0] + wv.shape[0]))
+
+
+@compiled
+def unresolved(t, h, run):
+    """Whether a step is too long for the motion by drivers, which errors in `(z, z')` do not show: above 1 if it is.
+
+    It compares the positions at both ends with the integral of their rates by the trapezoidal rule. In longer steps the constraints could
+    be solved by positions of another branch.
+    """
+    start, end = run.start, run.end
+    rate0, rate1 = np.empty_like(start.q), np.empty_like(start.q)
+    kernels.qdot(t, start.q, start.v, run.model, rate0)
+    kernels.qdot(t + h, end.q, end.v, run.model, rate1)
+    move, worst = 0.0, 0.0
+    for k in range(rate0.shape[0]):
+        move = max(move, abs(h * rate0[k]), abs(h * rate1[k]))
+    for k in range(rate0.shape[0]):
+        off = abs(end.q[k] - start.q[k] - 0.5 * h * (rate0[k] + rate1[k]))
+        worst = max(worst, off / (RESOLVED * move + 1.0 / run.near.weights_q[k]))
+    return worst * worst
 
 
 @compiled

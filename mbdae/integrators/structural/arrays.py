@@ -81,8 +81,9 @@ class StructuralRun(Run):
     memory: Memory
     kind: int  # see `step`
     coefficients: Coefficients
-    rtol: float
+    rtol: float  # of the error of a step
     atol: float
+    share: float  # of the tolerances of the solution in these
     scratch: Scratch
     friction: Friction | None
     matrix: ReducedIterationMatrix

@@ -35,14 +35,13 @@ MAX_STEP_RATIO = 3.0  # of two consecutive steps
 HOLD_RATIO = 1.2  # up to which the step size is kept: the error estimate depends on changes of it
 
 
-def of_a_step(rtol: float, atol: float) -> tuple[float, float]:
-    """Tolerances of the error of a step, smaller by a factor proportional to `rtol^(1/2)`.
+def share_of_a_step(rtol: float) -> float:
+    """The share of the tolerances for the error of a step, proportional to `rtol^(1/2)`.
 
     The errors of steps are of order `h^3` and add up to one of order `h^2`: with `h^3` proportional to `rtol^(3/2)` it is proportional to
     `rtol`.
     """
-    factor = share(LOCAL_ERROR * rtol**0.5, rtol, FINEST)
-    return factor * rtol, factor * atol
+    return share(LOCAL_ERROR * rtol**0.5, rtol, FINEST)
 
 
 class StructuralStepper(Stepper):
@@ -62,12 +61,13 @@ class StructuralStepper(Stepper):
                         alpha_time_lag=0.0, renewing_steps=0, rate=0.0, iterations=0, renewed=0)
         no_chart = ChartArrays(factors=Factors(0, np.zeros(0), self.model, self.work), derivatives=new_derivatives(s, 0),
                                displaced=Displaced(np.zeros(0, complex), np.zeros(0, complex), np.zeros(0)))
-        local = of_a_step(float(rtol), float(atol)) if method.adaptive else (1.0, 1.0)
+        local = share_of_a_step(float(rtol)) if method.adaptive else 1.0
+        tolerances = (local * float(rtol), local * float(atol)) if method.adaptive else (1.0, 1.0)
         rule = method.controller.rule(ERROR_ORDER + 1, MAX_STEP_RATIO, HOLD_RATIO) if method.adaptive else FIXED
         self.run = StructuralRun(
             **self.common(rule=rule, newton=NewtonRule(float(method.tol), int(method.max_iter)), start=start, end=end),
             back=start.a.copy(), memory=memory, kind=method.kind, coefficients=Coefficients(f.beta, f.gamma, f.alpha_m, f.alpha_f),
-            rtol=local[0], atol=local[1], scratch=scratch_for(s),
+            rtol=tolerances[0], atol=tolerances[1], share=local, scratch=scratch_for(s),
             friction=friction_for(s, state.lam), matrix=matrix_for(0, s.nv), chart=no_chart, derive=DERIVATIVES["exact"])
         self.clock.fixed = 0 if method.adaptive else 1
 
