@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
 LAYERS = ("typing", "compilation", "interrupts", "stopwatch", "spelling", "summary", "model", "io", "system", "symbolic", "results",
           "contacts", "jacobians", "charts", "problems", "driver", "integrators", "adapters", "solve", "", "library", "registry",
-          "pictures", "studies", "pages", "cli")
+          "pictures", "studies", "pages", "cli", "__main__")
 
 
 def packages_on_disk():
