@@ -17,7 +17,7 @@ def residual_of(problem: Differentiable) -> Residual:
     >>> from mbdae.jacobians import FoldedDifference, residual_of
     >>> problem = mbdae.GGL(mbdae.library.system("bricard"))
     >>> y, yd = problem.y0, problem.yd0
-    >>> J = FoldedDifference(residual_of(problem), problem.pattern)(0.0, y, yd, 100.0)
+    >>> J = FoldedDifference(residual_of(problem), problem.pattern, "central")(0.0, y, yd, 100.0)
     >>> exact = problem.jacobian(0.0, y, yd, 100.0)
     >>> bool(abs(J - exact).max() < 1e-6 * abs(exact).max())
     True
