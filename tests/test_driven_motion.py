@@ -14,14 +14,16 @@ STRUCTURAL = {"HHT": mbdae.HHT(), "NullSpaceHHT": mbdae.NullSpaceHHT(), "Newmark
 CHARTED = {"RosenbrockNystrom": mbdae.RosenbrockNystrom(), "SdirkDescriptor": mbdae.SdirkDescriptor(),
            "SdirkFirstOrder": mbdae.SdirkFirstOrder(), "TrapezoidalStateSpace": mbdae.TrapezoidalStateSpace(),
            "TrapezoidalDescriptor": mbdae.TrapezoidalDescriptor()}
-EXTERNAL = {"CVODE": mbdae.Cvode, "DOP853": lambda **more: SolveIvp("DOP853", **more), "LSODA": lambda **more: SolveIvp("LSODA", **more)}
+EXTERNAL = {"CVODE": mbdae.Cvode, "DOP853": lambda **more: SolveIvp("DOP853", **more), "LSODA": lambda **more: SolveIvp("LSODA", **more),
+            "RK23": lambda **more: SolveIvp("RK23", **more)}
 
 
-def crank_and_pendulum():
-    """The driven slider-crank, a turn a second, and beside it a pendulum of 40 m that hangs at rest."""
+def crank_and_pendulum(length=None):
+    """The driven slider-crank, a turn a second, and beside it a pendulum of 40 m that hangs at rest, or one of a length that swings."""
     crank = library.mechanism("slider-crank")
-    bob = mbdae.RigidBody("bob", 1.0, (1.0, 1.0, 1.0), (0.0, 0.0, -40.0))
-    hang = mbdae.Spherical("hang", "ground", "bob", s_j=(0.0, 0.0, 40.0))
+    place = (0.0, 0.0, -40.0) if length is None else (0.6 * length, 0.0, -0.8 * length)
+    bob = mbdae.RigidBody("bob", 1.0, (0.1, 0.1, 0.1), place)
+    hang = mbdae.Spherical("hang", "ground", "bob", s_j=tuple(-x for x in place))
     return mbdae.System(mbdae.Mechanism("both", [*crank.bodies, bob], [*crank.joints, hang], drivers=crank.drivers, forces=crank.forces,
                                         gravity=crank.gravity))
 
@@ -60,6 +62,13 @@ def test_state_space_methods_do_not_step_over_turns(name, exact):
     assert dense.success and np.abs(np.array([dense.sol(t)[0] for t in TIMES]) - known.q).max() < 1e-5
 
 
+def test_coarse_output_is_no_long_step():
+    """The steps of the solver count, not the times of output."""
+    system = crank_and_pendulum(40.0 / 100.0)
+    run = mbdae.solve(system, mbdae.Cvode(), (0.0, 2.0), t_eval=[0.0, 2.0], formulation="partition", rtol=1e-6, atol=1e-8)
+    assert run.success and len(run.t) == 2
+
+
 @pytest.mark.parametrize("form", ("partition", "tangent"))
 @pytest.mark.parametrize("name", EXTERNAL)
 def test_solvers_that_step_over_turns_do_not_succeed(name, form, exact):
@@ -68,5 +77,7 @@ def test_solvers_that_step_over_turns_do_not_succeed(name, form, exact):
     assert not run.success and "too long for the motion by drivers" in run.message and run.t[-1] < 1.5
     right = mbdae.solve(system, mbdae.DormandPrince(), (0.0, 2.0), t_eval=run.t, rtol=1e-11, atol=1e-13)
     assert np.abs(run.q - right.q).max() < 1e-8
+    within = mbdae.solve(system, EXTERNAL[name](), (0.0, 2.0), t_eval=TIMES, formulation=form, rtol=1e-6, atol=1e-8)
+    assert not within.success and np.abs(within.q - known.q[:len(within.t)]).max() < 1e-8
     short = mbdae.solve(system, EXTERNAL[name](max_step=0.05), (0.0, 2.0), t_eval=TIMES, formulation=form, rtol=1e-6, atol=1e-8)
     assert short.success and max(errors(short, known, 1e-6)) < 1.0

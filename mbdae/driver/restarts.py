@@ -22,7 +22,7 @@ from .run import FailedSince
 
 REST = 1e-9  # share of the time span for which no solver is restarted: some refuse, and the present chart is valid up to there
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
-RESOLVED, SLACK = 0.4, 10.0  # deviation of positions from the integral of their rates, relative to the motion in a step, and in tolerances
+RESOLVED, SLACK = 0.25, 10.0  # deviation of positions from the integral of their rates, relative to their motion, and in tolerances
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
 
 
@@ -70,7 +70,7 @@ class _Watch(StepWatch):
         begin, self._before, qdot = self._before, end, self._problem.system.qdot
         h, (rate0, rate1) = end.t - begin.t, (qdot(x.q, x.v, x.t) for x in (begin, end))
         off = np.abs(end.q - begin.q - 0.5 * h * (rate0 + rate1))
-        move = abs(h) * max(np.abs(rate0).max(), np.abs(rate1).max())
+        move = abs(h) * np.maximum(np.abs(rate0), np.abs(rate1))
         if (off > RESOLVED * move + SLACK * self._tolerance * (1.0 + np.abs(end.q))).any():
             self._stuck = True
             reason = (f"the step to t = {end.t:.9g} is too long for the motion by drivers, which errors of the independent coordinates do "

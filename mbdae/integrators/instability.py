@@ -9,6 +9,7 @@ from ..typing import Vector
 from .linearised import LinearisedMotion
 
 GROWTH = 1e3  # of the velocities, above which eigenvalues are evaluated
+MOST = 1000  # degrees of freedom up to which they are: ten seconds
 
 
 def instability(system: System, start: State, t: float, v: Vector, h: float, limit: float) -> Cause | None:
@@ -16,10 +17,10 @@ def instability(system: System, start: State, t: float, v: Vector, h: float, lim
 
     The velocities must have grown far above those of the start, and above those that its positions and accelerations bring about in the
     time of the run; and `h` times the largest modulus of the eigenvalues of the equations of motion, linearised at the start, must be above
-    the `limit` of the method.
+    the `limit` of the method. Systems with more than `MOST` degrees of freedom are not examined.
     """
     span = abs(t - start.t)
-    if not span > 0.0:
+    if not span > 0.0 or system.freedom > MOST:
         return None
     q0, v0, a0, reached = (np.abs(x).max(initial=0.0) for x in (start.q, start.v, start.a, v))
     if not reached > GROWTH * (v0 + span * a0 + (1.0 + q0) / span):

@@ -6,7 +6,7 @@ from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system.dense import factorise, solve
 
-RESOLVED = 0.1  # deviation of positions from the integral of their rates, relative to the motion in a step: a sixth of a turn
+RESOLVED = 0.1  # deviation of positions from the integral of their rates, relative to their motion in a step: a sixth of a turn
 
 
 @compiled
@@ -70,12 +70,11 @@ def unresolved(t, h, run):
     rate0, rate1 = np.empty_like(start.q), np.empty_like(start.q)
     kernels.qdot(t, start.q, start.v, run.model, rate0)
     kernels.qdot(t + h, end.q, end.v, run.model, rate1)
-    move, worst = 0.0, 0.0
+    worst = 0.0
     for k in range(rate0.shape[0]):
-        move = max(move, abs(h * rate0[k]), abs(h * rate1[k]))
-    for k in range(rate0.shape[0]):
-        off = abs(end.q[k] - start.q[k] - 0.5 * h * (rate0[k] + rate1[k]))
-        worst = max(worst, off / (RESOLVED * move + 1.0 / run.near.weights_q[k]))
+        off, move = abs(end.q[k] - start.q[k] - 0.5 * h * (rate0[k] + rate1[k])), abs(h) * max(abs(rate0[k]), abs(rate1[k]))
+        if off > 0.0:
+            worst = max(worst, off / (RESOLVED * move + 1.0 / run.near.weights_q[k]))
     return worst * worst
 
 
