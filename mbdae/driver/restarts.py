@@ -23,6 +23,7 @@ from .run import FailedSince
 REST = 1e-9  # share of the time span for which no solver is restarted: some refuse, and the present chart is valid up to there
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
 RESOLVED, SLACK = 0.25, 10.0  # deviation of positions from the integral of their rates, relative to their motion, and in tolerances
+LARGE = 0.05  # the same, relative to the largest motion of a coordinate in the step
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
 
 
@@ -71,7 +72,8 @@ class _Watch(StepWatch):
         h, (rate0, rate1) = end.t - begin.t, (qdot(x.q, x.v, x.t) for x in (begin, end))
         off = np.abs(end.q - begin.q - 0.5 * h * (rate0 + rate1))
         move = abs(h) * np.maximum(np.abs(rate0), np.abs(rate1))
-        if (off > RESOLVED * move + SLACK * self._tolerance * (1.0 + np.abs(end.q))).any():
+        unlike = off > RESOLVED * move + SLACK * self._tolerance * (1.0 + np.abs(end.q))
+        if (unlike & (off > LARGE * move.max())).any():
             self._stuck = True
             reason = (f"the step to t = {end.t:.9g} is too long for the motion by drivers, which errors of the independent coordinates do "
                       "not show; set max_step, or take another formulation, such as 'ode'")
