@@ -309,6 +309,15 @@ def test_a_singular_position_on_the_way_is_told(name, form, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@both
+@foreign
+@pytest.mark.parametrize("rtol", (1e-2, 1e-3, 1e-4, 1e-8))
+def test_a_singular_position_is_told_at_any_tolerance(name, form, rtol):
+    """Rates have no bound there, which is no motion by drivers that a solver has stepped over."""
+    s = mbdae.solve(dead_point(), METHODS[name], (0.0, 1.0), formulation=form, rtol=rtol, atol=0.01 * rtol)
+    assert s.status == Status.SINGULAR and s.t[-1] == pytest.approx(0.4, abs=1e-6)
+
+
 def lying():
     """A parallelogram, and a state of it in which all bars lie on one line."""
     s = library.system("n-four-bar", windows=1)

@@ -24,6 +24,7 @@ REST = 1e-9  # share of the time span for which no solver is restarted: some ref
 VAGUE = (Status.NEWTON_FAILED, Status.STEP_TOO_SMALL, Status.SOLVER_FAILED, Status.NOT_FINITE)  # failures whose cause may be a singularity
 RESOLVED, SLACK = 0.25, 10.0  # deviation of positions from the integral of their rates, relative to their motion, and in tolerances
 LARGE = 0.05  # the same, relative to the largest motion of a coordinate in the step
+NEAR_SINGULAR = 0.1  # smallest singular value of `Phi_q`, relative to its initial value, where such a deviation is not examined
 LOST = (Status.CHART_LOST, Status.SINGULAR)  # failures of a chart
 
 
@@ -41,7 +42,8 @@ class _Watch(StepWatch):
         self._creeping, self._stuck = CreepWatch(problem.system, start), False
         self._healed = start.t
         self._step: Step | None = None
-        self._before, self._tolerance = Moment(start.t, start.q, start.v), tolerance
+        self._start, self._before, self._tolerance = start, Moment(start.t, start.q, start.v), tolerance
+        self._late: FailedSince | None = None  # the failure of a step that was too long for the motion by drivers
 
     def after(self, step: Step) -> bool:
         """See `StepWatch`."""
@@ -66,18 +68,27 @@ class _Watch(StepWatch):
     def _look_for_drivers(self, end: Moment) -> None:
         """A solver sees the independent coordinates only, and may step over the motion by drivers; then branches can be mistaken.
 
-        The positions at both ends of a step are compared with the integral of their rates by the trapezoidal rule.
+        Such a step ends the run unless a singular position is near, where rates have no bound and step sizes tend to zero.
         """
-        begin, self._before, qdot = self._before, end, self._problem.system.qdot
-        h, (rate0, rate1) = end.t - begin.t, (qdot(x.q, x.v, x.t) for x in (begin, end))
+        begin, self._before = self._before, end
+        if self._late is None and self._unresolved(begin, end):
+            reason = (f"the step to t = {end.t:.9g} is too long for the motion by drivers, which errors of the independent coordinates do "
+                      "not show; set max_step, or take another formulation, such as 'ode'")
+            self._late = FailedSince(Cause(Status.SOLVER_FAILED, reason), begin.t, 1)
+        if self._late is None:
+            return
+        if end.t == self._t_end or near_singular(self._problem.system, self._start, end.t, end.q, NEAR_SINGULAR) is None:
+            self._stuck = True
+            raise self._late
+
+    def _unresolved(self, begin: Moment, end: Moment) -> bool:
+        """Whether the positions of a step are far from the integral of their rates by the trapezoidal rule."""
+        h, qdot = end.t - begin.t, self._problem.system.qdot
+        rate0, rate1 = (qdot(x.q, x.v, x.t) for x in (begin, end))
         off = np.abs(end.q - begin.q - 0.5 * h * (rate0 + rate1))
         move = abs(h) * np.maximum(np.abs(rate0), np.abs(rate1))
         unlike = off > RESOLVED * move + SLACK * self._tolerance * (1.0 + np.abs(end.q))
-        if (unlike & (off > LARGE * move.max())).any():
-            self._stuck = True
-            reason = (f"the step to t = {end.t:.9g} is too long for the motion by drivers, which errors of the independent coordinates do "
-                      "not show; set max_step, or take another formulation, such as 'ode'")
-            raise FailedSince(Cause(Status.SOLVER_FAILED, reason), begin.t, 1)
+        return bool((unlike & (off > LARGE * move.max())).any())
 
     def _look_for_creeping(self, t: float, q: Vector) -> None:
         """The same as `Run.look_for_creeping` in a run of several charts."""
