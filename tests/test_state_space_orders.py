@@ -11,7 +11,7 @@ from .state_space_cases import EVERY, EVERY_OF_ORDER_FOUR, FORMS, METHODS, TRAPE
 # mechanism -> time span, numbers of steps: multiples of five, as errors are taken at five times
 CASES = {"double-pendulum": (0.5, (40, 80, 160)), "andrews": (0.01, (40, 80, 160)), "double-spherical-pendulum": (0.5, (40, 80, 160)),
          "driven pendulum": (0.2, (10, 20, 40))}
-SLOW = {"spatial-four-bar": (0.15, (15, 30, 60)), "car-axis": (0.5, (160, 320, 640)), "bricard": (0.5, (15, 30, 60))}
+SLOW = {"spatial-four-bar": (0.15, (15, 30, 60)), "car-axis": (0.5, (160, 320, 640)), "bricard": (0.5, (20, 40, 80))}
 
 
 def steps(name):
@@ -25,6 +25,8 @@ def steps(name):
 def test_observed_order(name, method, form):
     """Of `q` and `v`; `lam` follows from them by the equations of motion and has the same one."""
     t_end, hs = steps(name)
+    if order(method) == 2:  # which needs shorter steps for errors that follow a power of them
+        hs = [0.5 * h for h in hs]
     slopes, rows = orders(name, method, hs, t_end, form)
     assert slopes == pytest.approx([order(method)] * 3, abs=0.15), (slopes, rows)
 

@@ -42,8 +42,12 @@ class Memory(Structure):
         1 if derivatives have been evaluated and are to be used.
     age : int
         Steps since their evaluation.
+    cautious : int
+        1 if the next derivatives are to be evaluated at the start of the step.
     asked, status : int
         What an attempt has asked for, and what has become of that.
+    time : float
+        Where derivatives are asked for; the unknowns are in `y` and `yd`.
     eta : float
         Ratio of error and correction in Newton's method.
     rate : float
@@ -53,7 +57,7 @@ class Memory(Structure):
     failures : int
         Of Newton's method in the present step.
     falls : int
-        Failures of Newton's method in the present step, with derivatives at its start.
+        Failures of Newton's method in the present step, with derivatives of its own.
     rejections : int
         By the error estimate, less the steps that have been accepted since.
     wait : int
@@ -67,8 +71,10 @@ class Memory(Structure):
     formed_level: int
     current: int
     age: int
+    cautious: int
     asked: int
     status: int
+    time: float
     eta: float
     rate: float
     corrections: int
@@ -161,8 +167,8 @@ class RadauRun(Run):
 
 def new_memory(level: int) -> Memory:
     """Before the first step."""
-    return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, asked=NOTHING, status=0,
-                  eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0)
+    return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
+                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:

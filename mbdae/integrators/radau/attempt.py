@@ -21,10 +21,11 @@ from .matrices import are_here, differentiate, factorise_all, solve_with
 from .newton import evaluate, slope, solve_stages
 from .order import next_level
 
-REUSE_RATE = 0.02  # contraction rate up to which derivatives, and factors where the step hardly grows, are kept
+REUSE_RATE = 0.01  # contraction rate up to which derivatives, and factors where the step hardly grows, are kept
 HOLD_RATIO = 1.2  # of two steps up to which the step size is kept, and the factors with it
 WANTED_RATE = 0.2  # contraction rate for which the step size is chosen where Newton's method limits it
 LEAST_CUT = 0.5  # of the step for that
+CAUTION = 2  # failures of Newton's method after which derivatives are evaluated at the start of the step
 MAX_FAILURES = 10  # of Newton's method in one step
 LEAST_ERROR = 1e-10
 UNTRUE_END = 100.0  # error of a step whose end does not satisfy the equations of motion
@@ -56,13 +57,15 @@ def attempt(t, h, end, run):
 
 @compiled
 def _prepare(t, h, run):
-    """Derivatives and factors for the step; `GOOD`, `NEEDS_MATRIX` or the code of a failure."""
+    """Starting values of the stages, derivatives and factors; `GOOD`, `NEEDS_MATRIX` or the code of a failure."""
     memory = run.memory
+    guess(h, run)
     if memory.current == 0:
+        memory.time = _middle(t, h, run)
         if run.derivatives.here == 0:
             memory.asked = DERIVATIVES
             return NEEDS_MATRIX
-        differentiate(t, run)
+        differentiate(memory.time, run)
         memory.current, memory.age, memory.formed = 1, 0, 0.0
     if memory.formed != h or memory.formed_level != memory.level:
         status = factorise_all(h, run) if are_here(run) else NEEDS_MATRIX
@@ -74,12 +77,29 @@ def _prepare(t, h, run):
 
 
 @compiled
+def _middle(t, h, run):
+    """The time of the middle stage, with its starting values in `y` and `yd`: derivatives there are closest to those of all stages.
+
+    In the first step, and after failures, those at the start of the step.
+    """
+    y, yd, y0, formula = run.y, run.yd, run.y0, run.formulas[run.memory.level]
+    if run.memory.last_step == 0.0 or run.memory.cautious != 0:
+        put(y0, y)
+        put(run.rate, yd)
+        return t
+    m = formula.c.shape[0] // 2
+    for k in range(y.shape[0]):
+        y[k] = y0[k] + run.Z[m, k]
+    slope(formula.inverse[m], run.Z, h, yd)
+    return t + formula.c[m] * h
+
+
+@compiled
 def _step(t, h, end, run):
     """Stages and the end of the step, projected onto the constraints; `GOOD` or the code of a failure."""
     formula, y0, y1 = run.formulas[run.memory.level], run.y0, run.y1
     run.extension.state = NOT_TRIED
     weigh(y0, h, run.norms, run.weights)
-    guess(h, run)
     status = solve_stages(t, h, run)
     if status != GOOD:
         return status
@@ -123,7 +143,7 @@ def _error(t, h, run):
 
 @compiled
 def ratio(status, error, h, run):
-    """The ratio of the next step to this one: the predictive controller, less where Newton's method needs many corrections."""
+    """The ratio of the next step to this one: the controller, less where Newton's method needs many corrections."""
     clock, memory = run.clock, run.memory
     if clock.fixed != 0:
         return 1.0
@@ -133,7 +153,7 @@ def ratio(status, error, h, run):
     factor *= min(1.0, (1.0 + 2.0 * limit) / (memory.corrections + 2.0 * limit))
     if status != GOOD:
         return factor
-    # the rate with derivatives at the start is proportional to the step
+    # the rate with derivatives of this step is proportional to its size
     if memory.age == 0 and memory.corrections > 1 and memory.rate > WANTED_RATE * LEAST_CUT:
         factor = min(factor, max(LEAST_CUT, WANTED_RATE / memory.rate))
     if clock.rejected != 0:
@@ -143,18 +163,25 @@ def ratio(status, error, h, run):
 
 @compiled
 def retry(status, run):
-    """After a rejected step: new derivatives if Newton's method has failed with old ones, otherwise a shorter step."""
+    """After a rejected step: new derivatives if Newton's method has failed, and a shorter step unless it has failed with old ones.
+
+    Where the middle of the step has no finite derivatives, or fails repeatedly, derivatives are evaluated at the start.
+    """
     memory = run.memory
     if status == ERROR_TEST:
         memory.rejections += 1
         return 1.0
     if memory.failures >= MAX_FAILURES:
         return 0.0
-    memory.formed = 0.0
-    if memory.age > 0 and status not in (BAD_DERIVATIVES, SINGULAR_MATRIX):
-        memory.current = 0
+    memory.formed, memory.current = 0.0, 0
+    unusable = status == BAD_DERIVATIVES or status == SINGULAR_MATRIX
+    if unusable and memory.cautious == 0:
+        memory.cautious = 1
+        return 1.0
+    if memory.age > 0 and not unusable:
         return 1.0
     memory.falls += 1
+    memory.cautious = int(memory.falls >= CAUTION)
     return 0.5
 
 
@@ -168,7 +195,7 @@ def accept(h, factor, run):
     memory.last_step, memory.last_level = h, memory.level
     memory.level = next_level(factor, run)
     memory.age += 1
-    memory.failures, memory.falls, memory.rejections = 0, 0, max(memory.rejections - 1, 0)
+    memory.failures, memory.falls, memory.cautious, memory.rejections = 0, 0, 0, max(memory.rejections - 1, 0)
     if memory.rate > REUSE_RATE:
         memory.current = 0
     return GOOD

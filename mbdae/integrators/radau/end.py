@@ -1,6 +1,6 @@
 """Whether the last stage of a step satisfies the equations of motion, also where stiffness vanishes within the step.
 
-Newton's method and the error estimate measure residuals through the matrix at the start of the step. Where a damper of large constant `d`
+Newton's method and the error estimate measure residuals through the matrix in the middle of the step. Where a damper of large constant `d`
 lets go within the step, that takes the residual `r` of a free body for a velocity `r/d`, which passes every test. Stiff forces turn small
 errors of the velocities into large residuals, too; these vanish with one more correction by that matrix, while those of a free body stay.
 """

@@ -24,15 +24,15 @@ def derivative_of(derivative: Any) -> Any:
 
 @compiled
 def differentiate(t, run):
-    """`F_y` and `F_yd` at the start of a step, in the order of the pattern."""
-    d = run.derivatives
+    """`F_y` and `F_yd` at `(t, y, yd)`, in the order of the pattern."""
+    d, q = run.derivatives, run.within.q
     run.counts.jacobians += 1
     if run.redundant.shape[0] > 0:
-        run.follow(t, run.y0, run.redundant, run.followed, run.drifts, run.weight, run.model, run.work)
-    d.derive(t, run.y0, run.rate, (1.0, 0.0), d.sweep, d.scratch, d.state, d.arguments)
+        run.follow(t, run.y, run.redundant, run.followed, run.drifts, run.weight, run.model, run.work)
+    d.derive(t, run.y, run.yd, (1.0, 0.0), d.sweep, d.scratch, d.state, d.arguments)
     # identity and mass matrix
-    kernels.place(t, run.start.q, run.model, run.work)
-    kernels.mass(t, run.start.q, run.model, run.work)
+    kernels.place(t, q, run.model, run.work)
+    kernels.mass(t, q, run.model, run.work)
     kernels.mass_entries(run.model, run.work, window(d.pieces, 1, d.pieces.shape[0] - 1))
     fill(d.rates, 0.0)
     for k in range(d.places.shape[0]):

@@ -2,7 +2,7 @@
 
     F(t0 + c_i h, y0 + Z_i, sum_j inverse_ij Z_j / h) = 0,   i = 1 ... s
 
-With `F_y` and `F_yd` at the start of the step, or of an earlier one, and the eigenvalues `c_p` and eigenvectors of `A^-1` a correction is
+With `F_y` and `F_yd` in the middle of the step, or of an earlier one, and the eigenvalues `c_p` and eigenvectors of `A^-1` a correction is
 
     (F_y + c_p/h F_yd) x_p = -sum_i left_pi F_i,   dZ_i = right_i0 x_0 + sum_p 2 Re(right_ip x_p)
 

@@ -1,7 +1,7 @@
 """The order of the next step, by the contraction rate of Newton's method (Hairer and Wanner, RADAU).
 
 A small rate tells that iterations are cheap, and the higher order, with its longer steps, costs fewer of them; a large one, or a failure of
-Newton's method, that the step is too long for the derivatives at its start.
+Newton's method, that the step is too long for derivatives at one point.
 """
 
 from ...compilation.compiled import compiled

@@ -121,7 +121,7 @@ class RadauStepper(ProblemStepper):
         self.counts.jacobians += 1
         memory.current, memory.age, memory.formed = 1, 0, 0.0
         try:
-            run.derivatives.state[:], run.derivatives.rates[:] = self.jacobian.parts(self.t, run.y0, run.rate)
+            run.derivatives.state[:], run.derivatives.rates[:] = self.jacobian.parts(memory.time, run.y.copy(), run.yd.copy())
         except NotFinite:
             memory.status = BAD_DERIVATIVES
 
