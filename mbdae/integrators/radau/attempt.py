@@ -174,7 +174,7 @@ def retry(status, run):
     if memory.failures >= MAX_FAILURES:
         return 0.0
     memory.formed, memory.current = 0.0, 0
-    unusable = status == BAD_DERIVATIVES or status == SINGULAR_MATRIX
+    unusable = status in (BAD_DERIVATIVES, SINGULAR_MATRIX)
     if unusable and memory.cautious == 0:
         memory.cautious = 1
         return 1.0
