@@ -11,6 +11,10 @@ the one at the suspension, which is driven.
 
 The paper gives w as "0.05 Hz", which may mean 0.05 rad/s or 2 pi 0.05 rad/s (`frequency`), and neither gravity nor the start: the usual
 gravity and a hanging chain that moves along with its suspension (all angles and their rates zero) are assumed.
+
+The references are verified up to 200 s by two other integrations in 113-bit arithmetic, which agree with each other to 23 digits: by
+extrapolation in the angles, and by collocation in the Cartesian coordinates of the masses. With 12 links they are right to 13.5 digits or
+more, with 16 links to 12.6 or more. See `mbdae confirm --precise` for what is left with 64 bits of mantissa.
 """
 
 import math
