@@ -97,11 +97,14 @@ def test_partitioned_jacobians_lead_as_far_as_plain_ones(name, form):
 @pytest.mark.parametrize("form", ["ggl", "gear", "index2", "index1"])
 @pytest.mark.parametrize("name", [n for n in library.names() if n not in ("n-four-bar", "flexible-slider-crank")])
 def test_partitioned_jacobians_lead_as_far_as_plain_ones_over_the_whole_time(name, form):
-    """The four-bars pass singular positions, where success is luck in any form; the flexible slider-crank takes minutes."""
+    """The four-bars pass singular positions, where success is luck in any form; the flexible slider-crank takes minutes.
+
+    The tethers of 1 km need tolerances below it at 7e6 m: at 1e-5 half of the runs in index 1 fail, with any Jacobian.
+    """
     entry, s = library.entry(name), library.system(name)
-    size = max(1e-2, np.abs(s.start.q).max())
+    size, rtol = max(1e-2, np.abs(s.start.q).max()), 1e-7 if name == "tethered-satellites" else 1e-5
     plain, partitioned, extended = (
-        mbdae.solve(s, Ida(jacobian=jacobian), (0.0, entry.t_end), formulation=form, rtol=1e-5, atol=1e-7 * size, t_eval=[entry.t_end])
+        mbdae.solve(s, Ida(jacobian=jacobian), (0.0, entry.t_end), formulation=form, rtol=rtol, atol=0.01 * rtol * size, t_eval=[entry.t_end])
         for jacobian in ("grouped", "grouped:partitioned", "estimated:extended"))
     assert partitioned.success >= plain.success, partitioned.message
     assert extended.success >= plain.success, extended.message
