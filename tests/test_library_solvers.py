@@ -104,7 +104,8 @@ def test_partitioned_jacobians_lead_as_far_as_plain_ones_over_the_whole_time(nam
     entry, s = library.entry(name), library.system(name)
     size, rtol = max(1e-2, np.abs(s.start.q).max()), 1e-7 if name == "tethered-satellites" else 1e-5
     plain, partitioned, extended = (
-        mbdae.solve(s, Ida(jacobian=jacobian), (0.0, entry.t_end), formulation=form, rtol=rtol, atol=0.01 * rtol * size, t_eval=[entry.t_end])
+        mbdae.solve(s, Ida(jacobian=jacobian), (0.0, entry.t_end), formulation=form, rtol=rtol, atol=0.01 * rtol * size,
+                    t_eval=[entry.t_end])
         for jacobian in ("grouped", "grouped:partitioned", "estimated:extended"))
     assert partitioned.success >= plain.success, partitioned.message
     assert extended.success >= plain.success, extended.message

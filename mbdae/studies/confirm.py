@@ -373,7 +373,7 @@ _NOTES = """
   of order 20 in the Cartesian coordinates of the masses, with the forces of the rods from a tridiagonal system, without projections; it
   keeps the lengths of the rods to 1e-28. In steps of 0.1 s and 0.05 s the first agrees with itself to 21.1 digits, the second to 17.2. In
   steps of 0.05 s the two agree to 23.2 digits. By them the stored values with 16 links are right to 14.4 digits at 10 s, 12.9 at 50 s, 12.6
-  at 100 s and 12.8 at 200 s (0.05 rad/s: 14.3, 12.9, 12.6, 12.8), those with 12 links to 13.5 or more. So the 12.9 digits of the columns
+  at 100 s and 12.8 at 200 s (0.05 rad/s: 14.3, 12.9, 12.6, 12.8), those with 12 links to 13.5 or more. So the 12.7 digits of the columns
   with 16 links are those of the stored values. Data as decimal fractions, instead of numbers in double precision, change the motion by up
   to 6e-15 of its size with 16 links and by 1.8e-14 with 12.
 - Tethers of `tethered-satellites`, 1 km, are differences of coordinates of 7000 km. With 64 bits of mantissa the two methods agree to
