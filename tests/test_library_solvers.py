@@ -99,10 +99,11 @@ def test_partitioned_jacobians_lead_as_far_as_plain_ones(name, form):
 def test_partitioned_jacobians_lead_as_far_as_plain_ones_over_the_whole_time(name, form):
     """The four-bars pass singular positions, where success is luck in any form; the flexible slider-crank takes minutes.
 
-    The tethers of 1 km need tolerances below it at 7e6 m: at 1e-5 half of the runs in index 1 fail, with any Jacobian.
+    The tethers of 1 km need tolerances below it at 7e6 m: in index 1 at 1e-5, four of six plain runs fail, whose tolerances differ by 1e-3
+    of themselves, three partitioned and all six extended ones.
     """
     entry, s = library.entry(name), library.system(name)
-    size, rtol = max(1e-2, np.abs(s.start.q).max()), 1e-7 if name == "tethered-satellites" else 1e-5
+    size, rtol = max(1e-2, np.abs(s.start.q).max()), 1e-7 if (name, form) == ("tethered-satellites", "index1") else 1e-5
     plain, partitioned, extended = (
         mbdae.solve(s, Ida(jacobian=jacobian), (0.0, entry.t_end), formulation=form, rtol=rtol, atol=0.01 * rtol * size,
                     t_eval=[entry.t_end])

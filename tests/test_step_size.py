@@ -89,17 +89,18 @@ def mechanism():
 def test_every_controller_keeps_the_tolerance(mechanism, kind):
     """As well as the elementary one: the methods of second order make many small errors of one sign."""
     system, exact = mechanism
+    tol = 1e-8 if kind == "RadauIIA" else 1e-6  # at 1e-6 Newton's method limits eleven or twelve steps, not the controller
     found = {}
     for name, controller in CONTROLLERS.items():
-        s = mbdae.solve(system, METHODS[kind](controller=controller), (0.0, 1.0), rtol=1e-6, atol=1e-6)
+        s = mbdae.solve(system, METHODS[kind](controller=controller), (0.0, 1.0), rtol=tol, atol=tol)
         assert s.success
-        found[name] = np.abs(s.q[-1] - exact).max(), tuple(s.t)
-    error, times = found["elementary"]
+        found[name] = np.abs(s.q[-1] - exact).max(), s.statistics.steps
+    error, steps = found["elementary"]
     assert error < 1e-3
-    assert len({t for _, t in found.values()}) > 2
-    for e, t in found.values():
+    assert len({steps for _, steps in found.values()}) > 2
+    for e, n in found.values():
         assert e < max(3.0 * error, 3e-5)
-        assert len(t) < 1.5 * len(times)
+        assert n < 1.5 * steps
 
 
 @pytest.mark.parametrize("kind", ["RosenbrockNystrom", "NullSpaceHHT"])
