@@ -366,7 +366,7 @@ _NOTES = """
 - `n-four-bar` passes singular positions, at which the solutions in double precision end.
 - `pendulum-chain`: its small angles, 1e-3 to 4e-5, are differences of positions of 12 m. In double precision that leaves 4 to 9 digits.
   In extended precision the two methods in Cartesian coordinates agree to 13.5 digits (0.05 Hz) and 12.0 digits (0.05 rad/s), and with 16
-  links, up to 50 s only, to 14.8; with rounding errors of every step and every argument, and with entries of `Phi_q` below 1e-15 that
+  links to 14.7; with rounding errors of every step and every argument, and with entries of `Phi_q` below 1e-15 that
   kernels in joint coordinates set to zero, it had been 11.9, 9.8 and 12.1 digits after 10 s.
 - The stored values of `pendulum-chain` are from extrapolation in 113-bit arithmetic. Two programs of their own in 113-bit arithmetic
   confirm them up to 200 s. One is extrapolation of order 28 in the angles, with their dense mass matrix. The other is collocation of Gauss
