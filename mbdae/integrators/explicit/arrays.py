@@ -7,6 +7,7 @@ from ...system.system import System
 from ...typing import Matrix, Vector
 from ..control.records import Run, State
 from ..projections.levels import Projection
+from .hinges import Kink, no_kink
 from .tableau import Coefficients
 
 
@@ -34,6 +35,7 @@ class Memory(Structure):
     modulus: float  # estimate of |h lambda|, see `errors`
     stiff: int  # steps at the boundary of the region of stability
     calm: int  # consecutive steps inside of it
+    kink: Kink
 
 
 class ExplicitRun(Run):
@@ -64,4 +66,4 @@ def new_stages(s: System, m: int) -> Stages:
 
 def new_memory() -> Memory:
     """Nothing is known."""
-    return Memory(extended=0, bare=0, cuts=0, noisy=0, modulus=0.0, stiff=0, calm=0)
+    return Memory(extended=0, bare=0, cuts=0, noisy=0, modulus=0.0, stiff=0, calm=0, kink=no_kink())

@@ -8,6 +8,7 @@ from ..control.records import put_state
 from .consistent import make_consistent
 from .errors import displacement, estimate, modulus, weigh
 from .interpolation import between
+from .kinks import ratio
 from .stages import keep, take_stages
 
 MANY = 15  # steps at the boundary of the region of stability after which the equations count as stiff, as in DOP853
@@ -89,4 +90,4 @@ def accept(h, factor, run):
     return GOOD
 
 
-LOOPS = loops(attempt, retry, accept, between)
+LOOPS = loops(attempt, retry, accept, between, ratio)

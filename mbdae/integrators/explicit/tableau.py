@@ -8,6 +8,7 @@ import numpy as np
 
 from ...compilation.structure import Structure
 from ...typing import Matrix, Vector
+from .hinges import Hinges, hinges_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,8 @@ class Tableau:
         held = np.zeros_like(self.A) if self.held is None else self.held
         held_c = np.zeros_like(self.c) if self.held_c is None else self.held_c
         return Coefficients(A=self.A, c=self.c, errors=np.array([self.error, self.second_error]), dense=self.dense, stages=self.stages,
-                            uses_end=int(uses_end), stiffness=float(self.stiffness), held=held, held_c=held_c)
+                            uses_end=int(uses_end), stiffness=float(self.stiffness), held=held, held_c=held_c,
+                            hinges=hinges_of(self.c[:self.stages]))
 
 
 class Coefficients(Structure):
@@ -88,6 +90,7 @@ class Coefficients(Structure):
     stiffness: float
     held: Matrix
     held_c: Vector
+    hinges: Hinges
 
 
 def matrix(rows: Mapping[int, Mapping[int, float]], m: int, n: int) -> Matrix:

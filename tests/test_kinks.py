@@ -1,0 +1,125 @@
+"""Kinks of forces within steps of the explicit method of order 8: their places, and the work that they cost."""
+
+import numba
+import numpy as np
+import pytest
+
+import mbdae
+from mbdae.integrators.explicit.dop853 import DOP853
+from mbdae.integrators.explicit.dopri5 import DOPRI5
+from mbdae.integrators.explicit.kinks import ACCURACY, EXPLAINED, find
+
+NODES = DOP853.c[:DOP853.stages]
+STIFFNESS, WEIGHT = 400.0, 10.0
+
+
+def smooth(rng, c):
+    """Polynomials of degree 5 as accelerations of four components, by rows for the stages."""
+    return np.polynomial.polynomial.polyvander(c, 5) @ rng.normal(size=(6, 4))
+
+
+@pytest.mark.parametrize("tau", np.linspace(0.06, 0.84, 14))
+@pytest.mark.parametrize("size", [1e-3, 1.0])
+def test_a_kink_is_found_where_it_is(tau, size):
+    rng = np.random.default_rng(1)
+    a = smooth(rng, NODES) + size * np.maximum(NODES - tau, 0.0)[:, np.newaxis] * rng.normal(size=4)
+    place = find(a, np.ones(4), DOP853.coefficients.hinges)
+    assert abs(place.tau - tau) < ACCURACY and place.explained > EXPLAINED
+
+
+@pytest.mark.parametrize(("tau", "low", "high"), [(0.02, 0.0, 0.053), (0.95, 0.857, 1.0)])
+def test_with_a_single_stage_on_its_other_side_the_place_is_known_to_the_next_stage(tau, low, high):
+    a = np.maximum(NODES - tau, 0.0)[:, np.newaxis] * np.ones(4)
+    place = find(a, np.ones(4), DOP853.coefficients.hinges)
+    assert low < place.tau < high and place.explained > EXPLAINED
+
+
+def test_weights_decide_which_kink_counts():
+    a = np.maximum(NODES[:, np.newaxis] - np.array([0.2, 0.6]), 0.0)
+    for weights, tau in (((1.0, 1e-4), 0.2), ((1e-4, 1.0), 0.6)):
+        assert abs(find(a, np.array(weights), DOP853.coefficients.hinges).tau - tau) < 0.01
+
+
+@pytest.mark.parametrize("motion", [np.sin(3.0 * NODES + 0.3), np.sin(8.0 * NODES), np.exp(2.0 * NODES), NODES**7,
+                                    np.maximum(NODES - 0.2, 0.0) + np.maximum(NODES - 0.5, 0.0), np.where(NODES > 0.4, 1.0, 0.0)],
+                         ids=["sine", "fast sine", "exponential", "power", "two kinks", "jump"])
+def test_what_is_no_single_kink_is_not_taken_for_one(motion):
+    assert find(motion[:, np.newaxis] * np.ones(3), np.ones(3), DOP853.coefficients.hinges).explained < EXPLAINED
+
+
+def test_few_stages_do_not_tell():
+    a = np.maximum(DOPRI5.c[:6] - 0.5, 0.0)[:, np.newaxis]
+    assert find(a, np.ones(1), DOPRI5.coefficients.hinges) == (0.0, 0.0)
+
+
+# motions ---------------------------------------------------------------------------------------------------------------------
+
+
+@numba.njit
+def floor(t, r, A, v, omega, F, T):
+    """Weight, and a floor that carries by a spring."""
+    y = r[0, 1]
+    F[0, 1] = -WEIGHT - (STIFFNESS * y if y.real < 0.0 else 0.0 * y)
+
+
+def ball(height):
+    body = mbdae.Particle("ball", 1.0, (0.0, height, 0.0), velocity=(0.4, 0.0, 0.0))
+    return mbdae.System(mbdae.Mechanism("ball", [body], [mbdae.CD("z", "ground", "ball", c=(0.0, 0.0, 1.0))], [],
+                                        [mbdae.UserForce("floor", ("ball",), floor)]))
+
+
+def fallen(height):
+    """Time and velocity at the floor."""
+    t = np.sqrt(2.0 * height / WEIGHT)
+    return t, WEIGHT * t
+
+
+def on_the_floor(s, speed):
+    """Height and velocity for a time `s` after the ball has met the floor."""
+    omega, rest = np.sqrt(STIFFNESS), WEIGHT / STIFFNESS
+    return (rest * (np.cos(omega * s) - 1.0) - speed / omega * np.sin(omega * s),
+            -rest * omega * np.sin(omega * s) - speed * np.cos(omega * s))
+
+
+def errors_and_work(rtol, sign=1.0):
+    """Errors in tolerances of the motion onto the floor from 40 heights, and evaluations on average."""
+    errors, work = [], 0
+    for height in np.linspace(0.2, 0.7, 40):
+        t, speed = fallen(height)
+        found = mbdae.solve(ball(height), mbdae.DormandPrince(), (0.0, sign * (t + 0.12)), rtol=rtol, atol=rtol / 100.0)
+        assert found.success
+        y, v = on_the_floor(0.12, speed)
+        errors.append(max(abs(found.q[-1, 1] - y) / (rtol * height), abs(found.v[-1, 1] - sign * v) / (rtol * speed)))
+        work += found.statistics.residuals
+    return np.array(errors), work / 40
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["forward", "backward"])
+@pytest.mark.parametrize(("rtol", "before"), [(1e-5, 195), (1e-7, 277), (1e-9, 381)])
+def test_a_kink_costs_few_evaluations_and_no_accuracy(rtol, before, sign):
+    """Evaluations `before` are those with steps that shrink by the order of the method, with errors of up to 3.6, 10 and 51 tolerances."""
+    errors, work = errors_and_work(rtol, sign)
+    assert errors.max() < 50.0 and np.median(errors) < 2.0
+    assert work < 0.85 * before
+
+
+@pytest.mark.parametrize("options", [{"controller": mbdae.PI}, {"max_step": 0.02}, {"first_step": 1e-4}], ids=str)
+def test_parameters_of_the_step_size_keep_their_meaning(options):
+    t, speed = fallen(0.5)
+    found = mbdae.solve(ball(0.5), mbdae.DormandPrince(**options), (0.0, t + 0.12), rtol=1e-7, atol=1e-9)
+    assert found.success and abs(found.v[-1, 1] - on_the_floor(0.12, speed)[1]) < 50.0 * 1e-7 * speed
+    steps = np.diff(found.t)
+    assert steps.max() <= options.get("max_step", np.inf) * 1.0101 and steps[0] <= options.get("first_step", np.inf) * 1.0101
+
+
+def test_a_run_that_is_resumed_between_the_steps_at_a_kink_goes_on_bit_for_bit(tmp_path):
+    whole = mbdae.solve(ball(0.5), mbdae.DormandPrince(), (0.0, 1.0), rtol=1e-8, atol=1e-10)
+    steps = np.diff(whole.t)
+    across = 1 + int(np.argmax(steps[:-1] / steps[1:]))  # the shortest one beside the step before it
+    for k in (across, across + 1):
+        part = mbdae.solve(ball(0.5), mbdae.DormandPrince(max_steps=k), (0.0, 1.0), rtol=1e-8, atol=1e-10)
+        assert len(part.t) == k + 1
+        part.save(tmp_path / "part.npz")
+        found = mbdae.solve(ball(0.5), mbdae.DormandPrince(), (0.0, 1.0), rtol=1e-8, atol=1e-10, resume=tmp_path / "part.npz")
+        np.testing.assert_array_equal(found.t, whole.t)
+        np.testing.assert_array_equal(found.q, whole.q)
