@@ -159,3 +159,32 @@ def test_constraints_of_half_explicit_stages():
 def test_tableaus_that_are_none_are_refused():
     with pytest.raises(ValueError, match="wrong: A must be strictly lower triangular, and c the sums of its rows"):
         Tableau("wrong", 1, 1, 1, matrix({1: {0: 0.5}}, 2, 2), np.array([0.0, 1.0]), np.zeros(2), np.zeros(2), np.zeros((1, 2)), 2.0)
+
+
+def test_the_third_error_estimate_of_dop853_is_of_order_six():
+    """One more than the first one: for smooth motions it does not count."""
+    for order in range(1, 7):
+        assert np.abs(defects(DOP853, DOP853.third_error, order, theta=0.0)).max() < 1e-13
+    assert np.abs(defects(DOP853, DOP853.third_error, 7, theta=0.0)).max() > 1e-5
+
+
+def kinks_and_jumps(power):
+    """Derivatives `max(c - tau, 0)^power` of the stages for places `tau`, and the errors of the step."""
+    tau = np.linspace(0.001, 0.999, 999)
+    c = DOP853.c[:, np.newaxis]
+    k = np.where(c > tau, (c - tau) ** power, 0.0)
+    return k, np.abs(DOP853.b @ k[:DOP853.stages] - (1.0 - tau) ** (power + 1) / (power + 1))
+
+
+@pytest.mark.parametrize(("power", "without", "most", "usual"), [(1, 1e4, 20.0, 4.0), (0, 26.0, 10.0, 9.0)], ids=["kinks", "jumps"])
+def test_kinks_and_jumps_anywhere_in_a_step_are_seen_by_the_estimate(power, without, most, usual):
+    """Without the third weights there are places where the error is 14 000 times the estimate, for jumps 26 times."""
+    k, error = kinks_and_jumps(power)
+    first, second, third = (weights @ k for weights in (DOP853.error, DOP853.second_error, DOP853.third_error))
+
+    def ratios(square):
+        return error * np.sqrt(square + 0.01 * second**2) / square
+
+    assert ratios(first**2).max() > without
+    assert ratios(first**2 + third**2).max() < most
+    assert np.quantile(ratios(first**2 + third**2), 0.99) < usual

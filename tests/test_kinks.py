@@ -97,9 +97,10 @@ def errors_and_work(rtol, sign=1.0):
 @pytest.mark.parametrize("sign", [1.0, -1.0], ids=["forward", "backward"])
 @pytest.mark.parametrize(("rtol", "before"), [(1e-5, 195), (1e-7, 277), (1e-9, 381)])
 def test_a_kink_costs_few_evaluations_and_no_accuracy(rtol, before, sign):
-    """Evaluations `before` are those with steps that shrink by the order of the method, with errors of up to 3.6, 10 and 51 tolerances."""
+    """Evaluations `before` are those with steps that shrink by the order of the method and with the error estimate of DOP853, which had
+    errors of up to 3.6, 10 and 51 tolerances."""
     errors, work = errors_and_work(rtol, sign)
-    assert errors.max() < 50.0 and np.median(errors) < 2.0
+    assert errors.max() < 4.0 and np.median(errors) < 0.5
     assert work < 0.85 * before
 
 
@@ -107,7 +108,7 @@ def test_a_kink_costs_few_evaluations_and_no_accuracy(rtol, before, sign):
 def test_parameters_of_the_step_size_keep_their_meaning(options):
     t, speed = fallen(0.5)
     found = mbdae.solve(ball(0.5), mbdae.DormandPrince(**options), (0.0, t + 0.12), rtol=1e-7, atol=1e-9)
-    assert found.success and abs(found.v[-1, 1] - on_the_floor(0.12, speed)[1]) < 50.0 * 1e-7 * speed
+    assert found.success and abs(found.v[-1, 1] - on_the_floor(0.12, speed)[1]) < 5.0 * 1e-7 * speed
     steps = np.diff(found.t)
     assert steps.max() <= options.get("max_step", np.inf) * 1.0101 and steps[0] <= options.get("first_step", np.inf) * 1.0101
 

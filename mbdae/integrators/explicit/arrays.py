@@ -32,7 +32,7 @@ class Memory(Structure):
     bare: int  # 1 if states within the step are wanted as they are interpolated
     cuts: int  # attempts of this step that were rejected for the displacement by the projection alone
     noisy: int  # 1 if the displacement has been found to be rounding
-    modulus: float  # estimate of |h lambda|, see `errors`
+    modulus: float  # estimate of |h lambda| of the last step whose end was evaluated, see `errors`
     stiff: int  # steps at the boundary of the region of stability
     calm: int  # consecutive steps inside of it
     kink: Kink

@@ -30,7 +30,7 @@ def step(take_stages, estimate, t, h, end, run):
     The component of the error that the projection removes counts, too. An estimate that contains the derivative at the end is evaluated
     with that of the projected end, which is the first stage of the next step.
     """
-    run.memory.extended, run.memory.modulus, error = 0, 0.0, 0.0
+    run.memory.extended, error = 0, 0.0
     status = take_stages(t, h, end, run)
     if status != GOOD:
         return status, 0.0

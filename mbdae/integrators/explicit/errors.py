@@ -6,6 +6,9 @@ from ...compilation.compiled import compiled
 from .stages import weighted_sum
 
 
+RESOLVED = 4.0  # `|h lambda|` of the step before, from which on the third estimate is no smaller than the first for smooth motions, too
+
+
 @compiled
 def weigh(run):
     """Weights `1/(atol + rtol max(|y0|, |y1|))` of the error norm."""
@@ -22,13 +25,13 @@ def _weigh(x0, x1, rtol, atol, weights):
 @compiled
 def estimate(h, run):
     """The error of the formula, as root mean square over all positions and velocities; see `Tableau.error`."""
-    combined(run.tableau.errors[0], run)
-    first = _squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)
-    combined(run.tableau.errors[1], run)
-    second = _squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)
+    errors = run.tableau.errors
+    first = _squared(errors[0], run)
+    if run.memory.modulus < RESOLVED:
+        first += _squared(errors[2], run)
     if first == 0.0:
         return 0.0
-    return abs(h) * first / np.sqrt((first + 0.01 * second) * _size(run))
+    return abs(h) * first / np.sqrt((first + 0.01 * _squared(errors[1], run)) * _size(run))
 
 
 @compiled
@@ -55,6 +58,15 @@ def combined(coefficients, run):
     """Sums of all derivatives of a step with these coefficients, into `run.sums`."""
     weighted_sum(coefficients, coefficients.shape[0], run.stages.q, run.sums.q)
     weighted_sum(coefficients, coefficients.shape[0], run.stages.v, run.sums.v)
+
+
+@compiled
+def _squared(coefficients, run):
+    """The square of the norm of the sum of all derivatives with these coefficients, before the root mean; 0 without coefficients."""
+    if not coefficients.any():
+        return 0.0
+    combined(coefficients, run)
+    return _squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)
 
 
 @compiled

@@ -28,9 +28,11 @@ class Tableau:
         Strictly lower triangular; row `s` are the weights `b`.
     c : ndarray (m,)
         Sums of the rows of `A`, to rounding.
-    error, second_error : ndarray (m,)
-        With `e = |sum_i error_i k_i|` and `e3 = |sum_i second_error_i k_i|` the estimate is `h e^2 / sqrt(e^2 + 0.01 e3^2)`
-        (Hairer, Norsett, Wanner, section II.10); without a second one it is `h e`.
+    error, second_error, third_error : ndarray (m,)
+        With `e^2 = |sum_i error_i k_i|^2 + |sum_i third_error_i k_i|^2` and `e3 = |sum_i second_error_i k_i|` the estimate is
+        `h e^2 / sqrt(e^2 + 0.01 e3^2)` (Hairer, Norsett, Wanner, section II.10, without the third one); without a second one it is `h e`.
+        The third one is of higher order than the first, and sees kinks and jumps within a step for which the first one is zero;
+        it counts where steps resolve the motion, not at the boundary of the region of stability.
     dense : ndarray (n, m)
         Within the step, with `d = y1 - y0` and `F_3 ... F_(n+2) = h dense k`,
         `y = y0 + theta (d + (1 - theta) (h k_0 - d + theta (2 d - h (k_0 + k_s) + (1 - theta) (F_3 + theta (F_4 + ...)))))`.
@@ -50,6 +52,7 @@ class Tableau:
     second_error: Vector
     dense: Matrix
     stiffness: float
+    third_error: Vector | None = None
     held: Matrix | None = None
     held_c: Vector | None = None
 
@@ -71,15 +74,16 @@ class Tableau:
     def coefficients(self) -> "Coefficients":
         """The coefficients for compiled code."""
         uses_end = self.error[self.stages] != 0.0
+        third = np.zeros_like(self.error) if self.third_error is None else self.third_error
         held = np.zeros_like(self.A) if self.held is None else self.held
         held_c = np.zeros_like(self.c) if self.held_c is None else self.held_c
-        return Coefficients(A=self.A, c=self.c, errors=np.array([self.error, self.second_error]), dense=self.dense, stages=self.stages,
-                            uses_end=int(uses_end), stiffness=float(self.stiffness), held=held, held_c=held_c,
+        return Coefficients(A=self.A, c=self.c, errors=np.array([self.error, self.second_error, third]), dense=self.dense,
+                            stages=self.stages, uses_end=int(uses_end), stiffness=float(self.stiffness), held=held, held_c=held_c,
                             hinges=hinges_of(self.c[:self.stages]))
 
 
 class Coefficients(Structure):
-    """A `Tableau` for compiled code: both error estimates by rows, and whether they contain the derivative at the end of the step."""
+    """A `Tableau` for compiled code: the error estimates by rows, and whether they contain the derivative at the end of the step."""
 
     A: Matrix
     c: Vector
