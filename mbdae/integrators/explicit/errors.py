@@ -5,8 +5,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from .stages import weighted_sum
 
-
-RESOLVED = 4.0  # `|h lambda|` of the step before, from which on the third estimate is no smaller than the first for smooth motions, too
+RESOLVED = 4.0  # `|h lambda|` of the step before, above which the third estimate is as large as the first for smooth motions, too
 
 
 @compiled

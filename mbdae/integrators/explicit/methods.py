@@ -127,8 +127,9 @@ class DormandPrince(Explicit):
     Notes
     -----
     `atol` of `solve` is one number, or an array of one number for each position and each velocity. The error of a step is the larger one
-    of the estimate of the formula and of the displacement by the projection. With order 8 and `rtol` up to 1e-5 a kink of the forces
-    within a rejected step is found from the accelerations of its stages; steps then end before it and cross it.
+    of the estimate and of the displacement by the projection. With order 8 the estimate has a third part that sees kinks and jumps of the
+    forces wherever they lie in a step, and with `rtol` up to 1e-5 kinks in rejected steps are found from the accelerations of the
+    stages; steps then end before them and cross them.
 
     References
     ----------
