@@ -75,6 +75,8 @@ def test_sdirk(system, name):
     defect = m.gamma * h * np.linalg.solve(np.eye(12) - m.gamma * h * J, missing)
     close(np.concatenate([run.defect.z, run.defect.zd]), defect, 1e-5)
     assert run.clock.past_error == pytest.approx(max(map(norm(s), (run.error, run.defect))), rel=1e-9)
+    # one solution an iteration, and those of the derivatives at the start and of the defect
+    assert run.counts.solves == run.counts.newton_iterations + 2
 
 
 def test_rosenbrock(system):

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import null_space
 
 from mbdae.integrators.state_space.rosenbrock_tableau import ROSENBROCK_NYSTROM_4, RosenbrockTableau
-from mbdae.integrators.state_space.sdirk_tableau import SDIRK_4_15, SDIRK_4_16
+from mbdae.integrators.state_space.sdirk_tableau import SDIRK_4_15, SDIRK_4_16, _conditions
 
 ROS = ROSENBROCK_NYSTROM_4
 SDIRKS = pytest.mark.parametrize("sdirk", [SDIRK_4_16, SDIRK_4_15], ids=lambda m: m.name)
@@ -44,6 +44,14 @@ def defects(method, weights, order, theta=1.0):
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_the_method_has_order_four(method, order):
     np.testing.assert_allclose(defects(method, method.b, order), 0.0, atol=4e-15)
+
+
+@SDIRKS
+def test_formulas_of_users_are_judged_by_the_conditions_of_all_trees(sdirk):
+    """Order, density and weights of each tree in the check of `extend.sdirk`, which has them in fractions."""
+    for (order, density, phi), expected in zip(_conditions(sdirk.A), trees(sdirk), strict=True):
+        assert (order, density) == expected[:2]
+        np.testing.assert_allclose(phi, expected[2], atol=1e-13)
 
 
 @METHODS
