@@ -186,7 +186,7 @@ def reference(system, t_end, start=None, rtol=1e-10):
         q, v = y[:system.nq], y[system.nq:]
         try:
             a, _ = dense_kkt(system, t, q, system.force(t, q, v), system.gamma(t, q, v))
-        except FloatingPointError:  # in a step that is too long, and is rejected
+        except (FloatingPointError, np.linalg.LinAlgError):  # in a step that is too long, and is rejected
             return np.full(len(y), np.nan)
         return np.concatenate([system.qdot(q, v), a])
 
