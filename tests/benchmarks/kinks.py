@@ -1,7 +1,7 @@
 """Errors and work of methods at one kink of a force: `python -m tests.benchmarks.kinks [--count 60] [--output docs/theory/step-size.md]`.
 
-A ball falls onto an elastic floor from many heights, so that the kink lies anywhere in a step. A table in Markdown; with a page, the one in it
-is replaced.
+A ball falls onto an elastic floor from many heights, so that the kink lies anywhere in a step. A table in Markdown; with a page, the one in
+it is replaced.
 """
 
 import argparse
@@ -14,7 +14,8 @@ from mbdae.registry import find
 from tests.test_kinks import CONTACT, ball, error_in_tolerances, fallen
 
 METHODS = ("DormandPrince:8", "DormandPrince:5", "HalfExplicit", "RadauIIA", "Bdf:ggl", "RosenbrockNystrom", "SdirkFirstOrder",
-           "ProjectedGauss:adaptive", "Spark:adaptive", "SolveIvp:DOP853", "SolveIvp:LSODA", "Cvode:Adams", "Cvode:BDF", "Ida:ggl", "Radau13")
+           "ProjectedGauss:adaptive", "Spark:adaptive", "SolveIvp:DOP853", "SolveIvp:LSODA", "Cvode:Adams", "Cvode:BDF", "Ida:ggl",
+           "Radau13")
 RTOL = (1e-5, 1e-7, 1e-9)
 HEAD = "| method | " + " | ".join(f"{rtol:.0e}: evaluations, errors" for rtol in RTOL) + " |"
 
