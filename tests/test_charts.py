@@ -98,6 +98,57 @@ def test_positions_do_not_depend_on_the_guess(name, parametrisation, rng):
         assert relative(far[1], near[1]) < 1e-12
 
 
+@pytest.mark.parametrize("y", [1.0, 2.0, -2.0])
+def test_positions_far_from_the_guess_are_reached_in_steps(y):
+    """On `x = 2 y + y^3` from the origin, where Newton's method does not contract; in some hundred evaluations."""
+    calls = []
+
+    def phi(t, q):
+        calls.append(t)
+        if len(calls) > 2000:
+            raise RuntimeError("too many evaluations")
+        return np.array([2.0 * q[1] + q[1] ** 3 - q[0]])
+
+    s = mbdae.System.from_functions(nq=2, nc=1, mass=lambda t, q: np.eye(2), force=lambda t, q, v: -v, phi=phi, q0=[0.0, 0.0])
+    chart, x = Chart(s, "partition"), 2.0 * y + y**3
+    chart.centre(0.0, s.start.q)
+    np.testing.assert_array_equal(chart.P, [[1.0, 0.0]])
+    calls.clear()
+    code, q, *_ = values_at(chart, 0.0, np.array([x]), np.zeros(1), s.start.q, np.zeros(1))
+    assert code == GOOD
+    np.testing.assert_allclose(q, [x, y], rtol=1e-12)
+
+
+def test_equations_without_derivatives_hold_to_rounding():
+    """In joint coordinates nothing moves a planar loop out of its plane, where the heights of joints add up to rounding, not to zero."""
+    axis, places = (0.0, 0.0, 1.0), {"a": (0.0, 0.5, 0.1), "b": (0.5, 1.0, 0.3), "c": (1.0, 0.5, 0.0)}
+    bodies = [mbdae.RigidBody(name, 1.0, (0.1, 0.1, 0.1), place) for name, place in places.items()]
+    joints = [mbdae.Revolute(f"{i} {j}", i, j, s_i, s_j, axis, axis) for i, j, s_i, s_j in (
+        (GROUND, "a", (0.0, 0.0, 0.0), (0.0, -0.5, -0.1)), ("a", "b", (0.0, 0.5, 0.1), (-0.5, 0.0, -0.1)),
+        ("b", "c", (0.5, 0.0, -0.3), (0.0, 0.5, 0.0)), ("c", GROUND, (0.0, -0.5, 0.0), (1.0, 0.0, 0.0)))]
+    s = mbdae.System(mbdae.Mechanism("loop", bodies, joints), coordinates="joint")
+    chart, x = Chart(s, "partition"), s.start
+    chart.centre(0.0, x.q)
+    z, zd = chart.coordinates(0.0, x.q, x.v)
+    found = chart.state(0.0, z + 0.1, zd + 1.0, x.q, x.lam)
+    still = np.abs(s.phi_q(0.0, found.q).toarray()).max(axis=1) == 0.0
+    assert still.sum() == 3 and 0.0 < np.abs(s.phi(0.0, found.q)[still]).max() < 1e-15
+    np.testing.assert_allclose(np.abs(found.q), 0.1, rtol=1e-12)  # a parallelogram
+
+
+@both
+@pytest.mark.parametrize(("name", "many"), [("double pendulum", False), ("rheonomic", False), ("all elements", True)])
+def test_the_basis_of_an_earlier_configuration_serves_where_there_are_many_coordinates(name, many, parametrisation):
+    """It takes a solve for each: for two of them it is computed anew. The velocities are as accurate."""
+    chart, x = centred(name, parametrisation)
+    before, (z, zd) = kept(chart)[1], chart.coordinates(x.t, x.q, x.v)
+    code, q, v, *_ = values_at(chart, x.t, z + 1e-6 * np.abs(x.q).max(), zd, x.q, x.lam)
+    assert code == GOOD and np.array_equal(kept(chart)[1], before) == many
+    s = chart.system
+    assert relative(chart.P @ s.qdot(q, v, x.t), zd) < 1e-13
+    assert relative(s.phi_q(x.t, q) @ v, s.nu(x.t, q)) < 1e-12 * (1.0 + np.abs(v).max())
+
+
 @both
 @every_case
 def test_evaluations_are_reproducible_to_the_last_bit(name, parametrisation):

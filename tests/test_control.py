@@ -9,7 +9,7 @@ from scipy.interpolate import CubicHermiteSpline
 import mbdae
 from mbdae.compilation.structure import Structure, address_of
 from mbdae.integrators.control.hermite import cubic, hermite
-from mbdae.integrators.control.loop import advance, filtered, next_step, reject, shortened, step_from, store
+from mbdae.integrators.control.loop import PAUSED, advance, filtered, next_step, reject, shortened, step_from, store
 from mbdae.integrators.control.newton import ITERATE, NewtonRule, newton_test
 from mbdae.integrators.control.records import COUNTERS, Clock, Counts, State, new_clock, new_output, new_state
 from mbdae.integrators.control.step_size import ELEMENTARY, Rule
@@ -190,6 +190,17 @@ def test_rows_are_stored_one_after_another():
     assert output.stored == 2 and output.t[:2].tolist() == [0.5, 0.75] and output.q[:2].tolist() == [[1.0, 2.0], [11.0, 2.0]]
     for name in ("v", "a", "lam"):
         assert getattr(output, name)[1].tolist() == getattr(state, name).tolist()
+
+
+@pytest.mark.parametrize(("room", "times", "steps", "rows"), [(3, None, 3, [0.01, 0.02, 0.03]), (9, None, 4, [0.01, 0.02, 0.03, 0.04]),
+                                                              (1, [0.015], 4, [0.015]), (2, [0.015, 0.9], 4, [0.015])])
+def test_the_loop_pauses_where_the_output_of_steps_is_full(room, times, steps, rows):
+    """Output at given times needs room for those only: when all of them are past, the steps go on to the number asked for, here four."""
+    s = mbdae.System(double_pendulum())
+    stepper = mbdae.HalfImplicit(h=0.01).stepper(mbdae.Index3(s), s.start, 1.0)
+    output = new_output(s.start, room, None if times is None else np.array(times))
+    assert stepper.loops.march(stepper.run, output, 4, np.zeros(1, dtype=np.uint8)) == PAUSED
+    assert stepper.run.clock.steps == steps and output.t[:output.stored].tolist() == rows
 
 
 # --- the interpolant -------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 import mbdae
 from mbdae import Status, library
 from mbdae.integrators.projections.energy import rate
-from mbdae.integrators.projections.levels import rounding
+from mbdae.integrators.projections.levels import prepare, rounding, velocities
 from mbdae.integrators.projections.project import NO_ENERGY, Projector, project
 from mbdae.system.codes import GOOD, NO_POSITION, NO_VALUE, NOT_CONSERVED
 
@@ -85,3 +85,45 @@ def test_velocities_are_not_corrected_by_more_than_their_size(factor, code):
     assert project(0.0, *state, 9.0 * factor, p.projection, s.model, p.work)[0] == code
     if code == GOOD:
         np.testing.assert_allclose(state[1], [3.0 * factor**0.5, 0.0, 0.0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1.1, 2.0])
+def test_the_unit_of_the_energy_does_not_matter(factor):
+    """Bodies 2^60 times as heavy move the same: iterations for the energy, more than three of them, are as many."""
+    found = []
+    for mass in (1.0, 2.0**60):
+        bodies = [mbdae.Particle(name, mass, (x, 0.0, 0.0), (0.0, 3.0, w)) for name, x, w in (("a", 1.0, 0.0), ("b", 2.0, 0.5))]
+        rods = [mbdae.Rod("r", "ground", "a", length=1.0), mbdae.Rod("s", "a", "b", length=1.0)]
+        s = mbdae.System(mbdae.Mechanism("two rods", bodies, rods, gravity=(0.0, 0.0, -10.0)))
+        state = [np.array(y) for y in (s.start.q, s.start.v, s.start.a, s.start.lam)]
+        p, target = Projector("test", s, "PVAE-0", "mass"), factor * s.energy(0.0, *state[:2])
+        code, reached = project(0.0, *state, target, p.projection, s.model, p.work)
+        assert code == GOOD and reached == pytest.approx(target, rel=1e-15)
+        found.append([p.solves, *state[0], *state[1]])
+    np.testing.assert_allclose(found[0], found[1], rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["double-spherical-pendulum", "spatial-four-bar", "heavy-top"])
+def test_velocities_and_accelerations_far_away_come_back_to_rounding(name):
+    """One correction leaves the rounding errors of 1e8, a second one those of the result."""
+    s, (q, v, a, lam) = consistent(name)
+    away = np.linalg.solve(s.mass(0.0, q), s.phi_q(0.0, q).toarray().T @ np.linspace(1.0, 2.0, s.nc))
+    away *= 1e8 / np.abs(away).max()
+    state, p = [q.copy(), v + away, a + away, lam.copy()], Projector("test", s, "PVA", "mass")
+    assert project(0.0, *state, 0.0, p.projection, s.model, p.work)[0] == GOOD
+    G, nu, gamma = s.phi_q(0.0, state[0]), s.nu(0.0, state[0]), s.gamma(0.0, state[0], state[1])
+    scale = 1e-14 * (1.0 + abs(G).max())
+    assert np.abs(G @ state[1] - nu).max() < scale * (1.0 + np.abs(v).max())
+    assert np.abs(G @ state[2] - gamma).max() < scale * (1.0 + np.abs(a).max() + np.abs(gamma).max())
+
+
+@pytest.mark.parametrize(("share", "corrections"), [(0.0, 1), (0.4, 4), (0.49, 4), (0.51, 1), (0.8, 1)])
+def test_corrections_are_repeated_as_long_as_they_halve_the_residual(share, corrections):
+    """Four times at most. With the matrix of other positions of a rod, turned by an angle, `1 - cos(angle)` of the residual is left."""
+    bodies = [mbdae.Particle("mass", 2.0, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))]
+    s = mbdae.System(mbdae.Mechanism("rod", bodies, [mbdae.Rod("rod", "ground", "mass", length=1.0)]))
+    p, radial = Projector("test", s, "PV", "mass"), np.array([1.0 - share, np.sqrt(share * (2.0 - share)), 0.0])
+    assert prepare(0.0, s.start.q, False, p.work, s.model, p.work) == GOOD
+    v = 3.0 * radial
+    velocities(0.0, radial, v, p.work, p.projection, s.model, p.work)
+    assert p.solves == corrections and radial @ v == pytest.approx(3.0 * share**corrections, abs=1e-14)

@@ -145,3 +145,12 @@ def test_stability_limits(order, limit):
 
     assert all(trace(h) <= 2.0 + 1e-12 for h in np.linspace(0.01, limit, 500))
     assert any(trace(h) > 2.0 + 1e-6 for h in np.linspace(limit, limit + 0.02, 100))
+
+
+def test_velocities_that_do_not_change_are_guessed():
+    """Of a body that falls as fast as its damper lets it: a correction and one that confirms it, where forces depend on velocities."""
+    body = mbdae.Particle("weight", 1.0, (0.0, 0.0, 0.0), (0.0, 0.0, -4.905))
+    damper = mbdae.TSDA("damper", GROUND, "weight", (0.0, 0.0, 100.0), k=0.0, c=2.0, l0=0.0)
+    x = mbdae.solve(mbdae.Mechanism("fall", [body], forces=[damper], gravity=(0.0, 0.0, -9.81)), Rattle(h=0.01), (0.0, 0.1))
+    assert x.success and x.statistics.newton_iterations == 2 * x.statistics.steps == 20
+    np.testing.assert_allclose(x.q[:, 2], -4.905 * x.t, rtol=1e-13)

@@ -103,3 +103,12 @@ def test_trapezoidal(system, name):
     close(s.run.error.zd, s.run.end.zd - (s.zd + h * after), 1e-6)
     close(s.run.error.z, s.run.end.z - (s.z + h * s.run.end.zd), 1e-6)
     assert s.run.clock.past_error == pytest.approx(norm(s)(s.run.error), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["SdirkDescriptor", "SdirkFirstOrder"])
+def test_stages_of_a_uniform_motion_are_guessed(name):
+    """One iteration for each of the five."""
+    bodies = [mbdae.Particle("a", 1.0, (0.3, 0.1, -0.2), (0.5, -1.0, 0.3)), mbdae.Particle("b", 2.0, (-0.8, 0.9, 0.5), (-0.2, 0.4, 0.8))]
+    s = stepped(mbdae.System(mbdae.Mechanism("uniform", bodies)), name)
+    close(s.run.end.z, s.z + STEP * s.zd)
+    assert s.run.counts.newton_iterations == len(s.tableau.c) == 5

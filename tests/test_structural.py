@@ -10,6 +10,8 @@ from scipy.linalg import null_space, qr
 
 import mbdae
 from mbdae import library
+from mbdae.integrators.control.records import new_output
+from mbdae.integrators.structural.stepper import StructuralStepper
 
 from .forms import open_levels
 from .helpers import central, double_pendulum, relative, slider_crank
@@ -226,6 +228,19 @@ def test_labels_statistics_and_pickles(method):
     c = run(system("double-pendulum"), made, 0.1).statistics
     assert c.steps == 10 and c.rejected_error == c.rejected_newton == c.jacobians == c.residuals_jacobian == 0
     assert c.residuals == c.factorisations == c.solves == c.newton_iterations and 2 <= c.iterations_per_step < 12
+
+
+@pytest.mark.parametrize("method", SOME)
+def test_iterations_of_each_step_add_up_to_those_of_the_statistics(method):
+    """They decide whether new derivatives are worth their time, so those of the steps before must not count."""
+    s = system("double-pendulum")
+    stepper = StructuralStepper(METHODS[method](0.02), mbdae.Index3(s), s.start, 1.0, 1e-6, 1e-6)
+    stepper.begin()
+    each = []
+    for _ in range(4):
+        stepper.loops.march(stepper.run, new_output(s.start, 3), 1, np.zeros(1, dtype=np.uint8))
+        each.append(stepper.run.memory.iterations)
+    assert stepper.run.clock.steps == 4 and min(each) >= 2 and sum(each) == stepper.run.counts.newton_iterations
 
 
 def test_labels_name_what_is_not_the_default():
