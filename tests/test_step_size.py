@@ -70,6 +70,15 @@ def test_after_a_rejected_step_only_the_present_error_counts(name):
     assert step_factor(rule, 0.1, 0.1, 0.0, 0.0) == pytest.approx(0.9 * 0.1**-0.25)
 
 
+@pytest.mark.parametrize(("error", "ratio"), [(0.9**4, 1.0), (0.8**4, 1.0), (0.7**4, 0.9 / 0.7), (0.95**4, 0.9 / 0.95), (1.2**4, 0.75)])
+def test_small_increases_are_held_back(error, ratio):
+    """With `hold=1.2` ratios between 1 and 1.2 do not change the step; smaller and larger ones count."""
+    rule = StepSizeController(safety=0.9, hold=1.2).rule(4, 3.0)
+    assert step_factor(rule, error, 0.1, 0.0, 0.0) == pytest.approx(ratio, rel=1e-13)
+    if ratio == 1.0:
+        assert step_factor(rule, error, 0.1, 0.0, 0.0) == 1.0
+
+
 @every_controller
 def test_ratios_stay_within_their_bounds(name):
     rule = CONTROLLERS[name].rule(2, 3.0)
