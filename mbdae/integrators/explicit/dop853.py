@@ -55,7 +55,7 @@ ERROR = {
     7: 0.1664377182454986536961530415e+1, 8: -0.3503288487499736816886487290, 9: 0.3341791187130174790297318841,
     10: 0.8192320648511571246570742613e-1, 11: -0.2235530786388629525884427845e-1}
 LOWER = {0: 0.244094488188976377952755905512, 8: 0.733846688281611857341361741547, 11: 0.220588235294117647058823529412e-1}
-# The estimate of order 5 is zero for a kink at 0.256, 0.328, 0.465, 0.62 or 0.803 of the step, and for jumps elsewhere: a step that
+# The estimate of order 5 is zero for a kink at 0.256, 0.328, 0.465, 0.62 or 0.803 of the step, and too small for jumps: a step that
 # contains one has an error of up to thousands of tolerances. A share of the sixth divided difference of the derivatives at these stages,
 # which satisfies the conditions up to order 6, is not zero there; where steps resolve a smooth motion it is a hundredth of the former.
 DIFFERENCED, SHARE = (0, 5, 6, 7, 8, 9, 10), 2e-4

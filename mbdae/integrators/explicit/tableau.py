@@ -31,7 +31,7 @@ class Tableau:
     error, second_error, third_error : ndarray (m,)
         With `e^2 = |sum_i error_i k_i|^2 + |sum_i third_error_i k_i|^2` and `e3 = |sum_i second_error_i k_i|` the estimate is
         `h e^2 / sqrt(e^2 + 0.01 e3^2)` (Hairer, Norsett, Wanner, section II.10, without the third one); without a second one it is `h e`.
-        The third one is of higher order than the first, and sees kinks and jumps within a step for which the first one is zero;
+        The third one is of higher order than the first, and sees kinks and jumps within a step for which the first one is zero or small;
         it counts where steps resolve the motion, not at the boundary of the region of stability.
     dense : ndarray (n, m)
         Within the step, with `d = y1 - y0` and `F_3 ... F_(n+2) = h dense k`,
