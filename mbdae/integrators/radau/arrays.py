@@ -58,8 +58,6 @@ class Memory(Structure):
         Of Newton's method in the present step.
     falls : int
         Failures of Newton's method in the present step, with derivatives of its own.
-    rejections : int
-        By the error estimate, less the steps that have been accepted since.
     wait : int
         Steps before the order may rise.
     """
@@ -80,7 +78,6 @@ class Memory(Structure):
     corrections: int
     failures: int
     falls: int
-    rejections: int
     wait: int
 
 
@@ -149,6 +146,7 @@ class RadauRun(Run):
     y: Vector  # scratch of the size of the unknowns: a stage, its derivative, right-hand sides
     yd: Vector
     r: Vector
+    difference: Vector
     rc: np.ndarray
     basis: Vector  # values of the Lagrange polynomials
     within: State  # of a state within the step, a view of `y`
@@ -168,12 +166,12 @@ class RadauRun(Run):
 def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
-                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0)
+                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:
     """Those for `n` unknowns."""
-    s, vectors = STAGES[-1], ("y0", "y1", "rate", "rate1", "y", "yd", "r")
+    s, vectors = STAGES[-1], ("y0", "y1", "rate", "rate1", "y", "yd", "r", "difference")
     return {name: np.zeros(n) for name in vectors} | {name: np.zeros((s, n)) for name in ("Z", "past", "R")} | {
         "weights": np.zeros((2, n)), "rc": np.zeros(n, complex), "basis": np.zeros(s + 1)}
 

@@ -4,21 +4,20 @@ An attempt that needs derivatives or factors returns `NEEDS_MATRIX`, with what i
 from there.
 """
 
-import numpy as np
-
 from ...compilation.compiled import compiled
-from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, SINGULAR_MATRIX
+from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_MATRIX, SINGULAR_MATRIX
 from ...system.vectors import put
-from ..bdf_formulas import ERROR, size, weigh
+from ..bdf_formulas import weigh
 from ..control.loop import loops
 from ..control.step_size import step_factor
 from ..explicit.consistent import normalise
-from .arrays import DERIVATIVES, FACTORS, NOTHING
+from .arrays import DERIVATIVES, FACTORS, NOTHING, UNKNOWN_ETA
 from .collocation import guess, keep
 from .end import end_holds
+from .error import error_of
 from .interpolation import NOT_TRIED, between
-from .matrices import are_here, differentiate, factorise_all, solve_with
-from .newton import evaluate, slope, solve_stages
+from .matrices import are_here, differentiate, factorise_all
+from .newton import slope, solve_stages
 from .order import next_level
 
 REUSE_RATE = 0.01  # contraction rate up to which derivatives, and factors where the step hardly grows, are kept
@@ -27,9 +26,7 @@ WANTED_RATE = 0.2  # contraction rate for which the step size is chosen where Ne
 LEAST_CUT = 0.5  # of the step for that
 CAUTION = 2  # failures of Newton's method after which derivatives are evaluated at the start of the step
 MAX_FAILURES = 10  # of Newton's method in one step
-LEAST_ERROR = 1e-10
 UNTRUE_END = 100.0  # error of a step whose end does not satisfy the equations of motion
-NOT_SMOOTH = 2  # rejections, less accepted steps, that tell of a jump or a kink
 
 
 @compiled
@@ -46,13 +43,23 @@ def attempt(t, h, end, run):
         return status, 0.0
     if status == GOOD:
         status = _step(t, h, end, run)
+    error = 0.0
+    if status == GOOD and run.clock.fixed == 0:
+        status, error = _test(t, h, end, run)
     if status != GOOD:
         memory.failures += 1
-        return status, 0.0
-    if run.clock.fixed != 0:
-        return GOOD, 0.0
-    error = _error(t, h, run)
-    return GOOD, (error if error > 1.0 or end_holds(end, h, run) else UNTRUE_END)
+    return status, error
+
+
+@compiled
+def _test(t, h, end, run):
+    """The error of the step, large where its end does not hold; `DIVERGED` if Newton's method has not converged."""
+    error = error_of(t, h, run)
+    status = GOOD if error > 1.0 else end_holds(end, h, run)
+    if status == DIVERGED:
+        run.memory.eta = UNKNOWN_ETA
+        return DIVERGED, 0.0
+    return GOOD, (error if status == GOOD else UNTRUE_END)
 
 
 @compiled
@@ -114,34 +121,6 @@ def _step(t, h, end, run):
 
 
 @compiled
-def _error(t, h, run):
-    """The estimate `(F_y + c_0/h F_yd) e = F(t0, y0, u'(0))`, with the derivative `u'(0)` of the collocation polynomial at the start.
-
-    After a rejected step and in the first one a large estimate is filtered once more, `F(t0, y0 - e, u'(0))`, as it is of the size of the
-    error of a stiff component and not of the step [Hairer and Wanner, section IV.8]. After several rejections the motion is not smooth
-    there, the error is as large as the estimate, and the tolerance is that of the run.
-    """
-    share = run.share if run.memory.rejections < NOT_SMOOTH else min(run.share, 1.0)
-    memory, real, y, e = run.memory, run.real, run.y, run.r
-    weight, count = run.weights[ERROR], run.norms.counts[ERROR]
-    slope(run.formulas[memory.level].start, run.Z, h, run.yd)
-    error = np.inf
-    for k in range(2):
-        for m in range(y.shape[0]):
-            y[m] = run.y0[m] - (e[m] if k > 0 else 0.0)
-        if not evaluate(t, y, run.yd, run.R[0], run):
-            return error
-        solve_with(run.R[0], real, run.sparse)
-        run.counts.solves += 1
-        for m in range(y.shape[0]):
-            e[m] = real.column[m] * real.x[m]
-        error = max(size(e, weight, count) / share, LEAST_ERROR)
-        if error < 1.0 or (run.counts.steps > 0 and run.clock.rejected == 0):
-            break
-    return error
-
-
-@compiled
 def ratio(status, error, h, run):
     """The ratio of the next step to this one: the controller, less where Newton's method needs many corrections."""
     clock, memory = run.clock, run.memory
@@ -169,7 +148,6 @@ def retry(status, run):
     """
     memory = run.memory
     if status == ERROR_TEST:
-        memory.rejections += 1
         return 1.0
     if memory.failures >= MAX_FAILURES:
         return 0.0
@@ -195,7 +173,7 @@ def accept(h, factor, run):
     memory.last_step, memory.last_level = h, memory.level
     memory.level = next_level(factor, run)
     memory.age += 1
-    memory.failures, memory.falls, memory.cautious, memory.rejections = 0, 0, 0, max(memory.rejections - 1, 0)
+    memory.failures, memory.falls, memory.cautious = 0, 0, 0
     if memory.rate > REUSE_RATE:
         memory.current = 0
     return GOOD

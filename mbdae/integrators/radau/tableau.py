@@ -37,6 +37,9 @@ class Formula(Structure):
     right_pairs : ndarray of complex (s, p)
     start : ndarray (s,)
         `u'(0) = sum_j start_j Z_j / h` is the derivative at the start of the step of the polynomial of degree `s - 1` through the `Y'_i`.
+    differences : ndarray (3, s)
+        `h sum_j differences_kj Z_j / h` is the divided difference of the `Y'_i` at all nodes but the last `k`, in the unit of the estimate,
+        in which that at the start and all nodes is `(u'(0) - y'(0)) h/c_0`; zero for one node.
     weights : ndarray (s + 1,)
         Barycentric weights of the nodes `0, c_1, ..., c_s`.
     lobatto : ndarray (s + 3,)
@@ -61,6 +64,7 @@ class Formula(Structure):
     left_pairs: np.ndarray
     right_pairs: np.ndarray
     start: Vector
+    differences: Matrix
     weights: Vector
     lobatto: Vector
     rises: Matrix
@@ -105,6 +109,11 @@ def coefficients(s: int) -> tuple[Extended, Extended]:
     return np.array([[ci * np.sum(b * cardinal(c, j, ci * x)) for j in range(s)] for ci in c]), c
 
 
+def divided(x: Extended) -> Extended:
+    """Weights of the values at the nodes in their divided difference."""
+    return np.array([1.0 / np.prod(xi - np.delete(x, i)) for i, xi in enumerate(x)])
+
+
 @cache
 def radau(s: int) -> Formula:
     """The formula with `s` stages, an odd number; its arrays are shared and must not be changed."""
@@ -116,13 +125,15 @@ def radau(s: int) -> Formula:
     scale = right[-1, real].real
     at_zero = np.array([cardinal(c, j, np.zeros((), dtype=c.dtype)) for j in range(s)])
     all_nodes = np.concatenate([[np.longdouble(0.0)], c])
-    weights = [1.0 / np.prod(x - np.delete(all_nodes, k)) for k, x in enumerate(all_nodes)]
+    weights = divided(all_nodes)
+    unit = np.prod(c) / values[real].real
+    differences = unit * np.array([divided(c[:s - k]) @ inverse[:s - k] if s - k > 1 else np.zeros(s) for k in range(3)])
     lobatto = lobatto_nodes(s + 1)
     rises, series = integrals(lobatto)
     return Formula(A=_rounded(A), c=_rounded(c), inverse=_rounded(inverse), real=float(values[real].real), pairs=values[pairs].copy(),
                    left=np.ascontiguousarray(left[real].real * scale), right=np.ascontiguousarray(right[:, real].real / scale),
                    left_pairs=np.ascontiguousarray(left[pairs]), right_pairs=np.ascontiguousarray(right[:, pairs]),
-                   start=_rounded(at_zero @ inverse), weights=_rounded(np.array(weights)),
+                   start=_rounded(at_zero @ inverse), differences=_rounded(differences), weights=_rounded(weights),
                    lobatto=_rounded(lobatto), rises=_rounded(rises), legendre=_rounded(series))
 
 
