@@ -98,7 +98,7 @@ def mechanism():
 def test_every_controller_keeps_the_tolerance(mechanism, kind):
     """As well as the elementary one: the methods of second order make many small errors of one sign."""
     system, exact = mechanism
-    tol = 1e-8 if kind == "RadauIIA" else 1e-6  # at 1e-6 Newton's method limits eleven or twelve steps, not the controller
+    tol = 1e-10 if kind == "RadauIIA" else 1e-6  # at 1e-6 and 1e-8 it takes 12 to 17 steps, which do not depend on the controller
     found = {}
     for name, controller in CONTROLLERS.items():
         s = mbdae.solve(system, METHODS[kind](controller=controller), (0.0, 1.0), rtol=tol, atol=tol)
