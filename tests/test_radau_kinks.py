@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae.integrators.radau.error import _tested
+from mbdae.integrators.radau import error as estimate
 from mbdae.integrators.radau.tableau import STAGES, divided, radau
 from mbdae.library import closed_loop_bars
 from tests.test_kinks import CONTACT, ball, error_in_tolerances, fallen
@@ -20,6 +20,10 @@ def differences(s, f):
     highest = (formula.start @ Z - f(np.zeros(1))[0]) / formula.real
     high, lower, lowest = formula.differences @ Z
     return *np.abs([highest, high - highest, lower, lowest]), Z[-1]
+
+
+def in_tolerances(highest, high, lower, lowest, share):
+    return estimate.tested(estimate.larger(highest, high, lower, lowest), high, lower, share)
 
 
 @pytest.mark.parametrize("s", STAGES)
@@ -43,9 +47,9 @@ def test_no_place_of_a_kink_hides_its_error(s, worst):
     for place in PLACES:
         *sizes, end = differences(s, lambda x, place=place: np.maximum(x - place, 0.0))
         error = abs(end - (1.0 - place)**2 / 2.0)
-        errors.append(error / _tested(*sizes, 1.0))
+        errors.append(error / in_tolerances(*sizes, 1.0))
         # the larger tolerance of smooth motions is not used where there is an error
-        assert _tested(*sizes, SHARE) == _tested(*sizes, 1.0) or errors[-1] < 0.05
+        assert in_tolerances(*sizes, SHARE) == in_tolerances(*sizes, 1.0) or errors[-1] < 0.05
     assert max(errors) < worst
 
 
@@ -53,20 +57,20 @@ def test_no_place_of_a_kink_hides_its_error(s, worst):
 def test_no_place_of_a_jump_hides_its_error(s):
     for place in PLACES:
         *sizes, end = differences(s, lambda x, place=place: 1.0 * (x > place))
-        assert abs(end - (1.0 - place)) < 4.0 * _tested(*sizes, 1.0) == 4.0 * _tested(*sizes, SHARE)
+        assert abs(end - (1.0 - place)) < 4.0 * in_tolerances(*sizes, 1.0) == 4.0 * in_tolerances(*sizes, SHARE)
 
 
 @pytest.mark.parametrize(("s", "omega"), [(3, 1.0), (5, 0.5), (5, 2.0), (7, 1.0), (7, 3.0)])
 def test_smooth_motions_have_the_estimate_of_the_formula(s, omega):
     real, imaginary = (np.array(differences(s, lambda x, part=part: part(omega * x))[:-1]) for part in (np.cos, np.sin))
     sizes = np.hypot(real, imaginary)
-    assert sizes[0] <= SHARE * _tested(*sizes, SHARE) < (1.25 if s == 3 else 1.1) * sizes[0]
+    assert sizes[0] <= SHARE * in_tolerances(*sizes, SHARE) < (1.25 if s == 3 else 1.1) * sizes[0]
 
 
 def test_numbers_that_are_missing_or_zero():
-    assert _tested(0.0, 0.0, 0.0, 0.0, SHARE) == 0.0
-    assert _tested(1.0, 0.0, 0.0, 0.0, SHARE) == 1.0
-    assert _tested(0.0, 1.0, 0.0, 0.0, SHARE) == 1.6  # the bound on the ratio
+    assert in_tolerances(0.0, 0.0, 0.0, 0.0, SHARE) == 0.0
+    assert in_tolerances(1.0, 0.0, 0.0, 0.0, SHARE) == 1.0
+    assert in_tolerances(0.0, 1.0, 0.0, 0.0, SHARE) == 1.6  # the bound on the ratio
 
 
 # motions ---------------------------------------------------------------------------------------------------------------------
@@ -74,7 +78,7 @@ def test_numbers_that_are_missing_or_zero():
 
 @pytest.mark.parametrize("rtol", [1e-4, 1e-5, 1e-7, 1e-9, 1e-10])
 def test_one_kink_anywhere_in_a_step(rtol):
-    """Errors were up to 880, 23 000, 200, 4700 and 5300 tolerances, with success.
+    """Errors were up to 79, 2800, 850, 3000 and 93 tolerances, at 1e-6 from another height 64 000, with success.
 
     Where the ball meets the floor in the last thousandth of a step the next one begins with derivatives of the free fall and a contraction
     rate of 1e-11, and ended its iteration after one correction.

@@ -14,6 +14,7 @@ differences are about `h omega / k` for smooth motions and about one at a kink o
 import numpy as np
 
 from ...compilation.compiled import compiled
+from ...system.vectors import fill
 from ..bdf_formulas import ERROR, size
 from .matrices import solve_with
 from .newton import evaluate, slope
@@ -21,6 +22,7 @@ from .newton import evaluate, slope
 LEAST_ERROR = 1e-10
 PART = 0.8  # of `rho D_(s-1)` that is about `D_s` where the motion is smooth
 MAX_RATIO = 2.0  # of two divided differences, at most, as the lower one may be zero at a kink
+FILTERED = 1.25  # `E` over `D_s` from which on `D_(s-1)` is filtered, too, as it may be that of a stiff component
 ROUGH = 0.5  # ratio of two divided differences from which on the motion is not smooth
 
 
@@ -28,47 +30,82 @@ ROUGH = 0.5  # ratio of two divided differences from which on the motion is not 
 def error_of(t, h, run):
     """The error of the step that has been solved, relative to its tolerance.
 
-    The tolerance is `share` times that of the run, as `E` is of a lower order than the formula, and that of the run where the motion is not
-    smooth. In the first step and after a rejected one a large estimate is filtered once more, `F(t0, y0 - e, u'(0))`, as it is then of the
-    size of the error of a stiff component.
+    In the first step and after a rejected one a large estimate is filtered once more, `F(t0, y0 - e, u'(0))`, as it is then of the size of
+    the error of a stiff component.
     """
-    real, formula, y, e = run.real, run.formulas[run.memory.level], run.y, run.r
-    weight, count, rest = run.weights[ERROR], run.norms.counts[ERROR], run.difference
-    lower = abs(h) * _difference(formula.differences[1], h, run)
-    lowest = abs(h) * _difference(formula.differences[2], h, run)
+    formula, e, rest, share = run.formulas[run.memory.level], run.r, run.difference, run.share
+    lower, lowest = _difference(formula.differences[1], h, run), _difference(formula.differences[2], h, run)
     slope(formula.differences[0], run.Z, h, rest)
-    slope(formula.start, run.Z, h, run.yd)
-    error = np.inf
-    for k in range(2):
-        for m in range(y.shape[0]):
-            y[m] = run.y0[m] - (e[m] if k > 0 else 0.0)
-        if not evaluate(t, y, run.yd, run.R[0], run):
-            return error
-        solve_with(run.R[0], real, run.sparse)
-        run.counts.solves += 1
-        for m in range(y.shape[0]):
-            e[m] = real.column[m] * real.x[m]
-            if k == 0:  # D_(s-1) over the start and all nodes but the end
-                rest[m] = h * rest[m] - e[m]
-        error = max(_tested(size(e, weight, count), size(rest, weight, count), lower, lowest, run.share), LEAST_ERROR)
-        if error < 1.0 or (run.counts.steps > 0 and run.clock.rejected == 0):
-            break
-    return error
+    if not _estimate(t, h, 0.0, run):
+        return np.inf
+    # D_(s-1) over the start and all nodes but the end
+    for m in range(rest.shape[0]):
+        rest[m] = h * rest[m] - e[m]
+    highest, high = _size(e, run), _size(rest, run)
+    if larger(highest, high, lower, lowest) > FILTERED * highest:
+        _filter(h, run)
+        high = _size(rest, run)
+    error = tested(larger(highest, high, lower, lowest), high, lower, share)
+    if error >= 1.0 and (run.counts.steps == 0 or run.clock.rejected != 0):
+        if not _estimate(t, h, 1.0, run):
+            return np.inf
+        error = tested(larger(_size(e, run), high, lower, lowest), high, lower, share)
+    return max(error, LEAST_ERROR)
+
+
+@compiled
+def larger(highest, high, lower, lowest):
+    """`E` from `D_s`, `D_(s-1)`, `D_(s-2)` and `D_(s-3)`, the last one zero if there is none."""
+    ratio = min(high / lower, MAX_RATIO) if lower > 0.0 else MAX_RATIO
+    if lowest > 0.0:
+        ratio = min(ratio, np.sqrt(high / lowest))
+    return max(highest, PART * ratio * high)
+
+
+@compiled
+def tested(E, high, lower, share):
+    """`E` relative to its tolerance: `share` times that of the run, as `E` is of a lower order, or that of the run at a kink."""
+    rough = ROUGH * max(high, np.sqrt(E * lower)) < E
+    return E / (min(share, 1.0) if rough else share)
+
+
+@compiled
+def _size(x, run):
+    return size(x, run.weights[ERROR], run.norms.counts[ERROR])
 
 
 @compiled
 def _difference(weights, h, run):
     """The size of a divided difference of the derivatives of the stages."""
     slope(weights, run.Z, h, run.yd)
-    return size(run.yd, run.weights[ERROR], run.norms.counts[ERROR])
+    return abs(h) * _size(run.yd, run)
 
 
 @compiled
-def _tested(highest, high, lower, lowest, share):
-    """`E` relative to its tolerance, from `D_s`, `D_(s-1)`, `D_(s-2)` and `D_(s-3)`, the last one zero if there is none."""
-    ratio = min(high / lower, MAX_RATIO) if lower > 0.0 else MAX_RATIO
-    if lowest > 0.0:
-        ratio = min(ratio, np.sqrt(high / lowest))
-    E = max(highest, PART * ratio * high)
-    rough = ROUGH * max(high, np.sqrt(E * lower)) < E
-    return E / (min(share, 1.0) if rough else share)
+def _estimate(t, h, part, run):
+    """`(F_y + c_0/h F_yd) e = F(t0, y0 - part e, u'(0))`; whether it is finite."""
+    real, y, e = run.real, run.y, run.r
+    slope(run.formulas[run.memory.level].start, run.Z, h, run.yd)
+    for m in range(y.shape[0]):
+        y[m] = run.y0[m] - (part * e[m] if part != 0.0 else 0.0)
+    if not evaluate(t, y, run.yd, run.R[0], run):
+        return False
+    solve_with(run.R[0], real, run.sparse)
+    run.counts.solves += 1
+    for m in range(e.shape[0]):
+        e[m] = real.column[m] * real.x[m]
+    return True
+
+
+@compiled
+def _filter(h, run):
+    """Filter the difference `D` over the nodes as the estimate, `(F_y + c_0/h F_yd) x = c_0/h F_yd D`: `D - e` becomes `x - e`."""
+    real, d, e, rest, r = run.real, run.derivatives, run.r, run.difference, run.R[0]
+    c = run.formulas[run.memory.level].real / h
+    fill(r, 0.0)
+    for k in range(d.rates.shape[0]):
+        r[d.rows[k]] += c * d.rates[k] * (rest[d.columns[k]] + e[d.columns[k]])
+    solve_with(r, real, run.sparse)
+    run.counts.solves += 1
+    for m in range(rest.shape[0]):
+        rest[m] = real.column[m] * real.x[m] - e[m]

@@ -172,9 +172,8 @@ class RadauIIA(Resumable):
         """The tolerance of the error estimates, relative to that of the run.
 
         The estimates are of the orders 3, 5 and 7, the formulas of the orders 5, 9 and 13. With a tolerance of `0.1 rtol^(2/3)` errors are
-        of the size of `rtol`. RADAU raises it further for the higher orders; where forces have kinks errors are then thousands of
-        tolerances. After two rejections, and for some steps after more, estimates are tested against `rtol`: error and estimate are of the
-        same order at a jump.
+        of the size of `rtol`. RADAU raises it further for the higher orders. Where the motion is not smooth estimates are tested
+        against `rtol`: error and estimate are of the same order at a kink.
         """
         return float(0.1 * rtol ** (-1.0 / 3.0))
 
