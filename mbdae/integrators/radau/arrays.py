@@ -60,6 +60,8 @@ class Memory(Structure):
         Failures of Newton's method in the present step, with derivatives of its own.
     wait : int
         Steps before the order may rise.
+    bend, next_bend : float
+        `D_2 / h^3` of the last step and of this one if they have three stages, otherwise 0, see `error`.
     """
 
     level: int
@@ -79,6 +81,8 @@ class Memory(Structure):
     failures: int
     falls: int
     wait: int
+    bend: float
+    next_bend: float
 
 
 class Derivatives(Structure):
@@ -166,7 +170,8 @@ class RadauRun(Run):
 def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
-                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0)
+                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0, bend=0.0,
+                  next_bend=0.0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:

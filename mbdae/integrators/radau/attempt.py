@@ -172,7 +172,7 @@ def accept(h, factor, run):
     put(run.rate1, run.rate)
     memory.last_step, memory.last_level = h, memory.level
     memory.level = next_level(factor, run)
-    memory.age += 1
+    memory.age, memory.bend = memory.age + 1, memory.next_bend
     memory.failures, memory.falls, memory.cautious = 0, 0, 0
     if memory.rate > REUSE_RATE:
         memory.current = 0

@@ -9,6 +9,9 @@ differences are about `h omega / k` for smooth motions and about one at a kink o
 
 `D_(s-1)`, over the start and all nodes but the end, is zero for other places than `D_s`: at a kink the error of the step is at most 1.3,
 3.8 and 7.3 times `E` for three, five and seven stages, wherever it lies. For smooth motions both terms are about the same.
+
+With three stages there is no `D_(s-3)`, and `D_(s-2)` is a first difference, to which the smooth motion beside a kink contributes as much.
+The second differences of two steps, relative to the cubes of their lengths, are compared as well.
 """
 
 import numpy as np
@@ -23,6 +26,7 @@ LEAST_ERROR = 1e-10
 PART = 0.8  # of `rho D_(s-1)` that is about `D_s` where the motion is smooth
 MAX_RATIO = 2.0  # of two divided differences, at most, as the lower one may be zero at a kink
 FILTERED = 1.25  # `E` over `D_s` from which on `D_(s-1)` is filtered, too, as it may be that of a stiff component
+SUDDEN = 4.0  # ratio of the difference of second order to that of the last step, which is a kink
 ROUGH = 0.5  # ratio of two divided differences from which on the motion is not smooth
 
 
@@ -41,21 +45,29 @@ def error_of(t, h, run):
     # D_(s-1) over the start and all nodes but the end
     for m in range(rest.shape[0]):
         rest[m] = h * rest[m] - e[m]
+    usual = run.memory.bend * abs(h) ** 3
     highest, high = _size(e, run), _size(rest, run)
-    if larger(highest, high, lower, lowest) > FILTERED * highest:
+    if larger(highest, high, lower, lowest, usual) > FILTERED * highest:
         _filter(h, run)
         high = _size(rest, run)
-    error = tested(larger(highest, high, lower, lowest), high, lower, share)
+    run.memory.next_bend = high / abs(h) ** 3 if lowest == 0.0 else 0.0
+    error = tested(larger(highest, high, lower, lowest, usual), high, lower, lowest, share)
     if error >= 1.0 and (run.counts.steps == 0 or run.clock.rejected != 0):
         if not _estimate(t, h, 1.0, run):
             return np.inf
-        error = tested(larger(_size(e, run), high, lower, lowest), high, lower, share)
+        error = tested(larger(_size(e, run), high, lower, lowest, usual), high, lower, lowest, share)
     return max(error, LEAST_ERROR)
 
 
 @compiled
-def larger(highest, high, lower, lowest):
-    """`E` from `D_s`, `D_(s-1)`, `D_(s-2)` and `D_(s-3)`, the last one zero if there is none."""
+def larger(highest, high, lower, lowest, usual):
+    """`E` from `D_s`, `D_(s-1)`, `D_(s-2)` and `D_(s-3)`, the last one zero if there is none, with three stages.
+
+    There `D_1` is that of the smooth motion, and `rho` too small at a kink: it is 1 where `D_2` is far above the `usual` one, by that of
+    the last step.
+    """
+    if lowest == 0.0 and high > SUDDEN * usual > 0.0:
+        return max(highest, PART * high)
     ratio = min(high / lower, MAX_RATIO) if lower > 0.0 else MAX_RATIO
     if lowest > 0.0:
         ratio = min(ratio, np.sqrt(high / lowest))
@@ -63,9 +75,12 @@ def larger(highest, high, lower, lowest):
 
 
 @compiled
-def tested(E, high, lower, share):
-    """`E` relative to its tolerance: `share` times that of the run, as `E` is of a lower order, or that of the run at a kink."""
-    rough = ROUGH * max(high, np.sqrt(E * lower)) < E
+def tested(E, high, lower, lowest, share):
+    """`E` relative to its tolerance: `share` times that of the run, as `E` is of a lower order, or that of the run at a kink.
+
+    With three stages `lower` is a first difference, which is not that of a kink, and does not count.
+    """
+    rough = ROUGH * (max(high, np.sqrt(E * lower)) if lowest > 0.0 else high) < E
     return E / (min(share, 1.0) if rough else share)
 
 
