@@ -80,7 +80,7 @@ def accept(h, factor, run):
     """The end of the step becomes the start of the next."""
     put_state(run.end, run.start)
     memory = run.memory
-    memory.cuts = 0
+    memory.cuts, memory.bend = 0, memory.next_bend
     if memory.modulus > run.tableau.stiffness:
         memory.stiff, memory.calm = memory.stiff + 1, 0
     elif memory.stiff < MANY:

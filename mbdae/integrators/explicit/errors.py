@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...compilation.compiled import compiled
+from ..control.bend import FINE, is_sudden
 from .stages import weighted_sum
 
 RESOLVED = 4.0  # `|h lambda|` of the step before, above which the third estimate is as large as the first for smooth motions, too
@@ -23,14 +24,19 @@ def _weigh(x0, x1, rtol, atol, weights):
 
 @compiled
 def estimate(h, run):
-    """The error of the formula, as root mean square over all positions and velocities; see `Tableau.error`."""
+    """The error of the formula, as root mean square over all positions and velocities; see `Tableau`."""
     errors = run.tableau.errors
     first = _squared(errors[0], run)
     if run.memory.modulus < RESOLVED:
         first += _squared(errors[2], run)
-    if first == 0.0:
-        return 0.0
-    return abs(h) * first / np.sqrt((first + 0.01 * _squared(errors[1], run)) * _size(run))
+    error = abs(h) * first / np.sqrt((first + 0.01 * _squared(errors[1], run)) * _size(run)) if first > 0.0 else 0.0
+    return max(error, at_kink(abs(h) * np.sqrt(_squared(errors[3], run) / _size(run)), h, run)) if run.rtol <= FINE else error
+
+
+@compiled
+def at_kink(error, h, run):
+    """`error`, that of a step with a kink by its second difference, if that is sudden; otherwise 0."""
+    return error if is_sudden(error, h, run.memory) else 0.0
 
 
 @compiled

@@ -17,11 +17,11 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system.codes import ERROR_TEST, GOOD
 from ...system.vectors import dot
+from ..control.bend import FINE
 from ..control.loop import filtered
 
 HALVINGS = 5  # of their distance, for a better one beside the best
 LARGE = 2.0  # errors above which a kink is looked for
-FINE = 1.01e-5  # relative tolerance up to which it is: with larger ones a smooth motion with steps far too long looks alike
 EXPLAINED = 0.998  # share of the residual of the polynomial that a kink explains; less may be a smooth motion with steps far too long
 ACCURACY = 0.02  # of its place, relative to the step
 ALLOWED = 0.1  # error of the step across the kink, if errors grow with the square of its length

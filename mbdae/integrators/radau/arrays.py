@@ -61,7 +61,7 @@ class Memory(Structure):
     wait : int
         Steps before the order may rise.
     bend, next_bend : float
-        `D_2 / h^3` of the last step and of this one if they have three stages, otherwise 0, see `error`.
+        `D_2 / h^3` of the last step and of this one if they have three stages, otherwise 0, see `control.bend`.
     """
 
     level: int

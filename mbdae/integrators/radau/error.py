@@ -11,7 +11,7 @@ differences are about `h omega / k` for smooth motions and about one at a kink o
 3.8 and 7.3 times `E` for three, five and seven stages, wherever it lies. For smooth motions both terms are about the same.
 
 With three stages there is no `D_(s-3)`, and `D_(s-2)` is a first difference, to which the smooth motion beside a kink contributes as much.
-The second differences of two steps, relative to the cubes of their lengths, are compared as well.
+There the second differences of two steps are compared as well, see `control.bend`.
 """
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system.vectors import fill
 from ..bdf_formulas import ERROR, size
+from ..control.bend import is_sudden
 from .matrices import solve_with
 from .newton import evaluate, slope
 
@@ -26,7 +27,6 @@ LEAST_ERROR = 1e-10
 PART = 0.8  # of `rho D_(s-1)` that is about `D_s` where the motion is smooth
 MAX_RATIO = 2.0  # of two divided differences, at most, as the lower one may be zero at a kink
 FILTERED = 1.25  # `E` over `D_s` from which on `D_(s-1)` is filtered, too, as it may be that of a stiff component
-SUDDEN = 4.0  # ratio of the difference of second order to that of the last step, which is a kink
 ROUGH = 0.5  # ratio of two divided differences from which on the motion is not smooth
 
 
@@ -45,28 +45,29 @@ def error_of(t, h, run):
     # D_(s-1) over the start and all nodes but the end
     for m in range(rest.shape[0]):
         rest[m] = h * rest[m] - e[m]
-    usual = run.memory.bend * abs(h) ** 3
     highest, high = _size(e, run), _size(rest, run)
-    if larger(highest, high, lower, lowest, usual) > FILTERED * highest:
+    sudden = is_sudden(high, h, run.memory)
+    if larger(highest, high, lower, lowest, sudden) > FILTERED * highest:
         _filter(h, run)
         high = _size(rest, run)
-    run.memory.next_bend = high / abs(h) ** 3 if lowest == 0.0 else 0.0
-    error = tested(larger(highest, high, lower, lowest, usual), high, lower, lowest, share)
+        sudden = is_sudden(high, h, run.memory)
+    if lowest > 0.0:
+        run.memory.next_bend = 0.0
+    error = tested(larger(highest, high, lower, lowest, sudden), high, lower, lowest, share)
     if error >= 1.0 and (run.counts.steps == 0 or run.clock.rejected != 0):
         if not _estimate(t, h, 1.0, run):
             return np.inf
-        error = tested(larger(_size(e, run), high, lower, lowest, usual), high, lower, lowest, share)
+        error = tested(larger(_size(e, run), high, lower, lowest, sudden), high, lower, lowest, share)
     return max(error, LEAST_ERROR)
 
 
 @compiled
-def larger(highest, high, lower, lowest, usual):
+def larger(highest, high, lower, lowest, sudden):
     """`E` from `D_s`, `D_(s-1)`, `D_(s-2)` and `D_(s-3)`, the last one zero if there is none, with three stages.
 
-    There `D_1` is that of the smooth motion, and `rho` too small at a kink: it is 1 where `D_2` is far above the `usual` one, by that of
-    the last step.
+    There `D_1` is that of the smooth motion, and `rho` too small at a kink: it is 1 where `D_2` is `sudden`, see `control.bend`.
     """
-    if lowest == 0.0 and high > SUDDEN * usual > 0.0:
+    if lowest == 0.0 and sudden:
         return max(highest, PART * high)
     ratio = min(high / lower, MAX_RATIO) if lower > 0.0 else MAX_RATIO
     if lowest > 0.0:
