@@ -37,6 +37,38 @@ print(sum(twice_told.stats.cache_hits.values()), sum(told.inner.stats.cache_hits
 '''
 
 
+LOADED = '''
+from numba import njit, types
+from mbdae.compilation.compiled import compiled
+from mbdae.compilation.linked import LoadedLibrary
+
+
+@compiled
+def third(x):
+    return x / 3.0
+
+
+alone, in_c = third.alone, third.for_c
+alone.compile((types.float64,))
+(library,) = [made.library for made in alone.overloads.values()]
+loaded = isinstance(library, LoadedLibrary)
+print(third(6.0), loaded, loaded and library._shared_module is None)
+
+
+@njit
+def ninth(x):
+    return alone(alone(x))
+
+
+print(ninth(18.0), loaded and library._shared_module is not None)
+(made,) = third.overloads.values()
+print(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
+in_c.compile(made.signature.args)
+(made,) = in_c.overloads.values()
+print(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name) > 0)
+'''
+
+
 @compiled
 def _half(x):
     return 0.5 * x
@@ -65,6 +97,14 @@ def test_linked_functions_print_and_raise_fresh_and_from_disk(tmp_path):
     for hits in ("0 0", "1 0"):
         run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert run.stdout.splitlines() == [*expected, hits]
+
+
+def test_intermediate_code_from_disk_waits_for_a_caller(tmp_path):
+    """A wrapper that there is not has no address, from disk as in the process that compiles."""
+    (tmp_path / "script.py").write_text(LOADED)
+    for loaded in ("False", "True"):
+        run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert run.stdout.splitlines() == [f"2.0 {loaded} {loaded}", f"2.0 {loaded}", "0", "True"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -11,8 +11,7 @@ from typing import Any
 from numba import njit, typeof
 from numba.core.registry import CPUDispatcher
 
-from .linked import LinkedCache, LinkedCompiler, PausedCompiler
-from .shipped import KeptCache
+from .linked import LinkedCache, LinkedCompiler, LoadedCache, PausedCompiler
 
 # multiply-adds may be fused and sums reassociated; NaN and infinity keep their meaning
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -49,7 +48,7 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         """The same function with the wrapper for calls by its address."""
         return self._other("c", pipeline_class=PausedCompiler, no_cpython_wrapper=True)
 
-    def _other(self, caller: str, cache: Any = KeptCache, **options: Any) -> Any:
+    def _other(self, caller: str, cache: Any = LoadedCache, **options: Any) -> Any:
         made = njit(error_model="numpy", fastmath=self.fast, **options)(self.py_func)
         _keep(made, self.made_of, caller, cache)
         return made
@@ -73,7 +72,7 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         return self.inner.is_compiling
 
 
-def _keep(made: Any, made_of: MadeOf, caller: str, cache: Any = KeptCache) -> None:
+def _keep(made: Any, made_of: MadeOf, caller: str, cache: Any = LoadedCache) -> None:
     """Keep compiled code on disk, in files of its own for each version of the code and each kind of callers."""
     if made_of is not None:
         made._cache = cache(made.py_func)

@@ -3,6 +3,9 @@
 Numba optimises each function together with all that it calls and generates machine code, although compiled callers link the function and
 optimise everything once more: that was 40 % of the time to compile. Functions that are called by compiled code only are kept as
 intermediate code here; machine code is generated in the functions that are called from Python or by their address.
+
+Of these, numba keeps the intermediate code on disk, too, and parses it as soon as they are loaded: two thirds of the time that loading
+took. Here it waits until a caller is compiled, which hardly ever happens.
 """
 
 import gc
@@ -112,10 +115,54 @@ def _set_environments(made: Any) -> None:
         made.library.codegen.set_env(environment.env_name, environment)
 
 
+class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Machine code from disk, and intermediate code that is parsed when a caller is compiled."""
+
+    _code: bytes
+    _shared_module: Any  # numba's attribute
+
+    @classmethod
+    def of(cls, codegen: Any, state: Any) -> "LoadedLibrary":
+        """The library that was kept on disk."""
+        name, _, (machine_code, code), symbols = state
+        made = cls(codegen, name)
+        made.enable_object_caching()
+        made._set_compiled_object(machine_code)
+        made._code = code
+        made._finalize_final_module()
+        codegen._engine._defined_symbols.update(symbols)  # numba looks for the addresses of no others
+        return made
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = binding.parse_bitcode(self._code)
+            self._codegen._engine._load_defined_symbols(self._shared_module)
+        return self._shared_module
+
+
+class _LoadedCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    def reduce(self, made: Any) -> Any:
+        """What numba keeps, and the names by which the machine code is called."""
+        library, *more = made._reduce()
+        f, engine = made.fndesc, made.library.codegen._engine
+        names = f.llvm_func_name, f.llvm_cpython_wrapper_name, f.llvm_cfunc_wrapper_name
+        return (*library, [name for name in names if engine.is_symbol_defined(name)]), *more
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """The function as it was kept on disk."""
+        return _rebuilt(target_context, payload, LoadedLibrary)
+
+
+class LoadedCache(KeptCache):
+    """Functions on disk as machine code."""
+
+    _impl_class = _LoadedCacheImpl
+
+
 class _LinkedCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """The function as it was kept on disk."""
-        return CompileResult._rebuild(_Linking(target_context), *payload)._replace(target_context=target_context)
+        return _rebuilt(target_context, payload, LinkedLibrary)
 
 
 class LinkedCache(KeptCache):
@@ -124,11 +171,16 @@ class LinkedCache(KeptCache):
     _impl_class = _LinkedCacheImpl
 
 
-class _Linking:
-    """A context of numba in which code from disk becomes a `LinkedLibrary`."""
+def _rebuilt(context: Any, payload: Any, library: Any) -> Any:
+    """A function from disk, its code in a library of this class."""
+    return CompileResult._rebuild(_Loading(context, library), *payload)._replace(target_context=context)
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
+
+class _Loading:
+    """A context of numba in which code from disk becomes a library of a given class."""
+
+    def __init__(self, context: Any, library: Any) -> None:
+        self._context, self._library = context, library
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
@@ -136,5 +188,5 @@ class _Linking:
     def codegen(self) -> Any:
         return self
 
-    def unserialize_library(self, state: Any) -> LinkedLibrary:
-        return LinkedLibrary.of(self._context.codegen(), state)
+    def unserialize_library(self, state: Any) -> Any:
+        return self._library.of(self._context.codegen(), state)

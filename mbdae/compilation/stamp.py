@@ -16,7 +16,7 @@ _COMPILES = re.compile(r"^(?:from (?:numba|\S*\bcompiled)\b|import numba)", re.M
 def stamp(path: str) -> tuple[str, int]:
     """Hash and number of the files whose code or constants may be part of a function compiled in `path`."""
     files = sorted(sources(Path(path)) | {HERE / "compilation" / "compiled.py"})
-    return sha256(b"".join(f.read_bytes() for f in files)).hexdigest(), len(files)
+    return sha256(b"".join(map(_content, files))).hexdigest(), len(files)
 
 
 def sources(path: Path) -> set[Path]:
@@ -65,4 +65,9 @@ def _is_constant(name: str, file: Path) -> bool:
 
 @cache
 def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8")
+    return _content(file).decode().replace("\r\n", "\n")
+
+
+@cache
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
