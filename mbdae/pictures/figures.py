@@ -78,4 +78,24 @@ def save(figure: Figure, path: str | Path) -> None:
     if ending not in known:
         raise ValueError(f"cannot write a figure as {str(path)!r}; the ending must be one of {', '.join(sorted(known))}")
     with style():
-        figure.savefig(path, dpi=RESOLUTION)
+        if ending == "png" and _is_placed(figure):
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+            canvas: Any = FigureCanvasAgg(figure)
+            canvas.print_png(path)  # `savefig` draws twice, for the layout
+        else:
+            figure.savefig(path, dpi=RESOLUTION)
+
+
+def place(figure: Figure) -> None:
+    """Fix the places of the panels, which Matplotlib otherwise computes anew, and at length, whenever the figure is drawn."""
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+
+
+def _is_placed(figure: Figure) -> bool:
+    from matplotlib.layout_engine import PlaceHolderLayoutEngine
+
+    return figure.dpi == RESOLUTION and isinstance(figure.get_layout_engine(), PlaceHolderLayoutEngine)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..pictures.figures import GREY, new_figure, style
+from ..pictures.figures import GREY, new_figure, place, style
 from ..pictures.methods import looks
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ LINES = 7.2  # lines of a legend to an inch
 PANELS = {"error_q": "error of $q$  [m, rad]", "error_v": "error of $v$  [m/s, rad/s]", "error_lam": r"error of $\lambda$  [N, N m]",
           "residual_position": r"constraint violation $|\Phi|$  [m, 1]", "energy_drift": "drift of energy / kinetic energy"}
 LEAST = {"residual_position": 1e-17, "energy_drift": 1e-17}  # smaller values, zero included, are rounding and are drawn there
+SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 Look = Mapping[str, Mapping[str, Any]]
 
 
@@ -53,9 +54,9 @@ class Row(Protocol):
 def plot_work_precision(rows: Sequence[Row], title: str | None = None, cost: str = "cpu") -> Figure:
     """Errors of positions, velocities and multipliers, constraint violation and drift of energy against processor time.
 
-    Points are labelled with their step or tolerance in the first panel, where there is room. Solid lines stand for integrators of mbdae,
-    dashed ones for established solvers; each method has the same colour and marker in all figures. Settings that failed stand in the
-    legend.
+    Points are labelled with their step or tolerance in the first panel, where there is room; for that the places of the panels are fixed.
+    Solid lines stand for integrators of mbdae, dashed ones for established solvers; each method has the same colour and marker in all
+    figures. Settings that failed stand in the legend.
 
     Parameters
     ----------
@@ -82,13 +83,14 @@ def plot_work_precision(rows: Sequence[Row], title: str | None = None, cost: str
         for axis, field in zip(axes, fields):
             axis.set(xlabel=COSTS[cost], ylabel=PANELS[field])
             _draw(axis, rows, field, cost, style_of)
-        if axes[0].has_data():
-            _label_points(axes[0], rows, fields[0], cost, style_of)
         for axis in axes[len(fields):]:
             axis.axis("off")
         legend(figure, axes[len(fields)] if inside else None, entries, style_of, columns)
         if title:
             figure.suptitle(title, fontsize=10, color="#222222")
+        if axes[0].has_data():
+            place(figure)
+            _label_points(axes[0], rows, fields[0], cost, style_of)
     return figure
 
 
@@ -131,23 +133,31 @@ def _draw(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look
 
 def few_ticks(axis: Axes) -> None:
     """Labels at powers of ten only, no more than fit; with fewer than two of them between the ends also at 2 and 5."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
     for one, (low, high) in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
         if np.floor(np.log10(high)) > np.ceil(np.log10(low)):
             one.set_major_locator(LogLocator(numticks=6))
-            one.set_minor_formatter(NullFormatter())
+            one.set_major_formatter(_power)
         else:
             one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=6))
             one.set_major_formatter(lambda x, _: f"{x:g}")
-            one.set_minor_formatter(NullFormatter())
+        one.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_minor_locator(NullLocator())  # those of length zero take as long as others
+
+
+def _power(x: float, _: float) -> str:
+    """A power of ten in characters, which Matplotlib draws without its slow parser of formulas."""
+    return "10" + str(round(np.log10(x))).translate(SUPERSCRIPTS)
 
 
 def _label_points(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look) -> None:
     """Settings beside their points, where there is room."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.transforms import Bbox
 
-    axis.figure.draw_without_rendering()  # type: ignore[union-attr]  # places the axes
+    canvas: Any = FigureCanvasAgg(axis.get_figure(root=True))
+    renderer = canvas.get_renderer()  # one for all texts
     curves = {name: _points(rows, name, field, cost) for name in style_of}
     radius = POINT_SIZE * axis.figure.dpi / 72.0
     centres = [axis.transData.transform(p[:2]) for points in curves.values() for p in points]
@@ -158,7 +168,7 @@ def _label_points(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_
             for right, up in SIDES:
                 note = axis.annotate(_short(setting), (x, y), xytext=(3.5 * right, 2.5 * up), textcoords="offset points", fontsize=5.5,
                                      color=style_of[name]["color"], ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top")
-                box = note.get_window_extent()
+                box = note.get_window_extent(renderer)
                 if not any(box.overlaps(other) for other in taken):
                     taken.append(box)
                     break
