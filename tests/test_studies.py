@@ -15,9 +15,11 @@ from mbdae import library, studies
 from mbdae.adapters.sundae import Ida
 from mbdae.model.geometry import Geometry
 from mbdae.pictures import canvas, drawing
-from mbdae.pictures.figures import save
+from mbdae.pictures.figures import save, style
 from mbdae.pictures.viewpoint import Magnified, followed, prefix
 from mbdae.registry import find
+from mbdae.studies import measure
+from mbdae.studies.errors import at_times
 
 from .helpers import assert_picture
 
@@ -201,6 +203,34 @@ def test_studies_refuse_other_arguments_by_name(call, words):
         call()
 
 
+@pytest.mark.parametrize(("repeats", "seconds", "enough"), [
+    (None, (0.1,), False), (None, (0.1, 0.11), False), (None, (0.1, 0.102), True), (None, (0.2, 0.1, 0.102), True),
+    (None, (0.01, 0.02, 0.03, 0.04, 0.05), True), (None, (0.2, 0.3), False), (None, (0.2, 0.31), True), (None, (3.0,), True),
+    (None, (0.001, 0.001), False), (None, (0.001,) * 11, True),
+    (None, (1e-5,) * 24, False), (None, (1e-5,) * 25, True), (3, (0.1, 0.1), False), (3, (0.1, 0.2, 0.3), True), (3, (0.01,) * 3, False),
+    (1, (0.1,), True), (9, (0.9,) * 3, True)])
+def test_repeats_end_when_the_time_is_known(repeats, seconds, enough):
+    assert measure._suffice([measure._Spent(s, s, s) for s in seconds], repeats) == enough
+    assert measure._suffice([measure._Spent(None, s, None) for s in seconds], repeats) == enough
+
+
+def test_errors_of_a_fixed_step_need_no_other_run(system):
+    """At times that are among the steps the output is that of a run with output at these times."""
+    times = np.linspace(0.0, 0.2, 11)
+    for h, among in ((1e-2, True), (4e-3, True), (3e-3, False)):
+        for method in (mbdae.HalfImplicit(h), mbdae.ProjectedGauss(h, stages=2), mbdae.NullSpaceGeneralizedAlpha(h)):
+            found = at_times(mbdae.solve(system, method, (0.0, 0.2)), times)
+            assert (found is not None) == among
+            if found is not None:
+                asked = mbdae.solve(system, method, (0.0, 0.2), t_eval=times)
+                assert np.array_equal(found.t, asked.t)
+                for x in ("q", "v", "a", "lam"):
+                    a, b = getattr(found, x), getattr(asked, x)
+                    assert np.abs(a - b).max() <= 1e-13 * np.abs(b).max(), (method, x)
+    back = mbdae.solve(system, mbdae.HalfImplicit(1e-2), (0.0, -0.2))
+    assert np.array_equal(at_times(back, -times).q, back.q[::2])
+
+
 def test_a_narrow_range_of_costs_has_labels():
     """A single power of ten between the ends tells no scale."""
     rows = [SimpleNamespace(method="m", setting=1e-4, cpu=cpu, error_q=error, success=True, status="SUCCESS", error_v=None, error_lam=None,
@@ -241,9 +271,23 @@ def test_labels_of_points_do_not_overlap():
                             **dict.fromkeys(("error_q", "error_v", "error_lam", "residual_position", "energy_drift"), 10.0**-n * 1.02**k))
             for k in range(5) for n in range(1, 6)]
     axis = studies.plot_work_precision(rows).axes[0]
+    axis.figure.draw_without_rendering()  # moves nothing
     boxes = [text.get_window_extent() for text in axis.texts]
     assert 5 <= len(boxes) < len(rows)  # where there is no room there is no label
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
+def test_a_figure_with_fixed_panels_is_drawn_once_and_the_same(tmp_path):
+    rows = [SimpleNamespace(method="m", setting=10.0**-n, success=True, cpu=1e-2 * 2.0**n, error_q=10.0**-n, error_v=None, error_lam=None,
+                            residual_position=None, energy_drift=None) for n in range(1, 4)]
+    figure = studies.plot_work_precision(rows, "title")
+    before = [axis.get_position().bounds for axis in figure.axes]
+    save(figure, tmp_path / "once.png")
+    assert [axis.get_position().bounds for axis in figure.axes] == before
+    with style():
+        figure.savefig(tmp_path / "twice.png", dpi=figure.dpi)
+    once, twice = (np.asarray(Image.open(tmp_path / f"{name}.png")) for name in ("once", "twice"))
+    assert np.array_equal(once, twice)
 
 
 def test_a_run_that_takes_too_long_is_given_up(system):

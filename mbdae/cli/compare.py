@@ -26,7 +26,7 @@ from . import profile
 from .console import COMPILING, Bar, output, print_error, progress_bar
 from .numbers import milliseconds, number, percent, short
 from .options import Refusal, build, check_steps, output_folder
-from .parsers import LIMIT, LIMIT_OF_ALL, REPEATS
+from .parsers import LIMIT, LIMIT_OF_ALL
 from .study import carry_out
 from .tables import add_numbers, fitting, new_table_of_runs, titles
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _all(arguments)
     if arguments.mechanism is None:
         raise Refusal("the following arguments are required: MECHANISM, or --all for the whole library")
-    repeats, limit = arguments.repeats or REPEATS, arguments.limit or LIMIT
+    repeats, limit = arguments.repeats, arguments.limit or LIMIT
     with progress_bar() as bar:
         entry, parameters, system = build(arguments.mechanism, arguments.parameters)
         t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))

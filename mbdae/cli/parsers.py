@@ -11,7 +11,7 @@ from .options import Commands, assignment, method, methods, natural, parser_of_m
 ENDINGS = (".npz", ".csv", ".json")  # of the file of a run
 PICTURES = (".png", ".pdf", ".svg")
 POINTS = 501  # of natural frequencies
-REPEATS, LIMIT, LIMIT_OF_ALL = 5, 30.0, 5.0  # of `compare`
+LIMIT, LIMIT_OF_ALL = 30.0, 5.0  # of `compare`
 
 
 # compare ---------------------------------------------------------------------------------------------------------------
@@ -53,7 +53,8 @@ def _compare(commands: Commands) -> None:
     p.add_argument("--methods", metavar="M,M,...", type=methods, help="the default depends on the mechanism")
     p.add_argument("--steps", metavar="H,H,...", type=positives, help="steps of the methods with fixed step [s]")
     p.add_argument("--rtol", metavar="R,R,...", type=positives, help="relative tolerances of the methods with error control")
-    p.add_argument("--repeats", metavar="N", type=natural, help=f"runs of which the least time is taken (default {REPEATS}, with --all 3)")
+    p.add_argument("--repeats", metavar="N", type=natural,
+                   help="runs of which the least time is taken (default: until two agree to 3 %%, at most 5; with --all 3)")
     p.add_argument("--limit", metavar="S", type=positive,
                    help=f"time limit of a run in seconds (default {LIMIT:g}, with --all {LIMIT_OF_ALL:g})")
     p.add_argument("--output", metavar="DIR", help="folder for figure and tables (default results/MECHANISM)")

@@ -1,5 +1,6 @@
 """Errors of a solution relative to a reference, constraint residuals, and energy drift."""
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +9,10 @@ from ..model.forces import RSDA, TSDA, Friction
 from ..model.motions import Constant
 from ..results.solution import Solution
 from ..system.system import System
-from ..typing import Integers, Matrix
+from ..typing import Integers, Matrix, Vector
 from .kinematics import ReferenceSolution
 
+ROUNDING = 1e-14  # of times, relative to the last one
 MAX_POINTS = 200  # of a long solution at which residuals and energies are evaluated
 
 
@@ -76,6 +78,21 @@ def _size(e: Matrix) -> tuple[float, float] | tuple[None, None]:
         return None, None
     worst = np.abs(e[1:] if len(e) > 1 else e).max(axis=1)
     return float(np.sqrt(np.mean(worst**2))), float(worst.max())
+
+
+def at_times(solution: Solution, times: Vector) -> Solution | None:
+    """The solution at these times if they are among its own up to rounding, as they often are with a fixed step, otherwise `None`."""
+    if len(solution.t) < 2:
+        return None
+    order = np.argsort(solution.t)
+    t = solution.t[order]
+    right = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
+    at = order[np.where(times - t[right - 1] < t[right] - times, right - 1, right)]
+    if np.abs(solution.t[at] - times).max(initial=0.0) > ROUNDING * np.abs(times).max(initial=0.0):
+        return None
+    found = copy(solution)
+    found.t, found.q, found.v, found.a, found.lam = times, solution.q[at], solution.v[at], solution.a[at], solution.lam[at]
+    return found
 
 
 def constraint_residuals(solution: Solution) -> tuple[float, ...]:

@@ -12,12 +12,17 @@ from ..results.solution import Solution
 from ..results.status import Status
 from ..system.assembly import AssemblyError
 from ..typing import Matrix, TimeProgress, Vector
-from .errors import constraint_residuals, energy_drift, errors
+from .errors import at_times, constraint_residuals, energy_drift, errors
 from .kinematics import ReferenceSolution
 
 ENOUGH_SECONDS = 0.05  # of processor time, below which a run is repeated more often than asked
 MOST_REPEATS = 25
 REPEAT_SECONDS = 2.0  # of all repeats of one setting
+# where no number of repeats is given
+AGREEMENT = 0.03  # relative difference of the two least times at which the repeats end
+USUAL_REPEATS = 5  # at which they end otherwise
+USUAL_SECONDS = 0.01  # of processor time of all repeats, at least
+MANY_SECONDS = 0.5  # after which two repeats suffice, however they agree
 
 
 class TimeLimitExceeded(Exception):
@@ -104,9 +109,11 @@ class Measured:
         return self.status == Status.SUCCESS.name
 
 
-def measure(run: Runner, exact: ReferenceSolution, tolerance: tuple[float, float] | None, repeats: int,
+def measure(run: Runner, exact: ReferenceSolution, tolerance: tuple[float, float] | None, repeats: int | None,
             watch: Callable[[int, int], TimeProgress]) -> dict[str, Any]:
     """The fields of `Measured` of a run: repeated with output at its steps, then once with output at the times of the reference.
+
+    The last run is left out where these times are among the steps.
 
     Parameters
     ----------
@@ -114,8 +121,9 @@ def measure(run: Runner, exact: ReferenceSolution, tolerance: tuple[float, float
     exact : ReferenceSolution
     tolerance : (float, float) or None
         `rtol`, `atol`; `None` for a fixed step.
-    repeats : int
-        At least; short runs are repeated more often, long ones less.
+    repeats : int, optional
+        At least; short runs are repeated more often, long ones less. By default until the two least times agree to 3 %, at most
+        five times, or twice if they take more than half a second.
     watch : callable
         `watch(k, n)` is the progress of the k-th of n runs.
 
@@ -131,7 +139,9 @@ def measure(run: Runner, exact: ReferenceSolution, tolerance: tuple[float, float
             return found
         found |= dict(zip(("residual_position", "residual_velocity", "residual_acceleration"), constraint_residuals(solution)))
         found["energy_drift"] = energy_drift(solution)
-        return found | _errors(run(exact.t, watch(repeats, repeats + 1)), exact, tolerance)
+        runs = _expected(repeats)
+        there = at_times(solution, exact.t)
+        return found | _errors(run(exact.t, watch(runs, runs + 1)) if there is None else there, exact, tolerance)
     except TimeLimitExceeded as e:
         return {"status": "TIME_LIMIT", "message": str(e)}
     except (AssemblyError, FloatingPointError) as e:  # the run has diverged
@@ -146,18 +156,35 @@ class _Spent(NamedTuple):
     wall: float | None
 
 
-def _timed(run: Runner, repeats: int, watch: Callable[[int, int], TimeProgress]) -> tuple[Solution, dict[str, Any]]:
+def _expected(repeats: int | None) -> int:
+    """The number of runs for reports of progress."""
+    return 2 if repeats is None else repeats
+
+
+def _timed(run: Runner, repeats: int | None, watch: Callable[[int, int], TimeProgress]) -> tuple[Solution, dict[str, Any]]:
     """The solution of the last of several runs, and the least of their times."""
     spent: list[_Spent] = []
+    runs = _expected(repeats)
     while True:
         begin = time.process_time()
-        solution = run(None, watch(min(len(spent), repeats - 1), repeats + 1))
+        solution = run(None, watch(min(len(spent), runs - 1), runs + 1))
         s = solution.statistics
         spent.append(_Spent(s.cpu_seconds, time.process_time() - begin, s.seconds))
-        total = sum(x.solve for x in spent)
-        enough = len(spent) >= repeats and (total >= ENOUGH_SECONDS or len(spent) >= MOST_REPEATS)
-        if not solution.success or enough or total > REPEAT_SECONDS:
+        if not solution.success or _suffice(spent, repeats):
             return solution, _least(spent)
+
+
+def _suffice(spent: list[_Spent], repeats: int | None) -> bool:
+    """Whether no further repeat is needed."""
+    n, total = len(spent), sum(x.solve for x in spent)
+    if n >= MOST_REPEATS or total > REPEAT_SECONDS:
+        return True
+    if repeats is not None:
+        return n >= repeats and total >= ENOUGH_SECONDS
+    if n < 2 or total < USUAL_SECONDS:
+        return False
+    first, second, *_ = sorted(x.solve if x.cpu is None else x.cpu for x in spent)
+    return n >= USUAL_REPEATS or total > MANY_SECONDS or second - first <= AGREEMENT * first
 
 
 def _least(spent: list[_Spent]) -> dict[str, Any]:

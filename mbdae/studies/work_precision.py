@@ -86,13 +86,13 @@ class WorkPrecisionRow(Measured, RunSetting):
 
 
 def work_precision(system: Mechanism | System, series: Sequence[Series], t_span: Sequence[float], *, state: State | None = None,
-                   exact: ReferenceSolution | None = None, points: int = 101, repeats: int = 5, limit: float | None = None,
+                   exact: ReferenceSolution | None = None, points: int = 101, repeats: int | None = None, limit: float | None = None,
                    progress: Progress | None = None) -> list[WorkPrecisionRow]:
     """Run every setting of every series and measure error and work.
 
-    A short run before each series excludes compilation from the timing. Each setting is then run at least `repeats` times, short runs more
-    often and long ones less, with output at the steps of the method only, from which constraint violations and energy are computed, and
-    once more with output at the times of the reference. The cost is the least processor time of the repeats.
+    A short run before each series excludes compilation from the timing. Each setting is then run several times with output at the steps of
+    the method only, from which constraint violations and energy are computed, and once more with output at the times of the reference,
+    unless they are among the steps. The cost is the least processor time of the repeats.
 
     Parameters
     ----------
@@ -103,7 +103,10 @@ def work_precision(system: Mechanism | System, series: Sequence[Series], t_span:
         Consistent initial state; by default the assembled one.
     exact : ReferenceSolution, optional
         By default `reference(system, state, times)` at `points` equidistant times.
-    points, repeats : int
+    points : int
+    repeats : int, optional
+        Number of runs, more of short ones and less of long ones. By default until the two least times agree to 3 %, at most five times, or
+        twice if they take more than half a second.
     limit : float, optional
         Time limit of a run in seconds; beyond it the status of the row is `TIME_LIMIT`.
     progress : callable, optional
@@ -160,7 +163,8 @@ class _Progress:
 
 
 class _Runs:
-    def __init__(self, system: System, state: State, t_end: float, exact: ReferenceSolution, repeats: int, reporter: _Progress) -> None:
+    def __init__(self, system: System, state: State, t_end: float, exact: ReferenceSolution, repeats: int | None,
+                 reporter: _Progress) -> None:
         self.system, self.state, self.t_end, self.exact = system, state, t_end, exact
         self.repeats, self.reporter = repeats, reporter
 
