@@ -6,13 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
+from numba.core import event
 
 from mbdae.cli import compare
 from mbdae.cli.console import Bar
 from mbdae.cli.main import main
 from mbdae.registry import FAMILIES, find
 from mbdae.studies.grid.target import Target
-from mbdae.studies.warm import FIRST, installed, warm_on, warmed
+from mbdae.studies.warm import FIRST, installed, start, stop, warm_on, warmed
 
 ROOT = Path(__file__).parents[1]
 COUNT = """
@@ -76,6 +78,35 @@ def test_compare_compiles_on_all_cores_if_anything_is_compiled(cold, monkeypatch
         assert target == Target.of("chain", {"joints": "planar"}, t_end=0.02) and runs == [("HalfImplicit", 1e-2), ("Bdf:gear", 1e-3)]
     else:
         assert not asked
+
+
+@pytest.mark.parametrize("refused", (True, False))
+def test_processes_start_with_the_first_compilation_and_end_with_a_refusal(refused, monkeypatch, tmp_path, capsys):
+    told = []
+    for name in ("start", "stop"):
+        monkeypatch.setattr(compare, name, lambda name=name: told.append(name))
+    monkeypatch.setattr(compare, "warm_on", lambda target, runs: told.append("runs") or [])
+    monkeypatch.setattr(compare, "check_steps", lambda *given, made=compare.check_steps: compilation() or made(*given))
+    command = ["compare", "chain", "--set", "joints=planar", "--methods", "HalfImplicit", "--t-end", "0.02", "--no-figure"]
+    steps = "1e-12" if refused else "1e-2"
+    assert main([*command, "--steps", steps, "--output", str(tmp_path)]) == (2 if refused else 0)
+    assert told == (["start", "stop"] if refused else ["start", "runs"])
+    capsys.readouterr()
+
+
+def compilation():
+    with event.trigger_event("numba:compile"):
+        pass
+
+
+@pytest.mark.thorough
+def test_processes_are_ready_before_they_are_needed():
+    """Those that have started are those that compile, and none is left."""
+    start()
+    pool = get_reusable_executor(reuse=True)
+    assert list(warm_on(Target.of("four-link"), [("HalfImplicit", 1e-3)])) == ["HalfImplicit"]
+    assert pool._flags.shutdown
+    stop()
 
 
 def test_unknown_methods_are_refused(capsys):

@@ -1,7 +1,8 @@
 """`mbdae compare`: integrators and solvers on one mechanism, accuracy against cost."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from ..studies.grid.target import Target
 from ..studies.kinematics import ReferenceSolution, freedom
 from ..studies.reference import reference
 from ..studies.table import metadata, write_csv, write_json
-from ..studies.warm import warm_on
+from ..studies.warm import start, stop, warm_on
 from ..studies.work_precision import Series, WorkPrecisionRow, first_of, work_precision
 from ..studies.work_precision_figures import plot_work_precision
 from ..system.system import System
@@ -43,13 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refusal("the following arguments are required: MECHANISM, or --all for the whole library")
     repeats, limit = arguments.repeats, arguments.limit or LIMIT
     with progress_bar() as bar:
-        entry, parameters, system = build(arguments.mechanism, arguments.parameters)
-        t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
-        folder = output_folder(arguments.output or f"results/{entry.name}")
-        specs = arguments.methods or _usual(entry.usual_comparison, system)
-        series = _series(arguments, entry.usual_comparison, specs)
-        check_steps(system, t_end, [float(h) for s in series if s.control == "h" for h in s.settings if isinstance(h, float)])
-        state = assemble(system)
+        with _helpers(bar):
+            entry, parameters, system = build(arguments.mechanism, arguments.parameters)
+            t_end = arguments.t_end or min(entry.t_end, MAX_SECONDS * max(1.0, entry.film))
+            folder = output_folder(arguments.output or f"results/{entry.name}")
+            specs = arguments.methods or _usual(entry.usual_comparison, system)
+            series = _series(arguments, entry.usual_comparison, specs)
+            check_steps(system, t_end, [float(h) for s in series if s.control == "h" for h in s.settings if isinstance(h, float)])
+            state = assemble(system)
         if bar.announced:
             _compile(Target.of(arguments.mechanism, parameters, t_end=t_end), specs, series, bar)
         bar(0, 1, "reference")
@@ -76,6 +78,20 @@ def _all(arguments: argparse.Namespace) -> int:
     names = [spec.name for spec in arguments.methods or ()]
     return carry_out(profile.STUDY, targets, output_folder(arguments.output or f"results/{profile.STUDY}"), methods=names,
                      rtol=arguments.rtol or (), repeats=arguments.repeats, limit=arguments.limit or LIMIT_OF_ALL)
+
+
+@contextmanager
+def _helpers(bar: Bar) -> Iterator[None]:
+    """Processes that start at the first compilation, to be ready when the kernels of the mechanism are."""
+    bar.when_compiling = start
+    try:
+        yield
+    except BaseException:
+        if bar.announced:
+            stop()
+        raise
+    finally:
+        bar.when_compiling = None
 
 
 def _compile(target: Target, specs: Sequence[MethodSpec], series: Sequence[Series], bar: Bar) -> None:

@@ -63,6 +63,7 @@ class Bar:
         self.console = Console(file=stream, highlight=False)
         self.compiler = _Compiler(self._compiling)
         self.announced = False
+        self.when_compiling: Callable[[], object] | None = None  # called at the first compilation
         columns = [_Activity(self.compiler), BarColumn(bar_width=None), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
                    TextColumn("left"), TimeRemainingColumn()]
         self.progress = Progress(*columns, console=self.console, transient=True)
@@ -74,6 +75,8 @@ class Bar:
     def _compiling(self) -> None:
         if not self.announced and not self.console.is_terminal:
             self.console.print(f"{COMPILING} ...")
+        if not self.announced and self.when_compiling is not None:
+            self.when_compiling()
         self.announced = True
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import as_completed
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import event
@@ -16,6 +17,7 @@ from ..driver.method import Method
 from ..registry import FAMILIES, find
 from ..solve import solve
 from ..system.assembly import AssemblyError
+from ..system.out_of_line import addresses
 from ..system.system import System
 from ..typing import Vector
 from .grid.target import Target, start_of, system_of
@@ -23,6 +25,8 @@ from .work_precision import WARM_UP_SHARE
 
 FIRST = "HalfImplicit"  # with the kernels of systems, which all methods share
 STEP = 1e-3  # [s]
+PATIENCE = 300  # seconds for which a process waits for something to do
+MEMORY = 2 * 1024**3  # bytes by which a process may grow before it is replaced; the compiler needs more than the 3e8 allowed by default
 # free bodies, redundant constraints, tables with tyres and bushings, springs, laws and column groups of loops, particles, many bodies
 MECHANISMS = ("double-pendulum", "bricard", "iltis", "andrews", "closed-loop-bars", "four-particles", "chain")
 
@@ -110,12 +114,47 @@ def warm_on(target: Target, runs: Sequence[tuple[str, float]], jobs: int = -1) -
     str
         The name of a method that is ready.
     """
-    import joblib
+    pool = _pool(jobs)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # others take its place
+            for done in as_completed([pool.submit(_short, target, name, setting) for name, setting in runs]):
+                yield done.result()
+    finally:
+        stop()
 
-    pool = joblib.Parallel(n_jobs=jobs, backend="loky", batch_size=1, return_as="generator_unordered")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # the compiler needs memory; others take its place
-        yield from pool(joblib.delayed(_short)(target, name, setting) for name, setting in runs)
+
+def start(jobs: int = -1) -> None:
+    """Start the processes of `warm_on`, to be ready when it is called.
+
+    One of them compiles the evaluations of a system for complex steps, while this process compiles those for real numbers.
+    """
+    from joblib import cpu_count
+
+    if (cpu_count() if jobs < 0 else jobs) > 1:
+        _pool(jobs).submit(addresses, True)
+
+
+def stop() -> None:
+    """End the processes of `warm_on`, whatever they are doing."""
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
+
+
+def _pool(jobs: int) -> Any:
+    """The processes, the same ones at each call; they import the package when they start, which the first task makes them do."""
+    from joblib import cpu_count
+    from joblib.externals.loky import get_reusable_executor
+
+    return get_reusable_executor(cpu_count() if jobs < 0 else jobs, timeout=PATIENCE, initializer=_prepare)
+
+
+def _prepare() -> None:
+    """Let this process grow: what would replace it imports and loads everything again."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = MEMORY  # no option
 
 
 def _short(target: Target, name: str, setting: float) -> str:

@@ -56,13 +56,13 @@ def fill(work: np.ndarray, model: np.ndarray) -> None:
     if config.DISABLE_JIT:
         return
     place, item = int(model[:lay.HEADER_BYTES].view(np.int64)[lay.W_RARE]), work.itemsize // 8
-    for number, address in _addresses(np.iscomplexobj(work)).items():
+    for number, address in addresses(np.iscomplexobj(work)).items():
         work[place:].view(np.int64)[number * item] = address
 
 
 @cache
-def _addresses(is_complex: bool) -> dict[int, int]:
-    """Of all functions, compiled for one kind of numbers."""
+def addresses(is_complex: bool) -> dict[int, int]:
+    """Of all functions, compiled for one kind of numbers: the same for all systems."""
     found = {}
     for number, (function, arguments) in _FUNCTIONS.items():
         kinds = _types(arguments, types.complex128 if is_complex else types.float64)
