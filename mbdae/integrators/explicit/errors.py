@@ -29,7 +29,7 @@ def estimate(h, run):
     first = _squared(errors[0], run)
     if run.memory.modulus < RESOLVED:
         first += _squared(errors[2], run)
-    error = abs(h) * first / np.sqrt((first + 0.01 * _squared(errors[1], run)) * _size(run)) if first > 0.0 else 0.0
+    error = abs(h) * first / np.sqrt((first + 0.01 * _squared(errors[1], run)) * _size(run)) if first != 0.0 else 0.0
     return max(error, at_kink(abs(h) * np.sqrt(_squared(errors[3], run) / _size(run)), h, run)) if run.rtol <= FINE else error
 
 
