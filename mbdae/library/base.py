@@ -93,7 +93,7 @@ class Comparison:
     methods : tuple of str
         Names, see `mbdae.registry`.
     steps : tuple of float
-        Steps of the methods with fixed step [s]; if empty, 4, 1 and 1/4 times the usual step of the mechanism.
+        Steps of the methods with fixed step [s]; if empty, 4, 2 and 1 times the usual step of the mechanism.
     rtol : tuple of float
         Relative tolerances of the methods with error control.
     """
@@ -176,7 +176,7 @@ class Entry:
     def usual_comparison(self) -> Comparison:
         """The comparison of this mechanism, default values and steps included."""
         chosen = self.comparison or (STIFF if self.stiff else NON_STIFF)
-        return replace(chosen, steps=chosen.steps or (4.0 * self.step, self.step, self.step / 4.0))
+        return replace(chosen, steps=chosen.steps or (4.0 * self.step, 2.0 * self.step, self.step))
 
     def checked(self, parameters: Parameters) -> dict[str, Parameter]:
         """The given parameters completed by the defaults.

@@ -86,7 +86,7 @@ class Target:
     @property
     def comparison(self) -> Comparison:
         """Usual methods, steps and tolerances."""
-        return Comparison(USUAL.methods, (4 * STEP, STEP, STEP / 4)) if self.text else library.entry(self.mechanism).usual_comparison
+        return Comparison(USUAL.methods, (4 * STEP, 2 * STEP, STEP)) if self.text else library.entry(self.mechanism).usual_comparison
 
     def times(self, points: int) -> Vector:
         """Equidistant times of the span."""
