@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 import mbdae
+from mbdae.compilation.structure import with_fields
+from mbdae.integrators.control.bend import is_sudden
+from mbdae.integrators.explicit.arrays import new_memory
 from mbdae.integrators.explicit.dop853 import DOP853
 from mbdae.integrators.explicit.dopri5 import DOPRI5
 from mbdae.integrators.explicit.kinks import ACCURACY, EXPLAINED, find
@@ -121,6 +124,16 @@ def test_methods_of_order_five_see_kinks_wherever_they_lie(method, rtol):
         assert found.success
         errors.append(error_in_tolerances(found, height, rtol))
     assert max(errors) < 4.0
+
+
+@pytest.mark.parametrize(("bend", "ratio", "sudden"), [(2.0, 9.9, False), (2.0, 10.1, True), (0.0, 1e6, False)])
+@pytest.mark.parametrize("h", [0.5, -0.5])
+def test_a_second_difference_is_sudden_ten_times_above_that_of_the_last_step(bend, ratio, sudden, h):
+    """Relative to the cubes of the step sizes; without a last step nothing is."""
+    memory = with_fields(new_memory(), bend=bend)
+    found = ratio * max(bend, 1.0) / 8.0
+    assert is_sudden(found, h, memory) == sudden
+    assert memory.next_bend == pytest.approx(8.0 * found) and memory.bend == bend
 
 
 def test_the_second_difference_is_zero_for_no_place_of_a_kink():
