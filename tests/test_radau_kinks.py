@@ -90,19 +90,21 @@ def test_numbers_that_are_missing_or_zero():
 # motions ---------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["forward", "backward"])
 @pytest.mark.parametrize("rtol", [1e-4, 1e-5, 1e-7, 1e-9, 1e-10])
 @pytest.mark.parametrize(("order", "largest"), [("variable", 20.0), (5, 3.0), (9, 20.0), (13, 20.0)])
-def test_one_kink_anywhere_in_a_step(order, largest, rtol):
+def test_one_kink_anywhere_in_a_step(order, largest, rtol, sign):
     """Errors were up to 79, 2800, 850, 3000 and 93 tolerances, at 1e-6 from another height 64 000, with success.
 
     Where the ball meets the floor in the last thousandth of a step the next one begins with derivatives of the free fall and a contraction
     rate of 1e-11, and ended its iteration after one correction.
     """
     errors = []
-    for height in np.append(np.linspace(0.2, 0.7, 100), 0.6598662207357859):
-        found = mbdae.solve(ball(height), mbdae.RadauIIA(order), (0.0, fallen(height)[0] + CONTACT), rtol=rtol, atol=rtol / 100.0)
+    for height in np.append(np.linspace(0.2, 0.7, 300 if rtol == 1e-4 else 100), 0.6598662207357859):
+        t_end = sign * (fallen(height)[0] + CONTACT)
+        found = mbdae.solve(ball(height), mbdae.RadauIIA(order), (0.0, t_end), rtol=rtol, atol=rtol / 100.0)
         assert found.success
-        errors.append(error_in_tolerances(found, height, rtol))
+        errors.append(error_in_tolerances(found, height, rtol, sign))
     assert max(errors) < largest and np.median(errors) < 3.0
 
 

@@ -58,7 +58,7 @@ def _weigh(h, run, out):
     for k in range(d.rates.shape[0]):
         row, column = d.rows[k], d.columns[k]
         if n <= row < n + m and n <= column < n + m:
-            out[row] += abs(d.rates[k]) / (weight[column] * h)
+            out[row] += abs(d.rates[k]) / (weight[column] * abs(h))
 
 
 @compiled
