@@ -152,7 +152,7 @@ def _power(x: float, _: float) -> str:
 
 
 def _label_points(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_of: Look) -> None:
-    """Settings beside their points, where there is room."""
+    """Settings beside their points, where there is room within the panel: the next one has its own label there."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.transforms import Bbox
 
@@ -169,7 +169,7 @@ def _label_points(axis: Axes, rows: Sequence[Row], field: str, cost: str, style_
                 note = axis.annotate(_short(setting), (x, y), xytext=(3.5 * right, 2.5 * up), textcoords="offset points", fontsize=5.5,
                                      color=style_of[name]["color"], ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top")
                 box = note.get_window_extent(renderer)
-                if not any(box.overlaps(other) for other in taken):
+                if box.x1 <= axis.bbox.x1 + radius and not any(box.overlaps(other) for other in taken):
                     taken.append(box)
                     break
                 note.remove()
