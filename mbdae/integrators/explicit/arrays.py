@@ -35,8 +35,6 @@ class Memory(Structure):
     modulus: float  # estimate of |h lambda| of the last step whose end was evaluated, see `errors`
     stiff: int  # steps at the boundary of the region of stability
     calm: int  # consecutive steps inside of it
-    bend: float  # second difference of the last step over the cube of its size, see `control.bend`
-    next_bend: float  # that of this step
     kink: Kink
 
 
@@ -47,6 +45,8 @@ class ExplicitRun(Run):
     stage: State  # at which the derivative is evaluated
     raw: Pair  # the end of the step before its projection
     sums: Pair  # scratch
+    second: Matrix  # second differences of the accelerations of two steps, see `control.bend`
+    third: Matrix  # third ones
     weights: Pair  # of the error norm
     memory: Memory
     tableau: Coefficients
@@ -68,4 +68,4 @@ def new_stages(s: System, m: int) -> Stages:
 
 def new_memory() -> Memory:
     """Nothing is known."""
-    return Memory(extended=0, bare=0, cuts=0, noisy=0, modulus=0.0, stiff=0, calm=0, bend=0.0, next_bend=0.0, kink=no_kink())
+    return Memory(extended=0, bare=0, cuts=0, noisy=0, modulus=0.0, stiff=0, calm=0, kink=no_kink())

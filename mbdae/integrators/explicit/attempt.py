@@ -3,6 +3,7 @@
 from ...compilation.compiled import compiled, generic
 from ...system.codes import ERROR_TEST, GOOD
 from ...system.vectors import put
+from ..control.bend import accept_differences
 from ..control.loop import loops
 from ..control.records import put_state
 from .consistent import make_consistent
@@ -80,7 +81,9 @@ def accept(h, factor, run):
     """The end of the step becomes the start of the next."""
     put_state(run.end, run.start)
     memory = run.memory
-    memory.cuts, memory.bend = 0, memory.next_bend
+    memory.cuts = 0
+    accept_differences(run.second)
+    accept_differences(run.third)
     if memory.modulus > run.tableau.stiffness:
         memory.stiff, memory.calm = memory.stiff + 1, 0
     elif memory.stiff < MANY:

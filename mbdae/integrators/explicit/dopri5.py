@@ -25,7 +25,8 @@ DENSE = {0: -12715105075 / 11282082432, 2: 87487479700 / 32700410799, 3: -106907
 
 KINK = 0.03  # error of a step with a kink over the second divided difference: 0.015 in the median of its places, 0.09 at most
 SECOND_DIFFERENCE = {0: KINK / 0.3, 2: -KINK / (0.3 * 0.7), 6: KINK / 0.7}  # over 0, 0.3 and 1
+THIRD_DIFFERENCE = {0: -1 / 0.24, 2: 1 / 0.105, 3: -1 / 0.08, 6: 1 / 0.14}  # over 0, 0.3, 0.8 and 1
 
 DOPRI5 = Tableau("DOPRI5", order=5, error_order=4, stages=STAGES, A=matrix(A_ROWS, ALL_STAGES, ALL_STAGES), c=np.array(C),
                  error=matrix({0: ERROR}, 1, ALL_STAGES)[0], second_error=np.zeros(ALL_STAGES), dense=matrix({0: DENSE}, 1, ALL_STAGES),
-                 stiffness=3.25, second_difference=matrix({0: SECOND_DIFFERENCE}, 1, ALL_STAGES)[0])
+                 stiffness=3.25, differences=matrix({0: SECOND_DIFFERENCE, 1: THIRD_DIFFERENCE}, 2, ALL_STAGES))

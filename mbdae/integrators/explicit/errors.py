@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compilation.compiled import compiled
+from ...compilation.compiled import compiled, generic
 from ..control.bend import FINE, is_sudden
 from .stages import weighted_sum
 
@@ -30,13 +30,27 @@ def estimate(h, run):
     if run.memory.modulus < RESOLVED:
         first += _squared(errors[2], run)
     error = abs(h) * first / np.sqrt((first + 0.01 * _squared(errors[1], run)) * _size(run)) if first != 0.0 else 0.0
-    return max(error, at_kink(abs(h) * np.sqrt(_squared(errors[3], run) / _size(run)), h, run)) if run.rtol <= FINE else error
+    return max(error, at_kink(sum_stages, h, run)) if looks_for_kinks(run) else error
 
 
 @compiled
-def at_kink(error, h, run):
-    """`error`, that of a step with a kink by its second difference, if that is sudden; otherwise 0."""
-    return error if is_sudden(error, h, run.memory) else 0.0
+def looks_for_kinks(run):
+    """Whether differences of the derivatives count."""
+    return run.tableau.differences.shape[0] != 0 and run.rtol <= FINE
+
+
+@generic
+def at_kink(add, h, run):
+    """The error of a step with a kink by its second difference, if that or the third one is sudden; otherwise 0.
+
+    `add(coefficients, run)` puts the sums of the derivatives into `run.sums`.
+    """
+    second, third = run.tableau.differences[0], run.tableau.differences[1]
+    add(third, run)
+    sudden = is_sudden(run.sums.v, run.weights.v, 0, abs(h) ** 3, run.third)
+    add(second, run)
+    sudden = is_sudden(run.sums.v, run.weights.v, 0, h**2, run.second) or sudden
+    return abs(h) * measured(run) if sudden else 0.0
 
 
 @compiled
@@ -59,7 +73,7 @@ def modulus(h, run):
 
 
 @compiled
-def combined(coefficients, run):
+def sum_stages(coefficients, run):
     """Sums of all derivatives of a step with these coefficients, into `run.sums`."""
     weighted_sum(coefficients, coefficients.shape[0], run.stages.q, run.sums.q)
     weighted_sum(coefficients, coefficients.shape[0], run.stages.v, run.sums.v)
@@ -70,7 +84,7 @@ def _squared(coefficients, run):
     """The square of the norm of the sum of all derivatives with these coefficients, before the root mean; 0 without coefficients."""
     if not coefficients.any():
         return 0.0
-    combined(coefficients, run)
+    sum_stages(coefficients, run)
     return _squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)
 
 

@@ -18,10 +18,9 @@ from ...system.evaluate import factor
 from ...system.layout import count, part
 from ...system.two_positions import solve_kept
 from ...system.vectors import is_finite, largest, put
-from ..control.bend import FINE
 from ..control.loop import loops
 from .attempt import accept, retry, step
-from .errors import at_kink, combined, estimate, measured
+from .errors import at_kink, estimate, looks_for_kinks, measured, sum_stages
 from .interpolation import between
 from .stages import combine, keep, take_stages, weighted_sum
 
@@ -109,20 +108,20 @@ def tangential_estimate(h, run):
     """
     if run.start.lam.shape[0] == 0:
         return estimate(h, run)
-    error = abs(h) * _tangential(run.tableau.errors[0], run)
-    return max(error, at_kink(abs(h) * _tangential(run.tableau.errors[3], run), h, run)) if run.rtol <= FINE else error
+    _sum_tangential(run.tableau.errors[0], run)
+    error = abs(h) * measured(run)
+    return max(error, at_kink(_sum_tangential, h, run)) if looks_for_kinks(run) else error
 
 
 @compiled
-def _tangential(coefficients, run):
-    """The norm of the sum of all derivatives with these coefficients, with velocities projected onto the constraints."""
+def _sum_tangential(coefficients, run):
+    """Sums of all derivatives with these coefficients, with velocities projected onto the constraints, into `run.sums`."""
     sums, model, work = run.sums, run.model, run.work
-    combined(coefficients, run)
+    sum_stages(coefficients, run)
     force, zero, x, mu = np.empty_like(sums.v), np.zeros_like(run.start.lam), np.empty_like(sums.v), np.empty_like(run.start.lam)
     sparse.mass_times(kernels.mass_values(model, work), sums.v, model, force)
     kkt.solve(model, work, force, zero, x, mu)
     put(x, sums.v)
-    return measured(run)
 
 
 @compiled

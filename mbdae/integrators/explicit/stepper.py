@@ -48,9 +48,9 @@ class ExplicitStepper(StartedStepper):
         common = self.common(rule=rule, newton=NewtonRule(0.0, 0), start=new_state(State, state), end=new_state(State, state))
         pairs = {name: new_pair(s) for name in ("raw", "sums", "weights")}
         self.run = ExplicitRun(
-            **common, **pairs, stages=new_stages(s, len(tableau.c)), stage=new_state(State, state), memory=new_memory(),
-            tableau=tableau.coefficients, projection=self.projector.projection, rtol=float(rtol), atol_q=atol[:s.nq].copy(),
-            atol_v=atol[s.nq:].copy())
+            **common, **pairs, second=np.zeros((2, s.nv)), third=np.zeros((2, s.nv)), stages=new_stages(s, len(tableau.c)),
+            stage=new_state(State, state), memory=new_memory(), tableau=tableau.coefficients, projection=self.projector.projection,
+            rtol=float(rtol), atol_q=atol[:s.nq].copy(), atol_v=atol[s.nq:].copy())
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)
 
     def begin(self) -> None:
@@ -83,7 +83,8 @@ class ExplicitStepper(StartedStepper):
         """See `Stepper`: without what every step evaluates anew."""
         run = self.run
         return {"run.clock": run.clock, "run.counts": run.counts, "run.start": run.start, "run.end": run.end, "run.memory": run.memory,
-                "run.model": run.model, "run.work": run.work, "run.projection.counts": run.projection.counts}
+                "run.second": run.second, "run.third": run.third, "run.model": run.model, "run.work": run.work,
+                "run.projection.counts": run.projection.counts}
 
     def snapshot(self) -> Snapshot:
         """See `Stepper`."""

@@ -33,8 +33,9 @@ class Tableau:
         `h e^2 / sqrt(e^2 + 0.01 e3^2)` (Hairer, Norsett, Wanner, section II.10, without the third one); without a second one it is `h e`.
         The third one is of higher order than the first, and sees kinks and jumps within a step for which the first one is zero or small;
         it counts where steps resolve the motion, not at the boundary of the region of stability.
-    second_difference : ndarray (m,) or None
-        `h |sum_i second_difference_i k_i|` is the error of a step with a kink, which counts where it is sudden, see `control.bend`.
+    differences : ndarray (2, m) or None
+        The second and the third difference of the derivatives. `h |sum_i differences_(0, i) k_i|` is the error of a step with a kink, which
+        counts where one of the two is sudden, see `control.bend`.
     dense : ndarray (n, m)
         Within the step, with `d = y1 - y0` and `F_3 ... F_(n+2) = h dense k`,
         `y = y0 + theta (d + (1 - theta) (h k_0 - d + theta (2 d - h (k_0 + k_s) + (1 - theta) (F_3 + theta (F_4 + ...)))))`.
@@ -55,7 +56,7 @@ class Tableau:
     dense: Matrix
     stiffness: float
     third_error: Vector | None = None
-    second_difference: Vector | None = None
+    differences: Matrix | None = None
     held: Matrix | None = None
     held_c: Vector | None = None
 
@@ -78,20 +79,22 @@ class Tableau:
         """The coefficients for compiled code."""
         uses_end = self.error[self.stages] != 0.0
         errors = [np.zeros_like(self.error) if x is None else x
-                  for x in (self.error, self.second_error, self.third_error, self.second_difference)]
+                  for x in (self.error, self.second_error, self.third_error)]
+        differences = np.zeros((0, len(self.c))) if self.differences is None else self.differences
         held = np.zeros_like(self.A) if self.held is None else self.held
         held_c = np.zeros_like(self.c) if self.held_c is None else self.held_c
-        return Coefficients(A=self.A, c=self.c, errors=np.array(errors), dense=self.dense,
+        return Coefficients(A=self.A, c=self.c, errors=np.array(errors), differences=differences, dense=self.dense,
                             stages=self.stages, uses_end=int(uses_end), stiffness=float(self.stiffness), held=held, held_c=held_c,
                             hinges=hinges_of(self.c[:self.stages]))
 
 
 class Coefficients(Structure):
-    """A `Tableau` for compiled code: the estimates by rows, the last one for kinks, and whether they contain the derivative at the end."""
+    """A `Tableau` for compiled code: the estimates and differences by rows, and whether estimates contain the derivative at the end."""
 
     A: Matrix
     c: Vector
     errors: Matrix
+    differences: Matrix
     dense: Matrix
     stages: int
     uses_end: int

@@ -60,8 +60,6 @@ class Memory(Structure):
         Failures of Newton's method in the present step, with derivatives of its own.
     wait : int
         Steps before the order may rise.
-    bend, next_bend : float
-        `D_2 / h^3` of the last step and of this one if they have three stages, otherwise 0, see `control.bend`.
     """
 
     level: int
@@ -81,8 +79,6 @@ class Memory(Structure):
     failures: int
     falls: int
     wait: int
-    bend: float
-    next_bend: float
 
 
 class Derivatives(Structure):
@@ -147,6 +143,7 @@ class RadauRun(Run):
     Z: Matrix  # Y_i - y0, by rows
     past: Matrix  # of the last step: values at the nodes but the last one, relative to its end
     R: Matrix  # residuals of the stages
+    bends: Matrix  # second differences of two steps with three stages, of others zero, see `control.bend`
     y: Vector  # scratch of the size of the unknowns: a stage, its derivative, right-hand sides
     yd: Vector
     r: Vector
@@ -170,8 +167,7 @@ class RadauRun(Run):
 def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
-                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0, bend=0.0,
-                  next_bend=0.0)
+                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from ...compilation.compiled import compiled
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, GOOD, NEEDS_MATRIX, SINGULAR_MATRIX
 from ...system.vectors import put
 from ..bdf_formulas import weigh
+from ..control.bend import accept_differences
 from ..control.loop import loops
 from ..control.step_size import step_factor
 from ..explicit.consistent import normalise
@@ -172,7 +173,8 @@ def accept(h, factor, run):
     put(run.rate1, run.rate)
     memory.last_step, memory.last_level = h, memory.level
     memory.level = next_level(factor, run)
-    memory.age, memory.bend = memory.age + 1, memory.next_bend
+    accept_differences(run.bends)
+    memory.age += 1
     memory.failures, memory.falls, memory.cautious = 0, 0, 0
     if memory.rate > REUSE_RATE:
         memory.current = 0

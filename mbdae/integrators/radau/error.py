@@ -11,7 +11,7 @@ differences are about `h omega / k` for smooth motions and about one at a kink o
 3.8 and 7.3 times `E` for three, five and seven stages, wherever it lies. For smooth motions both terms are about the same.
 
 With three stages there is no `D_(s-3)`, and `D_(s-2)` is a first difference, to which the smooth motion beside a kink contributes as much.
-There the second differences of two steps are compared as well, see `control.bend`.
+There the second differences of the accelerations in two steps are compared as well, see `control.bend`.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system.vectors import fill
 from ..bdf_formulas import ERROR, size
-from ..control.bend import is_sudden
+from ..control.bend import forget_differences, is_sudden
 from .matrices import solve_with
 from .newton import evaluate, slope
 
@@ -46,19 +46,26 @@ def error_of(t, h, run):
     for m in range(rest.shape[0]):
         rest[m] = h * rest[m] - e[m]
     highest, high = _size(e, run), _size(rest, run)
-    sudden = is_sudden(high, h, run.memory)
+    sudden = _is_sudden(h, lowest, run)
     if larger(highest, high, lower, lowest, sudden) > FILTERED * highest:
         _filter(h, run)
         high = _size(rest, run)
-        sudden = is_sudden(high, h, run.memory)
-    if lowest > 0.0:
-        run.memory.next_bend = 0.0
+        sudden = _is_sudden(h, lowest, run)
     error = tested(larger(highest, high, lower, lowest, sudden), high, lower, lowest, share)
     if error >= 1.0 and (run.counts.steps == 0 or run.clock.rejected != 0):
         if not _estimate(t, h, 1.0, run):
             return np.inf
         error = tested(larger(_size(e, run), high, lower, lowest, sudden), high, lower, lowest, share)
     return max(error, LEAST_ERROR)
+
+
+@compiled
+def _is_sudden(h, lowest, run):
+    """Whether `D_2`, without or with its filter, is that of a kink; False with more than three stages, after which nothing is."""
+    if lowest > 0.0:
+        forget_differences(run.bends)
+        return False
+    return is_sudden(run.difference, run.weights[ERROR], run.start.q.shape[0], abs(h) ** 3, run.bends)
 
 
 @compiled

@@ -34,7 +34,7 @@ from .tableau import PAIRS, STAGES, radau
 COMPILED_LIMIT = 1500  # unknowns up to which sparse matrices are factorised in compiled code, in `n^2` operations, and beyond by SuperLU
 
 # what steps pass on to later ones
-KEPT = ("clock", "counts", "memory", "start", "y0", "rate", "Z", "past", "real", "pairs", "redundant", "followed", "model", "work")
+KEPT = ("clock", "counts", "memory", "start", "y0", "rate", "Z", "past", "bends", "real", "pairs", "redundant", "followed", "model", "work")
 
 if TYPE_CHECKING:
     from ...jacobians.partitioned import PartitionedJacobian
@@ -73,6 +73,7 @@ class RadauStepper(ProblemStepper):
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
         derivatives = new_derivatives(self.problem, isinstance(self.jacobian.source, Exact))
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
+                        bends=np.zeros((2, self.system.nv)),
                         formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, share=method.share(norms.rtol),
                         lowest=levels[0], highest=levels[1], norms=norms, derivatives=derivatives, real=self.matrices[0].factors,
                         pairs=tuple(m.factors for m in self.matrices[1:]), sparse=sparse, sparse_pairs=sparse_pairs, within=within,
