@@ -126,12 +126,12 @@ def test_methods_of_order_five_see_kinks_wherever_they_lie(method, rtol):
 
 @pytest.mark.parametrize(("usual", "ratio", "sudden"), [(2.0, 9.9, False), (2.0, 10.1, True), (0.0, 1e6, False)])
 @pytest.mark.parametrize("power", [0.25, -0.125])
-def test_a_difference_is_sudden_ten_times_above_that_of_the_last_step(usual, ratio, sudden, power):
+def test_a_difference_is_sudden_far_above_that_of_the_last_step(usual, ratio, sudden, power):
     """Relative to the powers of the step sizes, and with the weights of this step; without a last step nothing is."""
     kept = np.array([[0.0, usual], [9.0, 9.0]])
     found = np.array([7.0, 0.0, ratio * max(usual, 1.0) * power])
     weights = np.array([1e9, 1e-9, 3.0])
-    assert is_sudden(found, weights, 1, power, kept) == sudden
+    assert is_sudden(found, weights, 1, power, 10.0, kept) == sudden
     assert kept[THIS] == pytest.approx([0.0, ratio * max(usual, 1.0)]) and kept[LAST].tolist() == [0.0, usual]
     accept_differences(kept)
     assert kept[LAST].tolist() == kept[THIS].tolist()
@@ -154,7 +154,7 @@ def test_differences_are_zero_for_polynomials_of_lower_degrees_and_do_not_use_th
 
 @pytest.mark.parametrize("rtol", [1e-5, 1e-6, 1e-8, 1e-10])
 @pytest.mark.parametrize(("method", "most", "usual"), [
-    (mbdae.DormandPrince(order=5), 70.0, 4.0), (mbdae.HalfExplicit(), 35.0, 2.0), (mbdae.RadauIIA(order=5), 90.0, 3.0)],
+    (mbdae.DormandPrince(order=5), 70.0, 4.0), (mbdae.HalfExplicit(), 35.0, 7.0), (mbdae.RadauIIA(order=5), 90.0, 3.0)],
     ids=["DormandPrince", "HalfExplicit", "RadauIIA"])
 def test_the_ball_leaves_the_floor(method, most, usual, rtol):
     """At height zero, where the tolerance of that is tiny. Errors were up to 84, 35 and 369 tolerances; nine of ten were up to 34, 15 and
@@ -191,11 +191,12 @@ def test_a_run_that_is_resumed_between_the_steps_at_a_kink_goes_on_bit_for_bit(t
         np.testing.assert_array_equal(found.q, whole.q)
 
 
-@pytest.mark.parametrize(("method", "name", "rtol"), [(mbdae.DormandPrince, "andrews", 1e-7), (mbdae.HalfExplicit, "double-pendulum", 1e-6),
-                                                    (mbdae.RadauIIA, "double-pendulum", 2.7e-6)])
+@pytest.mark.parametrize(("method", "name", "rtol"), [
+    (mbdae.DormandPrince, "closed-loop-bars", 1e-7), (mbdae.HalfExplicit, "double-pendulum", 1e-6),
+    (mbdae.RadauIIA, "double-pendulum", 2.7e-6)])
 def test_what_is_known_of_the_last_step_is_saved(method, name, rtol, tmp_path):
     """Differences of a step decide whether the next one is taken for one with a kink, as it is here in smooth motions."""
-    system, t_end = mbdae.System(mbdae.library.mechanism(name)), 0.03 if name == "andrews" else 1.0
+    system, t_end = mbdae.System(mbdae.library.mechanism(name)), 1.0
 
     def run(resume=None, **options):
         made = method(**options) if method is mbdae.HalfExplicit else method(order=5, **options)

@@ -11,20 +11,21 @@ positions and velocities is that of this position.
 from ...compilation.compiled import compiled
 
 FINE = 1.01e-5  # relative tolerance up to which explicit methods look for kinks: smooth motions in far too long steps look alike
-SUDDEN = 10.0  # ratio of the differences of two steps, relative to the powers of their lengths, that is a kink
+SUDDEN = 10.0  # ratio of the second differences of two steps, relative to the squares of their lengths, that is a kink
+SUDDEN_THIRD = 25.0  # the same for third ones, which change faster in smooth motions
 LAST, THIS = 0, 1  # step, rows of its differences, which are zero before the first one
 
 
 @compiled
-def is_sudden(x, weights, at, power, differences):
-    """Whether the difference of a step, `x` from the index `at` on, is far above that of the last one, relative to a power of its size."""
+def is_sudden(x, weights, at, power, ratio, differences):
+    """Whether the difference of a step, `x` from the index `at` on, is above `ratio` times that of the last one, relative to `power`."""
     usual = now = 0.0
     for k in range(differences.shape[1]):
         weight, difference = weights[at + k], x[at + k]
         differences[THIS, k] = difference / power
         now += (weight * difference) ** 2
         usual += (weight * power * differences[LAST, k]) ** 2
-    return now > SUDDEN**2 * usual > 0.0
+    return now > ratio**2 * usual > 0.0
 
 
 @compiled

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...compilation.compiled import compiled, generic
-from ..control.bend import FINE, is_sudden
+from ..control.bend import FINE, SUDDEN, SUDDEN_THIRD, is_sudden
 from .stages import weighted_sum
 
 RESOLVED = 4.0  # `|h lambda|` of the step before, above which the third estimate is as large as the first for smooth motions, too
@@ -47,9 +47,9 @@ def at_kink(add, h, run):
     """
     second, third = run.tableau.differences[0], run.tableau.differences[1]
     add(third, run)
-    sudden = is_sudden(run.sums.v, run.weights.v, 0, abs(h) ** 3, run.third)
+    sudden = is_sudden(run.sums.v, run.weights.v, 0, abs(h) ** 3, SUDDEN_THIRD, run.third)
     add(second, run)
-    sudden = is_sudden(run.sums.v, run.weights.v, 0, h**2, run.second) or sudden
+    sudden = is_sudden(run.sums.v, run.weights.v, 0, h**2, SUDDEN, run.second) or sudden
     return abs(h) * measured(run) if sudden else 0.0
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system.vectors import fill
 from ..bdf_formulas import ERROR, size
-from ..control.bend import forget_differences, is_sudden
+from ..control.bend import SUDDEN, forget_differences, is_sudden
 from .matrices import solve_with
 from .newton import evaluate, slope
 
@@ -65,7 +65,7 @@ def _is_sudden(h, lowest, run):
     if lowest > 0.0:
         forget_differences(run.bends)
         return False
-    return is_sudden(run.difference, run.weights[ERROR], run.start.q.shape[0], abs(h) ** 3, run.bends)
+    return is_sudden(run.difference, run.weights[ERROR], run.start.q.shape[0], abs(h) ** 3, SUDDEN, run.bends)
 
 
 @compiled
