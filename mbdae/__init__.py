@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .integrators.projected import Projected
     from .integrators.radau.methods import RadauIIA
     from .integrators.rattle.methods import Rattle
+    from .integrators.sdirk_sparse.methods import SdirkSparse
     from .integrators.spark.methods import Spark
     from .integrators.state_space.methods import (
         RosenbrockNystrom,
@@ -168,6 +169,7 @@ __all__ = [
     "RosenbrockNystrom",
     "SdirkDescriptor",
     "SdirkFirstOrder",
+    "SdirkSparse",
     "SlidingLimit",
     "Solution",
     "SolveDae",
@@ -223,6 +225,7 @@ _HOMES = {
     ".integrators.projected": "Projected",
     ".integrators.radau.methods": "RadauIIA",
     ".integrators.rattle.methods": "Rattle",
+    ".integrators.sdirk_sparse.methods": "SdirkSparse",
     ".integrators.spark.methods": "Spark",
     ".integrators.state_space.methods": "RosenbrockNystrom SdirkDescriptor SdirkFirstOrder TrapezoidalDescriptor TrapezoidalStateSpace",
     ".integrators.structural.formula": "CENTRAL_DIFFERENCES FOX_GOODWIN LINEAR_ACCELERATION TRAPEZOIDAL",

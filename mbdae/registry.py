@@ -140,6 +140,8 @@ FAMILIES = (
     Family("TrapezoidalDescriptor", _THESIS, "Trapezoidal descriptor", "rtol", "trapezoidal rule in all accelerations and multipliers"),
     Family("SdirkDescriptor", _THESIS, "SDIRK descriptor", "rtol", "SDIRK4/16 in all accelerations and multipliers"),
     Family("SdirkFirstOrder", _THESIS, "SDIRK first order", "rtol", "SDIRK4/15 in independent positions and velocities"),
+    Family("SdirkSparse", "mbdae.integrators.sdirk_sparse.methods", "SDIRK sparse", "rtol",
+           "SDIRK4/16 in independent coordinates, sparse matrices of all unknowns"),
     Family("RosenbrockNystrom", _THESIS, "Rosenbrock-Nystrom", "rtol", "linearly implicit, order 4, in independent coordinates"),
     Family("Ida", "mbdae.adapters.sundae", "IDA", "rtol", "SUNDIALS IDA, BDF for DAEs"),
     Family("Cvode", "mbdae.adapters.sundae", "CVODE", "rtol", "SUNDIALS CVODE, multistep for ODEs", "multistep",

@@ -82,14 +82,14 @@ def _evaluate(t: float, q: Array, model: Tables, work: Array, evaluation: Arrays
     kernels.mass(t, q, model, work)
     kernels.mass_entries(model, work, pieces.M)
     # T and T Phi_q^T
-    _map(t, q, model, map_, pieces.T)
+    map_values(t, q, model, map_, pieces.T)
     pieces.TG[:] = 0.0
     for k in range(products.to.shape[0]):
         pieces.TG[products.to[k]] += pieces.T[products.a[k]] * pieces.G[products.b[k]]
 
 
 @compiled
-def _map(t: float, q: Array, model: Tables, map_: Map, T: Vector) -> None:
+def map_values(t: float, q: Array, model: Tables, map_: Map, T: Vector) -> None:
     """`T(q)`, which is linear: one product per group of columns."""
     seed = map_.seed
     seed[:] = 0.0

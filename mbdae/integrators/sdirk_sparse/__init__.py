@@ -1,0 +1,1 @@
+"""SDIRK4/16 in independent coordinates with sparse matrices of all unknowns."""

@@ -1,0 +1,276 @@
+"""The arrays of an integration by the SDIRK method with sparse matrices."""
+
+from typing import Any
+
+import numpy as np
+
+from ...compilation.structure import Structure
+from ...problems.base import Problem
+from ...problems.known import Map, positions_of_mass
+from ...typing import Integers, Matrix, Vector
+from ..control.records import Run, State
+from ..iteration_matrix import Factors
+from ..projections.levels import Projection
+from ..radau.matrices import derivative_of
+from ..state_space.arrays import SdirkCoefficients
+from ..state_space.sdirk_tableau import Sdirk
+
+NOTHING, DERIVATIVES, CHOICE, FACTORS, ROOM = range(5)  # what an attempt asks for
+
+
+class Memory(Structure):
+    """Numbers that steps and attempts pass on.
+
+    Attributes
+    ----------
+    asked, status : int
+        What an attempt has asked for, and what has become of that.
+    age : int
+        Steps since the derivatives were evaluated, negative if new ones are wanted.
+    formed : float
+        Step size for which the matrix is factorised, 0 for none.
+    eta, next_eta : float
+        Ratio of error and correction in Newton's method, and its value if the step is accepted.
+    rate : float
+        Largest contraction rate of a stage of the last attempt.
+    choose : int
+        1 if independent coordinates are to be chosen.
+    worst : float
+        Smallest pivot of the last factors for positions and velocities, relative to the largest entry of its row.
+    first_worst : float
+        That where the coordinates were chosen.
+    """
+
+    asked: int
+    status: int
+    age: int
+    formed: float
+    eta: float
+    next_eta: float
+    rate: float
+    choose: int
+    worst: float
+    first_worst: float
+
+
+class Rows(Structure):
+    """A sparse matrix by rows; `places` of its values, below zero in another array, see `equations`; usual sizes of rows, or 0."""
+
+    start: Integers
+    columns: Integers
+    values: Vector
+    places: Integers
+    sizes: Vector
+
+
+class Elimination(Structure):
+    """Factors by `elimination.eliminate`.
+
+    Attributes
+    ----------
+    start, end, columns, values, diagonal : ndarray
+        Rows of the upper factor, divided by their pivots, which are `diagonal`.
+    first, last, sources, factors : ndarray
+        For each row those that were subtracted, and how many times.
+    row_of, many, x, listed, used : ndarray
+        Scratch: for each column its row, its count, its value, and which columns a row has.
+    """
+
+    start: Integers
+    end: Integers
+    columns: Integers
+    values: Vector
+    diagonal: Vector
+    first: Integers
+    last: Integers
+    sources: Integers
+    factors: Vector
+    row_of: Integers
+    many: Integers
+    x: Vector
+    listed: Integers
+    used: Integers
+
+
+class Partition(Structure):
+    """The coordinates in use.
+
+    Attributes
+    ----------
+    jacobian : Rows
+        That of the positions.
+    scales : ndarray, shape (nq,)
+        Factors of the columns in the choice of pivots.
+    pivots : ndarray of int
+        The pivot of each row.
+    independent, kept : ndarray of int, shapes (n,) and (nv - n,)
+        The independent coordinates and the constraints that are not redundant.
+    norms : ndarray of int
+        The first coordinate of each quaternion.
+    room : int
+        Entries that the elimination may make.
+    """
+
+    jacobian: Rows
+    scales: Vector
+    pivots: Integers
+    independent: Integers
+    kept: Integers
+    norms: Integers
+    room: int
+
+
+class Basis(Structure):
+    """The matrix `[Phi_q; P T]` of positions and velocities, with the constraints that are kept.
+
+    Attributes
+    ----------
+    rows : Rows
+    pivots : ndarray of int, shape (nv,)
+    b, move, trial : ndarray
+        Scratch.
+    elimination : Elimination
+    map_ : tuple
+        See `mbdae.problems.known.Map`.
+    T : ndarray
+        Values of `T`.
+    residual, rates : ndarray
+        Scratch for the constraints and for `T v`.
+    """
+
+    rows: Rows
+    pivots: Integers
+    b: Vector
+    move: Vector
+    elimination: Elimination
+    map_: Map
+    T: Vector
+    residual: Vector
+    rates: Vector
+    trial: Vector
+
+
+class Derivatives(Structure):
+    """`F_y` and `F_yd` in the order of the pattern, and what their evaluation needs, see `radau.arrays.Derivatives`."""
+
+    here: int
+    derive: Any
+    sweep: tuple[Integers, ...]
+    scratch: tuple[np.ndarray, ...]
+    arguments: tuple[np.ndarray, ...]
+    state: Vector
+    rates: Vector
+    places: Integers
+    sources: Integers
+    signs: Vector
+    pieces: Vector
+    masses: int
+    q: Vector  # where they belong
+
+
+class Entries(Structure):
+    """Those of the matrix: `values = coefficients[kinds] sources[places]`, see `matrix`."""
+
+    kinds: Integers
+    places: Integers
+    values: Vector
+
+
+class Weights(Structure):
+    """Of the error norm."""
+
+    weights_q: Vector
+    weights_v: Vector
+
+
+class Stages(Structure):
+    """Of the stages by rows: accelerations, `q''`, and increments of the velocities and of `q'` since the start of the step."""
+
+    a: Matrix
+    qdd: Matrix
+    dv: Matrix
+    dqd: Matrix
+
+
+class Dense(Structure):
+    """Coefficients of the polynomials of the dense output."""
+
+    position: Matrix
+    velocity: Matrix
+
+
+class SparseRun(Run):
+    """Arrays of an integration."""
+
+    memory: Memory
+    rtol: float
+    atol_q: Vector  # of positions
+    atol_v: Vector  # of velocities
+    filtered: int  # 1 if the error estimate is filtered
+    rheonomic: int  # 1 if the equations depend explicitly on time
+    reuse_rate: float
+    max_age: int
+    near: Weights
+    tableau: SdirkCoefficients
+    dense: Dense
+    derivatives: Derivatives
+    partition: Partition
+    basis: Basis
+    entries: Entries
+    factors: Factors
+    stages: Stages
+    stage: State
+    z: Vector  # independent positions of a stage and their rates, by coordinates
+    zd: Vector
+    y: Vector  # the state `(q, v, lam)` and `(0, a, 0)` of the derivatives
+    yd: Vector
+    r: Vector  # right-hand sides
+    moved: Vector  # their solution
+    turn: Vector  # scratch
+    qd0: Vector  # q' and q'' at the start of the step
+    qdd0: Vector
+    base: Vector  # parts of q and q' in a stage without its own accelerations
+    based: Vector
+    error_q: Vector
+    error_v: Vector
+    rates: Vector  # scratch
+    follow: Any  # called by its address, with the next two
+    problem_model: np.ndarray
+    problem_work: np.ndarray
+    redundant: Integers  # the redundant constraints, see `Problem.follow`
+    followed: Vector
+    drifts: int
+    weight: float
+    projection: Projection
+
+
+def new_memory() -> Memory:
+    """Before the first step."""
+    return Memory(asked=NOTHING, status=0, age=-1, formed=0.0, eta=1.0, next_eta=1.0, rate=0.0, choose=1, worst=1.0, first_worst=1.0)
+
+
+def new_derivatives(problem: Problem, here: bool) -> Derivatives:
+    """Room for the derivatives of a problem."""
+    made, pattern, entries, masses = problem.derivative_arguments, problem.pattern, problem.known.rates, len(
+        positions_of_mass(problem.system).rows)
+    pieces = np.zeros(1 + masses + problem.system.nnz)
+    pieces[0] = 1.0
+    return Derivatives(here=int(here), derive=derivative_of(problem.derivative), sweep=made.sweep, scratch=made.scratch,
+                       arguments=made.arguments, state=np.zeros(pattern.nnz), rates=np.zeros(pattern.nnz), places=entries.places,
+                       sources=entries.sources, signs=entries.signs, pieces=pieces, masses=masses,
+                       q=np.zeros(problem.system.nq))
+
+
+def new_elimination(n: int, room: int) -> Elimination:
+    """Of a matrix of size `n`, with room for so many entries."""
+    def of(size: int) -> Integers:
+        return np.zeros(size, dtype=np.int64)
+
+    return Elimination(start=of(n), end=of(n), columns=of(room), values=np.zeros(room), diagonal=np.zeros(n), first=of(n), last=of(n),
+                       sources=of(room), factors=np.zeros(room), row_of=of(n), many=of(n), x=np.zeros(n), listed=of(n), used=of(n))
+
+
+def coefficients(tableau: Sdirk) -> tuple[SdirkCoefficients, Dense]:
+    """Those of the formula for compiled code."""
+    return (SdirkCoefficients(*(getattr(tableau, name) for name in SdirkCoefficients._fields)),
+            Dense(position=tableau.dense_position, velocity=tableau.dense))

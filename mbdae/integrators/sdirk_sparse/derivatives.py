@@ -1,0 +1,74 @@
+"""Derivatives at the start of a step, and the matrices that consist of them, see `matrix`."""
+
+from ...compilation.compiled import compiled, window
+from ...system import kernels
+from ...system import layout as lay
+from ...system.layout import part
+from ...system.vectors import fill, put
+from .matrix import MINUS_STATE, ONE, RATES, STATE, STATE_GH, STATE_GH2
+
+
+@compiled
+def take_start(run):
+    """The state at the start of the step, where derivatives are evaluated."""
+    y, yd, start = run.y, run.yd, run.start
+    nq, nv = start.q.shape[0], start.v.shape[0]
+    for k in range(nq):
+        y[k] = start.q[k]
+    for k in range(nv):
+        y[nq + k], yd[nq + k] = start.v[k], start.a[k]
+    for k in range(start.lam.shape[0]):
+        y[nq + nv + k] = start.lam[k]
+    put(start.q, run.derivatives.q)
+
+
+@compiled
+def differentiate(t, run):
+    """`F_y` and `F_yd` at `(y, yd)`, in the order of the pattern."""
+    d, q, model, work = run.derivatives, run.start.q, run.model, run.work
+    run.counts.jacobians += 1
+    if run.redundant.shape[0] > 0:
+        run.follow(t, run.y, run.redundant, run.followed, run.drifts, run.weight, run.problem_model, run.problem_work)
+    d.derive(t, run.y, run.yd, (1.0, 0.0), d.sweep, d.scratch, d.state, d.arguments)
+    # identity, mass matrix, Phi_q
+    kernels.place(t, q, model, work)
+    kernels.mass(t, q, model, work)
+    kernels.mass_entries(model, work, window(d.pieces, 1, d.masses))
+    G = part(model, work, lay.W_G)
+    kernels.phi_q(t, q, model, work, G)
+    for k in range(d.pieces.shape[0] - 1 - d.masses):
+        d.pieces[1 + d.masses + k] = G[k]
+    fill(d.rates, 0.0)
+    for k in range(d.places.shape[0]):
+        if d.signs[k] != 0.0:
+            d.rates[d.places[k]] = d.signs[k] * d.pieces[d.sources[k]]
+
+
+@compiled
+def position_jacobian(run):
+    """That of constraints and norms, from the derivatives."""
+    J, state, q = run.partition.jacobian, run.derivatives.state, run.derivatives.q
+    for k in range(J.places.shape[0]):
+        at = J.places[k]
+        J.values[k] = state[at] if at >= 0 else 2.0 * q[-1 - at]
+
+
+@compiled
+def matrix_values(gh, run):
+    """Values of the matrix for `gh = gamma h`."""
+    e, d, q = run.entries, run.derivatives, run.derivatives.q
+    for k in range(e.values.shape[0]):
+        kind, at = e.kinds[k], e.places[k]
+        if kind == STATE:
+            x = d.state[at]
+        elif kind == MINUS_STATE:
+            x = -d.state[at]
+        elif kind == STATE_GH2:
+            x = gh * gh * d.state[at]
+        elif kind == STATE_GH:
+            x = gh * d.state[at]
+        elif kind == RATES:
+            x = d.rates[at]
+        else:
+            x = 1.0 if kind == ONE else 2.0 * q[at]
+        e.values[k] = x
