@@ -166,13 +166,16 @@ class Derivatives(Structure):
     pieces: Vector
     masses: int
     q: Vector  # where they belong
+    turn_q: Vector  # of p'' by p and by the angular velocity, for each quaternion
+    turn_v: Vector
 
 
 class Entries(Structure):
-    """Those of the matrix: `values = coefficients[kinds] sources[places]`, see `matrix`."""
+    """Those of the matrix: `values[to]` are sums of coefficients and entries of other arrays, by `kinds` and `places`, see `matrix`."""
 
     kinds: Integers
     places: Integers
+    to: Integers
     values: Vector
 
 
@@ -220,8 +223,9 @@ class SparseRun(Run):
     factors: Factors
     stages: Stages
     stage: State
-    z: Vector  # independent positions of a stage and their rates, by coordinates
+    z: Vector  # independent positions of a stage, their rates and accelerations, by coordinates
     zd: Vector
+    zdd: Vector
     y: Vector  # the state `(q, v, lam)` and `(0, a, 0)` of the derivatives
     yd: Vector
     r: Vector  # right-hand sides
@@ -258,7 +262,8 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
     return Derivatives(here=int(here), derive=derivative_of(problem.derivative), sweep=made.sweep, scratch=made.scratch,
                        arguments=made.arguments, state=np.zeros(pattern.nnz), rates=np.zeros(pattern.nnz), places=entries.places,
                        sources=entries.sources, signs=entries.signs, pieces=pieces, masses=masses,
-                       q=np.zeros(problem.system.nq))
+                       q=np.zeros(problem.system.nq), turn_q=np.zeros(16 * len(problem.system.quaternions)),
+                       turn_v=np.zeros(12 * len(problem.system.quaternions)))
 
 
 def new_elimination(n: int, room: int) -> Elimination:

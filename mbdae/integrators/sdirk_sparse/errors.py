@@ -26,15 +26,8 @@ def solve_for(rz, rzd, run):
 
 
 @compiled
-def size_of(moved, run):
-    """The norm of positions and velocities in a solution."""
-    nq, nv = run.start.q.shape[0], run.start.v.shape[0]
-    return _size(window(moved, 0, nq), window(moved, nq, nv), run)
-
-
-@compiled
-def _size(eq, ev, run):
-    """The norm of an error."""
+def size_of(eq, ev, run):
+    """The norm of an error in positions and velocities."""
     wq, wv, total = run.near.weights_q, run.near.weights_v, 0.0
     for k in range(eq.shape[0]):
         total += (eq[k] * wq[k]) ** 2
@@ -58,7 +51,7 @@ def embedded(h, run):
     _along(ezd, run, run.error_v)
     _along(ez, run, b.move)
     kernels.qdot(0.0, run.end.q, b.move, run.model, b.trial)
-    return _size(b.trial, run.error_v, run)
+    return size_of(b.trial, run.error_v, run)
 
 
 @compiled
@@ -91,4 +84,5 @@ def _filtered(gh, rz, rzd, run):
     for k in range(rz.shape[0]):
         rz[k] += gh * rzd[k]
     solve_for(rz, rzd, run)
-    return size_of(run.moved, run)
+    nq, nv = rz.shape[0], run.start.v.shape[0]
+    return size_of(window(run.moved, 0, nq), window(run.moved, nq, nv), run)

@@ -6,8 +6,8 @@ With `F(t, y, y')` of the overdetermined form, `y = (q, v, lam)`, independent co
     Phi_q v = nu,         P T v = P q'~ + gamma h P q'',
     M a + Phi_q^T lam = Q,  Phi_q a = gamma
 
-for `(q, v, a, lam)`. `q~` and `q'~` are the parts of the formula that do not depend on the stage. Derivatives of `q''` but for those by `a`
-are left out: their effect is of order `h`.
+for `(q, v, a, lam)`. `q~` and `q'~` are the parts of the formula that do not depend on the stage. For a quaternion with the angular
+velocity `w` there is `p' = L(w) p` and `p'' = L(w') p - |w|^2 p / 4`. Derivatives of a user's kinematic map in `q''` are left out.
 """
 
 from itertools import pairwise
@@ -21,12 +21,13 @@ from ...jacobians.grouping import column_groups
 from ...problems.base import Problem
 from ...problems.known import Map
 from ...problems.pattern import structure
+from ...system.system import System
 from ...typing import Flags, Integers, Vector
 from ..iteration_matrix import IterationMatrix
 from .arrays import Basis, Entries, Partition, Rows, new_elimination
 
-# what the values are, by kind: coefficients times entries of F_y (the first three), F_yd, a one, and coordinates
-STATE, MINUS_STATE, STATE_GH2, STATE_GH, RATES, ONE, TWICE_Q = range(7)
+# what the values are, by kind: coefficients times entries of F_y (the first four), F_yd, a one, coordinates, and derivatives of p''
+STATE, MINUS_STATE, STATE_GH2, STATE_GH, RATES, ONE, TWICE_Q, TURN_Q_GH2, TURN_Q_GH, TURN_V_GH2, TURN_V_GH = range(11)
 
 
 class Layout(NamedTuple):
@@ -110,7 +111,7 @@ def assemble(problem: Problem, partition: Partition, linsolver: str) -> tuple[En
     place = np.arange(len(rows))
     of_q, of_v = columns < s.nq, (columns >= s.nq) & (columns < s.nq + s.nv)
     to = columns + np.where(columns >= s.nq + s.nv, s.nv, 0)  # without the accelerations, which follow the velocities
-    found: list[tuple[Integers, Integers, Integers, Integers]] = []
+    found: list[tuple[Integers, ...]] = []
 
     def take(where: Flags, row: Integers, shift: int, kind: int) -> None:
         k = np.flatnonzero(where)
@@ -140,11 +141,25 @@ def assemble(problem: Problem, partition: Partition, linsolver: str) -> tuple[En
     found.append((at.independent.start + np.arange(n), partition.independent, np.full(n, ONE), np.zeros(n, dtype=np.int64)))
     quaternions = (partition.norms[:, None] + np.arange(4)).ravel()
     found.append((at.norms.start + np.arange(len(quaternions)) // 4, quaternions, np.full(len(quaternions), TWICE_Q), quaternions))
+    found += _turns(s, at, partition)
     i, j, kinds, places = (np.concatenate(x).astype(np.int64) for x in zip(*found))
-    order = np.lexsort((i, j))
-    pattern = csc_array((np.ones(len(i)), i[order], np.searchsorted(j[order], np.arange(at.size + 1))), shape=(at.size, at.size))
-    entries = Entries(kinds=kinds[order], places=places[order], values=np.zeros(len(i)))
+    keys, to = np.unique(j * at.size + i, return_inverse=True)
+    starts = np.searchsorted(keys, np.arange(at.size + 1) * at.size)
+    pattern = csc_array((np.ones(len(keys)), keys % at.size, starts), shape=(at.size, at.size))
+    entries = Entries(kinds=kinds, places=places, to=to.astype(np.int64), values=np.zeros(len(keys)))
     return entries, IterationMatrix(pattern, linsolver, *_powers(at))
+
+
+def _turns(s: System, at: Layout, partition: Partition) -> list[tuple[Integers, ...]]:
+    """Rows, columns, kinds and places of the derivatives of `p''` for independent components of quaternions."""
+    found: list[tuple[Integers, ...]] = []
+    for k, (q, v) in enumerate(s.quaternions.tolist()):
+        for i in np.flatnonzero((partition.independent >= q) & (partition.independent < q + 4)).tolist():
+            row = int(partition.independent[i]) - q
+            for block, by_q, by_v in ((at.independent, TURN_Q_GH2, TURN_V_GH2), (at.rates, TURN_Q_GH, TURN_V_GH)):
+                found.append((np.full(4, block.start + i), q + np.arange(4), np.full(4, by_q), 16 * k + 4 * row + np.arange(4)))
+                found.append((np.full(3, block.start + i), s.nq + v + np.arange(3), np.full(3, by_v), 12 * k + 3 * row + np.arange(3)))
+    return found
 
 
 def _powers(at: Layout) -> tuple[Integers, Integers]:

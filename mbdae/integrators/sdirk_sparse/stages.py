@@ -11,6 +11,8 @@ from ..explicit.stages import evaluate
 from .errors import size_of, solve_for
 from .positions import place, second_rates
 
+NOISE = 1e-12  # corrections relative to positions and velocities that are rounding if they stagnate
+
 
 @compiled
 def begin(t, run):
@@ -55,7 +57,7 @@ def _guess(i, h, gh, run):
             based += h * A[i, j] * stages.qdd[j, k]
             ahead += guess[i, j] * stages.dqd[j, k]
         second = (ahead - (based - run.qd0[k])) / gh
-        run.base[k], run.based[k] = base, based
+        run.base[k], run.based[k], run.zdd[k] = base, based, second
         run.z[k], run.zd[k] = base + gh * gh * second, based + gh * second
         stage.q[k] = run.z[k]
     for k in range(start.v.shape[0]):
@@ -69,25 +71,30 @@ def _guess(i, h, gh, run):
 @compiled
 def _forecast(gh, run):
     """Starting values of the first stage with stiff forces: a correction of the state at the start of the step."""
-    start, rz, rzd = run.start, run.error_q, run.rates
+    start, rz, rzd, p, moved = run.start, run.error_q, run.rates, run.partition, run.moved
     put(run.qdd0, run.stages.qdd[0])
-    put(start.q, run.z)
-    put(run.qd0, run.zd)
     put_state(start, run.stage)
-    _residuals(gh, rz, rzd, 0, run)
-    _correct(gh, rz, rzd, 0, run)
+    for m in range(p.independent.shape[0]):
+        j = p.independent[m]
+        rz[j] = run.base[j] + gh * gh * run.qdd0[j] - start.q[j]
+        rzd[j] = run.based[j] + gh * run.qdd0[j] - run.qd0[j]
+    solve_for(rz, rzd, run)
+    for m in range(p.independent.shape[0]):
+        j = p.independent[m]
+        run.zdd[j] = (run.qd0[j] + (moved[j] - rz[j]) / gh + rzd[j] - run.based[j]) / gh
+    _update(gh, 0, run)
 
 
 @compiled
 def _newton(t, gh, eta, i, run):
     """Newton's method for stage `i`; returns `(status, eta, rate)`.
 
-    With the accelerations `q''` of the equations of motion at positions and velocities on the constraints, the corrections of
-    `z = P q` and `z'` solve `dz - gamma h dz' = r - gamma h r'`, `dz' - gamma h (J1 dz + J2 dz') = r'` for the residuals
-    `r = z~ + (gamma h)^2 z'' - z` and `r' = z~' + gamma h z'' - z'`.
+    The unknowns are `x`, with `z = z~ + (gamma h)^2 x` and `z' = z~' + gamma h x`. With the accelerations `z''` of the equations of motion
+    at these positions and velocities, on the constraints, `dx - (gamma h)^2 J1 dx - gamma h J2 dx = z'' - x`.
     """
-    before, rate, counts, stage, model = 0.0, 0.0, run.counts, run.stage, run.model
+    before, rate, counts, stage, p, model = 0.0, 0.0, run.counts, run.stage, run.partition, run.model
     eta, qdd, rz, rzd = max(eta, 1e-16) ** 0.8, run.stages.qdd[i], run.error_q, run.rates
+    noise = NOISE * size_of(run.start.q, run.start.v, run)
     for k in range(run.newton.max_iter):
         status = place(t, run.z, run.zd, stage.q, stage.v, run)
         if status == GOOD:
@@ -95,10 +102,16 @@ def _newton(t, gh, eta, i, run):
         if status != GOOD:
             return status, eta, rate
         second_rates(t, stage.q, stage.v, stage.a, model, run.turn, qdd)
-        _residuals(gh, rz, rzd, i, run)
+        for m in range(p.independent.shape[0]):
+            j = p.independent[m]
+            rz[j], rzd[j] = gh * gh * (qdd[j] - run.zdd[j]), gh * (qdd[j] - run.zdd[j])
+        solve_for(rz, rzd, run)
+        for m in range(p.independent.shape[0]):
+            j = p.independent[m]
+            run.zdd[j] += run.moved[j] / gh**2
         counts.newton_iterations += 1
-        moved = _correct(gh, rz, rzd, i, run)
-        status, rate, eta = newton_test(run.newton, k, moved, before, eta, False)
+        moved = _update(gh, i, run)
+        status, rate, eta = newton_test(run.newton, k, moved, before, eta, moved <= noise)
         if status != ITERATE:
             return status, eta, rate
         before = moved
@@ -106,25 +119,13 @@ def _newton(t, gh, eta, i, run):
 
 
 @compiled
-def _residuals(gh, rz, rzd, i, run):
-    """`z~ + (gamma h)^2 z'' - z` and `z~' + gamma h z'' - z'` of stage `i`, and the solution with them, `run.moved`."""
-    p, qdd = run.partition, run.stages.qdd[i]
-    for m in range(p.independent.shape[0]):
-        j = p.independent[m]
-        rz[j], rzd[j] = run.base[j] + gh * gh * qdd[j] - run.z[j], run.based[j] + gh * qdd[j] - run.zd[j]
-    solve_for(rz, rzd, run)
-
-
-@compiled
-def _correct(gh, rz, rzd, i, run):
-    """Correct a stage; the norm of the correction in positions and velocities."""
+def _update(gh, i, run):
+    """A stage for new independent accelerations, and its other coordinates by `run.moved`; the norm of that."""
     moved, stage, stages, p = run.moved, run.stage, run.stages, run.partition
     nq, nv = stage.q.shape[0], stage.v.shape[0]
-    # independent coordinates, exactly by the formula
     for m in range(p.independent.shape[0]):
         j = p.independent[m]
-        run.zd[j] += (moved[j] - rz[j]) / gh + rzd[j]
-        run.z[j] += moved[j]
+        run.z[j], run.zd[j] = run.base[j] + gh * gh * run.zdd[j], run.based[j] + gh * run.zdd[j]
     # the others, as guesses and for sums
     da = window(moved, nq + nv, nv)
     kernels.qdot(0.0, stage.q, da, run.model, run.turn)
@@ -133,7 +134,7 @@ def _correct(gh, rz, rzd, i, run):
         stages.qdd[i, k] += run.turn[k]
     for m in range(p.independent.shape[0]):
         j = p.independent[m]
-        stages.qdd[i, j] = (run.zd[j] - run.based[j]) / gh
+        stages.qdd[i, j] = run.zdd[j]
     for k in range(nv):
         stage.v[k] += moved[nq + k]
         stages.a[i, k], stages.dv[i, k] = stage.a[k] + da[k], stage.v[k] - run.start.v[k]
@@ -144,4 +145,4 @@ def _correct(gh, rz, rzd, i, run):
     for m in range(p.independent.shape[0]):
         j = p.independent[m]
         stages.dqd[i, j] = run.zd[j] - run.qd0[j]
-    return size_of(moved, run)
+    return size_of(window(moved, 0, nq), window(moved, nq, nv), run)

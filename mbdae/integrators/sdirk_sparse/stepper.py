@@ -90,7 +90,7 @@ class SparseStepper(StartedStepper):
         stages = Stages(**{name: np.zeros((len(tableau.c), s.nv if name in ("a", "dv") else s.nq)) for name in Stages.__annotations__})
         common = self.common(rule=rule, newton=NewtonRule(method.tolerance(rtol), int(method.max_iter)),
                              start=new_state(State, equations.state), end=new_state(State, equations.state))
-        vectors = {name: np.zeros(s.nq) for name in ("z", "zd", "turn", "qd0", "qdd0", "base", "based", "error_q", "rates")} | {
+        vectors = {name: np.zeros(s.nq) for name in ("z", "zd", "zdd", "turn", "qd0", "qdd0", "base", "based", "error_q", "rates")} | {
             name: np.zeros(problem.n) for name in ("y", "yd")} | {name: np.zeros(size) for name in ("r", "moved")}
         return SparseRun(
             **common, **vectors, memory=new_memory(), rtol=float(rtol), atol_q=bounds[:s.nq].copy(), atol_v=bounds[s.nq:].copy(),
@@ -179,8 +179,8 @@ class SparseStepper(StartedStepper):
         """See `Stepper`: without constants, scratch, and the stages of the last step."""
         run, d = self.run, self.run.derivatives
         return {f"run.{name}": getattr(run, name) for name in KEPT} | {
-            "run.pivots": run.partition.pivots, "run.columns": run.basis.pivots, "run.q": d.q, "run.state": d.state, "run.rates": d.rates,
-            "run.projection.counts": run.projection.counts}
+            "run.pivots": run.partition.pivots, "run.columns": run.basis.pivots, "run.q": d.q, "run.turn_q": d.turn_q,
+            "run.turn_v": d.turn_v, "run.state": d.state, "run.rates": d.rates, "run.projection.counts": run.projection.counts}
 
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, the order of the columns, changes of the coordinates."""
