@@ -144,7 +144,8 @@ def strategies(text: str) -> tuple[str, ...]:
 # scaling ---------------------------------------------------------------------------------------------------------------
 
 SCALED = ("chain", "tree", "random-tree", "ring", "ladder", "n-four-bar")  # families, cases, sizes, limit of mbdae.studies.scaling
-CASES = ("half-implicit", "half-implicit-joint", "explicit", "explicit-joint", "state-space", "state-space-joint")
+CASES = ("half-implicit", "half-implicit-joint", "explicit", "explicit-joint", "state-space", "state-space-joint", "sdirk-sparse",
+         "sdirk-sparse-joint", "bdf")
 SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 LIMIT_OF_ROW = 20.0
 

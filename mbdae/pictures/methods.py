@@ -29,8 +29,8 @@ def _labels() -> dict[str, tuple[int, bool]]:
         known.setdefault(family.name, (family.title, not family.module.startswith("mbdae.adapters")))
     order = [name for name in FIRST if name in known] + [name for name in known if name not in FIRST]
     numbers: dict[str, tuple[int, bool]] = {}
-    for k, name in enumerate(order):
-        numbers.setdefault(known[name][0], (k, known[name][1]))
+    for name in order:
+        numbers.setdefault(known[name][0], (len(numbers), known[name][1]))
     return numbers
 
 

@@ -13,11 +13,13 @@ import numpy as np
 
 from .. import library
 from ..driver.method import Method
+from ..integrators.bdf import Bdf
 from ..integrators.half_implicit import HalfImplicit
+from ..integrators.sdirk_sparse.methods import SdirkSparse
 from ..integrators.state_space.methods import RosenbrockNystrom
 from ..model.mechanism import Mechanism
 from ..pictures.figures import COLOURS, GREY, MARKERS, new_figure, style
-from ..problems import Index3, StateSpace, UnderlyingODE
+from ..problems import GGL, Index3, Overdetermined, StateSpace, UnderlyingODE
 from ..problems.base import Problem
 from ..results.status import Status
 from ..system.assembly import State
@@ -79,6 +81,11 @@ CASES: Mapping[str, Case] = {
     "explicit-joint": Case("joint", "explicit, joint", UnderlyingODE, None),
     "state-space": Case("cartesian", "RosenbrockNystrom, Cartesian", StateSpace, lambda h: RosenbrockNystrom(fixed_step=h)),
     "state-space-joint": Case("joint", "RosenbrockNystrom, joint", StateSpace, lambda h: RosenbrockNystrom(fixed_step=h)),
+    "sdirk-sparse": Case("cartesian", "SdirkSparse, Cartesian", Overdetermined,
+                         lambda h: SdirkSparse(fixed_step=h, max_jacobian_age=0)),
+    "sdirk-sparse-joint": Case("joint", "SdirkSparse, joint", Overdetermined,
+                               lambda h: SdirkSparse(fixed_step=h, max_jacobian_age=0)),
+    "bdf": Case("cartesian", "Bdf, Cartesian", GGL, lambda h: Bdf(order=2, fixed_step=h)),
 }
 
 

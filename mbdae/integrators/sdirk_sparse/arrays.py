@@ -68,14 +68,18 @@ class Elimination(Structure):
 
     Attributes
     ----------
+    order, pivots : ndarray of int, shape (n,)
+        Row and column of each pivot.
     start, end, columns, values, diagonal : ndarray
-        Rows of the upper factor, divided by their pivots, which are `diagonal`.
+        Rows of the upper factor in this order, divided by their pivots, which are `diagonal`.
     first, last, sources, factors : ndarray
         For each row those that were subtracted, and how many times.
-    row_of, many, x, listed, used : ndarray
-        Scratch: for each column its row, its count, its value, and which columns a row has.
+    place_of, x, listed, used : ndarray
+        Scratch: for each column the place of its pivot, its value, and which columns a row has.
     """
 
+    order: Integers
+    pivots: Integers
     start: Integers
     end: Integers
     columns: Integers
@@ -85,8 +89,7 @@ class Elimination(Structure):
     last: Integers
     sources: Integers
     factors: Vector
-    row_of: Integers
-    many: Integers
+    place_of: Integers
     x: Vector
     listed: Integers
     used: Integers
@@ -126,7 +129,6 @@ class Basis(Structure):
     Attributes
     ----------
     rows : Rows
-    pivots : ndarray of int, shape (nv,)
     b, move, trial : ndarray
         Scratch.
     elimination : Elimination
@@ -139,7 +141,6 @@ class Basis(Structure):
     """
 
     rows: Rows
-    pivots: Integers
     b: Vector
     move: Vector
     elimination: Elimination
@@ -266,13 +267,16 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
                        turn_v=np.zeros(12 * len(problem.system.quaternions)))
 
 
-def new_elimination(n: int, room: int) -> Elimination:
-    """Of a matrix of size `n`, with room for so many entries."""
+def new_elimination(order: Integers, pivots: Integers, room: int) -> Elimination:
+    """In this order, with room for so many entries."""
+    n = len(order)
+
     def of(size: int) -> Integers:
         return np.zeros(size, dtype=np.int64)
 
-    return Elimination(start=of(n), end=of(n), columns=of(room), values=np.zeros(room), diagonal=np.zeros(n), first=of(n), last=of(n),
-                       sources=of(room), factors=np.zeros(room), row_of=of(n), many=of(n), x=np.zeros(n), listed=of(n), used=of(n))
+    return Elimination(order=order, pivots=pivots, start=of(n), end=of(n), columns=of(room), values=np.zeros(room), diagonal=np.zeros(n),
+                       first=of(n), last=of(n), sources=of(room), factors=np.zeros(room), place_of=of(n), x=np.zeros(n), listed=of(n),
+                       used=of(n))
 
 
 def coefficients(tableau: Sdirk) -> tuple[SdirkCoefficients, Dense]:

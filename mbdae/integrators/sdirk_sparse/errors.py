@@ -61,7 +61,7 @@ def _along(x, run, out):
     fill(b.b, 0.0)
     for m in range(p.independent.shape[0]):
         b.b[p.kept.shape[0] + m] = x[p.independent[m]]
-    solve_rows(b.pivots, b.elimination, b.b, out)
+    solve_rows(b.elimination, b.b, out)
 
 
 @compiled

@@ -14,13 +14,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.linalg import splu
 
 from ...jacobians.complex_step import sweep_of
 from ...jacobians.grouping import column_groups
 from ...problems.base import Problem
 from ...problems.known import Map
 from ...problems.pattern import structure
+from ...system.sparse_lu import ROOM
 from ...system.system import System
 from ...typing import Flags, Integers, Vector
 from ..iteration_matrix import IterationMatrix
@@ -91,9 +93,23 @@ def new_basis(problem: Problem, partition: Partition) -> Basis:
     sizes[len(kept):] = np.where(np.isin(partition.independent, (partition.norms[:, None] + np.arange(4)).ravel()), 0.5, 0.0)
     rows_of = Rows(start=np.searchsorted(i[order], np.arange(n + 1)), columns=j[order], values=np.zeros(len(j)), places=places[order],
                    sizes=sizes)
-    return Basis(rows=rows_of, pivots=np.zeros(n, dtype=np.int64), b=np.zeros(n), move=np.zeros(s.nv),
-                 elimination=new_elimination(n, 4 * len(j) + n), map_=Map(*sweep, np.zeros(s.nv), np.zeros(s.nq)),
-                 T=np.ones(map_v.nnz), residual=np.zeros(s.nc), rates=np.zeros(s.nq), trial=np.zeros(s.nq))
+    none = np.zeros(0, dtype=np.int64)
+    return Basis(rows=rows_of, b=np.zeros(n), move=np.zeros(s.nv), elimination=new_elimination(none, none, 0),
+                 map_=Map(*sweep, np.zeros(s.nv), np.zeros(s.nq)), T=np.ones(map_v.nnz), residual=np.zeros(s.nc), rates=np.zeros(s.nq),
+                 trial=np.zeros(s.nq))
+
+
+def arrange(basis: Basis) -> bool:
+    """Order of the elimination for the least fill-in, by SuperLU, for the present values; False if the matrix is singular."""
+    rows, n = basis.rows, len(basis.b)
+    A = csr_array((rows.values, rows.columns, rows.start), shape=(n, n)).tocsc()
+    try:
+        lu = min((splu(A, permc_spec=order) for order in ("COLAMD", "MMD_AT_PLUS_A")), key=lambda x: int(x.nnz))
+    except RuntimeError:
+        return False
+    order, pivots = np.argsort(lu.perm_r).astype(np.int64), np.argsort(lu.perm_c).astype(np.int64)
+    basis.elimination = new_elimination(order, pivots, ROOM * int(lu.nnz) + n)
+    return True
 
 
 def divide(partition: Partition, nc: int) -> None:

@@ -52,7 +52,7 @@ def place(t, z, zd, q, v, run):
             b.b[i] = -b.residual[p.kept[i]]
         for i in range(n):
             b.b[r + i] = z[p.independent[i]] - q[p.independent[i]]
-        solve_rows(b.pivots, b.elimination, b.b, b.move)
+        solve_rows(b.elimination, b.b, b.move)
         size, scale = largest(b.move), 1.0 + largest(q)
         if not is_finite(size):
             return NOT_FINITE
@@ -76,7 +76,7 @@ def _factorise(t, q, run):
     """Factors of `[Phi_q; P T]` at the placed positions; `GOOD` or the code of a failure."""
     b = run.basis
     _fill(t, q, run)
-    status, run.memory.worst = eliminate(b.rows, False, b.pivots, b.elimination)
+    status, run.memory.worst = eliminate(b.rows, b.elimination)
     if status == NEEDS_MATRIX:
         run.memory.asked = ROOM
         return status
@@ -119,7 +119,7 @@ def _velocities(t, q, zd, v, run):
             b.b[i] = b.residual[p.kept[i]]
         for i in range(p.independent.shape[0]):
             b.b[r + i] = zd[p.independent[i]] - b.rates[p.independent[i]]
-        solve_rows(b.pivots, b.elimination, b.b, b.move)
+        solve_rows(b.elimination, b.b, b.move)
         size, scale = largest(b.move), 1.0 + largest(v)
         if not is_finite(size):
             return NOT_FINITE

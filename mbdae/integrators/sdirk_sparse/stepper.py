@@ -32,7 +32,6 @@ from .arrays import (
     CHOICE,
     DERIVATIVES,
     ROOM,
-    Basis,
     SparseRun,
     Stages,
     Weights,
@@ -44,7 +43,7 @@ from .arrays import (
 from .attempt import LOOPS
 from .choice import choose_pivots
 from .elimination import eliminate
-from .matrix import assemble, divide, layout, new_basis, new_partition
+from .matrix import arrange, assemble, divide, layout, new_basis, new_partition
 from .positions import place_basis
 
 if TYPE_CHECKING:
@@ -112,15 +111,14 @@ class SparseStepper(StartedStepper):
     def assist(self, fault: int) -> None:
         """Derivatives, other independent coordinates, or factors."""
         assert fault == NEEDS_MATRIX, fault
-        run, memory, asked = self.run, self.run.memory, self.run.memory.asked
+        memory, asked = self.run.memory, self.run.memory.asked
         memory.status = GOOD
         if asked == DERIVATIVES:
             self._differentiate()
         elif asked == CHOICE:
             self._choose()
         elif asked == ROOM:
-            b = run.basis
-            b.elimination = new_elimination(len(b.pivots), 2 * len(b.elimination.values))
+            self._make_room()
         else:
             self.counts.factorisations += 1
             gh = float(next_step(self.clock).h) * self.method.tableau.gamma
@@ -149,14 +147,24 @@ class SparseStepper(StartedStepper):
             return
         run.basis = new_basis(self.problem, p)
         place_basis(self.t, run.start.q, run)
-        memory.worst = memory.first_worst = _eliminate(run.basis)
-        if (run.basis.pivots < 0).any():
+        if not arrange(run.basis):
             memory.status = RANK_LOST
             return
+        code = NEEDS_MATRIX
+        while code == NEEDS_MATRIX:
+            code, memory.worst = eliminate(run.basis.rows, run.basis.elimination)
+            if code == NEEDS_MATRIX:
+                self._make_room()
+        memory.first_worst = memory.worst
         self.restarts = (self.restarts or 0) + int(self._chosen and not np.array_equal(p.independent, before))
         self._chosen, memory.choose, memory.formed = True, 0, 0.0
         run.entries, self.matrix = assemble(self.problem, p, self.linsolver)
         run.factors = self.matrix.factors
+
+    def _make_room(self) -> None:
+        """Twice the room for the factors of positions and velocities."""
+        e = self.run.basis.elimination
+        self.run.basis.elimination = new_elimination(e.order, e.pivots, 2 * len(e.values))
 
     # failures ---------------------------------------------------------------------------------------------------------------
 
@@ -179,12 +187,14 @@ class SparseStepper(StartedStepper):
         """See `Stepper`: without constants, scratch, and the stages of the last step."""
         run, d = self.run, self.run.derivatives
         return {f"run.{name}": getattr(run, name) for name in KEPT} | {
-            "run.pivots": run.partition.pivots, "run.columns": run.basis.pivots, "run.q": d.q, "run.turn_q": d.turn_q,
+            "run.pivots": run.partition.pivots, "run.rows": run.basis.elimination.order, "run.columns": run.basis.elimination.pivots,
+            "run.q": d.q, "run.turn_q": d.turn_q,
             "run.turn_v": d.turn_v, "run.state": d.state, "run.rates": d.rates, "run.projection.counts": run.projection.counts}
 
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, the order of the columns, changes of the coordinates."""
-        return jacobian_contents(self.jacobian) | self.matrix.extra() | {"restarts": np.array(self.restarts)}
+        return jacobian_contents(self.jacobian) | self.matrix.extra() | {
+            "restarts": np.array(self.restarts), "room": np.array(len(self.run.basis.elimination.values))}
 
     def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
         """See `Stepper`."""
@@ -194,6 +204,8 @@ class SparseStepper(StartedStepper):
         divide(run.partition, self.system.nc)
         self._chosen = True
         run.basis = new_basis(self.problem, run.partition)
+        rows, columns, room = (saved_array(saved, name) for name in ("run.rows", "run.columns", "room"))
+        run.basis.elimination = new_elimination(rows.copy(), columns.copy(), int(room))
         run.entries, self.matrix = assemble(self.problem, run.partition, self.linsolver)
         run.factors = self.matrix.factors
         resume_jacobian(self.jacobian, saved)
@@ -220,15 +232,6 @@ class SparseStepper(StartedStepper):
         if code != GOOD:
             raise NoInterpolant(*self.explain(code))
         return columns
-
-
-def _eliminate(basis: Basis) -> float:
-    """Choose pivots; the smallest one, relative to the largest entry of its row."""
-    while True:
-        code, worst = eliminate(basis.rows, True, basis.pivots, basis.elimination)
-        if code == GOOD:
-            return float(worst)
-        basis.elimination = new_elimination(len(basis.pivots), 2 * len(basis.elimination.values))
 
 
 def _scales(system: System) -> Vector:
