@@ -18,7 +18,7 @@ from .helpers import T0, all_elements
 
 ROOT = Path(__file__).parent.parent
 # each layer may import from itself and from those before it
-LAYERS = ("typing", "compilation", "interrupts", "stopwatch", "spelling", "summary", "model", "io", "system", "symbolic", "results",
+LAYERS = ("typing", "compilation", "interrupts", "room", "stopwatch", "spelling", "summary", "model", "io", "system", "symbolic", "results",
           "contacts", "jacobians", "charts", "problems", "driver", "integrators", "adapters", "solve", "", "library", "registry",
           "pictures", "studies", "pages", "cli", "__main__")
 

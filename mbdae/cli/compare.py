@@ -1,6 +1,7 @@
 """`mbdae compare`: integrators and solvers on one mechanism, accuracy against cost."""
 
 import argparse
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -82,8 +83,12 @@ def _all(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _helpers(bar: Bar) -> Iterator[None]:
-    """Processes that start at the first compilation, to be ready when the kernels of the mechanism are."""
-    bar.when_compiling = start
+    """Processes that start at the first compilation, to be ready when the kernels of the mechanism are.
+
+    Compiled code leaves much for the collection of garbage to look at, and little that it finds: it waits until the kernels are ready.
+    """
+    collects = gc.isenabled()
+    bar.when_compiling = _begin
     try:
         yield
     except BaseException:
@@ -92,6 +97,14 @@ def _helpers(bar: Bar) -> Iterator[None]:
         raise
     finally:
         bar.when_compiling = None
+        if collects:
+            gc.enable()
+
+
+def _begin() -> None:
+    """What the first compilation begins with."""
+    gc.disable()
+    start()
 
 
 def _compile(target: Target, specs: Sequence[MethodSpec], series: Sequence[Series], bar: Bar) -> None:

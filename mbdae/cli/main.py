@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
+from ..room import with_room
 from ..spelling import guess
 from .formatter import HelpFormatter
 from .parsers import PARSERS
@@ -114,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _reported(e, REFUSED, argv)
 
 
+@with_room
 def _run(argv: Sequence[str]) -> int:
     chosen = [word for word in argv if not word.startswith("-")][:1]
     _check_command(chosen)

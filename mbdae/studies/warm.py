@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from numba.core import event
 from .. import library
 from ..driver.method import Method
 from ..registry import FAMILIES, find
+from ..room import with_room
 from ..solve import solve
 from ..system.assembly import AssemblyError
 from ..system.out_of_line import addresses
@@ -132,7 +134,7 @@ def start(jobs: int = -1) -> None:
     from joblib import cpu_count
 
     if (cpu_count() if jobs < 0 else jobs) > 1:
-        _pool(jobs).submit(addresses, True)
+        _pool(jobs).submit(_complex_evaluations)
 
 
 def stop() -> None:
@@ -151,12 +153,19 @@ def _pool(jobs: int) -> Any:
 
 
 def _prepare() -> None:
-    """Let this process grow: what would replace it imports and loads everything again."""
+    """Let this process grow: what would replace it imports and loads everything again; collecting garbage takes a tenth of the time."""
     from joblib.externals.loky import process_executor
 
+    gc.disable()
     process_executor._MAX_MEMORY_LEAK_SIZE = MEMORY  # no option
 
 
+@with_room
+def _complex_evaluations() -> None:
+    addresses(True)
+
+
+@with_room
 def _short(target: Target, name: str, setting: float) -> str:
     """Short runs of a method, at its own steps and with output at given times; what fails here fails again where it is asked for."""
     spec, system, start = find(name), system_of(target), start_of(target)
@@ -169,6 +178,7 @@ def _short(target: Target, name: str, setting: float) -> str:
     return name
 
 
+@with_room
 def warmed(name: str) -> Warmed:
     """Compile what a method needs."""
     spec, counter, begin = find(name), _Counter(), time.process_time()
