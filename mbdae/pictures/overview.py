@@ -115,7 +115,7 @@ class _Quantities:
         """The largest violations on the position and velocity level, at steps only: between them they are those of the interpolant."""
         if not self.system.nc:
             return []
-        worst = np.array([self.solution._residuals(k)[:2] for k in self.rows])
+        worst = self.solution._residuals(self.rows)[:, :2]
         curves = [Curve(name, np.where(x > 0.0, x, np.nan)) for name, x in zip(("positions", "velocities"), worst.T)]
         return [Panel("constraint violation", "largest residual", curves, log=True, t=self.steps)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..model.mechanism import Mechanism
 from ..summary import Summary, plural
@@ -18,9 +19,9 @@ from .shown import Shown
 from .status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from ..typing import ArrayLike, FullState, Matrix, Vector
+    from ..typing import ArrayLike, FullState, Integers, Matrix, Vector
     from .jumps import Jump
     from .memory import Memory, Request
     from .trajectory import Trajectory
@@ -193,13 +194,18 @@ class Solution(Shown):
     @cached_property
     def constraint_residuals(self) -> Matrix:
         """Largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` at each time, shape (n, 3)."""
-        return np.array([self._residuals(k) for k in range(len(self.t))]).reshape(-1, 3)
+        return self._residuals(range(len(self.t)))
 
-    def _residuals(self, k: int) -> list[float]:
-        s, t, q, v, a = self.system, self.t[k], self.q[k], self.v[k], self.a[k]
-        G = s.phi_q(t, q)
-        levels = s.phi(t, q), G @ v - s.nu(t, q), G @ a - s.gamma(t, q, v)
-        return [np.abs(x).max(initial=0.0) for x in levels]
+    def _residuals(self, rows: Sequence[int] | Integers) -> Matrix:
+        """The same at some of the times."""
+        found, s = np.zeros((len(rows), 3)), self.system
+        G = s.phi_q(self.t[rows[0]], self.q[rows[0]]) if len(rows) else csr_array((s.nc, s.nv))
+        for n, k in enumerate(rows):
+            t, q, v, a = self.t[k], self.q[k], self.v[k], self.a[k]
+            G.data = s.phi_q_entries(t, q)
+            levels = s.phi(t, q), G @ v - s.nu(t, q), G @ a - s.gamma(t, q, v)
+            found[n] = [np.abs(x).max(initial=0.0) for x in levels]
+        return found
 
 
 def _npz(path: str | Path) -> Path:

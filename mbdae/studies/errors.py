@@ -98,7 +98,7 @@ def at_times(solution: Solution, times: Vector) -> Solution | None:
 def constraint_residuals(solution: Solution) -> tuple[float, ...]:
     """The largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` after the initial time, at no more than 200 points of a solution."""
     at = _sample(len(solution.t))
-    levels = np.array([solution._residuals(k) for k in (at[1:] if len(at) > 1 else at)])
+    levels = solution._residuals(at[1:] if len(at) > 1 else at)
     return tuple(float(x) for x in levels.max(axis=0))
 
 

@@ -58,8 +58,12 @@ class Evaluations:
 
     def phi_q(self, t: float, q: ArrayLike) -> csr_array:
         """`Phi_q(t, q)` with respect to the velocity coordinates, a SciPy CSR array (nc, nv)."""
-        values = self._checked(ev.phi_q(t, self._q(q), self._model, self._work), "Phi_q", t, q)
+        values = self.phi_q_entries(t, q)
         return csr_array((values, self.pattern.col, self.pattern.ptr), shape=(self.nc, self.nv))
+
+    def phi_q_entries(self, t: float, q: ArrayLike) -> Vector:
+        """The entries of `phi_q` in the order of its `data`; a matrix around them takes longer to make than to evaluate."""
+        return self._checked(ev.phi_q(t, self._q(q), self._model, self._work), "Phi_q", t, q)
 
     def nu(self, t: float, q: ArrayLike) -> Vector:
         """`nu(t, q) = -Phi_t`, shape (nc,)."""

@@ -6,8 +6,6 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...results.solution import Solution
 from ...results.status import Status
 from ..measure import TimeLimitExceeded, time_limit
@@ -69,7 +67,7 @@ class DriftTask(RowsTask):
 def _over_time(solution: Solution) -> list[dict[str, Any]]:
     """Fields of the rows."""
     energy = solution.energy
-    levels = np.array([solution._residuals(k)[:2] for k in range(len(solution.t))])
+    levels = solution.constraint_residuals[:, :2]
     about = {"status": solution.status.name, "message": "" if solution.success else solution.message}
     return [{"t": float(t), "energy_change": float(e), "residual_position": float(p), "residual_velocity": float(v)} | about
             for t, e, (p, v) in zip(solution.t, energy - energy[0], levels)]
