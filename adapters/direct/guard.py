@@ -12,7 +12,7 @@ from numba import types
 from mbdae.compilation.compiled import by_address, compiled, compiled_with
 from mbdae.compilation.structure import Structure
 from mbdae.driver.callbacks import FATAL, GOOD, RECOVERABLE, TOLERATED, TOLERATED_AT_A_GAP, TOLERATED_IN_A_ROW
-from mbdae.system.vectors import is_finite
+from mbdae.system.vectors import is_finite, put
 from mbdae.typing import Integers, Vector
 
 NO_FAULT, EQUATIONS, JACOBIAN = range(3)  # values of `Guard.fatal`
@@ -83,8 +83,8 @@ def judged(t, finite, y, yd, guard):
     guard.last_bad = guard.calls
     if guard.bad_in_a_row == 1:  # the others in a row may be its consequences
         guard.t = t
-        guard.y[:] = y
-        guard.yd[:] = yd
+        put(y, guard.y)
+        put(yd, guard.yd)
     guard.gap = min(guard.gap, guard.direction * t)
     guard.at_the_gap += 1
     if guard.bad_in_a_row > TOLERATED_IN_A_ROW or guard.bad > TOLERATED or guard.at_the_gap > TOLERATED_AT_A_GAP:

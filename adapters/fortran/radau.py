@@ -61,7 +61,8 @@ def _jacobian(at_n, at_s, at_y, at_matrix, at_rows, equations, march):
 def _mass(at_n, at_matrix, at_rows, equations, at_march):
     mass = structure_at(at_march, MARCH).solver.mass  # noqa: F821
     matrix = vector(at_matrix, mass.shape[0])
-    matrix[:] = mass
+    for k in range(mass.shape[0]):
+        matrix[k] = mass[k]
     return GOOD
 
 

@@ -119,8 +119,10 @@ def _pivot_columns(J: Vector, rank: int) -> NDArray[np.int64]:
                 if abs(A[r, c]) > abs(A[i, j]):
                     i, j = r, c
         # exchange of rows and columns
-        A[k], A[i] = A[i].copy(), A[k].copy()
-        A[:, k], A[:, j] = A[:, j].copy(), A[:, k].copy()
+        for c in range(n):
+            A[k, c], A[i, c] = A[i, c], A[k, c]
+        for r in range(m):
+            A[r, k], A[r, j] = A[r, j], A[r, k]
         columns[k], columns[j] = columns[j], columns[k]
         if A[k, k] == 0.0:
             break

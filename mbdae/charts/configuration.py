@@ -18,7 +18,7 @@ from ..system import kernels, kkt, sparse
 from ..system import layout as lay
 from ..system.codes import CHART_LOST, GOOD, NOT_FINITE, RANK_LOST
 from ..system.layout import QUATERNION_T, header, part, table
-from ..system.vectors import is_finite
+from ..system.vectors import is_finite, put_rows
 from .store import (
     BLOCK,
     N_END,
@@ -92,7 +92,7 @@ def map_chart(t: float, q: Array, P: Array, span: Array, model: Tables, PT: Arra
     """`PT = P T(q)`, within its spans."""
     head = header(model)
     if head[lay.IDENTITY_MAP]:
-        PT[:] = P
+        put_rows(P, PT)
     elif head[lay.KIND] != lay.USER:
         _map_quaternions(q, P, span, table(model, lay.QUATERNION, QUATERNION_T), PT)
     else:  # column by column of a user's map

@@ -120,10 +120,18 @@ def warm_on(target: Target, runs: Sequence[tuple[str, float]], jobs: int = -1) -
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # others take its place
-            for done in as_completed([pool.submit(_short, target, name, setting) for name, setting in runs]):
-                yield done.result()
+            for done in as_completed([pool.submit(_each, target, group) for group in _together(runs)]):
+                yield from done.result()
     finally:
         stop()
+
+
+def _together(runs: Sequence[tuple[str, float]]) -> list[list[tuple[str, float]]]:
+    """The runs by the modules of their methods: what methods of a module share would be compiled by two processes at the same time."""
+    groups: dict[str, list[tuple[str, float]]] = {}
+    for name, setting in runs:
+        groups.setdefault(find(name).family.module, []).append((name, setting))
+    return list(groups.values())
 
 
 def start(jobs: int = -1) -> None:
@@ -166,6 +174,10 @@ def _complex_evaluations() -> None:
 
 
 @with_room
+def _each(target: Target, runs: Sequence[tuple[str, float]]) -> list[str]:
+    return [_short(target, name, setting) for name, setting in runs]
+
+
 def _short(target: Target, name: str, setting: float) -> str:
     """Short runs of a method, at its own steps and with output at given times; what fails here fails again where it is asked for."""
     spec, system, start = find(name), system_of(target), start_of(target)
