@@ -14,7 +14,7 @@ from mbdae.cli.console import Bar
 from mbdae.cli.main import main
 from mbdae.registry import FAMILIES, find
 from mbdae.studies.grid.target import Target
-from mbdae.studies.warm import FIRST, installed, start, stop, warm_on, warmed
+from mbdae.studies.warm import FIRST, _together, installed, start, stop, warm_on, warmed
 
 ROOT = Path(__file__).parents[1]
 COUNT = """
@@ -107,6 +107,11 @@ def test_processes_are_ready_before_they_are_needed():
     assert list(warm_on(Target.of("four-link"), [("HalfImplicit", 1e-3)])) == ["HalfImplicit"]
     assert pool._flags.shutdown
     stop()
+
+
+def test_methods_of_a_module_are_compiled_by_one_process():
+    runs = [("NullSpaceHHT", 1e-3), ("Bdf:ggl", 1e-6), ("NullSpaceGeneralizedAlpha", 1e-3), ("Ida:ggl", 1e-6)]
+    assert _together(runs) == [[runs[0], runs[2]], [runs[1]], [runs[3]]]
 
 
 def test_unknown_methods_are_refused(capsys):
