@@ -15,6 +15,7 @@ FIRST = ("HalfImplicit", "SolveIvp:DOP853", "ProjectedGauss:3", "NullSpaceGenera
          "Cvode:Adams", "NullSpaceHHT", "DormandPrince:8", "Rattle:4", "SolveIvp:Radau", "FullyImplicit", "Cvode:BDF")
 FILLS = {"index3": "full", "ggl": "full", "gear": "none", "index2": "top", "index1": "bottom", "mass": "left", "overdetermined": "right",
          "ode": "full", "partition": "full", "tangent": "none"}
+WITH_VARIANTS = frozenset(family.name for family in FAMILIES if family.variants)
 IN_HOUSE, ESTABLISHED = "-", (0, (4, 1.6))
 
 
@@ -27,7 +28,8 @@ def _labels() -> dict[str, tuple[int, bool]]:
             label = " ".join(x for x in (family.title, family.variants.get(variant or "", "")) if x)
             known[f"{family.name}:{variant}" if variant else family.name] = label, not family.module.startswith("mbdae.adapters")
         known.setdefault(family.name, (family.title, not family.module.startswith("mbdae.adapters")))
-    order = [name for name in FIRST if name in known] + [name for name in known if name not in FIRST]
+    # families of which only variants are drawn come last
+    order = [name for name in FIRST if name in known] + sorted((x for x in known if x not in FIRST), key=lambda x: x in WITH_VARIANTS)
     numbers: dict[str, tuple[int, bool]] = {}
     for name in order:
         numbers.setdefault(known[name][0], (len(numbers), known[name][1]))
