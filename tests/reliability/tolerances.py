@@ -23,8 +23,9 @@ from mbdae.studies.grid.target import start_of, system_of
 TARGETS = (("double-pendulum", {}, 2.0), ("slider-crank-free", {}, 1.0), ("andrews", {}, 0.03), ("heavy-top", {}, 1.0),
            ("car-axis", {}, 1.0), ("truck", {}, 2.0), ("stiff-double-pendulum", {}, 0.5), ("spatial-four-bar", {}, 1.0),
            ("stewart-platform", {"stiffness": 20000.0, "damping": 500.0}, 1.0), ("closed-loop-bars", {}, 1.5))
-OWN = ("Automatic", "RosenbrockNystrom", "SdirkFirstOrder", "SdirkDescriptor", "TrapezoidalStateSpace", "TrapezoidalDescriptor", "HHT",
-       "NullSpaceHHT", "Bdf", "DormandPrince:8", "DormandPrince:5", "RadauIIA", "HalfExplicit", "ProjectedGauss:adaptive", "Spark:adaptive")
+OWN = ("Automatic", "RosenbrockNystrom", "SdirkFirstOrder", "SdirkDescriptor", "SdirkSparse", "TrapezoidalStateSpace",
+       "TrapezoidalDescriptor", "HHT", "NullSpaceHHT", "Bdf", "DormandPrince:8", "DormandPrince:5", "RadauIIA", "HalfExplicit",
+       "ProjectedGauss:adaptive", "Spark:adaptive")
 OTHERS = ("Ida", "Cvode:BDF", "Cvode:Adams", "SolveIvp:DOP853", "SolveIvp:Radau", "SolveIvp:LSODA", "Radau13", "Assimulo:Radau5DAE",
           "Assimulo:ODASSL", "Odes:ddaspk")
 LIMIT = 20.0  # seconds of a run
