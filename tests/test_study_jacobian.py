@@ -307,7 +307,7 @@ def test_command_fails_if_a_strategy_does(capsys):
 
 
 @pytest.mark.parametrize("argv, words", [
-    ("andrews --method HalfImplicit", "HalfImplicit has no choice of Jacobians; methods that have: Bdf, RadauIIA, Ida, "),
+    ("andrews --method HalfImplicit", "HalfImplicit has no choice of Jacobians; methods that have: Bdf, RadauIIA, SdirkSparse, Ida, "),
     ("andrews --strategies grouped,foo", "'foo' is no strategy; there are exact, dense, grouped, estimated"),
     ("andrews --strategies grouped:extended --t-end 0.001", "has no excitations"),
     ("andrews --method Ida:gear --form explicit", "write Ida:ggl"),

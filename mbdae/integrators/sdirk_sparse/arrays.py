@@ -54,7 +54,7 @@ class Memory(Structure):
 
 
 class Rows(Structure):
-    """A sparse matrix by rows; `places` of its values, below zero in another array, see `equations`; usual sizes of rows, or 0."""
+    """A sparse matrix by rows; `places` of its values in two arrays, `-1 - place` in the second one; usual `sizes` of rows, or 0."""
 
     start: Integers
     columns: Integers

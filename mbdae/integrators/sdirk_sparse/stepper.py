@@ -188,8 +188,8 @@ class SparseStepper(StartedStepper):
         run, d = self.run, self.run.derivatives
         return {f"run.{name}": getattr(run, name) for name in KEPT} | {
             "run.pivots": run.partition.pivots, "run.rows": run.basis.elimination.order, "run.columns": run.basis.elimination.pivots,
-            "run.q": d.q, "run.turn_q": d.turn_q,
-            "run.turn_v": d.turn_v, "run.state": d.state, "run.rates": d.rates, "run.projection.counts": run.projection.counts}
+            "run.q": d.q, "run.turn_q": d.turn_q, "run.turn_v": d.turn_v, "run.state": d.state, "run.rates": d.rates,
+            "run.projection.counts": run.projection.counts}
 
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, the order of the columns, changes of the coordinates."""
