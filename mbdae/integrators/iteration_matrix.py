@@ -1,7 +1,7 @@
 """The matrix `F_y + c F_yd` of Newton's method, with a real or complex `c`: scaled, factorised, and reused after `c` has changed.
 
 Matrices are factorised where they are requested, in Python: dense ones by LAPACK, sparse ones by SuperLU, whose supernodes the compiled
-elimination of `mbdae.system.sparse_lu` lacks (it takes `n^2` operations). Compiled code solves with the factors.
+elimination of `mbdae.system.sparse_lu` lacks. Compiled code solves with the factors.
 """
 
 from abc import ABC, abstractmethod

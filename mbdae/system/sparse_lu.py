@@ -18,6 +18,7 @@ from .codes import GOOD, NEEDS_MATRIX, SINGULAR_MATRIX
 from .vectors import fill
 
 ROOM = 2  # for entries of the factors, relative to those of SuperLU
+SCANNED = 4  # entries of the matrix to the room for a factor, up to which it is faster to look at all steps and rows of each column
 
 
 class Columns(Structure):
@@ -37,8 +38,10 @@ class SparseFactors(Structure):
         Column and row of each pivot.
     step : ndarray of int, shape (n,)
         Number of the pivot in each row; -1 while there is none.
-    diagonal, x, y : ndarray, shape (n,)
-        The pivots, and scratch.
+    diagonal : ndarray, shape (n,)
+        The pivots.
+    x, y, marked, stack, steps, rows : ndarray, shape (n,)
+        Scratch.
     """
 
     order: Integers
@@ -49,12 +52,16 @@ class SparseFactors(Structure):
     diagonal: Vector
     x: Vector
     y: Vector
+    marked: Integers
+    stack: Integers
+    steps: Integers
+    rows: Integers
 
 
 _X, _N = types.float64[::1], types.int64[::1]
 COLUMNS = StructureType("Columns", (("start", _N), ("rows", _N), ("values", _X)))
 FACTORS = StructureType("SparseFactors", (("order", _N), ("pivots", _N), ("step", _N), ("L", COLUMNS), ("U", COLUMNS), ("diagonal", _X),
-                                          ("x", _X), ("y", _X)))
+                                          ("x", _X), ("y", _X), ("marked", _N), ("stack", _N), ("steps", _N), ("rows", _N)))
 
 
 class Ordering(NamedTuple):
@@ -79,8 +86,9 @@ def new_factors(order: Integers, entries: int, dtype: type = float) -> SparseFac
     def columns() -> Columns:
         return Columns(start=np.zeros(n + 1, dtype=np.int64), rows=np.zeros(most, dtype=np.int64), values=np.zeros(most, dtype))
 
-    return SparseFactors(order=order, pivots=np.zeros(n, dtype=np.int64), step=np.zeros(n, dtype=np.int64), L=columns(), U=columns(),
-                         diagonal=np.zeros(n, dtype), x=np.zeros(n, dtype), y=np.zeros(n, dtype))
+    integers = {name: np.zeros(n, dtype=np.int64) for name in ("pivots", "step", "marked", "stack", "steps", "rows")}
+    return SparseFactors(order=order, L=columns(), U=columns(), diagonal=np.zeros(n, dtype), x=np.zeros(n, dtype), y=np.zeros(n, dtype),
+                         **integers)
 
 
 @compiled
@@ -95,15 +103,19 @@ def factorise(A, lu):
     n, x, step, L, U = lu.order.shape[0], lu.x, lu.step, lu.L, lu.U
     fill(x, 0.0)
     for k in range(n):
-        step[k] = -1
-    at, to = 0, 0
+        step[k] = lu.marked[k] = -1
+        lu.steps[k] = lu.rows[k] = k
+    at, to, full = 0, 0, n * n <= SCANNED * L.values.shape[0]
     for k in range(n):
         if at + n > L.values.shape[0] or to + n > U.values.shape[0]:
             return NEEDS_MATRIX
-        for m in range(A.start[lu.order[k]], A.start[lu.order[k] + 1]):
+        first, last = A.start[lu.order[k]], A.start[lu.order[k] + 1]
+        for m in range(first, last):
             x[A.rows[m]] = A.values[m]
+        steps, rows = (k, n - k) if full else _reached(k, first, last, A, lu)
         # elimination with the columns before
-        for s in range(k):
+        for j in range(steps):
+            s = lu.steps[j]
             u = x[lu.pivots[s]]
             if u != 0.0:
                 x[lu.pivots[s]] = 0.0
@@ -114,20 +126,82 @@ def factorise(A, lu):
         U.start[k + 1] = to
         # the largest pivot
         p, best = -1, -1.0
-        for i in range(n):
-            if step[i] < 0 and not size(x[i]) <= best:
-                p, best = i, size(x[i])
-        pivot = x[p]
+        for j in range(rows):
+            if not size(x[lu.rows[j]]) <= best:
+                p, best = lu.rows[j], size(x[lu.rows[j]])
+        pivot = x[p] if p >= 0 else x[0] * 0.0
         if not 0.0 < abs(pivot) < 1e300:
             return SINGULAR_MATRIX
         lu.pivots[k], step[p], lu.diagonal[k], x[p] = p, k, pivot, 0.0
         # the column of L
-        for i in range(n):
+        for j in range(rows):
+            i = lu.rows[j]
             if x[i] != 0.0:
                 L.rows[at], L.values[at], x[i] = i, x[i] / pivot, 0.0
                 at += 1
         L.start[k + 1] = at
+        if full:
+            _remove(p, n - k, lu.rows)
     return GOOD
+
+
+@compiled
+def _remove(p, n, x):
+    """Take a number out of the first `n`, which are in rising order."""
+    j = 0
+    while x[j] != p:
+        j += 1
+    for i in range(j, n - 1):
+        x[i] = x[i + 1]
+
+
+@compiled
+def _reached(k, first, last, A, lu):
+    """Steps of the elimination of column `k`, into `lu.steps`, and rows in which it may have entries below them, into `lu.rows`.
+
+    They are those of the column and of all columns of `L` that one gets to from there [Gilbert and Peierls], in rising order.
+    """
+    steps = rows = 0
+    for m in range(first, last):
+        count = _note(A.rows[m], k, 0, lu)
+        while count > 0:
+            count -= 1
+            i = lu.stack[count]
+            s = lu.step[i]
+            if s < 0:
+                lu.rows[rows] = i
+                rows += 1
+                continue
+            lu.steps[steps] = s
+            steps += 1
+            for e in range(lu.L.start[s], lu.L.start[s + 1]):
+                count = _note(lu.L.rows[e], k, count, lu)
+    _sort(lu.steps, steps)
+    _sort(lu.rows, rows)
+    return steps, rows
+
+
+@compiled
+def _note(i, k, count, lu):
+    """Put a row on the stack unless it has been there; the number of rows on it."""
+    if lu.marked[i] == k:
+        return count
+    lu.marked[i], lu.stack[count] = k, i
+    return count + 1
+
+
+@compiled
+def _sort(x, n):
+    """The first `n` numbers in rising order, by Shell's method."""
+    gap = n // 2
+    while gap > 0:
+        for i in range(gap, n):
+            value, j = x[i], i
+            while j >= gap and x[j - gap] > value:
+                x[j] = x[j - gap]
+                j -= gap
+            x[j] = value
+        gap //= 2
 
 
 @compiled

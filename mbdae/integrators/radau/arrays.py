@@ -8,7 +8,7 @@ import numpy as np
 from ...compilation.structure import Structure
 from ...problems.base import Problem
 from ...problems.known import positions_of_mass
-from ...system.sparse_lu import ROOM, Columns, SparseFactors, new_factors, ordering
+from ...system.sparse_lu import ROOM, Columns, Ordering, SparseFactors, new_factors
 from ...system.system import System
 from ...typing import Integers, Matrix, Vector
 from ..bdf_formulas import Norms
@@ -196,11 +196,11 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
                        places=entries.places, sources=entries.sources, signs=entries.signs, pieces=pieces)
 
 
-def new_sparse(problem: Problem, in_use: bool) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
-    """The real matrix and the complex ones."""
-    if not in_use:
+def new_sparse(problem: Problem, found: Ordering | None) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
+    """The real matrix and the complex ones with columns in this order, of none where another kind of factors is in use."""
+    if found is None:
         return _unused(float), (_unused(complex),) * PAIRS
-    pattern, (order, entries) = problem.pattern, ordering(problem.pattern)
+    pattern, (order, entries) = problem.pattern, found
 
     def new(dtype: type) -> SparseMatrix:
         columns = Columns(start=pattern.indptr.astype(np.int64), rows=pattern.indices.astype(np.int64), values=np.zeros(pattern.nnz, dtype))

@@ -18,6 +18,7 @@ from ...results.steps import Step
 from ...system.assembly import State as Start
 from ...system.assembly import accelerations, on_constraints
 from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, STALLED
+from ...system.sparse_lu import ordering
 from ...typing import FullState, Matrix, Vector
 from .. import bdf_formulas as bdf
 from ..bdf_memory import jacobian_contents, resume_jacobian
@@ -31,7 +32,8 @@ from .arrays import FACTORS, RadauRun, arrays_for, new_derivatives, new_extensio
 from .attempt import LOOPS, MAX_FAILURES
 from .tableau import PAIRS, STAGES, radau
 
-COMPILED_LIMIT = 1500  # unknowns up to which sparse matrices are factorised in compiled code, in `n^2` operations, and beyond by SuperLU
+# sparse matrices are factorised in compiled code up to so many unknowns, or entries of the factors for each, and beyond by SuperLU
+COMPILED_LIMIT, COMPILED_FILL = 1500, 60
 
 # what steps pass on to later ones
 KEPT = ("clock", "counts", "memory", "start", "y0", "rate", "Z", "past", "bends", "real", "pairs", "redundant", "followed", "model", "work")
@@ -58,7 +60,9 @@ class RadauStepper(ProblemStepper):
         self.projector = Projector("RadauIIA", problem.system, "PV", "mass")
         self.model, self.work = equations.model, equations.work
         linear = method.linear(problem.n)
-        self._compiled_sparse = linear == "sparse" and problem.n <= COMPILED_LIMIT
+        order = ordering(problem.pattern) if linear == "sparse" else None
+        here = order is not None and (problem.n <= COMPILED_LIMIT or order.entries <= COMPILED_FILL * problem.n)
+        self._order = order if here else None
         powers = scaling(problem)
         self.matrices = [IterationMatrix(problem.pattern, linear, *powers, dtype=complex if k else float) for k in range(1 + PAIRS)]
         self.run = self._new_run(equations, norms)
@@ -69,7 +73,7 @@ class RadauStepper(ProblemStepper):
         levels = method.levels
         rules = tuple(method.rule(s) for s in STAGES)
         newtons = tuple(method.newton(s, norms.rtol) for s in STAGES)
-        sparse, sparse_pairs = new_sparse(self.problem, self._compiled_sparse)
+        sparse, sparse_pairs = new_sparse(self.problem, self._order)
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
         derivatives = new_derivatives(self.problem, isinstance(self.jacobian.source, Exact))
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
@@ -168,7 +172,7 @@ class RadauStepper(ProblemStepper):
         run = self.run
         d, found = run.derivatives, {f"run.{name}": getattr(run, name) for name in KEPT}
         found |= {"run.derivatives.state": d.state, "run.derivatives.rates": d.rates, "run.projection.counts": run.projection.counts}
-        return found | ({"run.sparse": run.sparse, "run.sparse_pairs": run.sparse_pairs} if self._compiled_sparse else {})
+        return found | ({"run.sparse": run.sparse, "run.sparse_pairs": run.sparse_pairs} if self._order is not None else {})
 
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, and the order of the columns of sparse matrices."""
@@ -179,7 +183,7 @@ class RadauStepper(ProblemStepper):
 
     def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
         """See `Stepper`."""
-        while self._compiled_sparse and len(self.run.sparse.factors.L.rows) < len(saved["run.sparse.factors.L.rows"]):
+        while self._order is not None and len(self.run.sparse.factors.L.rows) < len(saved["run.sparse.factors.L.rows"]):
             self._make_room()
         resume_jacobian(self.jacobian, saved)
         for k, matrix in enumerate(self.matrices):
