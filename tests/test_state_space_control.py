@@ -94,3 +94,21 @@ def test_energy_is_kept_within_the_tolerance(method):
     s = run("double-spherical-pendulum", METHODS[method](), 1.0, rtol=1e-5)
     energy = np.array([s.system.energy(t, q, v) for t, q, v in zip(s.t, s.q, s.v)])
     assert np.ptp(energy) < 2e-3 * (1.0 + np.abs(energy).max())
+
+
+@EVERY
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["heavy-top", "spatial-four-bar", "flyball-governor"])
+def test_output_between_the_steps_of_bodies_in_space_changes_no_step(name, form, method):
+    """Positions within a step are found from a guess by cubics, whose quaternions are not of length one; the iteration keeps norms."""
+    s, t_end = library.system(name), 0.05
+    go = lambda **output: mbdae.solve(s, METHODS[method](), (0.0, t_end), formulation=form, rtol=1e-3, atol=1e-5, **output)  # noqa: E731
+    steps, times = go(), np.linspace(0.0, t_end, 23)
+    dense, given = go(dense_output=True), go(t_eval=times)
+    for found in (steps, dense, given):
+        assert found.success, found.message
+    np.testing.assert_array_equal(dense.t, steps.t)
+    assert given.statistics.steps == steps.statistics.steps
+    for x, q, v in zip(times, given.q, given.v):
+        state = dense.sol(x)  # to a tenth of the tolerance
+        assert np.abs(state[0] - q).max() < 1e-6 and np.abs(state[1] - v).max() < 1e-4 * (1.0 + np.abs(v).max())

@@ -14,8 +14,8 @@ from mbdae.registry import find
 from tests.test_kinks import CONTACT, ball, error_in_tolerances, fallen
 
 METHODS = ("DormandPrince:8", "DormandPrince:5", "HalfExplicit", "RadauIIA", "Bdf:ggl", "RosenbrockNystrom", "SdirkFirstOrder",
-           "ProjectedGauss:adaptive", "Spark:adaptive", "SolveIvp:DOP853", "SolveIvp:LSODA", "Cvode:Adams", "Cvode:BDF", "Ida:ggl",
-           "Radau13")
+           "SdirkSparse", "ProjectedGauss:adaptive", "Spark:adaptive", "SolveIvp:DOP853", "SolveIvp:LSODA", "Cvode:Adams", "Cvode:BDF",
+           "Ida:ggl", "Radau13")
 RTOL = (1e-5, 1e-7, 1e-9)
 HEAD = "| method | " + " | ".join(f"{rtol:.0e}: evaluations, errors" for rtol in RTOL) + " |"
 

@@ -9,6 +9,7 @@ from ...system.motion import refine
 from ...system.vectors import is_finite, put
 from ..control.hermite import cubic
 from ..control.records import put_state
+from ..explicit.consistent import normalise
 from .formulas import SDIRK_DESCRIPTOR, SDIRK_FIRST_ORDER, formula
 from .step import evaluate
 
@@ -54,6 +55,7 @@ def _guess(t, theta, h, state, run):
     kernels.qdot(t + h, end.q, end.v, run.model, rate1)
     for k in range(q.shape[0]):
         q[k] = cubic(theta, h, start.q[k], end.q[k], rate0[k], rate1[k])
+    normalise(q, state.v, run.model)  # the iteration keeps the norms of quaternions
     put(start.lam, state.lam)
 
 
