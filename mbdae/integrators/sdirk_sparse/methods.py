@@ -179,9 +179,6 @@ class SdirkSparse(Resumable):
         if s.of_functions and s.nq != s.nv:
             raise ValueError(f"SdirkSparse: the kinematic map of {s.name} is not square, and what it keeps constant is not known; use "
                              "SdirkDescriptor, or RadauIIA")
-        if s.freedom == 0:
-            raise ValueError(f"{s.name} has no degree of freedom: its motion is prescribed, so there are no equations in independent "
-                             "coordinates; use RadauIIA")
         strategy = as_strategy(self.jacobian, "SdirkSparse")
         assert strategy is not None
         jacobian = strategy.bind(problem)
