@@ -81,10 +81,8 @@ CASES: Mapping[str, Case] = {
     "explicit-joint": Case("joint", "explicit, joint", UnderlyingODE, None),
     "state-space": Case("cartesian", "RosenbrockNystrom, Cartesian", StateSpace, lambda h: RosenbrockNystrom(fixed_step=h)),
     "state-space-joint": Case("joint", "RosenbrockNystrom, joint", StateSpace, lambda h: RosenbrockNystrom(fixed_step=h)),
-    "sdirk-sparse": Case("cartesian", "SdirkSparse, Cartesian", Overdetermined,
-                         lambda h: SdirkSparse(fixed_step=h, max_jacobian_age=0)),
-    "sdirk-sparse-joint": Case("joint", "SdirkSparse, joint", Overdetermined,
-                               lambda h: SdirkSparse(fixed_step=h, max_jacobian_age=0)),
+    "sdirk-sparse": Case("cartesian", "SdirkSparse, Cartesian", Overdetermined, lambda h: SdirkSparse(fixed_step=h, max_jacobian_age=0)),
+    "sdirk-sparse-joint": Case("joint", "SdirkSparse, joint", Overdetermined, lambda h: SdirkSparse(fixed_step=h, max_jacobian_age=0)),
     "bdf": Case("cartesian", "Bdf, Cartesian", GGL, lambda h: Bdf(order=2, fixed_step=h)),
 }
 

@@ -4,14 +4,51 @@ The pivot is, among the rows whose largest entry is nearly the largest of all, t
 fills in. Columns without a pivot are independent coordinates, rows without one redundant constraints.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...compilation.compiled import compiled
 from ...system.codes import GOOD, NEEDS_MATRIX
+from ...typing import Integers, Vector
 
 NEARLY = 0.9  # of the largest entry, from which on sparsity decides
 RANK = 1e-9  # largest entry that is zero but for rounding, relative to the first pivot
 NO_PIVOT = -1
+ENTRIES, LINKS = range(2)  # that are in use
+
+
+class Work(NamedTuple):
+    """The rows that are left, the rows of each column as lists, and scratch.
+
+    Attributes
+    ----------
+    start, length, columns, values : ndarray
+        Entries of each row.
+    largest, at_largest : ndarray, shape (rows,)
+        The largest one and its column.
+    many, head, link, row_of : ndarray
+        Entries of each column in the rows that are left, and its rows: the first link, the next one, and the row of a link.
+    x, listed, used : ndarray, shape (columns,)
+        A row that is changed.
+    counts : ndarray of int, shape (2,)
+        `ENTRIES` and `LINKS` in use.
+    """
+
+    start: Integers
+    length: Integers
+    columns: Integers
+    values: Vector
+    largest: Vector
+    at_largest: Integers
+    many: Integers
+    head: Integers
+    link: Integers
+    row_of: Integers
+    x: Vector
+    listed: Integers
+    used: Integers
+    counts: Integers
 
 
 @compiled
@@ -20,80 +57,96 @@ def choose_pivots(J, scales, rank, room, pivots):
 
     `room` is the number of entries that may be made. Returns `GOOD`, or `NEEDS_MATRIX` if they are too few.
     """
-    m, n, size = pivots.shape[0], scales.shape[0], J.columns.shape[0]
-    start, length = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    columns, values = np.empty(room, np.int64), np.empty(room)
-    largest, at_largest, many = np.zeros(m), np.zeros(m, np.int64), np.zeros(n, np.int64)
-    # rows with an entry in a column, as lists
-    head, link, row_of = np.full(n, -1), np.empty(room, np.int64), np.empty(room, np.int64)
-    x, listed, used, links = np.zeros(n), np.zeros(n, np.int64), np.empty(n, np.int64), 0
-    if size > room:
+    pivots[:] = NO_PIVOT
+    if J.columns.shape[0] > room:
         return NEEDS_MATRIX
-    for i in range(m):
-        start[i], length[i], pivots[i] = J.start[i], J.start[i + 1] - J.start[i], NO_PIVOT
-        for k in range(J.start[i], J.start[i + 1]):
-            c = J.columns[k]
-            columns[k], values[k] = c, J.values[k] * scales[c]
-            row_of[k], link[k], head[c], many[c] = i, head[c], k, many[c] + 1
-            if abs(values[k]) > largest[i]:
-                largest[i], at_largest[i] = abs(values[k]), c
-    end, links, first = size, size, 0.0
+    w, first = _begin(J, scales, room), 0.0
     for step in range(rank):
-        # the pivot
-        best = 0.0
-        for i in range(m):
-            if pivots[i] == NO_PIVOT:
-                best = max(best, largest[i])
-        if step == 0:
-            first = best
+        p, best = _next_row(pivots, w)
+        first = best if step == 0 else first
         if not best > RANK * first:
             break
-        p = -1
-        for i in range(m):
-            if pivots[i] == NO_PIVOT and largest[i] >= NEARLY * best and (p == -1 or many[at_largest[i]] < many[at_largest[p]]):
-                p = i
-        c = at_largest[p]
-        pivots[p], pivot = c, 0.0
-        for k in range(start[p], start[p] + length[p]):
-            many[columns[k]] -= 1
-            if columns[k] == c:
-                pivot = values[k]
-        # the other rows
-        e = head[c]
+        pivots[p] = w.at_largest[p]
+        for k in range(w.start[p], w.start[p] + w.length[p]):
+            w.many[w.columns[k]] -= 1
+        e = w.head[pivots[p]]
         while e != -1:
-            i = row_of[e]
-            e = link[e]
-            if pivots[i] != NO_PIVOT:
-                continue
-            count, factor = 0, 0.0
-            for k in range(start[i], start[i] + length[i]):
-                x[columns[k]], listed[columns[k]], used[count] = values[k], 1, columns[k]
-                count += 1
-                if columns[k] == c:
-                    factor = values[k] / pivot
-            before = count
-            for k in range(start[p], start[p] + length[p]):
-                if listed[columns[k]] == 0:
-                    listed[columns[k]], used[count] = 1, columns[k]
-                    count += 1
-                x[columns[k]] -= factor * values[k]
-            if (count > before and end + count > room) or links + count > room:
+            i = w.row_of[e]
+            e = w.link[e]
+            if pivots[i] == NO_PIVOT and not _subtract(p, i, pivots[p], w):
                 return NEEDS_MATRIX
-            if count > before:
-                start[i] = end
-                end += count
-            # without the entry of the pivot
-            to, largest[i] = start[i], 0.0
-            for k in range(count):
-                d = used[k]
-                if d != c:
-                    columns[to], values[to] = d, x[d]
-                    to += 1
-                    if abs(x[d]) > largest[i]:
-                        largest[i], at_largest[i] = abs(x[d]), d
-                    if k >= before:
-                        row_of[links], link[links], head[d], many[d] = i, head[d], links, many[d] + 1
-                        links += 1
-                x[d], listed[d] = 0.0, 0
-            length[i] = to - start[i]
     return GOOD
+
+
+@compiled
+def _begin(J, scales, room):
+    """All rows."""
+    m, n = J.start.shape[0] - 1, scales.shape[0]
+    w = Work(np.zeros(m, np.int64), np.zeros(m, np.int64), np.empty(room, np.int64), np.empty(room), np.zeros(m), np.zeros(m, np.int64),
+             np.zeros(n, np.int64), np.full(n, -1), np.empty(room, np.int64), np.empty(room, np.int64), np.zeros(n),
+             np.zeros(n, np.int64), np.empty(n, np.int64), np.zeros(2, np.int64))
+    for i in range(m):
+        w.start[i], w.length[i] = J.start[i], J.start[i + 1] - J.start[i]
+        for k in range(J.start[i], J.start[i + 1]):
+            c = J.columns[k]
+            w.columns[k], w.values[k] = c, J.values[k] * scales[c]
+            w.row_of[k], w.link[k], w.head[c], w.many[c] = i, w.head[c], k, w.many[c] + 1
+            if abs(w.values[k]) > w.largest[i]:
+                w.largest[i], w.at_largest[i] = abs(w.values[k]), c
+    w.counts[ENTRIES] = w.counts[LINKS] = J.columns.shape[0]
+    return w
+
+
+@compiled
+def _next_row(pivots, w):
+    """The row of the next pivot, and the largest entry of all rows that are left."""
+    best, p = 0.0, -1
+    for i in range(pivots.shape[0]):
+        if pivots[i] == NO_PIVOT:
+            best = max(best, w.largest[i])
+    for i in range(pivots.shape[0]):
+        if pivots[i] == NO_PIVOT and w.largest[i] >= NEARLY * best and (p == -1 or w.many[w.at_largest[i]] < w.many[w.at_largest[p]]):
+            p = i
+    return p, best
+
+
+@compiled
+def _subtract(p, i, c, w):
+    """Eliminate column `c` from row `i` by row `p`; whether there is room."""
+    x, listed, used, count, entry, pivot = w.x, w.listed, w.used, 0, 0.0, 1.0
+    for k in range(w.start[i], w.start[i] + w.length[i]):
+        d = w.columns[k]
+        x[d], listed[d], used[count] = w.values[k], 1, d
+        count += 1
+    entry, before = x[c], count
+    for k in range(w.start[p], w.start[p] + w.length[p]):
+        if w.columns[k] == c:
+            pivot = w.values[k]
+    for k in range(w.start[p], w.start[p] + w.length[p]):
+        d = w.columns[k]
+        if listed[d] == 0:
+            listed[d], used[count] = 1, d
+            count += 1
+        x[d] -= entry / pivot * w.values[k]
+    if count > before:
+        if max(w.counts[ENTRIES], w.counts[LINKS]) + count > w.columns.shape[0]:
+            return False
+        w.start[i] = w.counts[ENTRIES]
+        w.counts[ENTRIES] += count
+    # the row without this column
+    to = w.start[i]
+    w.largest[i] = 0.0
+    for k in range(count):
+        d = used[k]
+        if d != c:
+            w.columns[to], w.values[to] = d, x[d]
+            to += 1
+            if abs(x[d]) > w.largest[i]:
+                w.largest[i], w.at_largest[i] = abs(x[d]), d
+            if k >= before:
+                at = w.counts[LINKS]
+                w.row_of[at], w.link[at], w.head[d], w.many[d] = i, w.head[d], at, w.many[d] + 1
+                w.counts[LINKS] += 1
+        x[d], listed[d] = 0.0, 0
+    w.length[i] = to - w.start[i]
+    return True

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...driver.arguments import check_max_step, check_max_steps, check_step, is_finite, is_integer
+from ...driver.arguments import check_max_step, check_max_steps, check_step
 from ...driver.method import Resumable
 from ...driver.record import Record
 from ...driver.support import FORMS, Settings, Support, supported
@@ -21,8 +21,9 @@ from ..bdf import LINEAR
 from ..bdf_memory import not_resumable
 from ..control.driver import Driver
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from ..state_space.base import check_newton
 from ..state_space.sdirk_tableau import SDIRK_4_16, Sdirk
-from .stepper import FOREVER, SparseStepper
+from .stepper import SparseStepper
 
 EPS = float(np.finfo(float).eps)
 NEWTON_TOL = 0.02  # `kappa` where none is given
@@ -128,15 +129,7 @@ class SdirkSparse(Resumable):
         if not isinstance(self.filter, (bool, np.bool_)):
             raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
         check_controller(name, self.controller, not self.fixed_step)
-        if self.newton_tol is not None and not (is_finite(self.newton_tol) and self.newton_tol > 0.0):
-            raise ValueError(f"{name}: newton_tol must be None, or positive and finite, got {self.newton_tol!r}")
-        if not (is_integer(self.max_iter) and self.max_iter >= 1):
-            raise ValueError(f"{name}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
-        if not (is_finite(self.reuse_rate) and 0.0 <= self.reuse_rate < 1.0):
-            raise ValueError(f"{name}: reuse_rate must be in [0, 1), got {self.reuse_rate!r}")
-        age = self.max_jacobian_age
-        if age is not None and not (is_integer(age) and 0 <= age <= FOREVER):
-            raise ValueError(f"{name}: max_jacobian_age must be an integer, not negative, or None, got {age!r}")
+        check_newton(name, self.newton_tol, self.max_iter, self.reuse_rate, self.max_jacobian_age)
 
     @property
     def label(self) -> str:

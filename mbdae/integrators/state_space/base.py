@@ -27,6 +27,18 @@ _SETTINGS = Settings(scaling="none", linear_solver="reduced matrix, dense")
 SUPPORT: Support = {form: _SETTINGS if form in ("partition", "tangent") else _REFUSED for form in FORMS}
 
 
+def check_newton(name: str, newton_tol: object, max_iter: object, reuse_rate: object, max_jacobian_age: object) -> None:
+    """The parameters of Newton's method and of the reuse of derivatives."""
+    if newton_tol is not None and not (is_finite(newton_tol) and newton_tol > 0.0):
+        raise ValueError(f"{name}: newton_tol must be None, or positive and finite, got {newton_tol!r}")
+    if not (is_integer(max_iter) and max_iter >= 1):
+        raise ValueError(f"{name}: max_iter must be at least 1 and an integer, got {max_iter!r}")
+    if not (is_finite(reuse_rate) and 0.0 <= reuse_rate < 1.0):
+        raise ValueError(f"{name}: reuse_rate must be in [0, 1), got {reuse_rate!r}")
+    if max_jacobian_age is not None and not (is_integer(max_jacobian_age) and 0 <= max_jacobian_age <= FOREVER):
+        raise ValueError(f"{name}: max_jacobian_age must be an integer, not negative, or None, got {max_jacobian_age!r}")
+
+
 @dataclass(frozen=True)
 class Charted(Resumable):
     """Base of the integrators of the state-space form, with error control of positions and velocities."""
@@ -63,24 +75,12 @@ class Charted(Resumable):
         if not isinstance(self.filter, (bool, np.bool_)):
             raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
         check_controller(name, self.controller, not self.fixed_step)
-        self._check_newton(name)
+        check_newton(name, self.newton_tol, self.max_iter, self.reuse_rate, self.max_jacobian_age)
         if not (is_limit(self.max_condition_growth) and self.max_condition_growth >= 1.0):
             raise ValueError(f"{name}: max_condition_growth must be at least 1, a number or infinity, got {self.max_condition_growth!r}")
 
         if not (is_integer(self.threads) and self.threads >= 1):
             raise ValueError(f"{name}: threads must be at least 1 and an integer, got {self.threads!r}")
-
-    def _check_newton(self, name: str) -> None:
-        """The parameters of Newton's method and of the reuse of derivatives."""
-        if self.newton_tol is not None and not (is_finite(self.newton_tol) and self.newton_tol > 0.0):
-            raise ValueError(f"{name}: newton_tol must be None, or positive and finite, got {self.newton_tol!r}")
-        if not (is_integer(self.max_iter) and self.max_iter >= 1):
-            raise ValueError(f"{name}: max_iter must be at least 1 and an integer, got {self.max_iter!r}")
-        if not (is_finite(self.reuse_rate) and 0.0 <= self.reuse_rate < 1.0):
-            raise ValueError(f"{name}: reuse_rate must be in [0, 1), got {self.reuse_rate!r}")
-        age = self.max_jacobian_age
-        if age is not None and not (is_integer(age) and 0 <= age <= FOREVER):
-            raise ValueError(f"{name}: max_jacobian_age must be an integer, not negative, or None, got {age!r}")
 
     @property
     def sparse(self) -> bool:
