@@ -136,6 +136,46 @@ def test_solutions_know_energies_and_residuals(system):
     assert drift.constraint_residuals[:, 0].max() > 1e-7
 
 
+@pytest.mark.parametrize("name", ["spatial-four-bar", "slider-crank", "bricard", "car-axis", "heavy-top"])
+@pytest.mark.parametrize("kind", [mbdae.System, mbdae.TreeSystem])
+def test_constraint_violations_are_those_of_single_evaluations(name, kind):
+    """Off the constraints, and at other times than zero."""
+    system = kind(mbdae.library.mechanism(name))
+    s = mbdae.solve(system, mbdae.DormandPrince(), (0.0, 0.02), rtol=1e-4, atol=1e-6)
+    rng = np.random.default_rng(3)
+    s.t = s.t + 0.3
+    s.q, s.v, s.a = (x + 1e-3 * rng.normal(size=x.shape) for x in (s.q, s.v, s.a))
+    for k, found in enumerate(s.constraint_residuals):
+        t, q, v, a = s.t[k], s.q[k], s.v[k], s.a[k]
+        G = system.phi_q(t, q).toarray()
+        levels = system.phi(t, q), G @ v - system.nu(t, q), G @ a - system.gamma(t, q, v)
+        np.testing.assert_allclose(found, [np.abs(x).max(initial=0.0) for x in levels], rtol=1e-12, atol=1e-12)
+
+
+def test_constraint_violations_of_functions_that_fail():
+    """The exception of a user function arrives, and what is not finite is named."""
+    failing = [False]
+
+    def phi(t, q):
+        if failing[0]:
+            raise LookupError("no such place")
+        return np.array([q @ q - 1.0])
+
+    system = mbdae.System.from_functions(
+        nq=2, nc=1, mass=lambda t, q: np.eye(2), force=lambda t, q, v: np.array([0.0, -9.81]), phi=phi,
+        phi_q=lambda t, q: 2.0 * q[np.newaxis], gamma=lambda t, q, v: np.array([-2.0 * (v @ v)]), q0=[1.0, 0.0], v0=[0.0, 0.0])
+    s = mbdae.solve(system, mbdae.DormandPrince(), (0.0, 0.1))
+    failing[0] = True
+    with pytest.raises(LookupError, match="no such place"):
+        _ = s.constraint_residuals
+    failing[0] = False
+    s.v[-1, 0] = np.nan
+    with pytest.raises(FloatingPointError, match=r"gamma|velocities"):
+        _ = s.constraint_residuals
+    s.v[-1, 0] = 0.0
+    assert s.constraint_residuals[:-1].max() < 1e-12
+
+
 def test_solutions_are_read_by_name(system):
     s = mbdae.solve(system, HalfImplicit(h=1e-3), (0.0, 0.05))
     q, v = s.body("lower")

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array, diags_array, random_array
 
 from mbdae.system.codes import GOOD, NEEDS_MATRIX, SINGULAR_MATRIX
-from mbdae.system.sparse_lu import SCANNED, Columns, factorise, new_factors, ordering, solve
+from mbdae.system.sparse_lu import SCANNED, Columns, factorise, least_filled, new_factors, ordering, solve
 
 
 def factors_of(A, room=None):
@@ -38,6 +38,19 @@ def test_solutions(n, scanned, kind):
         b = A @ x
         solve(lu, b)
         assert b == pytest.approx(x, rel=1e-8 * np.linalg.cond(A.toarray()), abs=1e-10 * np.linalg.cond(A.toarray()))
+
+
+def test_the_order_that_fills_in_least():
+    """The matrix of a tree, shuffled."""
+    n, rng = 200, np.random.default_rng(4)
+    A = np.diag(rng.uniform(4.0, 5.0, n))
+    for k in range(1, n):
+        parent = rng.integers(max(0, k - 20), k)
+        A[k, parent], A[parent, k] = rng.uniform(0.1, 0.2, 2)
+    A = shuffled(csc_array(A), rng)
+    entries = {order: least_filled(A, order).nnz for order in ("NATURAL", "COLAMD", "MMD_ATA")}
+    assert len(set(entries.values())) == 3
+    assert least_filled(A, *entries).nnz == min(entries.values())
 
 
 @pytest.mark.parametrize("n", [30, 200])

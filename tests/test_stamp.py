@@ -75,6 +75,15 @@ def test_the_stamp_is_in_the_name_of_the_cache():
     assert stamp(kernel.py_func.__code__.co_filename)[0][:12] in kernel._cache._cache_file._index_name
 
 
+def test_no_folder_is_looked_for_before_a_function_is_called():
+    """Most compiled functions of a module are never called from Python."""
+    code = ("import mbdae.studies; from mbdae.system import multibody, vectors; import numpy as np; "
+            "opened = lambda f: '_impl' in vars(f._cache); before = opened(multibody.phi), opened(vectors.largest); "
+            "vectors.largest(np.ones(1)); print(before, opened(multibody.phi), opened(vectors.largest))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(False, False) False True"
+
+
 @pytest.mark.thorough
 def test_code_that_another_process_has_stored_can_be_loaded(tmp_path):
     """Fused kernels, which have no file of their own; for calls from Python and for those from compiled code."""

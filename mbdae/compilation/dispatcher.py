@@ -75,5 +75,4 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
 def _keep(made: Any, made_of: MadeOf, caller: str, cache: Any = LoadedCache) -> None:
     """Keep compiled code on disk, in files of its own for each version of the code and each kind of callers."""
     if made_of is not None:
-        made._cache = cache(made.py_func)
-        made._cache.named(f"{caller}-{made_of[0][:12]}", made_of)
+        made._cache = cache(made.py_func, f"{caller}-{made_of[0][:12]}", made_of)

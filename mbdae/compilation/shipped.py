@@ -29,15 +29,29 @@ def fits(features: str) -> bool:
 
 
 class KeptCache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Functions on disk: those of this machine, and those that the package brings along."""
+    """Functions on disk: those of this machine, and those that the package brings along.
+
+    The folder is looked for when the function is called first: most functions of a module are not.
+    """
 
     _shipped: Any = None
 
-    def named(self, ending: str, made_of: tuple[str, int]) -> None:
+    def __init__(self, function: Any, ending: str, made_of: tuple[str, int]) -> None:
+        self._about = function, ending, made_of
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of numba's cache."""
+        if name == "_about" or "_impl" in self.__dict__:
+            raise AttributeError(name)
+        self._open(*self._about)
+        return getattr(self, name)
+
+    def _open(self, function: Any, ending: str, made_of: tuple[str, int]) -> None:
         """Use files whose names end like this, made of these sources."""
+        super().__init__(function)
         base = f"{self._impl.filename_base}-{ending}"
         self._cache_file = IndexDataCacheFile(self._cache_path, base, made_of)
-        folder = folder_of(Path(self._py_func.__code__.co_filename))
+        folder = folder_of(Path(function.__code__.co_filename))
         if folder is not None:
             self._shipped = IndexDataCacheFile(str(folder), base, made_of)
 

@@ -17,6 +17,7 @@ from ..compilation.compiled import compiled
 from ..compilation.structure import Structure
 from ..problems.base import Problem
 from ..system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
+from ..system.sparse_lu import USUAL_ORDERS, least_filled
 from ..system.vectors import is_finite
 from ..typing import Integers, Matrix, Numbers, Vector
 
@@ -314,8 +315,8 @@ class _Sparse(_Kind):
         self._arrange(np.arange(self._pattern.shape[1]))
         if not self._fill(values):
             return False
-        lu = splu(self._matrix, permc_spec="COLAMD")
-        if lu.nnz > USUAL_FILL * self._pattern.nnz:  # of the matrix of a chain of 1024 links the other one makes 100 times as many entries
+        lu = least_filled(self._matrix, *USUAL_ORDERS)
+        if lu.nnz > USUAL_FILL * self._pattern.nnz:  # of the matrix of a chain of 1024 links this one makes 100 times as many entries
             lu = min(lu, splu(self._matrix, permc_spec="MMD_AT_PLUS_A"), key=lambda x: int(x.nnz))
         order = np.argsort(lu.perm_c)
         self._order = order

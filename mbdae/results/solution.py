@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ..model.mechanism import Mechanism
 from ..summary import Summary, plural
-from ..system.assembly import State
+from ..system.assembly import State, violations_of_rows
 from ..system.system import System
 from . import storage
 from .choice import forms, in_words
@@ -198,14 +197,8 @@ class Solution(Shown):
 
     def _residuals(self, rows: Sequence[int] | Integers) -> Matrix:
         """The same at some of the times."""
-        found, s = np.zeros((len(rows), 3)), self.system
-        G = s.phi_q(self.t[rows[0]], self.q[rows[0]]) if len(rows) else csr_array((s.nc, s.nv))
-        for n, k in enumerate(rows):
-            t, q, v, a = self.t[k], self.q[k], self.v[k], self.a[k]
-            G.data = s.phi_q_entries(t, q)
-            levels = s.phi(t, q), G @ v - s.nu(t, q), G @ a - s.gamma(t, q, v)
-            found[n] = [np.abs(x).max(initial=0.0) for x in levels]
-        return found
+        at = np.asarray(rows, dtype=int)
+        return violations_of_rows(self.system, self.t[at], self.q[at], self.v[at], self.a[at])
 
 
 def _npz(path: str | Path) -> Path:

@@ -245,6 +245,25 @@ def accelerations_of_rows(system: System, t: Vector, q: Matrix, v: Matrix) -> tu
         done += 1
 
 
+def violations_of_rows(system: System, t: Vector, q: Matrix, v: Matrix, a: Matrix) -> Matrix:
+    """Largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` at several states, by rows: (n, 3).
+
+    Raises
+    ------
+    FloatingPointError
+        Names the function that is not finite; exceptions of user functions arrive unchanged.
+    """
+    out = np.empty((len(t), 3))
+    t, q, v, a = (np.ascontiguousarray(x, dtype=float) for x in (t, q, v, a))
+    done = ev.violations_of_rows(0, t, q, v, a, system.model, system._work, out)
+    if done == len(t):
+        return out
+    system.callbacks.raise_pending()
+    at = float(t[done])
+    system.phi(at, q[done]), system.phi_q_entries(at, q[done]), system.nu(at, q[done]), system.gamma(at, q[done], v[done])
+    raise FloatingPointError(f"{system.name}: the velocities or accelerations at t = {at:.9g} are not finite")
+
+
 def least(system: System, t: float, q: Vector, lam: Vector) -> Vector:
     """The multipliers of minimum norm with the same constraint forces as `lam`."""
     N = null_space(system.phi_q(t, q).toarray().T, rcond=1e-7)

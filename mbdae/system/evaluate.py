@@ -7,7 +7,7 @@ from . import drift, dynamics, extra, frames, kernels, kkt, motion, multibody, n
 from . import layout as lay
 from .codes import GOOD, RANK_LOST
 from .layout import count, header, part, table
-from .vectors import all_finite
+from .vectors import all_finite, is_finite, largest
 
 
 @compiled
@@ -212,6 +212,34 @@ def accelerations_of_rows(begin, t, q, v, guess, model, work, a, lam):
             return k
         a[k], lam[k] = found, multipliers
     return t.shape[0]
+
+
+@compiled
+def violations_of_rows(begin, t, q, v, a, model, work, out):
+    """Largest `|Phi|`, `|Phi_q v - nu|`, `|Phi_q a - gamma|` by rows from number `begin` on; the number of the first that is not finite."""
+    level, G = np.zeros(header(model)[lay.NC], work.dtype), np.zeros(header(model)[lay.NNZ], work.dtype)
+    for k in range(begin, t.shape[0]):
+        kernels.place(t[k], q[k], model, work)
+        kernels.place_velocity(v[k], model, work)
+        kernels.phi(t[k], q[k], model, work, level)
+        out[k, 0] = largest(level)
+        kernels.phi_q(t[k], q[k], model, work, G)
+        kernels.nu(t[k], q[k], model, work, level)
+        out[k, 1] = _violation(G, v[k], level, model)
+        kernels.gamma(t[k], q[k], v[k], model, work, level)
+        out[k, 2] = _violation(G, a[k], level, model)
+        if not is_finite(out[k, 0] + out[k, 1] + out[k, 2]):
+            return k
+    return t.shape[0]
+
+
+@compiled
+def _violation(G, x, target, model):
+    """The largest component of `Phi_q x - target`; `target` is changed."""
+    for i in range(target.shape[0]):
+        target[i] = -target[i]
+    sparse.add_times(G, x, model, target)
+    return largest(target)
 
 
 @compiled

@@ -15,14 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
-from scipy.sparse.linalg import splu
 
 from ...jacobians.complex_step import sweep_of
 from ...jacobians.grouping import column_groups
 from ...problems.base import Problem
 from ...problems.known import Map
 from ...problems.pattern import structure
-from ...system.sparse_lu import ROOM
+from ...system.sparse_lu import ROOM, least_filled
 from ...system.system import System
 from ...typing import Flags, Integers, Vector
 from ..iteration_matrix import IterationMatrix
@@ -104,7 +103,7 @@ def arrange(basis: Basis) -> bool:
     rows, n = basis.rows, len(basis.b)
     A = csr_array((rows.values, rows.columns, rows.start), shape=(n, n)).tocsc()
     try:
-        lu = min((splu(A, permc_spec=order) for order in ("COLAMD", "MMD_AT_PLUS_A")), key=lambda x: int(x.nnz))
+        lu = least_filled(A, "COLAMD", "MMD_AT_PLUS_A")
     except RuntimeError:
         return False
     order, pivots = np.argsort(lu.perm_r).astype(np.int64), np.argsort(lu.perm_c).astype(np.int64)
