@@ -7,7 +7,6 @@ import numpy as np
 
 from ...compilation.structure import Structure
 from ...problems.base import Problem
-from ...problems.known import positions_of_mass
 from ...system.sparse_lu import ROOM, Columns, Ordering, SparseFactors, new_factors
 from ...system.system import System
 from ...typing import Integers, Matrix, Vector
@@ -15,10 +14,10 @@ from ..bdf_formulas import Norms
 from ..control.newton import NewtonRule
 from ..control.records import Run, State
 from ..control.step_size import Rule
+from ..derivatives.arrays import FormDerivatives, fields
 from ..iteration_matrix import Factors
 from ..projections.levels import Projection
 from .interpolation import ACCELERATIONS, NOT_TRIED, Extension
-from .matrices import derivative_of
 from .tableau import PAIRS, STAGES, Formula
 
 NOTHING, DERIVATIVES, FACTORS = range(3)  # what an attempt asks for
@@ -81,35 +80,16 @@ class Memory(Structure):
     wait: int
 
 
-class Derivatives(Structure):
-    """`F_y` and `F_yd` in the order of the pattern, and what their evaluation needs.
+class Derivatives(FormDerivatives):
+    """Those of the form, and the places of their entries.
 
     Attributes
     ----------
-    here : int
-        1 if they are evaluated in compiled code.
-    derive : compiled function
-        `Problem.derivative`, called by its address, with its arguments `sweep`, `scratch` and `arguments`.
-    state, rates : ndarray, shape (nnz,)
-        `F_y` and `F_yd`.
     rows, columns : ndarray of int, shape (nnz,)
-    places, sources, signs : ndarray
-        The assembly of `F_yd` from `pieces`, see `mbdae.problems.known`.
     """
 
-    here: int
-    derive: Any
-    sweep: tuple[Integers, ...]
-    scratch: tuple[np.ndarray, ...]
-    arguments: tuple[np.ndarray, ...]
-    state: Vector
-    rates: Vector
     rows: Integers
     columns: Integers
-    places: Integers
-    sources: Integers
-    signs: Vector
-    pieces: Vector
 
 
 class SparseMatrix(Structure):
@@ -187,13 +167,9 @@ def new_extension(system: System) -> Extension:
 
 def new_derivatives(problem: Problem, here: bool) -> Derivatives:
     """Room for the derivatives of a problem."""
-    made, pattern, entries = problem.derivative_arguments, problem.pattern, problem.known.rates
-    pieces = np.zeros(1 + len(positions_of_mass(problem.system).rows))
-    pieces[0] = 1.0
-    return Derivatives(here=int(here), derive=derivative_of(problem.derivative), sweep=made.sweep, scratch=made.scratch,
-                       arguments=made.arguments, state=np.zeros(pattern.nnz), rates=np.zeros(pattern.nnz),
-                       rows=pattern.indices.astype(np.int64), columns=np.repeat(np.arange(problem.n), np.diff(pattern.indptr)),
-                       places=entries.places, sources=entries.sources, signs=entries.signs, pieces=pieces)
+    pattern = problem.pattern
+    return Derivatives(**fields(problem, here), rows=pattern.indices.astype(np.int64),
+                       columns=np.repeat(np.arange(problem.n), np.diff(pattern.indptr)))
 
 
 def new_sparse(problem: Problem, found: Ordering | None) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:

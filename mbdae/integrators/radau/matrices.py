@@ -1,43 +1,20 @@
-"""Derivatives and matrices of a step in compiled code: `F_y` by the complex step, `F_yd` from the mass matrix, dense and sparse factors."""
+"""Derivatives and matrices of a step in compiled code, dense and sparse factors."""
 
-from functools import cache
-from typing import Any
-
-from numba import types
-
-from ...compilation.compiled import by_address, compiled, window
-from ...system import kernels, sparse_lu
+from ...compilation.compiled import compiled, window
+from ...system import sparse_lu
 from ...system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 from ...system.vectors import fill, is_finite
+from ..derivatives.kernels import evaluate
 from ..iteration_matrix import DENSE, scale, solve
-
-_F, _X, _Z = types.float64, types.float64[::1], types.complex128[::1]
-_SIGNATURE = types.void(_F, _X, _X, types.UniTuple(_F, 2), types.UniTuple(types.int64[::1], 5), types.UniTuple(_Z, 3), _X,
-                        types.Tuple((types.uint8[::1], _Z)))
-
-
-@cache
-def derivative_of(derivative: Any) -> Any:
-    """`Problem.derivative` as a function called by its address, so that the time loop is compiled once."""
-    return by_address(derivative, _SIGNATURE)
 
 
 @compiled
 def differentiate(t, run):
     """`F_y` and `F_yd` at `(t, y, yd)`, in the order of the pattern."""
-    d, q = run.derivatives, run.within.q
     run.counts.jacobians += 1
     if run.redundant.shape[0] > 0:
         run.follow(t, run.y, run.redundant, run.followed, run.drifts, run.weight, run.model, run.work)
-    d.derive(t, run.y, run.yd, (1.0, 0.0), d.sweep, d.scratch, d.state, d.arguments)
-    # identity and mass matrix
-    kernels.place(t, q, run.model, run.work)
-    kernels.mass(t, q, run.model, run.work)
-    kernels.mass_entries(run.model, run.work, window(d.pieces, 1, d.pieces.shape[0] - 1))
-    fill(d.rates, 0.0)
-    for k in range(d.places.shape[0]):
-        if d.signs[k] != 0.0:
-            d.rates[d.places[k]] = d.signs[k] * d.pieces[d.sources[k]]
+    evaluate(t, run.y, run.yd, run.within.q, run.derivatives, run.model, run.work)
 
 
 @compiled

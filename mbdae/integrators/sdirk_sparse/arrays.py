@@ -6,12 +6,12 @@ import numpy as np
 
 from ...compilation.structure import Structure
 from ...problems.base import Problem
-from ...problems.known import Map, positions_of_mass
+from ...problems.known import Map
 from ...typing import Integers, Matrix, Vector
 from ..control.records import Run, State
+from ..derivatives.arrays import FormDerivatives, fields
 from ..iteration_matrix import Factors
 from ..projections.levels import Projection
-from ..radau.matrices import derivative_of
 from ..state_space.arrays import SdirkCoefficients
 from ..state_space.sdirk_tableau import Sdirk
 
@@ -151,23 +151,19 @@ class Basis(Structure):
     trial: Vector
 
 
-class Derivatives(Structure):
-    """`F_y` and `F_yd` in the order of the pattern, and what their evaluation needs, see `radau.arrays.Derivatives`."""
+class Derivatives(FormDerivatives):
+    """Those of the form at the start of a step, and of `p''` for each quaternion.
 
-    here: int
-    derive: Any
-    sweep: tuple[Integers, ...]
-    scratch: tuple[np.ndarray, ...]
-    arguments: tuple[np.ndarray, ...]
-    state: Vector
-    rates: Vector
-    places: Integers
-    sources: Integers
-    signs: Vector
-    pieces: Vector
-    masses: int
-    q: Vector  # where they belong
-    turn_q: Vector  # of p'' by p and by the angular velocity, for each quaternion
+    Attributes
+    ----------
+    q : ndarray, shape (nq,)
+        Where they belong.
+    turn_q, turn_v : ndarray
+        Derivatives of `p''` by `p` and by the angular velocity.
+    """
+
+    q: Vector
+    turn_q: Vector
     turn_v: Vector
 
 
@@ -256,15 +252,9 @@ def new_memory() -> Memory:
 
 def new_derivatives(problem: Problem, here: bool) -> Derivatives:
     """Room for the derivatives of a problem."""
-    made, pattern, entries, masses = problem.derivative_arguments, problem.pattern, problem.known.rates, len(
-        positions_of_mass(problem.system).rows)
-    pieces = np.zeros(1 + masses + problem.system.nnz)
-    pieces[0] = 1.0
-    return Derivatives(here=int(here), derive=derivative_of(problem.derivative), sweep=made.sweep, scratch=made.scratch,
-                       arguments=made.arguments, state=np.zeros(pattern.nnz), rates=np.zeros(pattern.nnz), places=entries.places,
-                       sources=entries.sources, signs=entries.signs, pieces=pieces, masses=masses,
-                       q=np.zeros(problem.system.nq), turn_q=np.zeros(16 * len(problem.system.quaternions)),
-                       turn_v=np.zeros(12 * len(problem.system.quaternions)))
+    s = problem.system
+    return Derivatives(**fields(problem, here, gradients=True), q=np.zeros(s.nq), turn_q=np.zeros(16 * len(s.quaternions)),
+                       turn_v=np.zeros(12 * len(s.quaternions)))
 
 
 def new_elimination(order: Integers, pivots: Integers, room: int) -> Elimination:

@@ -1,10 +1,10 @@
 """Derivatives at the start of a step, and the matrices that consist of them, see `matrix`."""
 
-from ...compilation.compiled import compiled, window
-from ...system import kernels
+from ...compilation.compiled import compiled
 from ...system import layout as lay
-from ...system.layout import QUATERNION_T, part, table
+from ...system.layout import QUATERNION_T, table
 from ...system.vectors import fill, put
+from ..derivatives.kernels import evaluate
 from .matrix import (
     MINUS_STATE,
     ONE,
@@ -37,23 +37,10 @@ def take_start(run):
 @compiled
 def differentiate(t, run):
     """`F_y` and `F_yd` at `(y, yd)`, in the order of the pattern."""
-    d, q, model, work = run.derivatives, run.start.q, run.model, run.work
     run.counts.jacobians += 1
     if run.redundant.shape[0] > 0:
         run.follow(t, run.y, run.redundant, run.followed, run.drifts, run.weight, run.problem_model, run.problem_work)
-    d.derive(t, run.y, run.yd, (1.0, 0.0), d.sweep, d.scratch, d.state, d.arguments)
-    # identity, mass matrix, Phi_q
-    kernels.place(t, q, model, work)
-    kernels.mass(t, q, model, work)
-    kernels.mass_entries(model, work, window(d.pieces, 1, d.masses))
-    G = part(model, work, lay.W_G)
-    kernels.phi_q(t, q, model, work, G)
-    for k in range(d.pieces.shape[0] - 1 - d.masses):
-        d.pieces[1 + d.masses + k] = G[k]
-    fill(d.rates, 0.0)
-    for k in range(d.places.shape[0]):
-        if d.signs[k] != 0.0:
-            d.rates[d.places[k]] = d.signs[k] * d.pieces[d.sources[k]]
+    evaluate(t, run.y, run.yd, run.start.q, run.derivatives, run.model, run.work)
 
 
 @compiled
