@@ -34,6 +34,7 @@ METHODS = (("DOP853", lambda h: SolveIvp("DOP853"), "ode"), ("Ida index 1", lamb
            ("RosenbrockNystrom", lambda h: mbdae.RosenbrockNystrom(), None),
            ("DormandPrince", lambda h: mbdae.DormandPrince(), None),
            ("RadauIIA", lambda h: mbdae.RadauIIA(), None),
+           ("SdirkSparse", lambda h: mbdae.SdirkSparse(), None),
            ("NullSpaceNewmark", lambda h: mbdae.NullSpaceNewmark(h=h), None),
            ("ProjectedGauss", lambda h: mbdae.ProjectedGauss(h=h, stages=3), None), ("Spark", lambda h: mbdae.Spark(h=h), None))
 SECOND_ORDER = ("NullSpaceNewmark",)
