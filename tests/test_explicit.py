@@ -230,9 +230,18 @@ def test_work_of_a_step(order, each, rejected):
     c = found.statistics
     assert c.rejected_error > 0 == c.rejected_newton == c.jacobians == c.newton_iterations == c.residuals_jacobian
     assert c.residuals == 2 + each * c.steps + rejected * c.rejected_error
-    # at the end of a step one or two factorisations for its projection, none for its accelerations
-    assert c.residuals <= c.factorisations <= c.residuals + 2 * c.steps + 2 * c.rejected_error
+    # one factorisation at the end of a step, for its projection and its accelerations; seldom a second one
+    assert c.residuals <= c.factorisations <= c.residuals + 0.1 * c.steps
     assert c.steps <= run(library.system("andrews"), SolveIvp({8: "DOP853", 5: "RK45"}[order]), (0.0, 0.02), rtol=1e-5).statistics.steps + 8
+
+
+@pytest.mark.parametrize("name", ["andrews", "spatial-four-bar", "bricard", "slider-crank", "stewart-platform"])
+@pytest.mark.parametrize("rtol", [1e-2, 1e-5])
+def test_projections_by_factors_of_the_last_stage_reach_rounding(name, rtol):
+    """Long steps, whose last stage is far from their end, too."""
+    found = run(library.system(name), DormandPrince(5), (0.0, 0.05), rtol=rtol, atol=rtol)
+    scale = 1.0 + np.array([np.abs(x).max() for x in (found.q, found.v, found.a)])
+    assert (found.constraint_residuals[1:].max(axis=0) < 1e-14 * scale).all()
 
 
 def test_dense_output_costs_three_stages_a_step():

@@ -6,7 +6,7 @@ from ...system.vectors import put
 from ..control.bend import accept_differences
 from ..control.loop import loops
 from ..control.records import put_state
-from .consistent import make_consistent
+from .consistent import make_consistent_after_stage
 from .errors import displacement, estimate, modulus, weigh
 from .interpolation import between
 from .kinks import ratio
@@ -21,12 +21,12 @@ SHARE = 0.1  # of the displacement that counts from then on
 @compiled
 def attempt(t, h, end, run):
     """One explicit step and its error."""
-    return step(take_stages, estimate, t, h, end, run)
+    return step(take_stages, estimate, make_consistent_after_stage, t, h, end, run)
 
 
 @generic
-def step(take_stages, estimate, t, h, end, run):
-    """One step with these stages and this estimate, and its error.
+def step(take_stages, estimate, make_consistent, t, h, end, run):
+    """One step with these stages, this estimate and this projection, and its error.
 
     The component of the error that the projection removes counts, too. An estimate that contains the derivative at the end is evaluated
     with that of the projected end, which is the first stage of the next step.

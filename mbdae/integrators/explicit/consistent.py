@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ...compilation.compiled import compiled
+from ...compilation.compiled import compiled, generic
 from ...system import kernels
 from ...system import layout as lay
 from ...system.codes import GOOD, NOT_FINITE
 from ...system.layout import header
 from ...system.motion import accelerations, refine
 from ...system.vectors import is_finite, largest
-from ..projections.levels import positions, velocities
+from ..projections.levels import positions, positions_beside, velocities
 from .stages import evaluate
 
 
@@ -17,8 +17,19 @@ from .stages import evaluate
 def make_consistent(t, state, run, model):
     """Project `q` and `v` in the metric of the mass matrix, and solve for `a` and `lam`; `GOOD` or the code of a failure.
 
-    The factors that the projection leaves belong to the projected positions up to rounding; one refinement removes the rest.
+    The factors that the projection leaves belong to the projected positions but for a small correction; one refinement removes the rest.
     """
+    return _make_consistent(positions, t, state, run, model)
+
+
+@compiled
+def make_consistent_after_stage(t, state, run, model):
+    """The same after the evaluation of a stage at the same time, whose factors serve for the first correction of the positions."""
+    return _make_consistent(positions_beside, t, state, run, model)
+
+
+@generic
+def _make_consistent(positions, t, state, run, model):
     q, v, a, lam, work = state.q, state.v, state.a, state.lam, run.work
     if not is_finite(largest(q) + largest(v)):
         return NOT_FINITE

@@ -20,6 +20,7 @@ from ...system.two_positions import solve_kept
 from ...system.vectors import is_finite, largest, put
 from ..control.loop import loops
 from .attempt import accept, retry, step
+from .consistent import make_consistent
 from .errors import at_kink, estimate, looks_for_kinks, measured, sum_stages
 from .interpolation import between
 from .stages import combine, keep, take_stages, weighted_sum
@@ -127,7 +128,7 @@ def _sum_tangential(coefficients, run):
 @compiled
 def attempt(t, h, end, run):
     """One half-explicit step and its error."""
-    return step(take_half_explicit_stages, tangential_estimate, t, h, end, run)
+    return step(take_half_explicit_stages, tangential_estimate, make_consistent, t, h, end, run)
 
 
 LOOPS = loops(attempt, retry, accept, between)

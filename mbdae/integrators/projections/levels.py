@@ -24,7 +24,7 @@ from ...system.vectors import is_finite, largest, put
 MAX_POSITION_ITER = 30  # of Newton's method for positions
 EPS = 2.3e-16
 RESIDUAL_FACTOR = 1e3  # constraint violation of projected positions, relative to rounding errors
-REFRESH_TOL = 1e-12  # relative correction of the positions above which the matrix is factorised again
+REFRESH_TOL = 1e-9  # relative correction of the positions above which the matrix is factorised again; one refinement removes its effect
 MAX_REFINEMENTS = 4  # of velocities and accelerations
 FACTORISATIONS, SOLVES, COUNTERS = range(3)
 
@@ -136,10 +136,21 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
     Newton's method for `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`. The first equation removes the tangential components of earlier
     corrections, which were computed with other `Phi_q`.
     """
+    return _positions(t, q, False, p, model, work)
+
+
+@compiled
+def positions_beside(t: float, q: Array, p: Projection, model: Tables, work: Array) -> int:
+    """The same where the factors at hand belong to positions beside `q`: the first correction is made with these."""
+    return _positions(t, q, True, p, model, work)
+
+
+@compiled
+def _positions(t: float, q: Array, factors: bool, p: Projection, model: Tables, work: Array) -> int:
     room = p.room
     put(q, room.initial)
-    status = refresh(t, q, p, model, work)
-    G, best = part(model, work, lay.W_G), np.inf
+    status = GOOD if factors else refresh(t, q, p, model, work)
+    G, best, size, old = part(model, work, lay.W_G), np.inf, 0.0, factors
     for _ in range(MAX_POSITION_ITER):
         if status != GOOD:
             return status
@@ -163,8 +174,12 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
         p.counts[SOLVES] += 1
         kernels.retract(q, room.d, model, room.trial)
         put(room.trial, q)
-        if largest(room.d) > REFRESH_TOL * (1.0 + largest(q)):
-            status = refresh(t, q, p, model, work)
+        if old or largest(room.d) > REFRESH_TOL * (1.0 + largest(q)):
+            status, old = refresh(t, q, p, model, work), False
+    if old:
+        status = refresh(t, q, p, model, work)
+        if status != GOOD:
+            return status
     return GOOD if size <= RESIDUAL_FACTOR * rounding(q, G, model, work) else NO_POSITION
 
 
