@@ -17,14 +17,19 @@ from .stages import evaluate
 def make_consistent(t, state, run, model):
     """Project `q` and `v` in the metric of the mass matrix, and solve for `a` and `lam`; `GOOD` or the code of a failure.
 
-    The factors that the projection leaves belong to the projected positions but for a small correction; one refinement removes the rest.
+    The factors that the projection leaves belong to the projected positions up to rounding; one refinement removes the rest.
     """
     return _make_consistent(positions, t, state, run, model)
 
 
 @compiled
 def make_consistent_after_stage(t, state, run, model):
-    """The same after the evaluation of a stage at the same time, whose factors serve for the first correction of the positions."""
+    """The same after the evaluation of a stage at the same time, whose factors serve for the first correction of the positions.
+
+    With joint friction one refinement would not do, as it is not a solution of linear equations.
+    """
+    if header(model)[lay.COUPLED]:
+        return make_consistent(t, state, run, model)
     return _make_consistent(positions_beside, t, state, run, model)
 
 

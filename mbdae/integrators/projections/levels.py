@@ -24,7 +24,8 @@ from ...system.vectors import is_finite, largest, put
 MAX_POSITION_ITER = 30  # of Newton's method for positions
 EPS = 2.3e-16
 RESIDUAL_FACTOR = 1e3  # constraint violation of projected positions, relative to rounding errors
-REFRESH_TOL = 1e-9  # relative correction of the positions above which the matrix is factorised again; one refinement removes its effect
+REFRESH_TOL = 1e-12  # relative correction of the positions above which the matrix is factorised again
+REFINED_TOL = 1e-9  # the same where accelerations are refined by one iteration
 MAX_REFINEMENTS = 4  # of velocities and accelerations
 FACTORISATIONS, SOLVES, COUNTERS = range(3)
 
@@ -136,17 +137,20 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
     Newton's method for `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`. The first equation removes the tangential components of earlier
     corrections, which were computed with other `Phi_q`.
     """
-    return _positions(t, q, False, p, model, work)
+    return _positions(t, q, False, REFRESH_TOL, p, model, work)
 
 
 @compiled
 def positions_beside(t: float, q: Array, p: Projection, model: Tables, work: Array) -> int:
-    """The same where the factors at hand belong to positions beside `q`: the first correction is made with these."""
-    return _positions(t, q, True, p, model, work)
+    """The same where the factors at hand belong to positions beside `q`: the first correction is made with these.
+
+    The accelerations that follow are to be refined, as the factors on return belong to positions at `REFINED_TOL`.
+    """
+    return _positions(t, q, True, REFINED_TOL, p, model, work)
 
 
 @compiled
-def _positions(t: float, q: Array, factors: bool, p: Projection, model: Tables, work: Array) -> int:
+def _positions(t: float, q: Array, factors: bool, refresh_tol: float, p: Projection, model: Tables, work: Array) -> int:
     room = p.room
     put(q, room.initial)
     status = GOOD if factors else refresh(t, q, p, model, work)
@@ -174,7 +178,7 @@ def _positions(t: float, q: Array, factors: bool, p: Projection, model: Tables, 
         p.counts[SOLVES] += 1
         kernels.retract(q, room.d, model, room.trial)
         put(room.trial, q)
-        if old or largest(room.d) > REFRESH_TOL * (1.0 + largest(q)):
+        if old or largest(room.d) > refresh_tol * (1.0 + largest(q)):
             status, old = refresh(t, q, p, model, work), False
     if old:
         status = refresh(t, q, p, model, work)
