@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .driver.method import Method
     from .integrators.automatic.methods import Automatic
     from .integrators.bdf import Bdf
-    from .integrators.control.step_size import ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
+    from .integrators.control.step_size import CAUTIOUS, ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
     from .integrators.explicit.methods import DormandPrince, HalfExplicit
     from .integrators.fully_implicit import FullyImplicit
     from .integrators.gauss.methods import ProjectedGauss
@@ -89,6 +89,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CD",
+    "CAUTIOUS",
     "CENTRAL_DIFFERENCES",
     "DP1",
     "DP2",
@@ -217,7 +218,7 @@ _HOMES = {
     ".driver.method": "Method",
     ".integrators.automatic.methods": "Automatic",
     ".integrators.bdf": "Bdf",
-    ".integrators.control.step_size": "ELEMENTARY H211B PI PI42 PREDICTIVE StepSizeController",
+    ".integrators.control.step_size": "CAUTIOUS ELEMENTARY H211B PI PI42 PREDICTIVE StepSizeController",
     ".integrators.explicit.methods": "DormandPrince HalfExplicit",
     ".integrators.fully_implicit": "FullyImplicit",
     ".integrators.gauss.methods": "ProjectedGauss",

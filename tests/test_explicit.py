@@ -1,5 +1,7 @@
 """The explicit Runge-Kutta methods: orders, constraints, errors and tolerances, dense output, work, what they refuse and how they fail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -103,8 +105,9 @@ def test_half_explicit_steps_end_on_the_constraints_too():
 @EVERY_ORDER
 def test_states_within_the_steps_are_on_the_constraints_and_those_of_dense_output(order):
     s, times = library.system("spatial-four-bar"), np.linspace(0.0, 0.7, 23)
-    given = run(s, DormandPrince(order), (0.0, 0.7), rtol=1e-5, t_eval=times)
-    steps = run(s, DormandPrince(order), (0.0, 0.7), rtol=1e-5, dense_output=True)
+    method = DormandPrince(order, controller=mbdae.ELEMENTARY)  # with long steps
+    given = run(s, method, (0.0, 0.7), rtol=1e-5, t_eval=times)
+    steps = run(s, method, (0.0, 0.7), rtol=1e-5, dense_output=True)
     assert steps.statistics.steps < 30
     assert violations(s, given).max() < 5e-14
     for x, y in zip((given.q, given.v, given.a, given.lam), steps.sol(times)):
@@ -155,7 +158,7 @@ def test_errors_follow_the_tolerance(name, order):
 
 def test_the_projection_takes_errors_off_a_spinning_top():
     """At the same tolerance and number of steps 30 to 60 times smaller errors than without it."""
-    s, method = library.system("heavy-top"), {"projected": DormandPrince(), "not": SolveIvp("DOP853")}
+    s, method = library.system("heavy-top"), {"projected": DormandPrince(controller=mbdae.ELEMENTARY), "not": SolveIvp("DOP853")}
     exact = run(s, DormandPrince(fixed_step=1e-4), (0.0, 1.0), t_eval=[1.0])
     off = {k: run(s, m, (0.0, 1.0), rtol=1e-8, t_eval=[1.0]) for k, m in method.items()}
     steps = [x.statistics.steps for x in off.values()]
@@ -226,13 +229,30 @@ def test_a_start_with_accelerations_that_are_not_exact_is_evaluated_anew():
 @pytest.mark.parametrize(("order", "each", "rejected"), [(8, 12, 11), (5, 6, 6)])
 def test_work_of_a_step(order, each, rejected):
     """One evaluation a stage; the first one is that of the end of the step before, and two are needed for the first step size."""
-    found = run(library.system("andrews"), DormandPrince(order), (0.0, 0.02), rtol=1e-5)
+    found = run(library.system("andrews"), DormandPrince(order, controller=mbdae.ELEMENTARY), (0.0, 0.02), rtol=1e-5)
     c = found.statistics
     assert c.rejected_error > 0 == c.rejected_newton == c.jacobians == c.newton_iterations == c.residuals_jacobian
     assert c.residuals == 2 + each * c.steps + rejected * c.rejected_error
     # one factorisation at the end of a step, for its projection and its accelerations; seldom a second one
     assert c.residuals <= c.factorisations <= c.residuals + 0.1 * c.steps
     assert c.steps <= run(library.system("andrews"), SolveIvp({8: "DOP853", 5: "RK45"}[order]), (0.0, 0.02), rtol=1e-5).statistics.steps + 8
+
+
+@pytest.mark.parametrize("method", [DormandPrince(8), DormandPrince(5), HalfExplicit()], ids=["8", "5", "half-explicit"])
+def test_a_cautious_controller_rejects_fewer_steps_and_costs_hardly_more(method):
+    """Beside the usual safety factor, in the mean of mechanisms and tolerances."""
+    means = {}
+    for controller in (method.controller, mbdae.ELEMENTARY):
+        found = []
+        for name, t_end in (("andrews", 0.05), ("double-spherical-pendulum", 2.0), ("spatial-four-bar", 1.0), ("slider-crank-free", 1.0)):
+            s, t = library.system(name), np.linspace(0.0, t_end, 41)
+            exact = run(s, DormandPrince(), (0.0, t_end), rtol=1e-12, t_eval=t)
+            for rtol in np.geomspace(1e-3, 1e-8, 11):
+                x = run(s, replace(method, controller=controller), (0.0, t_end), rtol=rtol, atol=0.01 * rtol, t_eval=t)
+                found.append([x.statistics.rejected_error, np.log(x.nfev), np.log(relative(x.q, exact.q))])
+        means[controller] = np.mean(found, axis=0)
+    rejected, evaluations, error = zip(means[method.controller], means[mbdae.ELEMENTARY])
+    assert rejected[0] < 0.5 * rejected[1] and evaluations[0] < evaluations[1] + 0.1 and error[0] < error[1] - 0.3
 
 
 @pytest.mark.parametrize("name", ["andrews", "spatial-four-bar", "bricard", "slider-crank", "stewart-platform"])

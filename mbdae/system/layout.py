@@ -78,7 +78,7 @@ PAIR_T = np.dtype([("to", "i4"), ("a", "i4"), ("b", "i4"), ("n", "i4")])
 RARE_FRICTION, RARE_NULL_SPACE, RARE_TREE = range(3)
 # addresses of evaluations, behind them, see `out_of_line`
 (PLACE, PLACE_VELOCITY, EVALUATE_PHI, EVALUATE_PHI_Q, EVALUATE_NU, EVALUATE_GAMMA, EVALUATE_FORCE, FACTOR, SOLVE, SOLVE_REDUCED,
- ACCELERATIONS, ARTICULATED, REFINE, RARE_CALLS) = range(3, 17)
+ ACCELERATIONS, ARTICULATED, REFINE, REFINED_ACCELERATIONS, RARE_CALLS) = range(3, 18)
 
 FRAME = 18  # r (3), A (9, by rows), rdot (3), omega (3, body-fixed)
 

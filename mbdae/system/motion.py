@@ -40,10 +40,16 @@ def articulated(t, q, v, model, work, a):
 @compiled
 def equation_residuals(t, q, v, a, lam, model, work, r, c):
     """`r = Q(t, q, v, lam) - M a - Phi_q^T lam`, `c = gamma - Phi_q a`, with the state placed and `Phi_q` and `M` in `work`."""
-    G = part(model, work, lay.W_G)
-    sums, rows = np.empty_like(r), np.empty_like(c)
     kernels.force(t, q, v, lam, model, work, r)
     kernels.gamma(t, q, v, model, work, c)
+    _subtract(a, lam, model, work, r, c)
+
+
+@compiled
+def _subtract(a, lam, model, work, r, c):
+    """Subtract `M a + Phi_q^T lam` from `r`, and `Phi_q a` from `c`."""
+    G = part(model, work, lay.W_G)
+    sums, rows = np.empty_like(r), np.empty_like(c)
     sparse.mass_times(kernels.mass_values(model, work), a, model, sums)
     sparse.add_transposed(G, lam, model, sums)
     sparse.times(G, a, model, rows)
@@ -56,8 +62,34 @@ def equation_residuals(t, q, v, a, lam, model, work, r, c):
 @out_of_line(lay.REFINE, "txxxxmw")
 def refine(t, q, v, a, lam, model, work):
     """One step of iterative refinement of `a` and `lam`, at the placed state, after `kkt.factor`."""
-    r, c, x, y = np.empty_like(v), np.empty_like(lam), np.empty_like(v), np.empty_like(lam)
+    r, c = np.empty_like(v), np.empty_like(lam)
     equation_residuals(t, q, v, a, lam, model, work, r, c)
+    _add_solution(r, c, model, work, a, lam)
+
+
+@out_of_line(lay.REFINED_ACCELERATIONS, "txxxxmw", "i")
+def refined_accelerations(t, q, v, a, lam, model, work):
+    """`accelerations` and `refine`, with one evaluation of the forces where they do not depend on the multipliers."""
+    if header(model)[lay.COUPLED]:
+        status = accelerations(t, q, v, a, lam, model, work)
+        if status == GOOD:
+            refine(t, q, v, a, lam, model, work)
+        return status
+    r, c = np.empty_like(v), np.empty_like(lam)
+    kernels.force(t, q, v, lam, model, work, r)
+    kernels.gamma(t, q, v, model, work, c)
+    kkt.solve(model, work, r, c, a, lam)
+    if not (all_finite(a) and all_finite(lam)):
+        return NOT_FINITE
+    _subtract(a, lam, model, work, r, c)
+    _add_solution(r, c, model, work, a, lam)
+    return GOOD
+
+
+@compiled
+def _add_solution(r, c, model, work, a, lam):
+    """Add the solution of `M x + Phi_q^T y = r`, `Phi_q x = c`."""
+    x, y = np.empty_like(a), np.empty_like(lam)
     kkt.solve(model, work, r, c, x, y)
     for k in range(x.shape[0]):
         a[k] += x[k]

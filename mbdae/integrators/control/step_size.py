@@ -68,17 +68,18 @@ class StepSizeController:
 
 
 ELEMENTARY = StepSizeController()
+CAUTIOUS = StepSizeController(safety=0.7)  # of explicit methods: rejects half as many steps, and takes hardly more
 PI = StepSizeController(0.7, -0.4, hold=1.0)  # Gustafsson; Hairer and Wanner, DOPRI5
 PI42 = StepSizeController(0.6, -0.2, hold=1.0)
 H211B = StepSizeController(0.25, 0.25, 0.25, hold=1.0)
 PREDICTIVE = StepSizeController(2.0, -1.0, -1.0, hold=1.0)  # Gustafsson, for implicit methods; Hairer and Wanner, RADAU5
 
 
-def check_controller(owner: str, given: object, serves: bool) -> None:
-    """A controller; for steps of fixed size the default."""
+def check_controller(owner: str, given: object, serves: bool, default: StepSizeController = ELEMENTARY) -> None:
+    """A controller; for steps of fixed size the default of the method or `ELEMENTARY`."""
     if not isinstance(given, StepSizeController):
         raise ValueError(f"{owner}: controller must be a StepSizeController such as mbdae.PI, got {given!r}")
-    if not serves and given != ELEMENTARY:
+    if not serves and given not in (ELEMENTARY, default):
         raise ValueError(f"{owner}: steps of fixed size need no controller")
 
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ...compilation.compiled import compiled, generic
+from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system import layout as lay
 from ...system.codes import GOOD, NOT_FINITE
 from ...system.layout import header
-from ...system.motion import accelerations, refine
+from ...system.motion import refined_accelerations
 from ...system.vectors import is_finite, largest
-from ..projections.levels import positions, positions_beside, velocities
+from ..projections.levels import positions, positions_beside, velocities, velocities_at
 from .stages import evaluate
 
 
@@ -19,39 +19,42 @@ def make_consistent(t, state, run, model):
 
     The factors that the projection leaves belong to the projected positions up to rounding; one refinement removes the rest.
     """
-    return _make_consistent(positions, t, state, run, model)
-
-
-@compiled
-def make_consistent_after_stage(t, state, run, model):
-    """The same after the evaluation of a stage at the same time, whose factors serve for the first correction of the positions.
-
-    With joint friction one refinement would not do, as it is not a solution of linear equations.
-    """
-    if header(model)[lay.COUPLED]:
-        return make_consistent(t, state, run, model)
-    return _make_consistent(positions_beside, t, state, run, model)
-
-
-@generic
-def _make_consistent(positions, t, state, run, model):
-    q, v, a, lam, work = state.q, state.v, state.a, state.lam, run.work
+    q, v, work = state.q, state.v, run.work
     if not is_finite(largest(q) + largest(v)):
         return NOT_FINITE
     normalise(q, v, model)
-    if lam.shape[0] == 0:
+    if state.lam.shape[0] == 0:
         return evaluate(t, state, run, model)
     status = positions(t, q, run.projection, model, work)
     if status != GOOD:
         return status
     velocities(t, q, v, run.projection.metric, run.projection, model, work)
+    return _solve_motion(t, state, run, model)
+
+
+@compiled
+def make_consistent_after_stage(t, state, run, model):
+    """The same after the evaluation of a stage at the same time, whose factors serve for the positions; with one factorisation."""
+    q, v, work = state.q, state.v, run.work
+    if not is_finite(largest(q) + largest(v)):
+        return NOT_FINITE
+    normalise(q, v, model)
+    if state.lam.shape[0] == 0:
+        return evaluate(t, state, run, model)
+    status = positions_beside(t, q, run.projection, model, work)
+    if status != GOOD:
+        return status
+    velocities_at(t, q, v, run.projection, model, work)
+    return _solve_motion(t, state, run, model)
+
+
+@compiled
+def _solve_motion(t, state, run, model):
+    """`a` and `lam` with the factors at hand, refined once: the factors have rounding errors, too."""
     run.counts.residuals += 1
     run.counts.solves += 2
-    kernels.place_velocity(v, model, work)
-    status = accelerations(t, q, v, a, lam, model, work)
-    if status == GOOD:
-        refine(t, q, v, a, lam, model, work)
-    return status
+    kernels.place_velocity(state.v, model, run.work)
+    return refined_accelerations(t, state.q, state.v, state.a, state.lam, model, run.work)
 
 
 @compiled

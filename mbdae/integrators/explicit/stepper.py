@@ -25,7 +25,7 @@ from .start import StartedStepper
 if TYPE_CHECKING:
     from .methods import Explicit
 
-MAX_STEP_RATIO = 10.0  # of two consecutive steps
+MAX_STEP_RATIO = 15.0  # of two consecutive steps
 BOUNDARY = 6.0  # of `|h lambda|` from rest, at most
 STIFF = "the equations seem to be stiff: the steps are at the limit of stability of an explicit method; RosenbrockNystrom has no such limit"
 

@@ -25,7 +25,9 @@ MAX_POSITION_ITER = 30  # of Newton's method for positions
 EPS = 2.3e-16
 RESIDUAL_FACTOR = 1e3  # constraint violation of projected positions, relative to rounding errors
 REFRESH_TOL = 1e-12  # relative correction of the positions above which the matrix is factorised again
-REFINED_TOL = 1e-9  # the same where accelerations are refined by one iteration
+SLOW = 0.03  # ratio of two residuals above which new factors cost less than further corrections with those of a stage
+NEAR = 10.0  # rounding errors of the residual, at which slow corrections are rounding
+SMALL = 4.0  # residual of projected velocities in ulps of a product of the largest entries
 MAX_REFINEMENTS = 4  # of velocities and accelerations
 FACTORISATIONS, SOLVES, COUNTERS = range(3)
 
@@ -137,54 +139,75 @@ def positions(t: float, q: Array, p: Projection, model: Tables, work: Array) -> 
     Newton's method for `N (q (-) q^) + Phi_q^T mu = 0`, `Phi = 0`. The first equation removes the tangential components of earlier
     corrections, which were computed with other `Phi_q`.
     """
-    return _positions(t, q, False, REFRESH_TOL, p, model, work)
-
-
-@compiled
-def positions_beside(t: float, q: Array, p: Projection, model: Tables, work: Array) -> int:
-    """The same where the factors at hand belong to positions beside `q`: the first correction is made with these.
-
-    The accelerations that follow are to be refined, as the factors on return belong to positions at `REFINED_TOL`.
-    """
-    return _positions(t, q, True, REFINED_TOL, p, model, work)
-
-
-@compiled
-def _positions(t: float, q: Array, factors: bool, refresh_tol: float, p: Projection, model: Tables, work: Array) -> int:
     room = p.room
     put(q, room.initial)
-    status = GOOD if factors else refresh(t, q, p, model, work)
-    G, best, size, old = part(model, work, lay.W_G), np.inf, 0.0, factors
+    status = refresh(t, q, p, model, work)
+    G, best, size = part(model, work, lay.W_G), np.inf, 0.0
     for _ in range(MAX_POSITION_ITER):
         if status != GOOD:
             return status
         # residual, convergence or stagnation at rounding
-        kernels.place(t, q, model, work)
-        kernels.phi(t, q, model, work, room.residual)
-        size = largest(room.residual)
+        size = _residual(t, q, p, model, work)
         if not is_finite(size):
             return NOT_FINITE
         if size >= 0.5 * best or size <= 0.1 * rounding(q, G, model, work):
             break
         best = size
-        # right-hand sides and correction
-        kernels.difference(q, room.initial, model, room.x)
-        sparse.mass_times(kernels.mass_values(model, p.metric), room.x, model, room.force)
-        for k in range(room.x.shape[0]):
-            room.force[k] = -room.force[k]
-        for k in range(room.residual.shape[0]):
-            room.residual[k] = -room.residual[k]
-        kkt.solve(model, p.metric, room.force, room.residual, room.d, room.mu)
-        p.counts[SOLVES] += 1
-        kernels.retract(q, room.d, model, room.trial)
-        put(room.trial, q)
-        if old or largest(room.d) > refresh_tol * (1.0 + largest(q)):
-            status, old = refresh(t, q, p, model, work), False
-    if old:
-        status = refresh(t, q, p, model, work)
-        if status != GOOD:
-            return status
+        if _correct(q, p, model, work) > REFRESH_TOL * (1.0 + largest(q)):
+            status = refresh(t, q, p, model, work)
     return GOOD if size <= RESIDUAL_FACTOR * rounding(q, G, model, work) else NO_POSITION
+
+
+@compiled
+def positions_beside(t: float, q: Array, p: Projection, model: Tables, work: Array) -> int:
+    """The same where the factors at hand belong to positions beside `q`, which serve as long as the residuals decrease fast.
+
+    The factors on return belong to `q`, which is nearest in the metric of the positions beside it.
+    """
+    put(q, p.room.initial)
+    G, best, size, newton = part(model, work, lay.W_G), np.inf, 0.0, False
+    for _ in range(MAX_POSITION_ITER):
+        size, small = _residual(t, q, p, model, work), rounding(q, G, model, work)
+        if not is_finite(size) or size <= small or (size >= 0.5 * best and (newton or size <= NEAR * small)):
+            break
+        # slow: Newton's method from here on, whose first correction removes tangential components as well
+        slow = size > SLOW * best and size > NEAR * small
+        best = np.inf if slow and not newton else size
+        newton = newton or slow
+        if newton:
+            status = refresh(t, q, p, model, work)
+            if status != GOOD:
+                return status
+        _correct(q, p, model, work)
+    if not is_finite(size):
+        return NOT_FINITE
+    status = refresh(t, q, p, model, work)
+    return NO_POSITION if status == GOOD and size > RESIDUAL_FACTOR * rounding(q, G, model, work) else status
+
+
+@compiled
+def _residual(t: float, q: Array, p: Projection, model: Tables, work: Array) -> float:
+    """The size of `Phi(t, q)`, which is left in `p.room.residual`; places `q`."""
+    kernels.place(t, q, model, work)
+    kernels.phi(t, q, model, work, p.room.residual)
+    return float(largest(p.room.residual))
+
+
+@compiled
+def _correct(q: Array, p: Projection, model: Tables, work: Array) -> float:
+    """One correction of the positions after `_residual`; its size."""
+    room = p.room
+    kernels.difference(q, room.initial, model, room.x)
+    sparse.mass_times(kernels.mass_values(model, p.metric), room.x, model, room.force)
+    for k in range(room.x.shape[0]):
+        room.force[k] = -room.force[k]
+    for k in range(room.residual.shape[0]):
+        room.residual[k] = -room.residual[k]
+    kkt.solve(model, p.metric, room.force, room.residual, room.d, room.mu)
+    p.counts[SOLVES] += 1
+    kernels.retract(q, room.d, model, room.trial)
+    put(room.trial, q)
+    return float(largest(room.d))
 
 
 @compiled
@@ -192,11 +215,22 @@ def velocities(t: float, q: Array, v: Array, metric: Vector, p: Projection, mode
     """Project `v` onto `Phi_q v = nu` at `q`, in the given metric."""
     kernels.place(t, q, model, work)
     kernels.phi_q(t, q, model, work, part(model, work, lay.W_G))
+    _velocities(t, q, v, 1.0, metric, p, model, work)
+
+
+@compiled
+def velocities_at(t: float, q: Array, v: Array, p: Projection, model: Tables, work: Array) -> None:
+    """The same at the placed `q` to which the factors belong, as after `positions_beside`."""
+    _velocities(t, q, v, SMALL * max(1.0, largest(part(model, work, lay.W_G))), p.metric, p, model, work)
+
+
+@compiled
+def _velocities(t: float, q: Array, v: Array, small: float, metric: Vector, p: Projection, model: Tables, work: Array) -> None:
     sparse.fill(p.room.x, 0.0)
     best = np.inf
     for _ in range(MAX_REFINEMENTS):
         kernels.nu(t, q, model, work, p.room.mu)
-        best = _refined(v, best, metric, p, model, work)
+        best = _refined(v, best, small, metric, p, model, work)
         if best == 0.0:
             break
 
@@ -209,24 +243,24 @@ def accelerations(t: float, q: Array, v: Array, a: Array, p: Projection, model: 
     best = np.inf
     for _ in range(MAX_REFINEMENTS):
         kernels.gamma(t, q, v, model, work, p.room.mu)
-        best = _refined(a, best, p.metric, p, model, work)
+        best = _refined(a, best, 1.0, p.metric, p, model, work)
         if best == 0.0:
             break
 
 
 @compiled
-def _refined(x: Array, best: float, metric: Vector, p: Projection, model: Tables, work: Array) -> float:
+def _refined(x: Array, best: float, small: float, metric: Vector, p: Projection, model: Tables, work: Array) -> float:
     """One correction of `x` for `Phi_q x = mu`; `mu` is overwritten, and `p.room.x` must be zero.
 
-    Returns the residual before the correction, or 0 if `x` is accepted: if the residual is at rounding, or more than half of `best`, the
-    residual before the last correction.
+    Returns the residual before the correction, or 0 if `x` is accepted: if the residual is at rounding, `small` ulps of `x`, or more than
+    half of `best`, the residual before the last correction.
     """
     room = p.room
     sparse.times(part(model, work, lay.W_G), x, model, room.residual)
     for k in range(room.residual.shape[0]):
         room.residual[k] = room.mu[k] - room.residual[k]
     size = largest(room.residual)
-    if size >= 0.5 * best or size <= EPS * largest(x):
+    if size >= 0.5 * best or size <= small * EPS * largest(x):
         return 0.0
     kkt.solve(model, metric, room.x, room.residual, room.d, room.mu)
     p.counts[SOLVES] += 1

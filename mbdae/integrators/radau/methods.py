@@ -21,7 +21,7 @@ from ..bdf_memory import not_resumable
 from ..bdf_stepper import norms_for
 from ..control.driver import Driver
 from ..control.newton import NewtonRule
-from ..control.step_size import ELEMENTARY, PREDICTIVE, Rule, StepSizeController, check_controller
+from ..control.step_size import PREDICTIVE, Rule, StepSizeController, check_controller
 from ..control.stepper import FIXED
 from .stepper import RadauStepper
 from .tableau import STAGES
@@ -126,8 +126,7 @@ class RadauIIA(Resumable):
             check_step("RadauIIA", field, getattr(self, field))
         check_max_step("RadauIIA", self.max_step)
         check_max_steps("RadauIIA", self.max_steps)
-        check_controller("RadauIIA", ELEMENTARY if self.fixed_step and self.controller == PREDICTIVE else self.controller,
-                         not self.fixed_step)
+        check_controller("RadauIIA", self.controller, not self.fixed_step, PREDICTIVE)
         if self.fixed_step and self.order == "variable":
             raise ValueError(f"RadauIIA: fixed_step needs a fixed order, one of {', '.join(map(str, ORDERS))}")
 
