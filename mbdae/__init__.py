@@ -88,8 +88,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "CD",
     "CAUTIOUS",
+    "CD",
     "CENTRAL_DIFFERENCES",
     "DP1",
     "DP2",
