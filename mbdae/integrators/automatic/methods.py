@@ -33,7 +33,7 @@ class Automatic(Method):
 
     Runs begin with the explicit method. From 25 steps on, and up to 30 degrees of freedom, the eigenvalues of the linearised motion decide
     if there are more than 500 steps of the present size ahead: stiff, if the fastest component is a hundred times faster than the motion
-    changes, and would take the explicit method a thousand steps. Later it gives way when 15 of its steps were at the limit of stability,
+    changes, and would take the explicit method 500 steps. Later it gives way when 15 of its steps were at the limit of stability,
     as in DOP853, and the implicit one when its steps are no longer than the explicit ones that are stable by the ratio of their costs: 4
     for `RadauIIA`, 2 for `RosenbrockNystrom`, 1.5 for `Bdf`. If the explicit steps then prove to be shorter than stable ones, for the sake
     of accuracy, the implicit method returns. Reviews follow the number of steps, so that runs can be repeated: every 25 steps of the

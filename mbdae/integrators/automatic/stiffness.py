@@ -3,8 +3,8 @@
 from ..linearised import Rates
 
 RATIO = 100.0  # of the fastest component to the motion, from which on the equations count as stiff
-MANY_STEPS = 1000  # of an explicit method that stability would take in the time span that is left, below which the choice does not matter
-BOUNDARY = 6.0  # |h lambda| at the boundary of the region of stability of the explicit formulas, roughly
+MANY_STEPS = 500  # of an explicit method that stability would take in the time span that is left, below which the choice does not matter
+BOUNDARY = 4.5  # |h lambda| of explicit steps that stability limits, roughly: 6 at crude tolerances, 3 at tight ones
 
 
 def may_be_stiff(steps: float) -> bool:
@@ -13,7 +13,7 @@ def may_be_stiff(steps: float) -> bool:
     In stiff ones stability soon limits the size, so that there are at least `MANY_STEPS`, and rates, which take as long as fifty steps,
     need not be evaluated where there are fewer.
     """
-    return steps > 0.5 * MANY_STEPS
+    return steps > MANY_STEPS
 
 
 def is_stiff(found: Rates, span: float) -> bool:

@@ -12,6 +12,7 @@ from .interpolation import between
 from .kinks import ratio
 from .stages import keep, take_stages
 
+AT_BOUNDARY = 0.9  # of `|h lambda|` there, which steps of a cautious controller reach
 MANY = 15  # steps at the boundary of the region of stability after which the equations count as stiff, as in DOP853
 FEW = 6  # consecutive steps inside of it after which they do not
 MAX_CUTS = 3  # of a step for the displacement alone, after which that is taken for rounding: it does not fall with the step
@@ -84,7 +85,7 @@ def accept(h, factor, run):
     memory.cuts = 0
     accept_differences(run.second)
     accept_differences(run.third)
-    if memory.modulus > run.tableau.stiffness:
+    if memory.modulus > AT_BOUNDARY * run.tableau.stiffness:
         memory.stiff, memory.calm = memory.stiff + 1, 0
     elif memory.stiff < MANY:
         memory.calm += 1
