@@ -57,6 +57,8 @@ class Memory(Structure):
         Of Newton's method in the present step.
     falls : int
         Failures of Newton's method in the present step, with derivatives of its own.
+    rejections : int
+        Of the present step, by the error test.
     wait : int
         Steps before the order may rise.
     """
@@ -77,6 +79,7 @@ class Memory(Structure):
     corrections: int
     failures: int
     falls: int
+    rejections: int
     wait: int
 
 
@@ -147,7 +150,7 @@ class RadauRun(Run):
 def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
-                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, wait=0)
+                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:

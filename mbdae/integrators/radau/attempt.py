@@ -149,6 +149,7 @@ def retry(status, run):
     """
     memory = run.memory
     if status == ERROR_TEST:
+        memory.rejections += 1
         return 1.0
     if memory.failures >= MAX_FAILURES:
         return 0.0
@@ -175,7 +176,7 @@ def accept(h, factor, run):
     memory.level = next_level(factor, run)
     accept_differences(run.bends)
     memory.age += 1
-    memory.failures, memory.falls, memory.cautious = 0, 0, 0
+    memory.failures, memory.falls, memory.rejections, memory.cautious = 0, 0, 0, 0
     if memory.rate > REUSE_RATE:
         memory.current = 0
     return GOOD

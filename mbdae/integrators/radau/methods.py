@@ -28,6 +28,7 @@ from .tableau import STAGES
 
 ORDERS = tuple(2 * s - 1 for s in STAGES)
 MAX_STEP_RATIO = 8.0  # of two consecutive steps
+CRUDE = 2e-4  # relative tolerance from which on the order rises to 9 only
 DENSE_LIMIT = 150  # unknowns up to which dense matrices are faster
 FIXED_ITER = 60  # corrections of a step of fixed size, which iterates to rounding
 FIXED_RATE = 2.0  # contraction rate above which such a step fails, as it cannot be shortened
@@ -64,7 +65,8 @@ class RadauIIA(Resumable):
     Parameters
     ----------
     order : {"variable", 5, 9, 13}
-        `"variable"`: raised where Newton's method converges fast, lowered where it is slow, as in RADAU.
+        `"variable"`: raised where Newton's method converges fast, up to 9 for `rtol` from 2e-4 on; lowered where it is slow, as in RADAU,
+        or where a step is rejected twice.
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), or another strategy or its name, see `mbdae.JacobianStrategy`.
     linsolver : {"auto", "dense", "sparse"}
@@ -149,11 +151,13 @@ class RadauIIA(Resumable):
 
     # for the stepper --------------------------------------------------------------------------------------------------------
 
-    @property
-    def levels(self) -> tuple[int, int]:
-        """The lowest and the highest formula, numbers in `STAGES`."""
+    def levels(self, rtol: float) -> tuple[int, int]:
+        """The lowest and the highest formula, numbers in `STAGES`.
+
+        At crude tolerances steps become so long with order 13 that Newton's method limits them.
+        """
         if self.order == "variable":
-            return 0, len(STAGES) - 1
+            return 0, len(STAGES) - (1 if rtol < CRUDE else 2)
         level = ORDERS.index(int(self.order))
         return level, level
 

@@ -1,7 +1,8 @@
 """The order of the next step, by the contraction rate of Newton's method (Hairer and Wanner, RADAU).
 
 A small rate tells that iterations are cheap, and the higher order, with its longer steps, costs fewer of them; a large one, or a failure of
-Newton's method, that the step is too long for derivatives at one point.
+Newton's method, that the step is too long for derivatives at one point. Where a step is rejected twice the motion is not smooth, at a
+kink for instance, and attempts with fewer stages cost less.
 """
 
 from ...compilation.compiled import compiled
@@ -10,6 +11,8 @@ RISE_RATE = 0.02  # contraction rate up to which the order rises
 FALL_RATE = 0.5  # from which on it falls
 MIN_RATIO = 0.8  # of two steps above which it may rise
 FALLS = 2  # failures of Newton's method in a step after which it falls
+REJECTIONS = 2  # by the error test, of one step, after which it falls from 13 to 9
+FIVE_STAGES = 1  # the lowest level to which it falls for that: with three stages kinks are harder to see
 WAIT = 10  # steps after a fall before it may rise
 
 
@@ -20,7 +23,7 @@ def next_level(factor, run):
     level = memory.level
     if memory.wait > 0:
         memory.wait -= 1
-    if level > run.lowest and (memory.rate >= FALL_RATE or memory.falls >= FALLS):
+    if level > run.lowest and (memory.rate >= FALL_RATE or memory.falls >= FALLS or (memory.rejections >= REJECTIONS and level > FIVE_STAGES)):
         memory.wait = WAIT
         return level - 1
     if level < run.highest and memory.wait == 0 and memory.rate <= RISE_RATE and factor >= MIN_RATIO:

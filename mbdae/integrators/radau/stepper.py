@@ -70,7 +70,7 @@ class RadauStepper(ProblemStepper):
 
     def _new_run(self, equations: ProblemEquations, norms: bdf.Norms) -> RadauRun:
         method, x = self.method, arrays_for(len(equations.y0))
-        levels = method.levels
+        levels = method.levels(norms.rtol)
         rules = tuple(method.rule(s) for s in STAGES)
         newtons = tuple(method.newton(s, norms.rtol) for s in STAGES)
         sparse, sparse_pairs = new_sparse(self.problem, self._order)
