@@ -23,7 +23,8 @@ def next_level(factor, run):
     level = memory.level
     if memory.wait > 0:
         memory.wait -= 1
-    if level > run.lowest and (memory.rate >= FALL_RATE or memory.falls >= FALLS or (memory.rejections >= REJECTIONS and level > FIVE_STAGES)):
+    limited = memory.rate >= FALL_RATE or memory.falls >= FALLS
+    if level > run.lowest and (limited or (memory.rejections >= REJECTIONS and level > FIVE_STAGES)):
         memory.wait = WAIT
         return level - 1
     if level < run.highest and memory.wait == 0 and memory.rate <= RISE_RATE and factor >= MIN_RATIO:
