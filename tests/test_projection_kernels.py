@@ -5,10 +5,13 @@ import pytest
 
 import mbdae
 from mbdae import Status, library
+from mbdae.compilation.compiled import compiled
 from mbdae.integrators.projections.energy import rate
-from mbdae.integrators.projections.levels import prepare, rounding, velocities
+from mbdae.integrators.projections.levels import positions, positions_beside, prepare, rounding, velocities
 from mbdae.integrators.projections.project import NO_ENERGY, Projector, project
-from mbdae.system.codes import GOOD, NO_POSITION, NO_VALUE, NOT_CONSERVED
+from mbdae.system import kernels, kkt
+from mbdae.system.codes import GOOD, NO_POSITION, NO_VALUE, NOT_CONSERVED, NOT_FINITE, RANK_LOST
+from mbdae.system.motion import accelerations, refine, refined_accelerations
 
 
 def consistent(name="double-spherical-pendulum"):
@@ -127,3 +130,82 @@ def test_corrections_are_repeated_as_long_as_they_halve_the_residual(share, corr
     v = 3.0 * radial
     velocities(0.0, radial, v, p.work, p.projection, s.model, p.work)
     assert p.solves == corrections and radial @ v == pytest.approx(3.0 * share**corrections, abs=1e-14)
+
+
+# --- factors of other positions, and refinement ----------------------------------------------------------------------------------
+
+
+@compiled
+def solved(model, work, b, c):
+    """`x` of `M x + Phi_q^T y = b`, `Phi_q x = c` with the factors at hand."""
+    x, y = np.zeros_like(b), np.zeros_like(c)
+    kkt.solve(model, work, b, c, x, y)
+    return x
+
+
+@compiled
+def in_one(q, v, a, lam, model, work):
+    kernels.place_velocity(v, model, work)
+    return refined_accelerations(0.0, q, v, a, lam, model, work)
+
+
+@compiled
+def in_two(q, v, a, lam, model, work):
+    kernels.place_velocity(v, model, work)
+    status = accelerations(0.0, q, v, a, lam, model, work)
+    refine(0.0, q, v, a, lam, model, work)
+    return status
+
+
+def beside(name, away, off):
+    """A system with factors at positions `away` from those of its start, and positions `off` its constraints; both relative."""
+    s, (q, *_) = consistent(name)
+    rng = np.random.default_rng(1)
+    p = Projector("test", s, "PV", "mass")
+    there, given = (s.retract(q, size * rng.normal(size=s.nv)) for size in (away, off))
+    assert prepare(0.0, there, False, p.work, p.model, p.work) == GOOD
+    return s, p, q, given
+
+
+@pytest.mark.parametrize("name", ["double-spherical-pendulum", "andrews", "bricard", "spatial-four-bar"])
+@pytest.mark.parametrize(("away", "off"), [(0.0, 0.0), (1e-6, 1e-9), (1e-4, 1e-5), (1e-3, 1e-2), (0.1, 1e-3), (0.3, 1e-2)])
+def test_positions_by_factors_of_positions_beside(name, away, off):
+    """On the constraints, near the nearest ones, and with factors of their own, also where those at hand are of no use."""
+    s, p, q, given = beside(name, away, off)
+    found, nearest = given.copy(), given.copy()
+    assert positions_beside(0.0, found, p.projection, p.model, p.work) == GOOD
+    b, c = np.linspace(1.0, 2.0, s.nv), s.phi_q(0.0, found) @ np.ones(s.nv)
+    x, exact = solved(p.model, p.work, b, c), s.solve_kkt(0.0, found, b, c).x
+    np.testing.assert_allclose(x, exact, rtol=0.0, atol=1e-8 * np.abs(exact).max())
+    assert np.abs(s.phi(0.0, found)).max() <= 10.0 * rounding(found, np.array([np.abs(s.phi_q(0.0, found).data).max()]), p.model, p.work)
+    assert positions(0.0, nearest, p.projection, p.model, p.work) == GOOD
+    distances = [np.sqrt(d @ s.mass_times(0.0, q, d)) for d in (s.difference(x, given) for x in (found, nearest))]
+    assert distances[0] <= 1.1 * distances[1] + 1e-12
+
+
+@pytest.mark.parametrize("off", [1.0, 3.0, 10.0])
+@pytest.mark.parametrize("name", ["andrews", "bricard", "spatial-four-bar"])
+def test_positions_that_are_far_off_are_found_or_refused(name, off):
+    s, p, _, q = beside(name, 1e-3, off)
+    code = positions_beside(0.0, q, p.projection, p.model, p.work)
+    assert code in (NO_POSITION, RANK_LOST, NOT_FINITE) or (code == GOOD and np.abs(s.phi(0.0, q)).max() < 1e-10)
+
+
+def test_positions_that_are_not_finite_are_refused():
+    _, p, _, q = beside("andrews", 1e-3, 1e-3)
+    q[3] = np.inf
+    assert positions_beside(0.0, q, p.projection, p.model, p.work) == NOT_FINITE
+
+
+@pytest.mark.parametrize("name", ["andrews", "bricard", "hmmwv", "double-pendulum"])
+def test_refined_accelerations_are_those_that_are_refined_afterwards(name):
+    s, (q, v, *_) = consistent(name)
+    p = Projector("test", s, "PV", "mass")
+    found = []
+    for solve in (in_one, in_two):
+        assert prepare(0.0, q, False, p.work, p.model, p.work) == GOOD
+        a, lam = np.zeros(s.nv), np.zeros(s.nc)
+        assert solve(q, v, a, lam, p.model, p.work) == GOOD
+        found.append((a, lam))
+    for x, y in zip(*found):
+        np.testing.assert_allclose(x, y, rtol=0.0, atol=1e-12 * (1.0 + np.abs(y).max()))

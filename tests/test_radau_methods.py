@@ -1,6 +1,8 @@
 """Radau IIA methods: coefficients, orders, constraints, errors and tolerances, stiff mechanisms, dense output, failures."""
 
+from collections import namedtuple
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 import mbdae
 from mbdae import RadauIIA, Status, library
 from mbdae.integrators.radau.interpolation import integrals_at
+from mbdae.integrators.radau.order import next_level
 from mbdae.integrators.radau.tableau import STAGES, radau
 
 from .explicit_cases import CASES, driven_pendulum, rubbing_slider, system
@@ -246,6 +249,21 @@ def test_the_order_rises_at_tight_tolerances_and_saves_steps():
     s = library.system("double-pendulum")
     steps = {order: run(s, RadauIIA(order), (0.0, 1.0), rtol=1e-9).statistics.steps for order in ("variable", *ORDERS)}
     assert steps["variable"] < 0.5 * steps[5] and steps[13] < steps[9] < steps[5]
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3, 2e-4])
+def test_the_order_rises_to_nine_only_at_crude_tolerances(rtol):
+    assert RadauIIA().levels(rtol) == (0, 1) and RadauIIA().levels(0.9e-4) == (0, 2) and RadauIIA(13).levels(rtol) == (2, 2)
+
+
+Known = namedtuple("Known", "memory lowest highest")
+
+
+@pytest.mark.parametrize(("level", "rejections", "then"), [(2, 0, 2), (2, 1, 2), (2, 2, 1), (2, 3, 1), (1, 2, 1), (0, 2, 0)])
+def test_the_order_falls_to_nine_after_two_rejected_attempts(level, rejections, then):
+    memory = SimpleNamespace(level=level, rate=0.1, falls=0, wait=0, rejections=rejections)
+    assert next_level.py_func(1.0, Known(memory, 0, 2)) == then
+    assert (memory.wait > 0) == (then < level)
 
 
 def test_sparse_and_dense_matrices_give_the_same_steps():
