@@ -32,10 +32,20 @@ def contents(system: System, parts: Mapping[str, Any], omitted: Collection[str] 
     omitted : collection of str
         Names of arrays that are left out.
     """
-    leaves = _leaves(parts)
+    return copied(leaves(parts, omitted))
+
+
+def leaves(parts: Mapping[str, Any], omitted: Collection[str] = ()) -> Leaves:
+    """What is copied of the parts, by name, for `copied`: arrays, of tables only what changes during a run, and structures."""
+    found = _leaves(parts)
     for name in omitted:
-        leaves.pop(name, None)
-    return {name: leaf.numbers() if isinstance(leaf, Structure) else _array(name, leaf).copy() for name, leaf in leaves.items()}
+        found.pop(name, None)
+    return {name: leaf if isinstance(leaf, Structure) else _array(name, leaf) for name, leaf in found.items()}
+
+
+def copied(found: Leaves) -> dict[str, np.ndarray]:
+    """Copies of `leaves`."""
+    return {name: leaf.copy() if isinstance(leaf, np.ndarray) else leaf.numbers() for name, leaf in found.items()}
 
 
 def restore(system: System, parts: Mapping[str, Any], saved: Mapping[str, np.ndarray], omitted: Collection[str] = ()) -> None:

@@ -1,5 +1,6 @@
 """An integration by an explicit Runge-Kutta method: arrays, first step, failures, dense output."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...system.assembly import State as Start
 from ...system.assembly import accelerations as accelerations_at
 from ...system.assembly import on_constraints
 from ...system.codes import ERROR_TEST, GOOD, NO_POSITION, RANK_LOST
+from ...system.contents import Leaves, copied, leaves
 from ...typing import FullState, Matrix, Vector
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
@@ -56,6 +58,7 @@ class ExplicitStepper(StartedStepper):
     def begin(self) -> None:
         """See `Stepper`."""
         self.start(self.method.fixed_step)
+        _ = self._leaves
 
     # failures ------------------------------------------------------------------------------------------------------------
 
@@ -85,6 +88,15 @@ class ExplicitStepper(StartedStepper):
         return {"run.clock": run.clock, "run.counts": run.counts, "run.start": run.start, "run.end": run.end, "run.memory": run.memory,
                 "run.second": run.second, "run.third": run.third, "run.model": run.model, "run.work": run.work,
                 "run.projection.counts": run.projection.counts}
+
+    @cached_property
+    def _leaves(self) -> Leaves:
+        """What the memory consists of, found once, as no array of a run is replaced: it may be copied in runs of a few steps."""
+        return leaves(self.kept, self.omitted)
+
+    def contents(self) -> dict[str, np.ndarray]:
+        """See `Stepper`."""
+        return copied(self._leaves)
 
     def snapshot(self) -> Snapshot:
         """See `Stepper`."""
