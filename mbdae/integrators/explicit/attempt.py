@@ -12,7 +12,7 @@ from .interpolation import between
 from .kinks import ratio
 from .stages import keep, take_stages
 
-AT_BOUNDARY = 0.9  # of `|h lambda|` there, which steps of a cautious controller reach
+AT_BOUNDARY = 0.9  # of the boundary of the region of stability, from which on steps count as at it: the controller keeps them below
 MANY = 15  # steps at the boundary of the region of stability after which the equations count as stiff, as in DOP853
 FEW = 6  # consecutive steps inside of it after which they do not
 MAX_CUTS = 3  # of a step for the displacement alone, after which that is taken for rounding: it does not fall with the step

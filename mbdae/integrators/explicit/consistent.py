@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compilation.compiled import compiled
+from ...compilation.compiled import compiled, generic
 from ...system import kernels
 from ...system import layout as lay
 from ...system.codes import GOOD, NOT_FINITE
@@ -19,42 +19,46 @@ def make_consistent(t, state, run, model):
 
     The factors that the projection leaves belong to the projected positions up to rounding; one refinement removes the rest.
     """
-    q, v, work = state.q, state.v, run.work
-    if not is_finite(largest(q) + largest(v)):
-        return NOT_FINITE
-    normalise(q, v, model)
-    if state.lam.shape[0] == 0:
-        return evaluate(t, state, run, model)
-    status = positions(t, q, run.projection, model, work)
-    if status != GOOD:
-        return status
-    velocities(t, q, v, run.projection.metric, run.projection, model, work)
-    return _solve_motion(t, state, run, model)
+    return _make_consistent(_project, t, state, run, model)
 
 
 @compiled
 def make_consistent_after_stage(t, state, run, model):
     """The same after the evaluation of a stage at the same time, whose factors serve for the positions; with one factorisation."""
-    q, v, work = state.q, state.v, run.work
+    return _make_consistent(_project_after_stage, t, state, run, model)
+
+
+@generic
+def _make_consistent(project, t, state, run, model):
+    q, v = state.q, state.v
     if not is_finite(largest(q) + largest(v)):
         return NOT_FINITE
     normalise(q, v, model)
     if state.lam.shape[0] == 0:
         return evaluate(t, state, run, model)
-    status = positions_beside(t, q, run.projection, model, work)
+    status = project(t, q, v, run, model)
     if status != GOOD:
         return status
-    velocities_at(t, q, v, run.projection, model, work)
-    return _solve_motion(t, state, run, model)
+    run.counts.residuals += 1
+    run.counts.solves += 2
+    kernels.place_velocity(v, model, run.work)
+    return refined_accelerations(t, q, v, state.a, state.lam, model, run.work)
 
 
 @compiled
-def _solve_motion(t, state, run, model):
-    """`a` and `lam` with the factors at hand, refined once: the factors have rounding errors, too."""
-    run.counts.residuals += 1
-    run.counts.solves += 2
-    kernels.place_velocity(state.v, model, run.work)
-    return refined_accelerations(t, state.q, state.v, state.a, state.lam, model, run.work)
+def _project(t, q, v, run, model):
+    status = positions(t, q, run.projection, model, run.work)
+    if status == GOOD:
+        velocities(t, q, v, run.projection.metric, run.projection, model, run.work)
+    return status
+
+
+@compiled
+def _project_after_stage(t, q, v, run, model):
+    status = positions_beside(t, q, run.projection, model, run.work)
+    if status == GOOD:
+        velocities_at(t, q, v, run.projection, model, run.work)
+    return status
 
 
 @compiled

@@ -58,7 +58,7 @@ class ExplicitStepper(StartedStepper):
     def begin(self) -> None:
         """See `Stepper`."""
         self.start(self.method.fixed_step)
-        _ = self._leaves
+        _ = self._leaves  # found here, as runs may consist of a few steps
 
     # failures ------------------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class ExplicitStepper(StartedStepper):
 
     @cached_property
     def _leaves(self) -> Leaves:
-        """What the memory consists of, found once, as no array of a run is replaced: it may be copied in runs of a few steps."""
+        """What the memory consists of, found once: no array of a run is replaced."""
         return leaves(self.kept, self.omitted)
 
     def contents(self) -> dict[str, np.ndarray]:

@@ -66,7 +66,7 @@ class RadauIIA(Resumable):
     ----------
     order : {"variable", 5, 9, 13}
         `"variable"`: raised where Newton's method converges fast, up to 9 for `rtol` from 2e-4 on; lowered where it is slow, as in RADAU,
-        or where a step is rejected twice.
+        and from 13 to 9 where a step is rejected twice.
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), or another strategy or its name, see `mbdae.JacobianStrategy`.
     linsolver : {"auto", "dense", "sparse"}
