@@ -75,6 +75,12 @@ def check_max_step(owner: str, value: object) -> None:
         raise ValueError(f"{owner}: max_step must be positive, a number or infinity, got {value!r}")
 
 
+def check_local_error(owner: str, value: object) -> None:
+    """A share of the tolerances: positive, at most 1."""
+    if not (is_finite(value) and 0.0 < value <= 1.0):
+        raise ValueError(f"{owner}: local_error must be above 0 and at most 1, got {value!r}")
+
+
 def check_choice(owner: str, name: str, value: object, possible: Collection[str]) -> None:
     """One of the possible strings."""
     if not (isinstance(value, str) and value in possible):

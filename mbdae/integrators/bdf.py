@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..driver.arguments import check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
+from ..driver.arguments import check_local_error, check_max_steps, check_order, check_rtol, check_step, is_finite, time_span
 from ..driver.method import Resumable
 from ..driver.record import Record
 from ..driver.support import Settings, implicit_support, tightened
@@ -123,8 +123,7 @@ class Bdf(Resumable):
             check_step("Bdf", name, getattr(self, name))
         if not (is_finite(self.newton) and 0.0 < self.newton < 1.0):
             raise ValueError(f"Bdf: newton must lie between 0 and 1, got {self.newton!r}")
-        if not (is_finite(self.local_error) and 0.0 < self.local_error <= 1.0):
-            raise ValueError(f"Bdf: local_error must be above 0 and at most 1, got {self.local_error!r}")
+        check_local_error("Bdf", self.local_error)
         check_max_steps("Bdf", self.max_steps)
         if (self.order is None) != (self.fixed_step == 0.0):
             raise ValueError(f"Bdf: give both order and fixed_step, or neither, got order={self.order} and fixed_step={self.fixed_step:g}")

@@ -169,15 +169,18 @@ class ProblemEquations(Equations):
 
     def completed(self, rows: Columns) -> tuple[Columns, Cause | None]:
         """Accelerations and multipliers from positions and velocities, see `Problem.state`."""
-        s, model = self.system, self.system.model
-        guess = s.multiplier_guess()
-        for k, t in enumerate(rows.t):
-            if len(self.redundant):  # tables that evaluations change must not depend on the output
-                model = self.model.copy()
-            a, lam, code, _ = ev.accelerations(float(t), rows.q[k], rows.v[k], guess.copy(), model, self._work)
+        t, q, v, a, lam = rows
+        guess, done = self.system.multiplier_guess(), 0
+        while done < len(t):
+            if not len(self.redundant):
+                done = ev.accelerations_of_rows(done, t, q, v, guess, self.system.model, self._work, a, lam)
+                if done == len(t):
+                    break
+            model = self.model.copy() if len(self.redundant) else self.system.model  # evaluations change it: not to depend on the output
+            a[done], lam[done], code, _ = ev.accelerations(float(t[done]), q[done], v[done], guess.copy(), model, self._work)
             if code != GOOD:
-                return Columns(*(x[:k] for x in rows)), self._lost(float(t), rows.q[k], rows.v[k])
-            rows.a[k], rows.lam[k] = a, lam
+                return Columns(*(x[:done] for x in rows)), self._lost(float(t[done]), q[done], v[done])
+            done += 1
         return rows, None
 
     def _lost(self, t: float, q: Vector, v: Vector) -> Cause:

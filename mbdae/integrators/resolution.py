@@ -9,6 +9,7 @@ from ..typing import Tolerance, Vector
 
 EPS = float(np.finfo(float).eps)
 POSITION_ROUNDING = 2e-15  # of the constraints, relative to the positions
+FINEST = 1e-14  # relative tolerance of a step of a one-step method, below which estimates are mainly rounding
 NOISE = 1e-3  # relative error of accelerations and multipliers above which a warning is issued
 
 

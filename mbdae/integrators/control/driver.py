@@ -100,6 +100,8 @@ class Driver:
             self.stepper.resume(record.resumed.contents)
             self.turns.resume(record.resumed.contents)
         self.stepper.clock.hold = int(record is not None)
+        if record is not None:
+            self.stepper.find_memory()
 
     def _keep_start(self) -> None:
         s = self.stepper.begins

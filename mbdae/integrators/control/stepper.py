@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...results.status import Cause, Status
 from ...results.steps import Step, TimedState, hermite_step
 from ...system.assembly import State as Start
 from ...system.codes import BAD_DERIVATIVES, DIVERGED, ERROR_TEST, SINGULAR_MATRIX, STALLED
-from ...system.contents import contents, restore
+from ...system.contents import Leaves, copied, leaves, restore
 from ...system.system import System
 from ...typing import Matrix, Vector
 from ..instability import instability
@@ -58,6 +59,7 @@ class Stepper(ABC):
     restarts: int | None = None  # number of new charts, `None` if the family has no charts
     stability: float = np.inf  # of `h` times the largest rate of the linearised motion, with fixed steps
     ahead: float = 1.0  # steps within which a singular position is searched after a failure
+    lasting: bool = False  # whether arrays of the memory are replaced only before `forget_memory`
     run: Structure
 
     def __init__(self, system: System, state: Start, t_end: float) -> None:
@@ -143,7 +145,21 @@ class Stepper(ABC):
 
     def contents(self) -> dict[str, np.ndarray]:
         """All that the following steps depend on, by name."""
-        return contents(self.system, self.kept, self.omitted) | self.extra()
+        return copied(self._leaves if self.lasting else leaves(self.kept, self.omitted)) | self.extra()
+
+    @cached_property
+    def _leaves(self) -> Leaves:
+        """What the memory consists of, found once if arrays are `lasting`."""
+        return leaves(self.kept, self.omitted)
+
+    def forget_memory(self) -> None:
+        """After arrays have been replaced."""
+        vars(self).pop("_leaves", None)
+
+    def find_memory(self) -> None:
+        """Find what the memory consists of before the clock starts, as runs may consist of a few steps."""
+        if self.lasting:
+            _ = self._leaves
 
     def resume(self, saved: Mapping[str, np.ndarray]) -> None:
         """Go on after the step of these `contents`, in the place of `begin`."""

@@ -17,7 +17,7 @@ from ...typing import TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
 from ..control.loop import Loops
 from ..control.step_size import CAUTIOUS, StepSizeController, check_controller
-from ..resolution import share
+from ..resolution import FINEST, share
 from .attempt import LOOPS
 from .dop853 import DOP853
 from .dopri5 import DOPRI5
@@ -28,7 +28,6 @@ from .tableau import Tableau
 
 TABLEAUS = {8: DOP853, 5: DOPRI5}
 LOCAL_ERROR = {8: 1.0, 5: 0.5}
-FINEST = 1e-14  # relative tolerance of a step, below which estimates are mainly rounding
 _SETTINGS = Settings(scaling="none", jacobian="none", linear_solver="reduced matrix, envelope")
 
 

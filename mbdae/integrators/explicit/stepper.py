@@ -1,6 +1,5 @@
 """An integration by an explicit Runge-Kutta method: arrays, first step, failures, dense output."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +13,6 @@ from ...system.assembly import State as Start
 from ...system.assembly import accelerations as accelerations_at
 from ...system.assembly import on_constraints
 from ...system.codes import ERROR_TEST, GOOD, NO_POSITION, RANK_LOST
-from ...system.contents import Leaves, copied, leaves
 from ...typing import FullState, Matrix, Vector
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
@@ -38,6 +36,7 @@ class ExplicitStepper(StartedStepper):
     """See `Stepper`."""
 
     run: ExplicitRun
+    lasting = True
 
     def __init__(self, method: "Explicit", problem: Problem, state: Start, t_end: float, rtol: float, atol: Vector) -> None:
         super().__init__(problem.system, state, t_end)
@@ -58,7 +57,6 @@ class ExplicitStepper(StartedStepper):
     def begin(self) -> None:
         """See `Stepper`."""
         self.start(self.method.fixed_step)
-        _ = self._leaves  # found here, as runs may consist of a few steps
 
     # failures ------------------------------------------------------------------------------------------------------------
 
@@ -88,15 +86,6 @@ class ExplicitStepper(StartedStepper):
         return {"run.clock": run.clock, "run.counts": run.counts, "run.start": run.start, "run.end": run.end, "run.memory": run.memory,
                 "run.second": run.second, "run.third": run.third, "run.model": run.model, "run.work": run.work,
                 "run.projection.counts": run.projection.counts}
-
-    @cached_property
-    def _leaves(self) -> Leaves:
-        """What the memory consists of, found once: no array of a run is replaced."""
-        return leaves(self.kept, self.omitted)
-
-    def contents(self) -> dict[str, np.ndarray]:
-        """See `Stepper`."""
-        return copied(self._leaves)
 
     def snapshot(self) -> Snapshot:
         """See `Stepper`."""

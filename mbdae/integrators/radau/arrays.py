@@ -108,6 +108,7 @@ class RadauRun(Run):
     memory: Memory
     formulas: tuple[Formula, ...]
     rules: tuple[Rule, ...]  # of the step size, for each formula
+    first_rule: Rule  # after the first step
     newtons: tuple[NewtonRule, ...]
     share: float  # tolerance of the error estimates, relative to that of the run
     lowest: int  # formulas that may be used

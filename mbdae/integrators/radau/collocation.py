@@ -3,6 +3,8 @@
 from ...compilation.compiled import compiled
 from ...system.vectors import fill
 
+FARTHEST = 10.0  # of the last step over which it is extrapolated
+
 
 @compiled
 def lagrange(theta, formula, basis):
@@ -54,11 +56,11 @@ def inside(theta, formula, Z, basis, y0, out):
 
 @compiled
 def guess(h, run):
-    """Starting values `Z` by extrapolation of the last step; in the first one along the derivative at its start."""
+    """Starting values `Z` by extrapolation of the last step; in the first one, and after a far shorter one, along the derivative."""
     memory, Z = run.memory, run.Z
     now, last = run.formulas[memory.level], run.formulas[memory.last_level]
     for i in range(now.c.shape[0]):
-        if memory.last_step == 0.0:
+        if abs(h) > FARTHEST * abs(memory.last_step):
             row, x = Z[i], now.c[i] * h
             for k in range(row.shape[0]):
                 row[k] = x * run.rate[k]

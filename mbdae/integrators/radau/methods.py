@@ -27,7 +27,8 @@ from .stepper import RadauStepper
 from .tableau import STAGES
 
 ORDERS = tuple(2 * s - 1 for s in STAGES)
-MAX_STEP_RATIO = 8.0  # of two consecutive steps
+MAX_STEP_RATIO, FIRST_STEP_RATIO = 8.0, 1000.0  # of two consecutive steps, and of the first two
+MAX_SHARE = 40.0  # of the tolerance of the estimates of order 3
 CRUDE = 2e-4  # relative tolerance from which on the order rises to 9 only
 DENSE_LIMIT = 150  # unknowns up to which dense matrices are faster
 FIXED_ITER = 60  # corrections of a step of fixed size, which iterates to rounding
@@ -171,14 +172,20 @@ class RadauIIA(Resumable):
         """Of the step size, with an error estimate of order `s`."""
         return FIXED if self.fixed_step else self.controller.rule(s + 1, MAX_STEP_RATIO)
 
+    def first_rule(self, s: int) -> Rule:
+        """The same after the first step, which is estimated from the initial values only, and may be far too short."""
+        return FIXED if self.fixed_step else self.controller.rule(s + 1, FIRST_STEP_RATIO)
+
     def share(self, rtol: float) -> float:
         """The tolerance of the error estimates, relative to that of the run.
 
         The estimates are of the orders 3, 5 and 7, the formulas of the orders 5, 9 and 13. With a tolerance of `0.1 rtol^(2/3)` errors are
         of the size of `rtol`. RADAU raises it further for the higher orders. Where the motion is not smooth estimates are tested
-        against `rtol`: error and estimate are of the same order at a kink.
+        against `rtol`: error and estimate are of the same order at a kink. With three stages a kink right before the end of a step looks as
+        the smooth motion does, and its error is up to twice the estimate.
         """
-        return float(0.1 * rtol ** (-1.0 / 3.0))
+        raised = float(0.1 * rtol ** (-1.0 / 3.0))
+        return min(raised, MAX_SHARE) if self.order == ORDERS[0] else raised
 
     def newton(self, s: int, rtol: float) -> NewtonRule:
         """Newton's test, for errors relative to the tolerances of the run."""

@@ -51,6 +51,7 @@ class RadauStepper(ProblemStepper):
 
     loops = LOOPS
     run: RadauRun
+    lasting = True
 
     def __init__(self, method: "RadauIIA", problem: Problem, state: Start, t_end: float, jacobian: "PartitionedJacobian",
                  norms: bdf.Norms) -> None:
@@ -71,15 +72,16 @@ class RadauStepper(ProblemStepper):
     def _new_run(self, equations: ProblemEquations, norms: bdf.Norms) -> RadauRun:
         method, x = self.method, arrays_for(len(equations.y0))
         levels = method.levels(norms.rtol)
-        rules = tuple(method.rule(s) for s in STAGES)
+        rules, first_rule = tuple(method.rule(s) for s in STAGES), method.first_rule(STAGES[levels[0]])
         newtons = tuple(method.newton(s, norms.rtol) for s in STAGES)
         sparse, sparse_pairs = new_sparse(self.problem, self._order)
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
         derivatives = new_derivatives(self.problem, isinstance(self.jacobian.source, Exact))
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
                         bends=np.zeros((2, self.system.nv)),
-                        formulas=tuple(radau(s) for s in STAGES), rules=rules, newtons=newtons, share=method.share(norms.rtol),
-                        lowest=levels[0], highest=levels[1], norms=norms, derivatives=derivatives, real=self.matrices[0].factors,
+                        formulas=tuple(radau(s) for s in STAGES), rules=rules, first_rule=first_rule, newtons=newtons,
+                        share=method.share(norms.rtol), lowest=levels[0], highest=levels[1], norms=norms, derivatives=derivatives,
+                        real=self.matrices[0].factors,
                         pairs=tuple(m.factors for m in self.matrices[1:]), sparse=sparse, sparse_pairs=sparse_pairs, within=within,
                         extension=new_extension(self.system),
                         residual=equations.called.residual, parameters=equations.called.parameters,
@@ -135,6 +137,7 @@ class RadauStepper(ProblemStepper):
         for matrix in (self.run.sparse, *self.run.sparse_pairs):
             for triangle in (matrix.factors.L, matrix.factors.U):
                 triangle.rows, triangle.values = np.tile(triangle.rows, 2), np.tile(triangle.values, 2)
+        self.forget_memory()
 
     def _factorise(self, h: float) -> None:
         """The real matrix and the complex ones for a step `h`, by SuperLU."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...driver.arguments import check_max_step, check_max_steps, check_step
+from ...driver.arguments import check_local_error, check_max_step, check_max_steps, check_step
 from ...driver.method import Resumable
 from ...driver.record import Record
 from ...driver.support import FORMS, Settings, Support, supported
@@ -21,12 +21,14 @@ from ..bdf import LINEAR
 from ..bdf_memory import not_resumable
 from ..control.driver import Driver
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from ..resolution import share
 from ..state_space.base import check_newton
 from ..state_space.sdirk_tableau import SDIRK_4_16, Sdirk
 from .stepper import SparseStepper
 
 EPS = float(np.finfo(float).eps)
 NEWTON_TOL = 0.02  # `kappa` where none is given
+FINEST = 5e-12  # relative tolerance of a step, below which errors of the iteration add up
 DENSE_LIMIT = 200  # unknowns of a stage up to which dense matrices are faster
 
 _REFUSED = "its equations are those of motion and the constraints on all levels; 'overdetermined' is that form"
@@ -66,6 +68,8 @@ class SdirkSparse(Resumable):
         Multiply the error estimate by `(I - gamma h J)^-1`, which damps its stiff components [Negrut, eq. (5.6)].
     controller : StepSizeController
         By default the elementary one.
+    local_error : float
+        Largest estimated error of a step relative to the tolerances, in (0, 1]. With 1 errors reach 3900 tolerances on one mechanism.
     newton_tol : float, optional
         The iteration ends when the estimated error of the iterate is below this times the tolerance. By default 0.02, but with step-size
         control at most `sqrt(rtol)`.
@@ -106,6 +110,7 @@ class SdirkSparse(Resumable):
     fixed_step: float = 0.0
     filter: bool = False
     controller: StepSizeController = ELEMENTARY
+    local_error: float = 0.02
     newton_tol: float | None = None
     max_iter: int = 10
     reuse_rate: float = 1e-3
@@ -129,6 +134,7 @@ class SdirkSparse(Resumable):
         if not isinstance(self.filter, (bool, np.bool_)):
             raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
         check_controller(name, self.controller, not self.fixed_step)
+        check_local_error(name, self.local_error)
         check_newton(name, self.newton_tol, self.max_iter, self.reuse_rate, self.max_jacobian_age)
 
     @property
@@ -176,5 +182,6 @@ class SdirkSparse(Resumable):
         assert strategy is not None
         jacobian = strategy.bind(problem)
         assert isinstance(jacobian, PartitionedJacobian)
-        stepper = SparseStepper(self, problem, state, t_end, jacobian, rtol, bounds)
+        factor = 1.0 if self.fixed_step else share(self.local_error, rtol, FINEST)
+        stepper = SparseStepper(self, problem, state, t_end, jacobian, factor * rtol, factor * bounds)
         return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()

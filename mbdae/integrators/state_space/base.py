@@ -8,7 +8,7 @@ import numpy as np
 
 from ...charts.condition import MAX_GROWTH
 from ...charts.pointers import DERIVATIVES
-from ...driver.arguments import check_max_step, check_max_steps, check_step, is_finite, is_integer, is_limit
+from ...driver.arguments import check_local_error, check_max_step, check_max_steps, check_step, is_finite, is_integer, is_limit
 from ...driver.method import Resumable
 from ...driver.record import Record
 from ...driver.support import FORMS, Settings, Support, supported
@@ -19,6 +19,7 @@ from ...system.assembly import State
 from ...typing import TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
 from ..control.step_size import ELEMENTARY, StepSizeController, check_controller
+from ..resolution import FINEST, share
 from .sdirk_tableau import SDIRK_4_15, Sdirk
 from .stepper import FOREVER, ChartedStepper
 
@@ -50,6 +51,7 @@ class Charted(Resumable):
     fixed_step: float = 0.0
     filter: bool = False
     controller: StepSizeController = ELEMENTARY
+    local_error: float = 1.0
     newton_tol: float | None = None
     max_iter: int = 10
     reuse_rate: float = 1e-3
@@ -61,6 +63,7 @@ class Charted(Resumable):
     one_step = True
     support = SUPPORT
     formulations = supported(SUPPORT)
+    finest: ClassVar[float] = FINEST  # relative tolerance of a step, below which errors of the iteration and rounding add up
     kind: ClassVar[int]  # of the formula, see `formulas`
     tableau: ClassVar[Sdirk] = SDIRK_4_15  # a placeholder in methods that are not SDIRK, for compiled code
 
@@ -75,6 +78,7 @@ class Charted(Resumable):
         if not isinstance(self.filter, (bool, np.bool_)):
             raise ValueError(f"{name}: filter must be True or False, got {self.filter!r}")
         check_controller(name, self.controller, not self.fixed_step)
+        check_local_error(name, self.local_error)
         check_newton(name, self.newton_tol, self.max_iter, self.reuse_rate, self.max_jacobian_age)
         if not (is_limit(self.max_condition_growth) and self.max_condition_growth >= 1.0):
             raise ValueError(f"{name}: max_condition_growth must be at least 1, a number or infinity, got {self.max_condition_growth!r}")
@@ -112,5 +116,6 @@ class Charted(Resumable):
         if bounds.shape not in ((), (s.nq + s.nv,)) or not (bounds > 0.0).all():
             raise ValueError(f"{type(self).__name__}: atol must be one positive number, or {s.nq + s.nv} of them, for positions and "
                              f"velocities: the independent coordinates change with the chart; got {atol!r}")
-        stepper = ChartedStepper(self, problem, state, t_end, rtol, bounds)
+        factor = 1.0 if self.fixed_step else share(self.local_error, rtol, self.finest)
+        stepper = ChartedStepper(self, problem, state, t_end, factor * rtol, factor * bounds)
         return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
