@@ -9,9 +9,12 @@ import pytest
 
 import mbdae
 from mbdae import RadauIIA, Status, library
+from mbdae.integrators.radau import arrays
 from mbdae.integrators.radau.interpolation import integrals_at
 from mbdae.integrators.radau.order import next_level
+from mbdae.integrators.radau.stepper import RadauStepper
 from mbdae.integrators.radau.tableau import STAGES, radau
+from mbdae.system.sparse_lu import new_factors
 
 from .explicit_cases import CASES, driven_pendulum, rubbing_slider, system
 from .helpers import relative, thorough_but
@@ -284,6 +287,41 @@ def test_a_jacobian_by_differences():
     s = library.system("double-pendulum")
     found, best = run(s, RadauIIA(jacobian="grouped"), rtol=1e-8), run(s, mbdae.DormandPrince(), rtol=1e-12)
     assert relative(found.q[-1], best.q[-1]) < 1e-6 and found.statistics.residuals_jacobian > 0
+
+
+@pytest.mark.parametrize(("order", "least"), [("variable", 50.0), (5, 50.0), (9, 20.0), (13, 9.0)])
+def test_the_second_step_is_as_long_as_the_error_allows(order, least):
+    """The first one is estimated from the initial values: 2e-9 s here, where 1e-6 s resolves the fastest component."""
+    s = library.system("stiff-double-pendulum")
+    steps = np.diff(run(s, RadauIIA(order), (0.0, 2.0)).t)
+    assert steps[1] > least * steps[0] and (steps[2:] < 8.01 * steps[1:-1]).all()
+    limited = np.diff(run(s, RadauIIA(order, controller=mbdae.StepSizeController(grow=3.0)), (0.0, 2.0)).t)
+    assert (limited[1:] < 3.01 * limited[:-1]).all()
+
+
+@pytest.mark.parametrize("rtol", [1e-8, 1e-10, 1e-12])
+def test_order_five_at_tight_tolerances(rtol):
+    """The estimate may be at most 40 tolerances: with three stages a kink right before the end of a step looks as the smooth motion does."""
+    assert RadauIIA(5).share(rtol) == min(40.0, 0.1 * rtol ** (-1.0 / 3.0))
+    assert RadauIIA(9).share(rtol) == RadauIIA().share(rtol) == 0.1 * rtol ** (-1.0 / 3.0)
+
+
+def test_more_room_for_factors_belongs_to_the_memory(monkeypatch, tmp_path):
+    """Arrays of sparse factors that are replaced during a run: it goes on with the same bits."""
+    doubled, make_room = [], RadauStepper._make_room
+
+    def counted(stepper):
+        doubled.append(len(stepper.run.sparse.factors.L.rows))
+        make_room(stepper)
+
+    monkeypatch.setattr(RadauStepper, "_make_room", counted)
+    monkeypatch.setattr(arrays, "new_factors", lambda order, entries, dtype: new_factors(order, entries // 20, dtype))
+    s, method = library.system("chain", links=8), RadauIIA(linsolver="sparse")
+    whole, part = mbdae.solve(s, method, (0.0, 0.2)), mbdae.solve(s, method, (0.0, 0.1))
+    assert doubled
+    part.save(tmp_path / "part.npz")
+    on = mbdae.solve(s, method, (0.0, 0.2), resume=tmp_path / "part.npz")
+    assert (on.t == whole.t).all() and (on.q == whole.q).all() and (on.lam == whole.lam).all()
 
 
 # --- refusals and failures -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mbdae
+from mbdae import library
 
 from .helpers import thorough_but
 from .state_space_cases import EVERY, EVERY_OF_ORDER_FOUR, METHODS, QUICK, exact, problem, run, system
@@ -13,7 +14,7 @@ from .state_space_cases import EVERY, EVERY_OF_ORDER_FOUR, METHODS, QUICK, exact
 NEWTON = thorough_but(QUICK, [name for name in METHODS if name != "RosenbrockNystrom"])
 BAD = {"newton_tol": (0.0, -0.1, np.inf, np.nan, "x", True, [0.1]), "max_iter": (0, -1, 2.5, np.inf, "x", None, True),
        "reuse_rate": (-0.1, 1.0, np.inf, np.nan, "x", None, True), "max_jacobian_age": (-1, 0.5, np.inf, "x", True),
-       "max_condition_growth": (0.9, -1.0, np.nan, -np.inf, "x", None, True)}
+       "local_error": (0.0, -0.1, 1.1, np.inf, np.nan, "x", None, True), "max_condition_growth": (0.9, -1.0, np.nan, -np.inf, "x", None, True)}
 
 
 def work(name, method, t_end, rtol=1e-5, **parameters):
@@ -137,6 +138,41 @@ def test_tight_tolerances_below_rounding_are_refused():
     with pytest.warns(UserWarning, match="below the rounding"):
         found = mbdae.solve(problem("andrews"), mbdae.SdirkFirstOrder(), (0.0, 0.01), rtol=1e-17, atol=np.full(s.nq + s.nv, 1e-18))
     assert found.status == mbdae.Status.STEP_TOO_SMALL and "tolerances are below rounding" in found.message
+
+
+# --- local error ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", thorough_but(QUICK, [*METHODS, "SdirkSparse"]))
+@pytest.mark.parametrize("rtol", [1e-3, 1e-4, 1e-6])
+def test_errors_of_the_heavy_top_are_below_a_hundred_tolerances(method, rtol):
+    """Its velocities are 150 times its positions; errors of steps of a whole tolerance add up to 170 to 3900 tolerances."""
+    if method.startswith("Trapezoidal") and rtol < 1e-4:
+        rtol = 1e-5  # 60 000 steps
+    s, times = library.system("heavy-top"), np.linspace(0.0, 1.0, 101)
+    exact = mbdae.solve(s, mbdae.DormandPrince(), (0.0, 1.0), rtol=1e-11, atol=1e-13, t_eval=times)
+    found = mbdae.solve(s, getattr(mbdae, method)(), (0.0, 1.0), rtol=rtol, atol=rtol / 100, t_eval=times)
+    for x, y in ((found.q, exact.q), (found.v, exact.v)):
+        assert (np.abs(x - y) < 100.0 * (rtol * np.abs(y).max() + rtol / 100)).all()
+
+
+@EVERY
+def test_a_local_error_is_a_share_of_the_tolerances(method):
+    """The same bits as with tolerances that are as much smaller; with steps of fixed length it does not count."""
+    options = {"newton_tol": 1e-3} if method != "RosenbrockNystrom" else {}  # by default that depends on `rtol`, too
+    one, share = (run("double-pendulum", METHODS[method](local_error=x, **options), 0.5, rtol=r, atol=r / 100)
+                  for x, r in ((1.0, 2.0**-16), (0.25, 2.0**-14)))
+    assert (one.t == share.t).all() and (one.q == share.q).all()
+    fixed = [run("double-pendulum", METHODS[method](local_error=x, fixed_step=1e-2), 0.1, rtol=1e-6) for x in (1.0, 0.01)]
+    assert (fixed[0].q == fixed[1].q).all()
+
+
+def test_at_tight_tolerances_the_share_of_a_step_is_larger():
+    """Rounding of the iteration would add up."""
+    for method, limit in ((mbdae.SdirkFirstOrder, 1.5e-11), (mbdae.SdirkDescriptor, 5e-12), (mbdae.SdirkSparse, 5e-12)):
+        runs = [mbdae.solve(library.system("double-pendulum"), method(local_error=x), (0.0, 0.05), rtol=2.0 * limit, atol=0.02 * limit)
+                for x in (0.5, 0.01)]
+        assert (runs[0].t == runs[1].t).all()
 
 
 # --- validation -----------------------------------------------------------------------------------------------------------------
