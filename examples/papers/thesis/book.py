@@ -7,9 +7,11 @@ PRINTED = (1.0 - 1e-5, 1.0 + 1e-5)
 SAME_SIZE = (0.25, 4.0)  # errors
 _CODE = "The code: "
 _VEHICLE = "Masses, hard points and springs of the vehicle are not public: those of Project Chrono's stand in."
-_METHODS = {25: ("SspTrap", "TrapezoidalStateSpace", ("4.1", "4.2")), 26: ("InflSDIRK", "SdirkDescriptor", ("3.76", "4.12")),
-            27: ("InflTrap", "TrapezoidalDescriptor", ("3.76",)), 28: ("ForSDIRK", "SdirkFirstOrder(filter=True)", ("4.83", "4.87")),
-            29: ("ForRosen", "RosenbrockNystrom(filter=False)", ("4.70", "4.71"))}
+_METHODS = {25: ("SspTrap", "TrapezoidalStateSpace(local_error=1.0)", ("4.1", "4.2")),
+            26: ("InflSDIRK", "SdirkDescriptor(local_error=1.0)", ("3.76", "4.12")),
+            27: ("InflTrap", "TrapezoidalDescriptor(local_error=1.0)", ("3.76",)),
+            28: ("ForSDIRK", "SdirkFirstOrder(filter=True, local_error=1.0)", ("4.83", "4.87")),
+            29: ("ForRosen", "RosenbrockNystrom(filter=False, local_error=1.0)", ("4.70", "4.71"))}
 _ERRORS = {20: ("ForSDIRK", "SDIRK", "angle"), 21: ("ForRosen", "Rosenbrock", "angle"), 22: ("ForSDIRK", "SDIRK", "rate"),
            23: ("ForRosen", "Rosenbrock", "rate")}
 
