@@ -20,7 +20,7 @@ from ...typing import Tolerance
 from ..control.newton import NewtonRule
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
-from ..resolution import FINEST, share, tolerances_below_rounding
+from ..resolution import share, tolerances_below_rounding
 from .arrays import Coefficients, Memory, StructuralRun, StructuralState, friction_for, scratch_for
 from .attempt import LOOPS
 from .matrix import ChartArrays, matrix_for
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ERROR_ORDER = 2  # of the error estimate
 LOCAL_ERROR = 5.0  # error of a step, in tolerances, at which the error of the solution is some tenths of a tolerance to some tens
+FINEST = 8e-15  # relative tolerance of a step, below which estimates are mainly rounding
 MAX_STEP_RATIO = 3.0  # of two consecutive steps
 HOLD_RATIO = 1.2  # up to which the step size is kept: the error estimate depends on changes of it
 
