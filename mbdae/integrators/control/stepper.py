@@ -59,7 +59,7 @@ class Stepper(ABC):
     restarts: int | None = None  # number of new charts, `None` if the family has no charts
     stability: float = np.inf  # of `h` times the largest rate of the linearised motion, with fixed steps
     ahead: float = 1.0  # steps within which a singular position is searched after a failure
-    lasting: bool = False  # whether arrays of the memory are replaced only before `forget_memory`
+    lasting: bool = False  # whether the arrays of the memory stay the same during a run, but before calls of `forget_memory`
     run: Structure
 
     def __init__(self, system: System, state: Start, t_end: float) -> None:
