@@ -301,7 +301,7 @@ def test_the_second_step_is_as_long_as_the_error_allows(order, least):
 
 @pytest.mark.parametrize("rtol", [1e-8, 1e-10, 1e-12])
 def test_order_five_at_tight_tolerances(rtol):
-    """The estimate may be at most 40 tolerances: with three stages a kink right before the end of a step looks as the smooth motion does."""
+    """The estimate may be at most 40 tolerances: with three stages a kink right before the end of a step looks like a smooth motion."""
     assert RadauIIA(5).share(rtol) == min(40.0, 0.1 * rtol ** (-1.0 / 3.0))
     assert RadauIIA(9).share(rtol) == RadauIIA().share(rtol) == 0.1 * rtol ** (-1.0 / 3.0)
 

@@ -14,7 +14,8 @@ from .state_space_cases import EVERY, EVERY_OF_ORDER_FOUR, METHODS, QUICK, exact
 NEWTON = thorough_but(QUICK, [name for name in METHODS if name != "RosenbrockNystrom"])
 BAD = {"newton_tol": (0.0, -0.1, np.inf, np.nan, "x", True, [0.1]), "max_iter": (0, -1, 2.5, np.inf, "x", None, True),
        "reuse_rate": (-0.1, 1.0, np.inf, np.nan, "x", None, True), "max_jacobian_age": (-1, 0.5, np.inf, "x", True),
-       "local_error": (0.0, -0.1, 1.1, np.inf, np.nan, "x", None, True), "max_condition_growth": (0.9, -1.0, np.nan, -np.inf, "x", None, True)}
+       "local_error": (0.0, -0.1, 1.1, np.inf, np.nan, "x", None, True),
+       "max_condition_growth": (0.9, -1.0, np.nan, -np.inf, "x", None, True)}
 
 
 def work(name, method, t_end, rtol=1e-5, **parameters):
