@@ -190,13 +190,13 @@ class RadauIIA(Resumable):
     def newton(self, s: int, rtol: float) -> NewtonRule:
         """Newton's test, for errors relative to the tolerances of the run.
 
-        A tenth of what RADAU allows: what the iteration leaves is an error of the step, while the estimate is far above that.
+        A third of what RADAU allows: what the iteration leaves is an error of the step, while the estimate is far above that.
         """
         if self.fixed_step:
             return NewtonRule(0.0, FIXED_ITER, forecast=FIXED_ITER, max_rate=FIXED_RATE)
         share = self.share(rtol)
         own = share * rtol
-        return NewtonRule(max(10.0 * EPS / own, 0.1 * own**0.5) * share, 10 + (5 * (s - 3)) // 2, max_rate=0.99)
+        return NewtonRule(max(10.0 * EPS / own, 0.3 * own**0.5) * share, 10 + (5 * (s - 3)) // 2, max_rate=0.99)
 
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Atol, t_eval: Vector | None = None,
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
