@@ -61,6 +61,8 @@ class Memory(Structure):
         Of the present step, by the error test.
     wait : int
         Steps before the order may rise.
+    first_ratio : float
+        Of the second step to the first one, at most.
     """
 
     level: int
@@ -81,6 +83,7 @@ class Memory(Structure):
     falls: int
     rejections: int
     wait: int
+    first_ratio: float
 
 
 class Derivatives(FormDerivatives):
@@ -151,7 +154,7 @@ class RadauRun(Run):
 def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
-                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0)
+                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0, first_ratio=1.0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:

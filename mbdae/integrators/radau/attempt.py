@@ -129,8 +129,10 @@ def ratio(status, error, h, run):
         return 1.0
     limit = run.newtons[memory.level].max_iter
     past = clock.past_error if clock.rejected == 0 and memory.level == memory.last_level else 0.0  # of an error of the same order
-    rule = run.first_rule if run.counts.steps == 0 else run.rules[memory.level]
-    factor = step_factor(rule, error, h, past, clock.past_step)
+    if run.counts.steps == 0:
+        factor = min(step_factor(run.first_rule, error, h, past, clock.past_step), memory.first_ratio)
+    else:
+        factor = step_factor(run.rules[memory.level], error, h, past, clock.past_step)
     factor *= min(1.0, (1.0 + 2.0 * limit) / (memory.corrections + 2.0 * limit))
     if status != GOOD:
         return factor

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .methods import RadauIIA
 
 
+MAX_STEP_RATIO = 8.0  # of two consecutive steps
 Snapshot: TypeAlias = tuple[float, Vector]  # the time and the unknowns before a step
 
 
@@ -98,19 +99,30 @@ class RadauStepper(ProblemStepper):
         atol = run.norms.atol[:len(s.q) + len(s.v)]
         if not self.fixed and (reason := tolerances_below_rounding(s.q, s.v, run.norms.rtol, atol)):
             raise ChartError(Status.STEP_TOO_SMALL, reason)
-        self.clock.h = self.method.fixed_step or self.method.first_step or self._first_step()
+        self.clock.h, run.memory.first_ratio = self.method.fixed_step or self.method.first_step, MAX_STEP_RATIO
+        if not self.clock.h:
+            self.clock.h, run.memory.first_ratio = self._first_step()
 
-    def _first_step(self) -> float:
-        """A step in which positions and velocities change by a hundredth of their size, but not by less than the tolerance allows."""
+    def _first_step(self) -> tuple[float, float]:
+        """A step in which positions and velocities change by a hundredth of their size, but not by less than the tolerance allows.
+
+        Where velocities are zero that is far too short. The second one may be so much longer that positions change by a hundredth.
+        """
         run, s, span = self.run, self.begins, abs(self.t_end - self.t)
-        n, norms = len(s.q) + len(s.v), self.run.norms
+        n, nq, norms = len(s.q) + len(s.v), len(s.q), self.run.norms
         y, rate = run.y0[:n], run.rate[:n]
+        moves = self.system.qdot(s.q, s.a, self.t)
         with np.errstate(divide="ignore", invalid="ignore"):
             w = 1.0 / (norms.atol[:n] + norms.rtol * np.abs(y))
-            size, speed = (float(np.sqrt(np.mean((x * w) ** 2))) for x in (y, rate))
-        h = 0.01 * size / speed if np.isfinite(size) and speed > 0.0 else np.inf
+            size, speed = _norm(y * w), _norm(rate * w)
+            h = 0.01 * size / speed if np.isfinite(size) and speed > 0.0 else np.inf
+            part, moved, bent = (0.01 * _norm(y[:nq] * w[:nq]), _norm(rate[:nq] * w[:nq]), _norm(moves * w[:nq]))
+            of_positions = np.fmin(part / moved, np.sqrt(part / bent))
         fine = float(norms.rtol) ** 0.25
-        return float(max(min(h * max(1.0, 10.0 * fine), 1e-2 * span, self.method.max_step), 1e-9 * span))
+        longest = min(1e-2 * span, self.method.max_step)
+        first = float(max(min(h * max(1.0, 10.0 * fine), longest), 1e-9 * span))
+        ratio = of_positions / first if first < longest and np.isfinite(of_positions) else 0.0
+        return first, float(max(ratio, MAX_STEP_RATIO))
 
     # matrices ---------------------------------------------------------------------------------------------------------------
 
@@ -227,3 +239,8 @@ class RadauStepper(ProblemStepper):
         if code != GOOD:
             raise NoInterpolant(*self.explain(code))
         return columns[:, :self.system.nq + self.system.nv]
+
+
+def _norm(x: Vector) -> np.float64:
+    """The root mean square, whose division by zero is no error."""
+    return np.float64(np.sqrt(np.mean(x**2)))
