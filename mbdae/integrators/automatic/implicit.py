@@ -4,7 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...system.system import System
 from ..bdf import Bdf
-from ..radau.methods import RadauIIA
+from ..radau.methods import MAX_SHARE, RadauIIA
 from ..state_space.methods import RosenbrockNystrom
 
 Implicit: TypeAlias = RadauIIA | RosenbrockNystrom | Bdf
@@ -64,7 +64,10 @@ def review_of(method: Implicit, system: System) -> Review:
 def own_rtol(method: object, rtol: float) -> float:
     """The `rtol` that a method gets, so that errors stay below a hundred tolerances where forces have kinks.
 
-    RadauIIA keeps its error estimates below `0.1 rtol^(2/3)`, as errors are of a higher order. At a kink they are not, but as large as the
-    estimates. Here these are kept below twice the tolerance, which costs few steps more, since their number hardly depends on it.
+    RadauIIA keeps its error estimates below `0.1 rtol^(2/3)`, at most 20 tolerances, as errors are of a higher order. At a kink they are
+    not, but as large as the estimates. Here these are kept below twice the tolerance, which costs few steps more, since their number
+    hardly depends on it.
     """
-    return min(rtol, max((KINKED * rtol) ** 1.5, FINEST)) if isinstance(method, RadauIIA) else rtol
+    if not isinstance(method, RadauIIA):
+        return rtol
+    return min(rtol, max((KINKED * rtol) ** 1.5, 0.1 * KINKED / MAX_SHARE * rtol, FINEST))

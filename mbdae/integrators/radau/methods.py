@@ -28,7 +28,7 @@ from .tableau import STAGES
 
 ORDERS = tuple(2 * s - 1 for s in STAGES)
 FIRST_STEP_RATIO = 1000.0  # of the first two steps
-MAX_SHARE = 40.0  # of the tolerance of the estimates of order 3
+MAX_SHARE = 20.0  # tolerance of the estimates, relative to that of the run
 CRUDE = 2e-4  # relative tolerance from which on the order rises to 9 only
 DENSE_LIMIT = 150  # unknowns up to which dense matrices are faster
 FIXED_ITER = 60  # corrections of a step of fixed size, which iterates to rounding
@@ -180,12 +180,11 @@ class RadauIIA(Resumable):
         """The tolerance of the error estimates, relative to that of the run.
 
         The estimates are of the orders 3, 5 and 7, the formulas of the orders 5, 9 and 13. With a tolerance of `0.1 rtol^(2/3)` errors are
-        of the size of `rtol`. RADAU raises it further for the higher orders. Where the motion is not smooth estimates are tested
-        against `rtol`: error and estimate are of the same order at a kink. With three stages a kink right before the end of a step looks as
-        the smooth motion does, and its error is up to twice the estimate.
+        of the size of `rtol`. RADAU raises it further for the higher orders. At most `MAX_SHARE` here: errors of stiff components, and
+        with three stages those of a kink right before the end of a step, are of the order of the estimate. Where the motion is seen not to
+        be smooth estimates are tested against `rtol`.
         """
-        raised = float(0.1 * rtol ** (-1.0 / 3.0))
-        return min(raised, MAX_SHARE) if self.order == ORDERS[0] else raised
+        return min(float(0.1 * rtol ** (-1.0 / 3.0)), MAX_SHARE)
 
     def newton(self, s: int, rtol: float) -> NewtonRule:
         """Newton's test, for errors relative to the tolerances of the run.
