@@ -70,4 +70,4 @@ def own_rtol(method: object, rtol: float) -> float:
     """
     if not isinstance(method, RadauIIA):
         return rtol
-    return min(rtol, max((KINKED * rtol) ** 1.5, 0.1 * KINKED / MAX_SHARE * rtol, FINEST))
+    return float(min(rtol, max((KINKED * rtol) ** 1.5, 0.1 * KINKED / MAX_SHARE * rtol, FINEST)))
