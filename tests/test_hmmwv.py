@@ -60,7 +60,7 @@ def test_references_in_both_coordinates(coordinates, parameters):
 
 def test_the_vehicle_clears_the_bump_and_settles():
     s = system()
-    found = mbdae.solve(s, mbdae.RosenbrockNystrom(), (0.0, 4.0), rtol=1e-5, atol=1e-5)
+    found = mbdae.solve(s, mbdae.RosenbrockNystrom(local_error=1.0), (0.0, 4.0), rtol=1e-5, atol=1e-5)  # loads change by much in a step
     values = outputs(s, found)
     loads = np.array([[v[f"load_{k.replace(' ', '_')}"] for k in hmmwv.CORNERS] for v in values])
     after = found.t > 0.5

@@ -136,8 +136,6 @@ class SdirkMethod(Charted):
     one that follows from the stages, so that jumps of the forces before the first stage are seen.
     {_PARAMETERS}"""
 
-    local_error: float = 0.05
-
     tableau: ClassVar[Sdirk]
     kind = SDIRK_FIRST_ORDER
 
@@ -182,6 +180,8 @@ class SdirkFirstOrder(SdirkMethod):
     >>> run.success
     True
     """
+
+    local_error: float = 0.05
 
     tableau, finest = SDIRK_4_15, 1.5e-11
 
