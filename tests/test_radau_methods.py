@@ -295,8 +295,10 @@ def test_the_second_step_is_as_long_as_the_error_allows(order, least):
     s = library.system("stiff-double-pendulum")
     steps = np.diff(run(s, RadauIIA(order), (0.0, 2.0)).t)
     assert steps[1] > least * steps[0] and (steps[2:] < 8.01 * steps[1:-1]).all()
-    limited = np.diff(run(s, RadauIIA(order, controller=mbdae.StepSizeController(grow=3.0)), (0.0, 2.0)).t)
-    assert (limited[1:] < 3.01 * limited[:-1]).all()
+    for grow, first in ((3.0, 0.0), (3.0, 1e-8), (12.0, 1e-8)):  # what is given holds
+        limited = np.diff(run(s, RadauIIA(order, first_step=first, controller=mbdae.StepSizeController(grow=grow)), (0.0, 2.0)).t)
+        assert (limited[1:] < 1.003 * grow * limited[:-1]).all()
+        assert first == 0.0 or limited[1] > 0.7 * grow * limited[0]
 
 
 @pytest.mark.parametrize("order", ["variable", *ORDERS])

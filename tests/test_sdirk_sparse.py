@@ -274,7 +274,7 @@ def test_a_prescribed_motion_is_exact(name, rtol):
 @pytest.mark.parametrize(("options", "words"), [
     ({"jacobian": "nonsense"}, "jacobian"), ({"linsolver": "best"}, "linsolver"), ({"fixed_step": -1.0}, "fixed_step"),
     ({"max_step": 0.0}, "max_step"), ({"max_iter": 0}, "max_iter"), ({"newton_tol": 0.0}, "newton_tol"),
-    ({"reuse_rate": 1.0}, "reuse_rate"), ({"filter": 1}, "filter"),
+    ({"reuse_rate": 1.0}, "reuse_rate"), ({"filter": 1}, "filter"), ({"local_error": 1.5}, "local_error"),
     ({"max_jacobian_age": -1}, "max_jacobian_age"), ({"max_steps": 0}, "max_steps")], ids=str)
 def test_parameters_are_checked(options, words):
     with pytest.raises(ValueError, match=words):

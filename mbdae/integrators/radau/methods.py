@@ -23,11 +23,11 @@ from ..control.driver import Driver
 from ..control.newton import NewtonRule
 from ..control.step_size import PREDICTIVE, Rule, StepSizeController, check_controller
 from ..control.stepper import FIXED
-from .stepper import MAX_STEP_RATIO, RadauStepper
+from .stepper import RadauStepper
 from .tableau import STAGES
 
 ORDERS = tuple(2 * s - 1 for s in STAGES)
-FIRST_STEP_RATIO = 1000.0  # of the first two steps
+MAX_STEP_RATIO, FIRST_STEP_RATIO = 8.0, 1000.0  # of two consecutive steps, and of the first two
 MAX_SHARE = 20.0  # tolerance of the estimates, relative to that of the run
 CRUDE = 2e-4  # relative tolerance from which on the order rises to 9 only
 DENSE_LIMIT = 150  # unknowns up to which dense matrices are faster

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from .methods import RadauIIA
 
 
-MAX_STEP_RATIO = 8.0  # of two consecutive steps
 Snapshot: TypeAlias = tuple[float, Vector]  # the time and the unknowns before a step
 
 
@@ -99,7 +98,7 @@ class RadauStepper(ProblemStepper):
         atol = run.norms.atol[:len(s.q) + len(s.v)]
         if not self.fixed and (reason := tolerances_below_rounding(s.q, s.v, run.norms.rtol, atol)):
             raise ChartError(Status.STEP_TOO_SMALL, reason)
-        self.clock.h, run.memory.first_ratio = self.method.fixed_step or self.method.first_step, MAX_STEP_RATIO
+        self.clock.h, run.memory.first_ratio = self.method.fixed_step or self.method.first_step, run.rules[0].grow
         if not self.clock.h:
             self.clock.h, run.memory.first_ratio = self._first_step()
 
@@ -122,7 +121,7 @@ class RadauStepper(ProblemStepper):
         longest = min(1e-2 * span, self.method.max_step)
         first = float(max(min(h * max(1.0, 10.0 * fine), longest), 1e-9 * span))
         ratio = of_positions / first if first < longest and np.isfinite(of_positions) else 0.0
-        return first, float(max(ratio, MAX_STEP_RATIO))
+        return first, float(max(ratio, run.rules[0].grow))
 
     # matrices ---------------------------------------------------------------------------------------------------------------
 
