@@ -9,6 +9,7 @@ from ...compilation.structure import Structure, StructureType
 from ...system.system import System
 from ...typing import ComplexVector, Integers, Matrix, Vector
 from ..projections.levels import Projection
+from .choice import LARGEST
 from .controlled import ControlledRun
 from .tableau import Gauss
 
@@ -16,9 +17,10 @@ from .tableau import Gauss
 class Memory(Structure):
     """Quantities that a step passes on to the next one."""
 
-    mode: int  # SIMPLIFIED or COUPLED, see `newton`
+    mode: int  # SIMPLIFIED or COUPLED, see `choice`
     age: int  # steps since the coupled matrix was formed
     back_step: float  # size of the step before, 0 if there is none
+    longer: float  # by how much the error allows longer steps than the last one by the simplified method
     target: float  # energy onto which the next step is projected
     reached: float  # energy at the end of the step
 
@@ -39,6 +41,7 @@ class Stages(Structure):
     pivots: Integers
     mode: int
     age: int
+    rate: float  # contraction rate of the last attempt, 0 if it is not known
 
 
 class Previous(Structure):
@@ -91,16 +94,22 @@ class GaussRun(ControlledRun):
 
 
 _F, _I, _X, _ROWS = types.float64, types.int64, types.float64[::1], types.float64[:, ::1]
-_STAGES = dict.fromkeys("QVWL", _ROWS) | {"u": _X, "mu": _X, "matrix": _ROWS, "pivots": types.int64[::1], "mode": _I, "age": _I}
+_STAGES = dict.fromkeys("QVWL", _ROWS) | {"u": _X, "mu": _X, "matrix": _ROWS, "pivots": types.int64[::1], "mode": _I, "age": _I, "rate": _F}
 _TABLEAU = dict.fromkeys(Gauss.__annotations__, _ROWS) | {"b": _X, "c": _X, "d": _X, "r": _F}
 STAGES, TABLEAU = StructureType("Stages", tuple(_STAGES.items())), StructureType("Gauss", tuple(_TABLEAU.items()))
+
+
+def room_for(unknowns: int) -> int:
+    """Rows and columns of the coupled matrix of all stages, see `choice`."""
+    return unknowns if unknowns <= LARGEST else 0
 
 
 def stages_for(system: System, stages: int) -> Stages:
     """Arrays for the stages. The coupled matrix is large; it takes no memory until it is formed."""
     size, rows = stages * (system.nv + system.nc), {"Q": system.nq, "V": system.nv, "W": system.nv, "L": system.nc}
+    room = room_for(size)
     return Stages(**{name: np.zeros((stages, n)) for name, n in rows.items()}, u=np.zeros(system.nv), mu=np.zeros(system.nc),
-                  matrix=np.zeros((size, size)), pivots=np.zeros(size, dtype=np.int64), mode=0, age=0)
+                  matrix=np.zeros((room, room)), pivots=np.zeros(size, dtype=np.int64), mode=0, age=0, rate=0.0)
 
 
 def scratch_for(system: System, stages: int) -> Scratch:

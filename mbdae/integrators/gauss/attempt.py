@@ -11,11 +11,11 @@ from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.loop import loops
 from ..control.records import put_state
 from ..projections.project import INITIAL
+from .choice import COUPLED, SIMPLIFIED, ratio, shortening
 from .error import estimate
-from .newton import COUPLED, SIMPLIFIED, solve_stages
+from .newton import solve_stages
 from .stages import finish, guess
 
-SHORTENING = 0.25  # of a step that has failed
 SAME_TIME_TOL = 1e-9  # distance of two times that are equal, relative to the step size
 
 
@@ -55,7 +55,7 @@ def _step(t, h, end, stages, new, run):
 def retry(status, run):
     """After a rejected step: a shorter one, with the matrix for all stages at once; a step of fixed length is not repeated."""
     run.memory.mode = SIMPLIFIED
-    return 0.0 if run.clock.fixed != 0 else SHORTENING
+    return 0.0 if run.clock.fixed != 0 else shortening(status, run)
 
 
 @compiled
@@ -90,4 +90,4 @@ def between(time, t, h, run, inside):
     return status
 
 
-LOOPS = loops(attempt, retry, accept, between)
+LOOPS = loops(attempt, retry, accept, between, ratio)

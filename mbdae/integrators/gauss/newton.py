@@ -27,10 +27,10 @@ from ...system.layout import count
 from ...system.sparse import fill
 from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.newton import ITERATE
+from .choice import COUPLED, SIMPLIFIED, goes_on, may_couple
 from .progress import nothing, progress_after
 from .stages import POSITION, VELOCITY, end_of, follow, residuals
 
-SIMPLIFIED, COUPLED = range(2)
 RENEWAL_TOL = 1e-6  # relative correction of positions below which the null space of redundant constraints is that of the solution
 MAX_COUPLED_STEPS = 100  # after which the simplified method is tried again
 
@@ -49,7 +49,7 @@ def solve_stages(t, h, stages, run):
     counts, scratch, tol, form = run.counts, run.scratch, run.newton.tol, run.form
     from_rest, formed, progress, correction = False, False, nothing(), (np.inf, np.inf)
     renew = run.level == VELOCITY and count(run.model, lay.DEPENDENT) > 0
-    status = _begin(t, h, stages, run)
+    stages.rate, status = 0.0, _begin(t, h, stages, run)
     if status != GOOD:
         return status
     for iteration in range(1, run.newton.max_iter + 1):
@@ -61,12 +61,14 @@ def solve_stages(t, h, stages, run):
             correction = _correct(h, stages, run)
             progress = progress_after(tol, iteration, correction, progress)
             good = progress.verdict.status != NOT_FINITE
+            if not progress.noisy and progress.verdict.rate > 0.0:
+                stages.rate = progress.verdict.rate
         # convergence test
         if good:
             follow(t, h, False, stages, run)
             if progress.verdict.status == GOOD:
                 return GOOD
-            if progress.verdict.status == ITERATE or progress.noisy:
+            if progress.verdict.status == ITERATE or progress.noisy or goes_on(progress.verdict.rate, stages, run):
                 if renew and correction[1] < RENEWAL_TOL:
                     renew, progress, status = False, nothing(), _factorise(t, h, stages, run)
                 if status != GOOD:
@@ -74,7 +76,7 @@ def solve_stages(t, h, stages, run):
                 continue
         # coupled matrix, at the guess or at the present stages
         diverging = not good or progress.verdict.rate >= 1.0
-        if diverging and from_rest:
+        if (diverging and from_rest) or not may_couple(stages, run):
             return DIVERGED if good else NOT_FINITE
         if diverging or stages.mode == SIMPLIFIED:
             from_rest = diverging and formed

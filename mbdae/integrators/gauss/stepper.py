@@ -12,10 +12,10 @@ from ..control.records import State, new_state
 from ..projections.project import PREPARE, PROJECT, Projector
 from .arrays import GaussRun, Memory, Previous, scratch_for, stages_for
 from .attempt import LOOPS
+from .choice import SIMPLIFIED
 from .controlled import arrays_of_estimate
 from .coupled import ABSENT, FORM
 from .coupled_stepper import CoupledStepper
-from .newton import SIMPLIFIED
 from .stages import EVALUATE, EVALUATE_END, POSITION, VELOCITY
 from .tableau import gauss
 
@@ -37,7 +37,7 @@ class GaussStepper(CoupledStepper):
         self.projector = Projector("ProjectedGauss", problem.system, method.project, method.norm, method.energy)
         p = self.projector
         self.model, self.work = p.model, p.work
-        memory = Memory(mode=SIMPLIFIED, age=0, back_step=0.0, target=float(p.value(state.t, state.q, state.v)), reached=0.0)
+        memory = Memory(mode=SIMPLIFIED, age=0, back_step=0.0, longer=1.0, target=float(p.value(state.t, state.q, state.v)), reached=0.0)
         common = self.common(rule=method.rule(), newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
                              end=new_state(State, state))
         self.run = GaussRun(

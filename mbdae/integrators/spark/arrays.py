@@ -8,6 +8,7 @@ from numba import types
 from ...compilation.structure import Structure, StructureType
 from ...system.system import System
 from ...typing import ComplexVector, Integers, Matrix, Vector
+from ..gauss.arrays import room_for
 from ..gauss.controlled import ControlledRun
 from ..projections.levels import Projection
 from .tableau import Formula
@@ -16,9 +17,10 @@ from .tableau import Formula
 class Memory(Structure):
     """Quantities that a step passes on to the next one."""
 
-    mode: int  # SIMPLIFIED or COUPLED, see `newton`
+    mode: int  # SIMPLIFIED or COUPLED, see `choice`
     age: int  # steps since the coupled matrix was formed
     back_step: float  # size of the step before, 0 if there is none
+    longer: float  # by how much the error allows longer steps than the last one by the simplified method
 
 
 class Stages(Structure):
@@ -40,6 +42,7 @@ class Stages(Structure):
     pivots: Integers
     mode: int
     age: int
+    rate: float  # contraction rate of the last attempt, 0 if it is not known
 
 
 class Previous(Structure):
@@ -90,7 +93,7 @@ class SparkRun(ControlledRun):
 
 
 _F, _I, _X, _ROWS = types.float64, types.int64, types.float64[::1], types.float64[:, ::1]
-_STAGES = dict.fromkeys("QVWFXUL", _ROWS) | {"v": _X, "matrix": _ROWS, "pivots": types.int64[::1], "mode": _I, "age": _I}
+_STAGES = dict.fromkeys("QVWFXUL", _ROWS) | {"v": _X, "matrix": _ROWS, "pivots": types.int64[::1], "mode": _I, "age": _I, "rate": _F}
 _FORMULA = dict.fromkeys(Formula.__annotations__, _ROWS) | dict.fromkeys("bcde", _X)
 STAGES, FORMULA = StructureType("Stages", tuple(_STAGES.items())), StructureType("Formula", tuple(_FORMULA.items()))
 
@@ -99,9 +102,10 @@ def stages_for(system: System, formula: Formula) -> Stages:
     """Arrays for the stages. The coupled matrix is large; it takes no memory until it is formed."""
     s, m, nq, nv, nc = len(formula.c), len(formula.e), system.nq, system.nv, system.nc
     n = s * nv + m * (nv + nc)
-    rows = {"Q": (s, nq), "V": (s, nv), "W": (s, nv), "F": (s, nc), "X": (m, nq), "U": (m, nv), "L": (m, nc), "matrix": (n, n)}
+    room = room_for(n)
+    rows = {"Q": (s, nq), "V": (s, nv), "W": (s, nv), "F": (s, nc), "X": (m, nq), "U": (m, nv), "L": (m, nc), "matrix": (room, room)}
     return Stages(**{name: np.zeros(shape) for name, shape in rows.items()}, v=np.zeros(nv), pivots=np.zeros(n, dtype=np.int64),
-                  mode=0, age=0)
+                  mode=0, age=0, rate=0.0)
 
 
 def previous_for(system: System, formula: Formula) -> Previous:

@@ -11,8 +11,8 @@ from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.loop import loops
 from ..control.records import put_state
 from ..gauss.attempt import SAME_TIME_TOL, retry
+from ..gauss.choice import COUPLED, ratio
 from ..gauss.error import estimate
-from ..gauss.newton import COUPLED
 from .newton import solve_stages
 from .stages import guess
 
@@ -84,4 +84,4 @@ def between(time, t, h, run, inside):
     return _step(t, time - t, time, inner, inside, run)
 
 
-LOOPS = loops(attempt, retry, accept, between)
+LOOPS = loops(attempt, retry, accept, between, ratio)

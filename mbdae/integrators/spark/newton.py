@@ -24,7 +24,8 @@ from ...system.layout import part
 from ...system.sparse import fill
 from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.newton import ITERATE
-from ..gauss.newton import COUPLED, MAX_COUPLED_STEPS, SIMPLIFIED, add_rows, middle
+from ..gauss.choice import COUPLED, SIMPLIFIED, goes_on, may_couple
+from ..gauss.newton import MAX_COUPLED_STEPS, add_rows, middle
 from ..gauss.progress import nothing, progress_after
 from .stages import follow, residuals
 
@@ -38,7 +39,7 @@ def solve_stages(t, h, stages, run):
     """
     counts, scratch, tol, form = run.counts, run.scratch, run.newton.tol, run.form
     from_rest, formed, progress = False, False, nothing()
-    status = _begin(t, h, stages, run)
+    stages.rate, status = 0.0, _begin(t, h, stages, run)
     if status != GOOD:
         return status
     for iteration in range(1, run.newton.max_iter + 1):
@@ -49,16 +50,18 @@ def solve_stages(t, h, stages, run):
         if good:
             progress = progress_after(tol, iteration, _correct(h, stages, run), progress)
             good = progress.verdict.status != NOT_FINITE
+            if not progress.noisy and progress.verdict.rate > 0.0:
+                stages.rate = progress.verdict.rate
         # convergence test
         if good:
             follow(t, h, False, stages, run)
             if progress.verdict.status == GOOD:
                 return GOOD
-            if progress.verdict.status == ITERATE or progress.noisy:
+            if progress.verdict.status == ITERATE or progress.noisy or goes_on(progress.verdict.rate, stages, run):
                 continue
         # coupled matrix, at the guess or at the present stages
         diverging = not good or progress.verdict.rate >= 1.0
-        if diverging and from_rest:
+        if (diverging and from_rest) or not may_couple(stages, run):
             return DIVERGED if good else NOT_FINITE
         if diverging or stages.mode == SIMPLIFIED:
             from_rest = diverging and formed

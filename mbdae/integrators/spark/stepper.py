@@ -7,9 +7,9 @@ from ...system.assembly import State as Start
 from ...typing import Vector
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
+from ..gauss.choice import SIMPLIFIED
 from ..gauss.controlled import arrays_of_estimate
 from ..gauss.coupled_stepper import CoupledStepper
-from ..gauss.newton import SIMPLIFIED
 from ..gauss.stages import EVALUATE_END
 from ..projections.project import PREPARE, PROJECT, Projector
 from .arrays import Memory, SparkRun, previous_for, scratch_for, stages_for
@@ -37,9 +37,10 @@ class SparkStepper(CoupledStepper):
         self.work = self.projector.work
         common = self.common(rule=method.rule(), newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
                              end=new_state(State, state))
+        memory = Memory(mode=SIMPLIFIED, age=0, back_step=0.0, longer=1.0)
         self.run = SparkRun(
             **common, **arrays_of_estimate(method, s, state, rtol, atol), stages=stages_for(s, f), inner=stages_for(s, f),
-            previous=previous_for(s, f), memory=Memory(mode=SIMPLIFIED, age=0, back_step=0.0), scratch=scratch_for(s, f), formula=f,
+            previous=previous_for(s, f), memory=memory, scratch=scratch_for(s, f), formula=f,
             prepare=PREPARE, motion=MOTION, reaction=REACTION, evaluate_end=EVALUATE_END, form=ABSENT, project=PROJECT,
             projection=self.projector.projection)
 
