@@ -15,7 +15,7 @@ from ...problems.base import Problem
 from ...results.trajectory import Trajectory
 from ...system.assembly import State as Start
 from ...system.system import System
-from ...typing import TimeProgress, Tolerance, Until, Vector
+from ...typing import Matrix, TimeProgress, Tolerance, Until, Vector
 from ..control.driver import Driver
 from ..control.records import Run, State, new_state
 from ..control.step_size import ELEMENTARY, Rule, StepSizeController, check_controller
@@ -127,13 +127,15 @@ class ControlledRun(Run):
     sums: Pair  # residuals
     rates: Rates
     mid: State  # the middle of the step
+    second: Matrix  # second differences of the accelerations of two steps, see `control.bend`
 
 
 def arrays_of_estimate(method: Controlled, system: System, state: Start, rtol: float, atol: Vector) -> dict[str, Any]:
     """The fields that `ControlledRun` adds."""
     rates = Rates(**{name: np.zeros(system.nq) for name in ("first", "middle", "last")}, a0=state.a.copy(), a1=state.a.copy())
     return {"order": method.order_of_steps, "rtol": float(rtol), "atol_q": atol[:system.nq].copy(), "atol_v": atol[system.nq:].copy(),
-            "weights": new_pair(system), "sums": new_pair(system), "rates": rates, "mid": new_state(State, state)}
+            "weights": new_pair(system), "sums": new_pair(system), "rates": rates, "mid": new_state(State, state),
+            "second": np.zeros((2, system.nv))}
 
 
 class ControlledStepper(StartedStepper):

@@ -18,7 +18,11 @@ order `p` are of order `h^p`, one less than the error of the step, so that the e
 - Order 8: `|r2| / (1 + rho^2/10)^(3/4)`.
 
 The last two do not exceed `|r2|`, and after jumps `rho` is of the order of one. The norm is the root mean square over positions and
-velocities, relative to the tolerances. The estimate depends on this step alone, not on those before.
+velocities, relative to the tolerances.
+
+At kinks of the forces `r2` may be zero by chance, and the estimates of orders 6 and 8 are powers of it. The second difference of the
+accelerations, `2 (a0 - 2 am + a1)`, is zero for no place of a kink. Where it is sudden, see `control.bend`, the estimate is at least
+0.03 h times its norm: for a kink at `tau < c_1` the error of a step is `tau^2/2`, the difference `2 tau`, and the ratio at most `c_1/4`.
 
 [Hairer, Norsett, Wanner, *Solving Ordinary Differential Equations I*, section II.10, *II*, section IV.5.]
 """
@@ -27,12 +31,14 @@ from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system.codes import GOOD, NOT_FINITE
 from ...system.evaluate import solve_motion
-from ...system.vectors import is_finite, largest
+from ...system.vectors import fill, is_finite, largest
+from ..control.bend import FINE, LAST, SUDDEN, is_sudden
 from ..explicit.consistent import normalise
 from ..explicit.errors import measured, weigh
 
 SHARE_2, SHARE_4 = 0.1, 0.25  # of the residuals
 RATIO_WEIGHT = 0.1  # of the square of the ratio of residuals
+SHARE_KINK = 0.03  # of the second difference at a kink
 
 
 @compiled
@@ -68,7 +74,8 @@ def estimate(t, h, run):
     # residual of Simpson's rule
     _simpson(h, rates.first, rates.middle, rates.last, sums.q)
     _simpson(h, a0, mid.a, a1, sums.v)
-    return GOOD, combined(order, change, low, measured(run))
+    error = combined(order, change, low, measured(run))
+    return GOOD, max(error, _at_kink(h, a0, mid.a, a1, run)) if run.rtol <= FINE else error
 
 
 @compiled
@@ -81,6 +88,17 @@ def combined(order, change, low, high):
     if high == 0.0:
         return 0.0
     return high / (1.0 + RATIO_WEIGHT * (low / high) ** 2) ** (0.25 if order == 6 else 0.75)
+
+
+@compiled
+def _at_kink(h, a0, am, a1, run):
+    """The error by the second difference of the accelerations if that is sudden, otherwise 0."""
+    fill(run.sums.q, 0.0)
+    for k in range(a0.shape[0]):
+        run.sums.v[k] = 2.0 * (a0[k] - 2.0 * am[k] + a1[k])
+    constant = run.clock.steps > 0 and not run.second[LAST].any()  # as in free fall
+    sudden = is_sudden(run.sums.v, run.weights.v, 0, h**2, SUDDEN, run.second) or constant
+    return SHARE_KINK * abs(h) * measured(run) if sudden else 0.0
 
 
 @compiled

@@ -8,6 +8,7 @@ from ...system import layout as lay
 from ...system.codes import GOOD, NOT_FINITE
 from ...system.layout import header
 from ...system.vectors import is_finite, largest, put, put_rows
+from ..control.bend import accept_differences
 from ..control.loop import loops
 from ..control.records import put_state
 from ..gauss.attempt import SAME_TIME_TOL, retry
@@ -60,6 +61,7 @@ def accept(h, factor, run):
     memory, stages = run.memory, run.stages
     put_state(run.end, run.start)
     put(run.rates.a1, run.rates.a0)
+    accept_differences(run.second)
     put_rows(stages.W, run.previous.W)
     put_rows(stages.U, run.previous.U)
     put_rows(stages.L, run.previous.L)
