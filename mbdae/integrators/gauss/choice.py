@@ -3,7 +3,7 @@
 The coupled matrix is dense, and its factorisation grows with the cube of the number of unknowns, while a step of the simplified method is
 linear in the number of bodies of chains and trees. With step-size control the steps of large systems are therefore so short that the
 simplified method converges: its contraction rate, which grows at least with the step size, is held at `RATE`. The number of iterations
-per time, `log(eps) / (h log(c h))`, is least at a rate of `1/e`, and larger by a tenth at 0.2.
+per time, `log(eps) / (h log(c h))`, is least at a rate of `1/e`, and larger by a seventh at 0.2.
 
 Stiff forces may limit the simplified method to steps that are far shorter than accuracy allows. If the error allows steps that are longer
 by more than the ratio of the costs, the coupled matrix is used for large systems, too.
