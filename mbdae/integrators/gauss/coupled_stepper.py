@@ -15,8 +15,10 @@ from ...typing import Matrix, Vector
 from ..control.loop import next_step
 from ..control.records import State, new_state
 from ..projections.project import Projector
+from .choice import LARGEST
 from .controlled import ControlledStepper
 
+TOO_LARGE = "the system is too large for the iteration matrix of all stages: take shorter steps, or RadauIIA if forces are stiff"
 Snapshot: TypeAlias = tuple[float, dict[str, Structure]]  # t, and fields of the run at the start of a step
 
 
@@ -60,7 +62,8 @@ class CoupledStepper(ControlledStepper):
         tried = self.run.scratch.iterations
         if fault == DIVERGED:
             how = "did not converge in" if tried == self.method.max_iter else "diverged after"
-            return Cause(Status.NEWTON_FAILED, f"Newton's method {how} {tried} iterations")
+            lacks = f"; {TOO_LARGE}" if self.run.clock.fixed and len(self.run.stages.pivots) > LARGEST else ""
+            return Cause(Status.NEWTON_FAILED, f"Newton's method {how} {tried} iterations{lacks}")
         if fault in (SINGULAR_MATRIX, ERROR_TEST, STALLED):
             return super().explain(fault)
         (t, q, v, _, _), h = self.row(), next_step(self.clock).h

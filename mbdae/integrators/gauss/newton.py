@@ -12,7 +12,7 @@ also where the coupled matrix is used: the motion of the stages does not change 
 In the simplified method derivatives of forces and reactions are left out, and `Phi_q` of all stages is that in the middle of the step. The
 stages are then decoupled, as above, with one factorisation of size `nv + nc`. The contraction rate is of the order of `h` times the
 relative rate of change of `Phi_q`, plus `h^2` times stiffness over mass. If the convergence is too slow, the coupled matrix is used, also
-in the following steps.
+in the following steps, or the step is shortened, see `choice`.
 """
 
 import numpy as np

@@ -9,7 +9,7 @@ decoupled,
 with the residuals `R` of the motion, `S` of the reactions, and `p_k = Phi_k/h^2` or, for the velocities at the end of the step, divided
 by `h`: `m` solutions with one matrix of size `nv + nc`, whose cost is linear in the number of links of chains and trees. The contraction
 rate is of the order of `h` times the relative rate of change of `Phi_q`, plus `h^2` times stiffness over mass. If the convergence is too
-slow, the coupled matrix is used, also in the following steps.
+slow, the coupled matrix is used, also in the following steps, or the step is shortened, see `choice` of the Gauss methods.
 """
 
 import numpy as np
