@@ -105,6 +105,24 @@ def test_tolerances_near_rounding_are_not_divided():
     assert end.y[-1, 0] == pytest.approx(np.exp(-1.0), abs=1e-11)
 
 
+@pytest.mark.parametrize("name, form, t_end", [("andrews", "ggl", 0.05), ("andrews", "index2", 0.05), ("pendulum-chain", "ggl", 5.0),
+                                               ("stiff-pendulum", "index1", 10.0), ("precessing-top", "gear", 2.0)])
+def test_small_unknowns_beside_large_ones_at_a_tight_tolerance(name, form, t_end):
+    """The rounding of large velocities is in small ones, that of positions in `mu`, whose tolerance is zero at rest but for `atol`."""
+    system, t = library.system(name), np.linspace(0.0, t_end, 101)
+    exact = mbdae.solve(system, mbdae.DormandPrince(), (0.0, t_end), rtol=1e-12, atol=1e-14, t_eval=t)
+    s = mbdae.solve(system, Bdf(), (0.0, t_end), formulation=form, rtol=1e-10, atol=1e-12, t_eval=t)
+    assert exact.success and s.success, (exact.message, s.message)
+    for found, known in ((s.q, exact.q), (s.v, exact.v)):
+        assert np.abs(found - known).max() < 100.0 * 1e-10 * (np.abs(known).max() + 0.01)
+
+
+def test_integrals_of_multipliers_that_begin_at_zero():
+    """`w = 0` and `w' = lam = 1e5` at the start: the tolerance of `w` is that of its size after the step."""
+    s = mbdae.solve(library.system("truck"), Bdf(), (0.0, 2.0), formulation="gear", rtol=1e-9, atol=1e-11)
+    assert s.success, s.message
+
+
 # --- index ---------------------------------------------------------------------------------------------------------------
 
 
@@ -235,5 +253,5 @@ def test_the_order_does_not_rise_and_fall_forever():
     """
     system = library.system("double-pendulum")
     for rtol in 1e-10 * 10 ** np.linspace(-0.5, 0.475, 40):
-        found = mbdae.solve(system, mbdae.Bdf(), (0.0, 2.0), formulation="ggl", rtol=rtol, atol=1e-2 * rtol)
+        found = mbdae.solve(system, mbdae.Bdf(local_error=0.2), (0.0, 2.0), formulation="ggl", rtol=rtol, atol=1e-2 * rtol)
         assert found.success and found.statistics.rejected_error < 100 and found.statistics.steps < 2500, (rtol, found.statistics)

@@ -40,8 +40,11 @@ from .resolution import share
 LINEAR = ("auto", "dense", "sparse")
 ALGEBRAIC = ("exclude", "scale", "test")
 INDEX3_NEWTON = 0.1  # factor on `newton`: in index 3 velocities are difference quotients of positions, with the errors of these
-FINEST = 2e-11  # relative tolerance of a step, below which Newton's method meets the rounding of residuals on some mechanisms
+FINEST = 3e-12  # relative tolerance of a step, below which Newton's method meets the rounding of residuals on some mechanisms
+FINEST_INDEX3 = 2e-11  # the same in index 3, and for functions of a user
 MEASURES = {"mu": "v", "z": "q"}  # blocks whose size is that of the corrections: mu corrects velocities, z positions
+ROUNDING = 4e-15  # of positions and of velocities, relative to the largest: the matrix couples small ones with large ones
+CORRECTION_ROUNDING = 2e-13  # of `h mu` and `z`, relative to the largest position: they follow from the rounding of `Phi`
 
 _SETTINGS = Settings(mask=True, exclude=True, excluded_atol="atol", scaling="iteration matrix", linear_solver="dense, sparse")
 _INDEX3 = Settings(mask=True, exclude=True, excluded_atol="atol", tighten=5e-2, scaling="iteration matrix", linear_solver="dense, sparse")
@@ -74,7 +77,8 @@ class Bdf(Resumable):
         a factor. With `"test"` most runs fail except in index 1.
     local_error : float
         Largest estimated error of a step relative to the tolerances. It is 1 in DASSL, where errors add up to hundreds of tolerances on
-        motions that amplify them; with 0.02 they are a thirtieth, for three quarters more steps. Tolerances below 2e-11 are not divided.
+        motions that amplify them; with 0.02 they are a thirtieth, for three quarters more steps. Tolerances below 3e-12 are not divided
+        (2e-11 in index 3 and for functions of a user).
     newton : float
         Largest error of Newton's method relative to that of a step. It is 0.33 in DASSL; a smaller one costs iterations and saves as many
         by fewer steps, since the error estimates contain less noise, and the errors are smaller.
@@ -145,9 +149,11 @@ class Bdf(Resumable):
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,
                   record: Record | None = None) -> Trajectory:
         """See `mbdae.driver.method`."""
-        rtol, atol = tightened(self.support, problem, *self._local(rtol, atol))
+        finest = FINEST_INDEX3 if problem.index.max() > 2 else FINEST
+        rtol, atol = tightened(self.support, problem, *self._local(rtol, atol, finest))
         excluded = None if np.ndim(atol) else float(atol)  # an array is for all unknowns
-        norms = norms_for(rtol, problem.tolerances(rtol, atol, excluded), unknown_powers(problem, self.algebraic), compared_blocks(problem))
+        norms = norms_for(rtol, problem.tolerances(rtol, atol, excluded), unknown_powers(problem, self.algebraic), compared_blocks(problem),
+                          rounded_blocks(problem))
         strategy = as_strategy(self.jacobian, "Bdf")
         assert strategy is not None
         equations, jacobian = ProblemEquations(problem, state), strategy.bind(problem)
@@ -194,13 +200,13 @@ class Bdf(Resumable):
         check_rtol("solve_residual", rtol)
         y, yd = initial_values(y0, yd0)
         n, times = len(y), output_times(t_eval, t0, t_end)
-        norms, equations = norms_per_unknown(n, *self._local(rtol, atol), excluded), FunctionEquations(F, t0, y, yd)
+        norms, equations = norms_per_unknown(n, *self._local(rtol, atol, FINEST_INDEX3), excluded), FunctionEquations(F, t0, y, yd)
         jacobian, matrix = FullJacobian(equations.residual, n, jac), IterationMatrix(full_pattern(n), self._linear(0))
         return integrate_function(self._stepper(equations, t_end, jacobian, matrix, norms, self.newton), times)
 
-    def _local(self, rtol: float, atol: ArrayLike) -> tuple[float, Any]:
+    def _local(self, rtol: float, atol: ArrayLike, finest: float) -> tuple[float, Any]:
         """Tolerances of one step."""
-        factor = share(self.local_error, rtol, FINEST)
+        factor = share(self.local_error, rtol, finest)
         return factor * rtol, factor * np.asarray(atol, dtype=float)
 
     def _linear(self, n: int) -> str:
@@ -247,3 +253,10 @@ def compared_blocks(problem: Problem) -> Sequence[tuple[int, int, int, int]]:
     """Corrections of excluded blocks are compared with the largest unknown of a block, as some multipliers are zero but for rounding."""
     pairs = [(problem.blocks[name], problem.blocks[MEASURES.get(name, name)]) for name in _excluded(problem)]
     return [(own.start, own.stop, other.start, other.stop) for own, other in pairs]
+
+
+def rounded_blocks(problem: Problem) -> Sequence[tuple[int, int, int, int, float]]:
+    """Ranges of unknowns with those whose rounding they contain, and its relative size: see `norms_for`."""
+    pairs = [("q", "q", ROUNDING), ("v", "v", ROUNDING), ("mu", "q", CORRECTION_ROUNDING), ("z", "q", CORRECTION_ROUNDING)]
+    found = [(problem.blocks[own], problem.blocks[other], eps) for own, other, eps in pairs if own in problem.blocks]
+    return [(own.start, own.stop, other.start, other.stop, eps) for own, other, eps in found]

@@ -62,6 +62,8 @@ class Norms(NamedTuple):
     shared : ndarray of int, shape (m, 4)
     counts : ndarray, shape (2,)
         Numbers of the unknowns in the two tests.
+    rounded : ndarray of int, shape (m, 4)
+    rounding : ndarray, shape (m,)
     """
 
     rtol: float
@@ -69,6 +71,8 @@ class Norms(NamedTuple):
     powers: np.ndarray
     shared: np.ndarray
     counts: np.ndarray
+    rounded: np.ndarray
+    rounding: np.ndarray
 
 
 @compiled
@@ -82,21 +86,46 @@ def _weight(h, power, tolerance):
 
 
 @compiled
-def weigh(y, h, norms, weights):
+def weigh(y, predicted, h, norms, weights):
     """`weights = |h|^power / (rtol |y| + atol)`; zero for unknowns that are excluded, not a number where there is no tolerance at all.
 
-    For Newton's method the unknowns `shared[b, 0]` to `shared[b, 1]` have one weight, with the largest of `shared[b, 2]` to `shared[b, 3]`.
+    For Newton's method the unknowns `shared[b, 0]` to `shared[b, 1]` have one weight, with the largest of `shared[b, 2]` to `shared[b, 3]`,
+    or as it is predicted, where these are zero: integrals of multipliers at the start.
+    No tolerance is below rounding: for the unknowns `rounded[b, 0]` to `rounded[b, 1]` it is at least `rounding[b]` times the largest of
+    `rounded[b, 2]` to `rounded[b, 3]`.
     """
-    rtol, atol, powers, shared, _ = norms
+    rtol, atol, powers, shared, _, rounded, rounding = norms
     for r in range(weights.shape[0]):
         for m in range(y.shape[0]):
             weights[r, m] = 0.0 if powers[r, m] == EXCLUDED else _weight(abs(h), powers[r, m], rtol * abs(y[m]) + atol[m])
     for b in range(shared.shape[0]):
-        largest = 0.0
-        for m in range(shared[b, 2], shared[b, 3]):
-            largest = max(largest, abs(y[m]))
+        largest = _largest(y, shared[b, 2], shared[b, 3])
+        if largest == 0.0:
+            largest = _largest(predicted, shared[b, 2], shared[b, 3])
         for m in range(shared[b, 0], shared[b, 1]):
             weights[NEWTON, m] = _weight(abs(h), powers[NEWTON, m], rtol * largest + atol[m])
+    for b in range(rounded.shape[0]):
+        least = rounding[b] * _largest(y, rounded[b, 2], rounded[b, 3])
+        if least > 0.0:
+            _hold(abs(h), least, powers, weights, rounded[b, 0], rounded[b, 1])
+
+
+@compiled
+def _hold(h, least, powers, weights, first, end):
+    """No weights of these unknowns above those of a tolerance `least`."""
+    for r in range(weights.shape[0]):
+        for m in range(first, end):
+            most = _weight(h, powers[r, m], least)
+            if weights[r, m] > most:
+                weights[r, m] = most
+
+
+@compiled
+def _largest(y, first, end):
+    size = 0.0
+    for m in range(first, end):
+        size = max(size, abs(y[m]))
+    return size
 
 
 @compiled
@@ -115,8 +144,8 @@ def begin(h, k, table, phi, norms, weights, y, yd, e):
     Returns the leading coefficient, the factor of the error estimate, and the sizes of the prediction in the two tests.
     """
     c, factor = coefficients(h, k, table)
-    weigh(phi[0], h, norms, weights)
     predict(phi, k, table, y, yd, e)
+    weigh(phi[0], y, h, norms, weights)
     return c, factor, size(y, weights[ERROR], norms.counts[ERROR]), size(y, weights[NEWTON], norms.counts[NEWTON])
 
 

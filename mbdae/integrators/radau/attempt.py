@@ -107,7 +107,7 @@ def _step(t, h, end, run):
     """Stages and the end of the step, projected onto the constraints; `GOOD` or the code of a failure."""
     formula, y0, y1 = run.formulas[run.memory.level], run.y0, run.y1
     run.extension.state = NOT_TRIED
-    weigh(y0, h, run.norms, run.weights)
+    weigh(y0, y0, h, run.norms, run.weights)
     status = solve_stages(t, h, run)
     if status != GOOD:
         return status
