@@ -105,7 +105,7 @@ def test_half_explicit_steps_end_on_the_constraints_too():
 @EVERY_ORDER
 def test_states_within_the_steps_are_on_the_constraints_and_those_of_dense_output(order):
     s, times = library.system("spatial-four-bar"), np.linspace(0.0, 0.7, 23)
-    method = DormandPrince(order, controller=mbdae.ELEMENTARY)  # with long steps
+    method = DormandPrince(order, controller=mbdae.ELEMENTARY, local_error={8: 1.0, 5: 0.5}[order])  # with long steps
     given = run(s, method, (0.0, 0.7), rtol=1e-5, t_eval=times)
     steps = run(s, method, (0.0, 0.7), rtol=1e-5, dense_output=True)
     assert steps.statistics.steps < 30
@@ -229,13 +229,33 @@ def test_a_start_with_accelerations_that_are_not_exact_is_evaluated_anew():
 @pytest.mark.parametrize(("order", "each", "rejected"), [(8, 12, 11), (5, 6, 6)])
 def test_work_of_a_step(order, each, rejected):
     """One evaluation a stage; the first one is that of the end of the step before, and two are needed for the first step size."""
-    found = run(library.system("andrews"), DormandPrince(order, controller=mbdae.ELEMENTARY), (0.0, 0.02), rtol=1e-5)
+    method = DormandPrince(order, controller=mbdae.ELEMENTARY, local_error={8: 1.0, 5: 0.5}[order])
+    found = run(library.system("andrews"), method, (0.0, 0.02), rtol=1e-5)
     c = found.statistics
     assert c.rejected_error > 0 == c.rejected_newton == c.jacobians == c.newton_iterations == c.residuals_jacobian
     assert c.residuals == 2 + each * c.steps + rejected * c.rejected_error
     # one factorisation at the end of a step, for its projection and its accelerations; seldom a second one
     assert c.residuals <= c.factorisations <= c.residuals + 0.1 * c.steps
     assert c.steps <= run(library.system("andrews"), SolveIvp({8: "DOP853", 5: "RK45"}[order]), (0.0, 0.02), rtol=1e-5).statistics.steps + 8
+
+
+@pytest.mark.parametrize("method", [DormandPrince(8), DormandPrince(5), HalfExplicit()], ids=["8", "5", "half-explicit"])
+def test_a_local_error_is_a_share_of_the_tolerances(method):
+    """The same bits as with tolerances that are as much smaller; with steps of fixed length it does not count."""
+    s, usual = library.system("double-pendulum"), method.usual_local_error
+    one, shared = (run(s, replace(method, local_error=x), (0.0, 0.5), rtol=r, atol=r / 100) for x, r in ((1.0, 2.0**-16), (0.25, 2.0**-14)))
+    assert (one.t == shared.t).all() and (one.q == shared.q).all()
+    given, default = (run(s, m, (0.0, 0.5), rtol=1e-5) for m in (replace(method, local_error=usual), method))
+    assert (given.t == default.t).all() and (given.q == default.q).all()
+    fixed = [run(s, replace(method, local_error=x, fixed_step=1e-2), (0.0, 0.1), rtol=1e-6) for x in (1.0, 0.01)]
+    assert (fixed[0].q == fixed[1].q).all()
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, 1.5, np.nan, "small", True])
+def test_a_local_error_out_of_bounds_is_named(value):
+    for method in (DormandPrince, HalfExplicit):
+        with pytest.raises(ValueError, match=f"{method.__name__}: local_error must be above 0 and at most 1"):
+            method(local_error=value)
 
 
 @pytest.mark.parametrize("method", [DormandPrince(8), DormandPrince(5), HalfExplicit()], ids=["8", "5", "half-explicit"])

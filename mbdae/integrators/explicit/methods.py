@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...driver.arguments import check_max_step, check_max_steps, check_step
+from ...driver.arguments import check_local_error, check_max_step, check_max_steps, check_step
 from ...driver.method import Resumable
 from ...driver.record import Record
 from ...driver.support import FORMS, Settings, Support, supported
@@ -27,7 +27,7 @@ from .stepper import ExplicitStepper
 from .tableau import Tableau
 
 TABLEAUS = {8: DOP853, 5: DOPRI5}
-LOCAL_ERROR = {8: 1.0, 5: 0.5}
+LOCAL_ERROR = {8: 1.0, 5: 0.2}
 _SETTINGS = Settings(scaling="none", jacobian="none", linear_solver="reduced matrix, envelope")
 
 
@@ -45,6 +45,7 @@ class Explicit(Resumable):
     max_steps: int = 1_000_000
     fixed_step: float = 0.0
     controller: StepSizeController = CAUTIOUS
+    local_error: float | None = None
 
     one_step = True
 
@@ -55,6 +56,8 @@ class Explicit(Resumable):
         check_max_step(name, self.max_step)
         check_max_steps(name, self.max_steps)
         check_controller(name, self.controller, not self.fixed_step, CAUTIOUS)
+        if self.local_error is not None:
+            check_local_error(name, self.local_error)
 
     @property
     def step_size(self) -> float | None:
@@ -68,8 +71,8 @@ class Explicit(Resumable):
 
     @property
     @abstractmethod
-    def local_error(self) -> float:
-        """The largest estimated error of a step, relative to the tolerances."""
+    def usual_local_error(self) -> float:
+        """`local_error` where it is not given."""
 
     @property
     @abstractmethod
@@ -88,7 +91,7 @@ class Explicit(Resumable):
         bounds = problem.tolerances(rtol, atol)[:problem.system.nq + problem.system.nv]
         if not (bounds > 0.0).all():
             raise ValueError(f"{type(self).__name__}: atol must be positive, got {atol!r}")
-        factor = share(self.local_error, rtol, FINEST)
+        factor = share(self.usual_local_error if self.local_error is None else self.local_error, rtol, FINEST)
         stepper = ExplicitStepper(self, problem, state, t_end, factor * rtol, factor * bounds)
         return Driver(stepper, t_eval=t_eval, every=every, progress=progress, until=until, record=record).to_end()
 
@@ -107,8 +110,7 @@ class DormandPrince(Explicit):
     ----------
     order : {8, 5}
         8: the formula with 12 stages, error estimates of orders 5 and 3 and dense output of order 7 of DOP853. 5: that with 6 stages,
-        error estimate and dense output of order 4 of DOPRI5, for crude tolerances. The error of a step is held below half of the
-        tolerances: errors of the motion then are below a hundred tolerances where those of DOPRI5 reach 155.
+        error estimate and dense output of order 4 of DOPRI5, for crude tolerances.
     first_step, max_step : float
         Step sizes [s]; `first_step = 0`: estimated from the initial values.
     max_steps : int
@@ -118,6 +120,9 @@ class DormandPrince(Explicit):
     controller : StepSizeController
         By default `CAUTIOUS`, the elementary one with a safety factor of 0.7: a rejected step costs all stages. With 0.9, as in DOP853,
         a quarter of the steps are rejected, and errors are larger at the same cost.
+    local_error : float, optional
+        Largest estimated error of a step relative to the tolerances, in (0, 1]; by default 1 with order 8 and 0.2 with order 5: errors of
+        the motion then are below a hundred tolerances where with 0.5 they reach 201.
 
     Raises
     ------
@@ -165,7 +170,7 @@ class DormandPrince(Explicit):
         return TABLEAUS[int(self.order)]
 
     @property
-    def local_error(self) -> float:
+    def usual_local_error(self) -> float:
         """See `Explicit`."""
         return LOCAL_ERROR[int(self.order)]
 
@@ -192,12 +197,12 @@ class HalfExplicit(Explicit):
 
     so that velocities satisfy the constraints in the stages, and second derivatives of the constraints are not needed there. The other
     coefficients are those of DOPRI5. Projection, error control and dense output of order 4 are those of `DormandPrince`, which has as many
-    stages and costs less: a stage here factorises matrices of two positions. The error of a step is held below a fifth of the tolerances:
-    the estimate is too small where steps are long, so that errors were up to 850 tolerances at `rtol` from 1e-5 to 1e-3.
+    stages and costs less: a stage here factorises matrices of two positions. By default `local_error` is 0.06: the estimate is too
+    small where steps are long, so that with 1 errors were up to 850 tolerances at `rtol` from 1e-5 to 1e-3.
 
     Parameters
     ----------
-    first_step, max_step, max_steps, fixed_step, controller
+    first_step, max_step, max_steps, fixed_step, controller, local_error
         As for `DormandPrince`.
 
     Raises
@@ -235,9 +240,9 @@ class HalfExplicit(Explicit):
         return PHEM56
 
     @property
-    def local_error(self) -> float:
+    def usual_local_error(self) -> float:
         """See `Explicit`."""
-        return 0.2
+        return 0.06
 
     @property
     def loops(self) -> Loops:

@@ -1,10 +1,10 @@
-"""Solutions with the matrix of a step: corrections of stages and error estimates, and their norm."""
+"""Solutions with the matrix of a step: corrections of stages and error estimates."""
 
-import numpy as np
 
 from ...compilation.compiled import compiled, window
 from ...system import kernels
 from ...system.vectors import fill
+from ..control.norm import size_of
 from ..iteration_matrix import solve
 from .elimination import solve_rows
 
@@ -23,17 +23,6 @@ def solve_for(rz, rzd, run):
     run.counts.solves += 1
     for k in range(r.shape[0]):
         run.moved[k] = run.factors.column[k] * run.factors.x[k]
-
-
-@compiled
-def size_of(eq, ev, run):
-    """The norm of an error in positions and velocities."""
-    wq, wv, total = run.near.weights_q, run.near.weights_v, 0.0
-    for k in range(eq.shape[0]):
-        total += (eq[k] * wq[k]) ** 2
-    for k in range(ev.shape[0]):
-        total += (ev[k] * wv[k]) ** 2
-    return np.sqrt(total / (eq.shape[0] + ev.shape[0]))
 
 
 @compiled

@@ -28,7 +28,7 @@ from .stepper import SparseStepper
 
 EPS = float(np.finfo(float).eps)
 NEWTON_TOL = 0.02  # `kappa` where none is given
-FINEST = 5e-12  # relative tolerance of a step, below which errors of the iteration add up
+FINEST = 3e-12  # relative tolerance of a step, below which errors of the iteration add up
 DENSE_LIMIT = 200  # unknowns of a stage up to which dense matrices are faster
 
 _REFUSED = "its equations are those of motion and the constraints on all levels; 'overdetermined' is that form"
@@ -110,7 +110,7 @@ class SdirkSparse(Resumable):
     fixed_step: float = 0.0
     filter: bool = False
     controller: StepSizeController = ELEMENTARY
-    local_error: float = 0.02
+    local_error: float = 0.007
     newton_tol: float | None = None
     max_iter: int = 10
     reuse_rate: float = 1e-3

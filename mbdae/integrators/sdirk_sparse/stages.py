@@ -5,13 +5,12 @@ from ...system import kernels
 from ...system.codes import DIVERGED, GOOD
 from ...system.vectors import put
 from ..control.newton import ITERATE, newton_test
+from ..control.norm import noise, size_of
 from ..control.records import put_state
 from ..explicit.consistent import normalise
 from ..explicit.stages import evaluate
-from .errors import size_of, solve_for
+from .errors import solve_for
 from .positions import place, second_rates
-
-NOISE = 1e-12  # corrections relative to positions and velocities that are rounding if they stagnate
 
 
 @compiled
@@ -94,7 +93,7 @@ def _newton(t, gh, eta, i, run):
     """
     before, rate, counts, stage, p, model = 0.0, 0.0, run.counts, run.stage, run.partition, run.model
     eta, qdd, rz, rzd = max(eta, 1e-16) ** 0.8, run.stages.qdd[i], run.error_q, run.rates
-    noise = NOISE * size_of(run.start.q, run.start.v, run)
+    least = noise(run)
     for k in range(run.newton.max_iter):
         status = place(t, run.z, run.zd, stage.q, stage.v, run)
         if status == GOOD:
@@ -111,7 +110,7 @@ def _newton(t, gh, eta, i, run):
             run.zdd[j] += run.moved[j] / gh**2
         counts.newton_iterations += 1
         moved = _update(gh, i, run)
-        status, rate, eta = newton_test(run.newton, k, moved, before, eta, moved <= noise)
+        status, rate, eta = newton_test(run.newton, k, moved, before, eta, moved <= least)
         if status != ITERATE:
             return status, eta, rate
         before = moved

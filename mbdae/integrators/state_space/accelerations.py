@@ -14,6 +14,7 @@ from ...system.dense import solve
 from ...system.layout import header
 from ...system.motion import accelerations, refine
 from ..control.newton import ITERATE, newton_test
+from ..control.norm import noise
 from .descriptor import CORRECT
 from .step import add_rows, size
 
@@ -28,7 +29,7 @@ def stage(descriptor, t, gh, eta, trial, base, based, x, run):
     n, counts, bhh = x.shape[0], run.counts, gh * gh
     dx, p, pd, before, rate = np.empty(n), np.empty(n), np.empty(n), 0.0, 0.0
     z1, zd1 = trial.z, trial.zd
-    eta = max(eta, 1e-16) ** 0.8
+    eta, least = max(eta, 1e-16) ** 0.8, noise(run)
     if descriptor and run.sparse != 0:
         _extrapolate(gh, bhh, trial, base, based, x, run)
     for iteration in range(run.newton.max_iter):
@@ -54,7 +55,7 @@ def stage(descriptor, t, gh, eta, trial, base, based, x, run):
             x[k] += dx[k]
             p[k], pd[k] = bhh * dx[k], gh * dx[k]
         moved = size_of_accelerations(gh, bhh, run) if descriptor and run.sparse != 0 else size(p, pd, run)
-        status, rate, eta = newton_test(run.newton, iteration, moved, before, eta, False)
+        status, rate, eta = newton_test(run.newton, iteration, moved, before, eta, moved <= least)
         if status != ITERATE:
             return status, eta, rate
         before = moved

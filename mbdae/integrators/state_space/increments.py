@@ -7,6 +7,7 @@ from ...system.codes import DIVERGED, GOOD
 from ...system.dense import solve
 from ...system.vectors import put
 from ..control.newton import ITERATE, newton_test
+from ..control.norm import noise
 from .step import add_rows, evaluate, forecast, size
 
 
@@ -63,7 +64,7 @@ def _stage(t, gh, eta, trial, base, based, z, zd, run):
     n, counts = z.shape[0], run.counts
     d, dd, before, rate = np.empty(n), np.empty(n), 0.0, 0.0
     z0, zd0, z1, zd1, zdd1 = run.start.z, run.start.zd, trial.z, trial.zd, trial.zdd
-    eta = max(eta, 1e-16) ** 0.8
+    eta, least = max(eta, 1e-16) ** 0.8, noise(run)
     for iteration in range(run.newton.max_iter):
         # residual
         for k in range(n):
@@ -82,7 +83,7 @@ def _stage(t, gh, eta, trial, base, based, z, zd, run):
             z[k] += d[k]
             zd[k] += dd[k]
         moved = size(d, dd, run)
-        status, rate, eta = newton_test(run.newton, iteration, moved, before, eta, False)
+        status, rate, eta = newton_test(run.newton, iteration, moved, before, eta, moved <= least)
         if status != ITERATE:
             return status, eta, rate
         before = moved

@@ -75,7 +75,7 @@ class TrapezoidalStateSpace(Charted):
     True
     """
 
-    local_error: float = 0.5
+    local_error: float = 0.12
 
     kind, error_order = TRAPEZOIDAL_STATE_SPACE, 1
 
@@ -122,7 +122,7 @@ class TrapezoidalDescriptor(Descriptor):
     True
     """
 
-    local_error: float = 0.5
+    local_error: float = 0.12
 
     kind, error_order = TRAPEZOIDAL_DESCRIPTOR, 1
 
@@ -160,9 +160,9 @@ class SdirkDescriptor(Descriptor, SdirkMethod):
     True
     """
 
-    local_error: float = 0.05
+    local_error: float = 0.018
 
-    tableau, kind, finest = SDIRK_4_16, SDIRK_DESCRIPTOR, 5e-12
+    tableau, kind, finest = SDIRK_4_16, SDIRK_DESCRIPTOR, 2e-12
 
 
 @dataclass(frozen=True)
@@ -181,9 +181,9 @@ class SdirkFirstOrder(SdirkMethod):
     True
     """
 
-    local_error: float = 0.05
+    local_error: float = 0.018
 
-    tableau, finest = SDIRK_4_15, 1.5e-11
+    tableau, finest = SDIRK_4_15, 2e-12
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class RosenbrockNystrom(Charted):
     """
 
     filter: bool = True
-    local_error: float = 0.12
+    local_error: float = 0.035
 
     kind, error_order = ROSENBROCK, 3
 

@@ -5,6 +5,7 @@ import numpy as np
 from ...compilation.compiled import compiled
 from ...system import kernels
 from ...system.dense import factorise, solve
+from ..control.norm import size_of
 
 RESOLVED = 0.1  # deviation of positions from the integral of their rates, relative to their motion in a step: a sixth of a turn
 
@@ -43,20 +44,14 @@ def size(ez, ezd, run):
     `dq = T N dz`, `dv = N dz' + V dz`.
     """
     near = run.near
-    wq, wv, N = near.weights_q, near.weights_v, near.N
-    move, change = np.zeros(wv.shape[0]), np.empty(wq.shape[0])
-    add_rows(1.0, N, ez, move)
+    move, change = np.zeros(run.start.v.shape[0]), np.empty(run.start.q.shape[0])
+    add_rows(1.0, near.N, ez, move)
     kernels.qdot(0.0, run.start.q, move, run.model, change)
-    total = 0.0
-    for k in range(wq.shape[0]):
-        total += (change[k] * wq[k]) ** 2
-    for k in range(wv.shape[0]):
+    for k in range(move.shape[0]):
         move[k] = 0.0
-    add_rows(1.0, N, ezd, move)
+    add_rows(1.0, near.N, ezd, move)
     add_rows(1.0, near.V, ez, move)
-    for k in range(wv.shape[0]):
-        total += (move[k] * wv[k]) ** 2
-    return np.sqrt(total / (wq.shape[0] + wv.shape[0]))
+    return size_of(change, move, run)
 
 
 @compiled

@@ -218,13 +218,13 @@ class ChartedStepper(Stepper):
 
 
 def _newton_tol(method: "Charted", rtol: float) -> float:
-    """`kappa`; by default at most `sqrt(rtol)` with step-size control, but not below rounding [Hairer and Wanner, RADAU5].
+    """`kappa`; by default at most `sqrt(rtol)` with step-size control, but not below rounding: a tenth of the bound of RADAU5.
 
     Each step adds an error of up to `kappa` times the tolerance, and the number of steps grows as the tolerance falls.
     """
     if method.newton_tol is not None:
         return float(method.newton_tol)
-    return NEWTON_TOL if method.fixed_step else min(NEWTON_TOL, float(max(10.0 * EPS / rtol, np.sqrt(rtol))))
+    return NEWTON_TOL if method.fixed_step else min(NEWTON_TOL, float(max(EPS / rtol, np.sqrt(rtol))))
 
 
 def _near(system: System, n: int) -> Near:
