@@ -21,7 +21,7 @@ def test_fifty_impacts_to_a_nanosecond(name):
     """Times against DOP853 in minimal coordinates, constraints after each impact; a tighter tolerance gives more accurate times."""
     _skip_unless_installed(name)
     errors = []
-    for tolerance in TOLERANCES[0 if name == "RadauIIA" else 1:]:  # at 1e-11 its errors are rounding
+    for tolerance in TOLERANCES[0 if name in ("RadauIIA", "RosenbrockNystrom") else 1:]:  # at 1e-11 their errors are rounding
         found = by_name(name, tolerance)
         assert found.constraints < 1e-12
         errors.append(found.error)

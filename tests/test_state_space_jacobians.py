@@ -1,5 +1,7 @@
 """The matrix of the implicit steps against the thesis' own formulas, differentiated numerically, and the three ways to obtain it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from mbdae.system.codes import GOOD
 
 from .forms import random_state
 from .helpers import case, relative
-from .state_space_cases import FORMS, METHODS, problem, run
+from .state_space_cases import FORMS, METHODS, TRAPEZOIDAL, problem, run
 
 GAMMA, BETA = 0.5, 0.25
 PLANAR = ("andrews", "stiff-double-pendulum", "stiff wheel", "truck")
@@ -182,7 +184,7 @@ SPANS = {"double-pendulum": 1.0, "andrews": 0.01, "spatial-four-bar": 0.1, "stif
 @pytest.mark.parametrize("name", SPANS)
 def test_all_ways_to_differentiate_take_the_same_steps(method, name):
     """The complex step agrees with the exact derivatives to rounding, forward differences to eight digits."""
-    make = METHODS[method]
+    make = partial(METHODS[method], local_error=0.5 if method in TRAPEZOIDAL else 0.12)
     by = {j: run(name, make(jacobian=j), SPANS[name], rtol=1e-6) for j in ("exact", "complex", "difference")}
     exact = by["exact"].statistics
     for j, allowed in (("complex", 2), ("difference", 2 + exact.steps // 50)):

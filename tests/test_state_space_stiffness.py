@@ -68,9 +68,10 @@ def test_a_mechanism_forgets_its_stiff_mode_if_the_method_damps_it(method, form)
 @EVERY
 def test_steps_follow_the_slow_motion(method):
     """The stiff double pendulum: an eigenvalue near -1e5 1/s, and steps of hundredths of a second."""
-    s = run("stiff-double-pendulum", METHODS[method](), 0.5, rtol=1e-4)
+    by = METHODS[method](local_error=0.5) if method in TRAPEZOIDAL else METHODS[method]()
+    s = run("stiff-double-pendulum", by, 0.5, rtol=1e-4)
     found = exact("stiff-double-pendulum", 0.05)
-    start = run("stiff-double-pendulum", METHODS[method](), 0.05, rtol=1e-4, t_eval=found.t)
+    start = run("stiff-double-pendulum", by, 0.05, rtol=1e-4, t_eval=found.t)
     assert np.diff(s.t).max() > (1e-3 if method in TRAPEZOIDAL else 1e-2)
     assert np.abs(start.q - found.q).max() < 1e-3
 
