@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import Vector
     from .status import Cause
 
-WINDOW = 1000  # steps
+WINDOW = 750  # steps
 NEAR = 1e-3  # smallest singular value of `Phi_q`, relative to that at the start, where a run with short steps may be stuck
 SHORT = 1e-3  # length of the steps of a window, relative to those before, of such a run
 
