@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ...compilation.compiled import compiled
 from ...system.codes import DIVERGED, GOOD, NOT_FINITE
 from ...system.vectors import is_finite
@@ -10,6 +12,8 @@ ITERATE = -1  # the iteration goes on
 LEAST_GAP = 0.1  # between the contraction rate and 1, in the estimate of the error that is left
 OVERFLOWING = 1e10  # correction after which one that is not finite is the end of a divergence, not a fault of the equations
 NOISY_RATE = 0.5  # corrections of the size of rounding that contract less have come to their end
+TOLERANCE = 0.02  # error that may be left, relative to the tolerances of a step
+EPS = float(np.finfo(float).eps)
 
 
 class NewtonRule(NamedTuple):
@@ -55,6 +59,16 @@ class Verdict(NamedTuple):
     status: int
     rate: float
     eta: float
+
+
+def newton_tolerance(given: float | None, rtol: float, fixed: float) -> float:
+    """`kappa`; by default 0.02, with step-size control at most `sqrt(rtol)`, but not below rounding: a tenth of the bound of RADAU5.
+
+    Each step adds an error of up to `kappa` times the tolerance, and the number of steps grows as the tolerance falls.
+    """
+    if given is not None:
+        return float(given)
+    return TOLERANCE if fixed else min(TOLERANCE, float(max(EPS / rtol, np.sqrt(rtol))))
 
 
 @compiled

@@ -1,6 +1,5 @@
 """Solutions with the matrix of a step: corrections of stages and error estimates."""
 
-
 from ...compilation.compiled import compiled, window
 from ...system import kernels
 from ...system.vectors import fill

@@ -26,9 +26,7 @@ from ..state_space.base import check_newton
 from ..state_space.sdirk_tableau import SDIRK_4_16, Sdirk
 from .stepper import SparseStepper
 
-EPS = float(np.finfo(float).eps)
-NEWTON_TOL = 0.02  # `kappa` where none is given
-FINEST = 3e-12  # relative tolerance of a step, below which errors of the iteration add up
+FINEST = 7e-13  # relative tolerance of a step, below which errors of the iteration add up
 DENSE_LIMIT = 200  # unknowns of a stage up to which dense matrices are faster
 
 _REFUSED = "its equations are those of motion and the constraints on all levels; 'overdetermined' is that form"
@@ -160,12 +158,6 @@ class SdirkSparse(Resumable):
         if self.linsolver != "auto":
             return self.linsolver
         return "dense" if system.nq + 2 * system.nv + system.nc <= DENSE_LIMIT else "sparse"
-
-    def tolerance(self, rtol: float) -> float:
-        """`kappa`; by default at most `sqrt(rtol)` with step-size control, but not below rounding [Hairer and Wanner, RADAU5]."""
-        if self.newton_tol is not None:
-            return float(self.newton_tol)
-        return NEWTON_TOL if self.fixed_step else min(NEWTON_TOL, float(max(10.0 * EPS / rtol, np.sqrt(rtol))))
 
     def integrate(self, problem: Problem, state: State, t_end: float, *, rtol: float, atol: Atol, t_eval: Vector | None = None,
                   every: int = 1, progress: TimeProgress | None = None, until: Until | None = None,

@@ -23,7 +23,7 @@ from ...typing import Matrix, Vector
 from ..bdf_memory import jacobian_contents, resume_jacobian
 from ..bdf_stepper import ProblemEquations
 from ..control.loop import next_step
-from ..control.newton import NewtonRule
+from ..control.newton import NewtonRule, newton_tolerance
 from ..control.records import State, new_state
 from ..control.stepper import FAULTS, FIXED
 from ..explicit.start import StartedStepper
@@ -87,7 +87,8 @@ class SparseStepper(StartedStepper):
         tableau, dense = coefficients(method.tableau)
         rule = FIXED if method.fixed_step else method.controller.rule(self.error_order + 1, MAX_STEP_RATIO)
         stages = Stages(**{name: np.zeros((len(tableau.c), s.nv if name in ("a", "dv") else s.nq)) for name in Stages.__annotations__})
-        common = self.common(rule=rule, newton=NewtonRule(method.tolerance(rtol), int(method.max_iter)),
+        newton = NewtonRule(newton_tolerance(method.newton_tol, rtol, method.fixed_step), int(method.max_iter))
+        common = self.common(rule=rule, newton=newton,
                              start=new_state(State, equations.state), end=new_state(State, equations.state))
         vectors = {name: np.zeros(s.nq) for name in ("z", "zd", "zdd", "turn", "qd0", "qdd0", "base", "based", "error_q", "rates")} | {
             name: np.zeros(problem.n) for name in ("y", "yd")} | {name: np.zeros(size) for name in ("r", "moved")}

@@ -22,7 +22,7 @@ from ...system.codes import BAD_DERIVATIVES, CHART_LOST, GOOD, NEEDS_DERIVATIVES
 from ...system.contents import saved_array
 from ...system.system import System
 from ...typing import Matrix, Tolerance, Vector
-from ..control.newton import NewtonRule
+from ..control.newton import NewtonRule, newton_tolerance
 from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
 from ..resolution import tolerances_below_rounding
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 MAX_STEP_RATIO = 5.0  # of two consecutive steps
 FOREVER = 2**62  # steps
-EPS = float(np.finfo(float).eps)
-NEWTON_TOL = 0.02  # `kappa` where none is given
 
 Snapshot: TypeAlias = tuple[float, ChartedState]  # t and the state at the start of a step
 
@@ -76,7 +74,7 @@ class ChartedStepper(Stepper):
         stages = Stages(**{name: np.zeros((len(tableau.b), n)) for name in Stages.__annotations__})
         memory = Memory(eta=1.0, next_eta=1.0, rate=0.0, jacobian_age=-1, shared=0, factors_stale=1, first_condition=np.inf, condition=0.0)
         rule = FIXED if method.fixed_step else method.controller.rule(method.error_order + 1, MAX_STEP_RATIO)
-        newton = NewtonRule(_newton_tol(method, rtol), int(method.max_iter))
+        newton = NewtonRule(newton_tolerance(method.newton_tol, rtol, method.fixed_step), int(method.max_iter))
         reuse = ReuseRule(float(method.reuse_rate), FOREVER if method.max_jacobian_age is None else int(method.max_jacobian_age))
         bounds, near = np.full(s.nq + s.nv, atol, dtype=float), _near(s, n)
         self.run = ChartedRun(
@@ -215,16 +213,6 @@ class ChartedStepper(Stepper):
         if code != GOOD:
             raise ChartError(*self.explain(code))
         return columns
-
-
-def _newton_tol(method: "Charted", rtol: float) -> float:
-    """`kappa`; by default at most `sqrt(rtol)` with step-size control, but not below rounding: a tenth of the bound of RADAU5.
-
-    Each step adds an error of up to `kappa` times the tolerance, and the number of steps grows as the tolerance falls.
-    """
-    if method.newton_tol is not None:
-        return float(method.newton_tol)
-    return NEWTON_TOL if method.fixed_step else min(NEWTON_TOL, float(max(EPS / rtol, np.sqrt(rtol))))
 
 
 def _near(system: System, n: int) -> Near:
