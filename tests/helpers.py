@@ -63,6 +63,16 @@ def central(f, n, h=1e-6):
     return np.array([(f(h * e) - f(-h * e)) / (2 * h) for e in np.eye(n)]).T
 
 
+def assert_resumes_bit_for_bit(run, path):
+    """`run(max_steps=k)` for every `k`, saved in a file and resumed from it, gives the steps of `run()`."""
+    whole = run()
+    for k in range(1, len(whole.t) - 1):
+        run(max_steps=k).save(path)
+        found = run(resume=path)
+        for name in ("t", "q", "v"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+
+
 def relative(x, y):
     """Largest difference, relative to the largest entry of `y` where that exceeds one."""
     x, y = np.asarray(x), np.asarray(y)
