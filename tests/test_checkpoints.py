@@ -300,6 +300,18 @@ def test_an_external_solver_goes_on_from_the_last_state_and_says_so(method, form
     np.testing.assert_allclose(found.q[-1], whole.q[-1], atol=1e-6)
 
 
+@pytest.mark.parametrize("method", (SolveIvp("DOP853"), mbdae.DormandPrince()), ids=("external", "own"))
+def test_a_problem_serves_both_runs(method):
+    """A run changes the multipliers in the problem, which are no parameter of it."""
+    system = mbdae.System(pendulum())
+    problem = mbdae.UnderlyingODE(system, alpha=1.0 if isinstance(method, SolveIvp) else 0.0)
+    begun = mbdae.solve(problem, method, (0.0, 0.1))
+    assert mbdae.solve(problem, method, (0.0, 0.2), resume=begun).success
+    other = mbdae.UnderlyingODE(system, project=False)
+    with pytest.raises(ValueError, match=r"formulation.parameters of the saved run is \(\(.*\), True\), that of this call is .*False"):
+        mbdae.solve(other, method, (0.0, 0.2), resume=begun)
+
+
 def test_jacobians_that_are_not_kept_are_named():
     method = mbdae.Bdf("estimated")
     begun = mbdae.solve(pendulum(), method, (0.0, 0.1))

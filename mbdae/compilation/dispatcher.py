@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from numba import njit, typeof
+from numba import njit
 from numba.core.registry import CPUDispatcher
 
 from .linked import LinkedCache, LinkedCompiler, LoadedCache, PausedCompiler
@@ -53,9 +53,8 @@ class Function(CPUDispatcher):  # type: ignore[misc]  # numba has no types
         _keep(made, self.made_of, caller, cache)
         return made
 
-    def entry(self, *args: Any) -> Any:
-        """The function for arguments of these types, without the look at their types that each call takes otherwise."""
-        kinds = tuple(getattr(x, "_numba_type_", None) or typeof(x) for x in args)
+    def entry(self, kinds: tuple[Any, ...]) -> Any:
+        """The function for arguments of these types, without the look at the types that each call takes otherwise."""
         made = self.overloads.get(kinds)  # without numba's lock
         return self.compile(kinds) if made is None else made.entry_point
 

@@ -4,9 +4,11 @@ A named tuple of fifty arrays is passed to a compiled function as three hundred 
 passes it on. A `Structure` is passed as the address of its memory; `run.start.q` costs a load, as in C.
 """
 
+from collections.abc import Iterable
 from ctypes import addressof, c_char
 from functools import cache
 from hashlib import sha256
+from struct import pack_into
 from typing import Any
 
 import numpy as np
@@ -34,11 +36,17 @@ class StructureType(types.Type):  # type: ignore[misc]  # numba has no types
             self.places[field] = at
             at += _words(kind)
         self.words = at
-        self.plan = tuple((field, kind, _sort(kind)) for field, kind in fields)
-        self.numbers = {field: (sort == REAL, self.places[field]) for field, _, sort in self.plan if sort in (REAL, WHOLE)}
-        self.scarce = tuple(field for field, kind, sort in self.plan if sort == OTHER and isinstance(kind, (types.Number, types.Boolean)))
-        self.attributes = tuple(field for field in self.fields if field not in self.numbers and field not in self.scarce)
-        self.number_places = np.array([self.places[field] for field in (*self.numbers, *self.scarce)], dtype=np.intp)
+        self.plan = tuple((kind, _sort(kind)) for _, kind in fields)
+        self.numbers = {field: (sort == REAL, self.places[field]) for field, (_, sort) in zip(self.fields, self.plan)
+                        if sort in (REAL, WHOLE)}
+        scarce = (field for field, (kind, sort) in zip(self.fields, self.plan)
+                  if sort == OTHER and isinstance(kind, (types.Number, types.Boolean)))
+        self.copied = (*self.numbers, *scarce)  # fields whose values in the memory may change
+        self.attributes = tuple(field for field in self.fields if field not in self.copied)
+        self.number_places = np.array([self.places[field] for field in self.copied], dtype=np.intp)
+        self.sorts = tuple(sort for _, sort in self.plan)
+        self.has_reals = REAL in self.sorts
+        self.format = "".join(map(_format, self.fields.values())) or "q"  # of the memory
         super().__init__(f"{name}_{sha256(repr(fields).encode()).hexdigest()[:12]}")
 
 
@@ -68,23 +76,23 @@ class Structure:
             if set(names) != set(fields):
                 raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}, got {', '.join(fields)}")
             fields = {name: fields[name] for name in names}
-        own["_values"] = values = fields
+        own["_values"] = fields
         if config.DISABLE_JIT:
             return
-        own["_numba_type_"] = kind = _type_of(owner, tuple(map(_kind, values.values())))
-        words: list[int] = []
-        for (_, field, sort), value in zip(kind.plan, values.values()):
-            if sort == ARRAY:
-                words.append(address_of(value))
-                words.extend(value.shape)
-            else:
-                words += _content(field, sort, value)
-        own["_memory"] = memory = np.array(words or [0], dtype=np.int64)
-        own["_address"], own["_reals"] = address_of(memory), memory.view(np.float64)
-        for name, (is_real, place) in kind.numbers.items():
-            if is_real:
-                own["_reals"][place] = values[name]
-        own.update((name, values[name]) for name in kind.attributes)
+        kind = _PLAIN_TYPES.get((owner, *map(type, fields.values())))
+        words: Iterable[Any] = fields.values()
+        if kind is None:
+            kind = _type_of(owner, fields)
+            words = _words_of(kind.plan, fields.values()) or (0,)
+            own.update(fields)
+            for name in kind.copied:
+                del own[name]
+        own["_numba_type_"] = kind
+        own["_memory"] = memory = np.empty(kind.words or 1, dtype=np.int64)
+        pack_into(kind.format, memory, 0, *words)  # type: ignore[arg-type]  # an array is a buffer
+        own["_address"] = address_of(memory)
+        if kind.has_reals:
+            own["_reals"] = memory.view(np.float64)
 
     def _write(self, name: str, value: Any) -> None:
         kind = self._numba_type_
@@ -93,8 +101,8 @@ class Structure:
             (self._reals if number[0] else self._memory)[place] = value
             return
         field = kind.fields[name]
-        content = _content(field, _sort(field), value)
-        self._memory[place:place + len(content)] = content
+        words = _words_of([(field, _sort(field))], [value])
+        pack_into(_format(field), self._memory, WORD * place, *words)  # type: ignore[arg-type]
         if name in kind.attributes:
             self.__dict__[name] = value
 
@@ -157,8 +165,8 @@ class Structure:
                 return
             if isinstance(kind, types.Float):
                 value = float(value)
-            if _kind(value) != kind:
-                raise TypeError(f"{type(self).__name__}.{name} must be {kind}, got {_kind(value)}")
+            if kind_of(value) != kind:
+                raise TypeError(f"{type(self).__name__}.{name} must be {kind}, got {kind_of(value)}")
             self._write(name, value)
         self._values[name] = value
 
@@ -175,6 +183,7 @@ def _names(owner: Any) -> tuple[str, ...]:
 
 
 _TYPES: dict[tuple[Any, ...], StructureType] = {}  # by class and types of the fields, of which there is one object each
+_PLAIN_TYPES: dict[tuple[Any, ...], StructureType] = {}  # of structures that consist of numbers alone, by class and classes of the fields
 _ARRAYS: dict[tuple[Any, ...], types.Type] = {}  # by type and number of dimensions
 _TUPLES: dict[tuple[Any, ...], tuple[types.Type, Any]] = {}  # by class and identities of the types of the parts, which are kept alive
 _PARTS: dict[int, tuple[types.Type, list[tuple[types.Type, int]]]] = {}  # by the identity of the type, which is kept alive
@@ -187,34 +196,57 @@ def _bits(value: Any) -> int:
     return int(np.float64(value).view(np.int64)) if isinstance(value, (float, np.floating)) else int(value)
 
 
-def _type_of(owner: type, kinds: tuple[types.Type, ...]) -> StructureType:
-    """The type of a structure with fields of these types, which takes long to make."""
+def _type_of(owner: type, fields: dict[str, Any]) -> StructureType:
+    """The type of a structure with these fields, which takes long to make."""
+    kinds = tuple(map(kind_of, fields.values()))
     key = (owner, *map(id, kinds))
-    if key not in _TYPES:
-        _TYPES[key] = StructureType(owner.__name__, tuple(zip(_names(owner), kinds)))
-    return _TYPES[key]
+    made = _TYPES.get(key)
+    if made is None:
+        made = _TYPES[key] = StructureType(owner.__name__, tuple(zip(fields, kinds)))
+        if made.sorts and all(sort in (REAL, WHOLE) for sort in made.sorts):
+            _PLAIN_TYPES[(owner, *map(type, fields.values()))] = made
+    return made
 
 
-def _kind(value: Any) -> types.Type:
+def _words_of(plan: Iterable[tuple[types.Type, int]], values: Iterable[Any]) -> list[Any]:
+    """What is packed into the memory of fields of these types and sorts."""
+    words: list[Any] = []
+    for (kind, sort), value in zip(plan, values):
+        if sort == ARRAY:
+            words.append(address_of(value))
+            words += value.shape
+        elif sort == STRUCTURE:
+            words.append(value._address)
+        elif sort != OTHER:
+            words.append(value)
+        else:
+            words += _other_words(kind, value)
+    return words
+
+
+def kind_of(value: Any) -> types.Type:
     """As `numba.typeof`, which takes long."""
-    if type(value) is np.ndarray and value.flags.carray:  # contiguous, aligned, and may be written to
-        key = value.dtype, value.ndim
-        if key not in _ARRAYS:
-            _ARRAYS[key] = typeof(value)
-        return _ARRAYS[key]
+    owner = type(value)
+    if owner is float:
+        return types.float64
+    if owner is np.ndarray and value.flags.carray:  # contiguous, aligned, and may be written to
+        kind = _ARRAYS.get((value.dtype, value.ndim))
+        if kind is None:
+            kind = _ARRAYS[value.dtype, value.ndim] = typeof(value)
+        return kind
     if isinstance(value, float):
         return types.float64
     kind = None if isinstance(value, tuple) else getattr(value, "_numba_type_", None)  # of structures and functions called by address
     if kind is not None:
         return kind
-    kind = _SCALARS.get(type(value))
+    kind = _SCALARS.get(owner)
     if kind is not None and (kind is not types.int64 or -_LARGEST <= value < _LARGEST):
         return kind
     return _kind_of_tuple(value) if isinstance(value, tuple) and value else typeof(value)
 
 
 def _kind_of_tuple(value: tuple[Any, ...]) -> types.Type:
-    parts = [_kind(x) for x in value]
+    parts = [kind_of(x) for x in value]
     key = type(value), *map(id, parts)
     if key not in _TUPLES:
         _TUPLES[key] = typeof(value), parts
@@ -223,26 +255,32 @@ def _kind_of_tuple(value: tuple[Any, ...]) -> types.Type:
 
 def address_of(array: np.ndarray) -> int:
     """The address of the first entry of an array that is contiguous; mostly in a quarter of the time of `__array_interface__`."""
-    if array.size and array.flags.carray:
+    try:
         return addressof(c_char.from_buffer(array))  # type: ignore[arg-type]  # an array is a buffer
-    address: int = array.__array_interface__["data"][0]
-    return address
+    except (TypeError, ValueError):  # it is empty, or may not be written to
+        address: int = array.__array_interface__["data"][0]
+        return address
 
 
 def _words(kind: types.Type) -> int:
     """The number of words that a field takes."""
+    return len(_format(kind))
+
+
+def _format(kind: types.Type) -> str:
+    """A field in memory, as `struct` names it: a letter for each word."""
     if isinstance(kind, types.Array):
-        return 1 + int(kind.ndim)
+        return "q" * (1 + int(kind.ndim))
     if isinstance(kind, types.BaseTuple):
-        return sum(_words(part) for part in kind)
+        return "".join(map(_format, kind))
     if isinstance(kind, types.NoneType):
-        return 0
+        return ""
     assert isinstance(kind, (types.Number, types.Boolean, types.FunctionType, StructureType)), kind
-    return 1
+    return "d" if kind is types.float64 else "q"
 
 
 def _sort(kind: types.Type) -> int:
-    """Whether a field is one of those for which `_content` need not look at its type, which takes long."""
+    """Whether a field is one of those for which `_words_of` need not look at its type, which takes long."""
     if isinstance(kind, types.Array):
         assert kind.layout == "C" and kind.ndim <= 2, kind
         return ARRAY
@@ -251,19 +289,10 @@ def _sort(kind: types.Type) -> int:
     return REAL if kind is types.float64 else WHOLE if kind is types.int64 else OTHER
 
 
-def _content(kind: types.Type, sort: int, value: Any) -> list[int]:
-    """The words of a field; a real number is zero, and is written apart."""
-    if sort == ARRAY:
-        return [address_of(value), *value.shape]
-    if sort == STRUCTURE:
-        return [value._address]
-    if sort != OTHER:
-        return [0 if sort == REAL else value]
+def _other_words(kind: types.Type, value: Any) -> list[Any]:
+    """What is packed into the memory of a field that is none of the usual sorts."""
     if isinstance(kind, types.BaseTuple):
-        words: list[int] = []
-        for (part, of_part), x in zip(_parts(kind), value):
-            words += [int(np.float64(x).view(np.int64))] if of_part == REAL else _content(part, of_part, x)
-        return words
+        return _words_of(_parts(kind), value)
     if isinstance(kind, types.NoneType):
         return []
     if isinstance(kind, types.Float):

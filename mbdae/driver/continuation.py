@@ -1,6 +1,7 @@
 """Runs that go on from an earlier one: what must agree, and what is kept for the next."""
 
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ REMEDY = "or start a new run at its last state: solve(..., state=solution.state(
 def requested(method: Method, problem: Problem, *, rtol: float, atol: Tolerance, every: int | None, events: int | None,
               output: Output | None, start: State) -> Request:
     """What is asked of a run; `every` is `None` for output at given times, `events` without events."""
-    form = {"formulation": problem.formulation, "formulation.parameters": canonical(problem.parameters)}
+    form = {"formulation": problem.formulation, "formulation.parameters": canonical(problem.fixed_parameters)}
     form |= {f"formulation.{name}": str(getattr(problem, name)) for name in ("parametrisation", "pivots") if hasattr(problem, name)}
     options = _parameters("method", method) | form | {
         "rtol": canonical(rtol), "atol": canonical(np.asarray(atol, dtype=float).tolist()),
@@ -39,14 +40,18 @@ def requested(method: Method, problem: Problem, *, rtol: float, atol: Tolerance,
 def _parameters(name: str, method: Method) -> dict[str, str]:
     """A method in words, each parameter by its name."""
     found = {name: type(method).__qualname__}
-    names: list[str] = [f.name for f in fields(method)] if is_dataclass(method) else []
-    for field in names:
+    for field in _fields(type(method)):
         value = getattr(method, field)
         if isinstance(value, Method):
             found |= _parameters(f"{name}.{field}", value)
         elif field not in UNIMPORTANT:
             found[f"{name}.{field}"] = canonical(value)
     return found
+
+
+@cache
+def _fields(owner: type[Method]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(owner)) if is_dataclass(owner) else ()
 
 
 @dataclass(frozen=True)

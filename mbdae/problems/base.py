@@ -94,12 +94,8 @@ class Problem(Summarised, ABC):
         self.equations = slices(self.rows, system)
         self.n = max(s.stop for s in self.blocks.values())
         self.m = max(s.stop for s in self.equations.values())
-        self.index = np.concatenate([np.full(size(s), self.block_index[k]) for k, s in self.blocks.items()])
-        self.algebraic = np.concatenate([np.full(size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
         self.model = system.model
         self._redundant = system.redundancy.candidates
-        self._null_space_at = np.full(system.nq + system.nv, np.inf)  # state at which it was computed last
-        self._work = system.workspace()
 
     def _summary(self) -> Summary:
         sizes = (", ".join(f"{name} {s.stop - s.start}" for name, s in blocks.items()) for blocks in (self.blocks, self.equations))
@@ -109,6 +105,21 @@ class Problem(Summarised, ABC):
                        (("form", f"{self.formulation!r}, {self.title}"), *zip(("unknowns", "equations"), sizes),
                         ("algebraic", f"{plural(int(self.algebraic.sum()), 'unknown')} of index {indices}" if indices else ""),
                         ("excluded", f"{', '.join(excluded)}, from the error test" if excluded else "")))
+
+    @cached_property
+    def index(self) -> Indices:
+        """Index of each unknown, shape (n,)."""
+        return np.concatenate([np.full(size(s), self.block_index[k]) for k, s in self.blocks.items()])
+
+    @cached_property
+    def algebraic(self) -> NDArray[np.bool_]:
+        """Which unknowns are algebraic, shape (n,)."""
+        return np.concatenate([np.full(size(s), k in self.algebraic_blocks) for k, s in self.blocks.items()])
+
+    @property
+    def fixed_parameters(self) -> tuple[Any, ...]:
+        """What of the `parameters` a run does not change, for comparisons of runs."""
+        return self.parameters
 
     # the equations -----------------------------------------------------------------------------------------------------
 
@@ -212,6 +223,16 @@ class Problem(Summarised, ABC):
     @cached_property
     def _complex(self) -> ComplexBuffers:
         return ComplexBuffers(*(np.zeros(k, complex) for k in (self.n, self.n, self.m)))
+
+    @cached_property
+    def _work(self) -> Vector:
+        made: Vector = self.system.workspace()
+        return made
+
+    @cached_property
+    def _null_space_at(self) -> Vector:
+        """The state at which the null space was computed last."""
+        return np.full(self.system.nq + self.system.nv, np.inf)
 
     @cached_property
     def _complex_work(self) -> NDArray[np.complex128]:

@@ -119,6 +119,11 @@ class UnderlyingODE(Explicit):
         self._code = np.zeros(1, dtype=np.int64)
         self.parameters = (self.alpha, self.beta), self._lam, self._code
 
+    @property
+    def fixed_parameters(self) -> tuple[Any, ...]:
+        """See `Problem`: multipliers and code are those of the last evaluation."""
+        return (self.alpha, self.beta), self.project
+
     def rhs_jacobian(self, t: float, y: Vector) -> Vector:
         """`df/dy`, dense, to rounding error by the complex step."""
         J = np.empty((self.n, self.n))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +30,18 @@ def canonical(value: Any, depth: int = 0) -> str:
     if isinstance(value, np.ndarray):
         return f"array({value.dtype.str}, {value.shape}, {_hash(np.ascontiguousarray(value).tobytes())})"
     if is_dataclass(value) and not isinstance(value, type):
-        given = (f"{f.name}={canonical(getattr(value, f.name), depth + 1)}" for f in fields(value) if f.repr)
+        given = (f"{name}={canonical(getattr(value, name), depth + 1)}" for name in _shown_fields(type(value)))
         return f"{type(value).__qualname__}({', '.join(given)})"
     if isinstance(value, (tuple, list)):
         return f"({', '.join(canonical(x, depth + 1) for x in value)})"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {canonical(x, depth + 1)}' for key, x in value.items())}}}"
     return _function(value, depth) if callable(value) else _ADDRESS.sub("", repr(value))
+
+
+@cache
+def _shown_fields(owner: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(owner) if f.repr)
 
 
 def _function(value: Callable[..., Any], depth: int) -> str:

@@ -148,7 +148,7 @@ class TurnWatch:
 
     def _is_near(self, before: Moment, now: Moment) -> bool:
         """Whether a singular position may be near; remembers the nearest place along the steps of the turn."""
-        if not all(np.isfinite(x).all() for x in (before.q, now.q, now.v)):
+        if not np.isfinite(before.q @ before.q + now.q @ now.q + now.v @ now.v):
             return False
         s = self.system
         if self._work is None:
@@ -157,11 +157,13 @@ class TurnWatch:
             self._pivot = max(smallest_pivot(at.t, np.array(at.q), *arrays) for at in (self._start, before)) ** 0.5
         pivot, share = smallest_along(before.t, np.array(before.q), now.t, np.array(now.q), *self._arrays())
         nearest = pivot ** 0.5
+        self._pivot = max(self._pivot, nearest)
+        if not nearest < NEAR * self._pivot:
+            return False
         if nearest < self._nearest.pivot:
             q = s.retract(before.q, share * s.difference(now.q, before.q))
             self._nearest = Place(nearest, before.t + share * (now.t - before.t), q)
-        self._pivot = max(self._pivot, nearest)
-        return bool(nearest < NEAR * self._pivot)
+        return True
 
     def _arrays(self) -> tuple[Any, ...]:
         """Arguments of the compiled functions, with a model and a workspace of their own."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -54,8 +55,18 @@ class OffBranch(NamedTuple):
     theta: float
 
 
-def driven(mechanism: Mechanism) -> list[Driven]:
-    """All `Driven` primitives of a mechanism: those of its drivers, and others whose motion depends on time."""
+_DRIVEN: WeakKeyDictionary[System, list[Driven]] = WeakKeyDictionary()
+
+
+def driven(system: System) -> list[Driven]:
+    """All `Driven` primitives of a system's mechanism: those of its drivers, and others whose motion depends on time."""
+    if system not in _DRIVEN:
+        assert system.mechanism is not None
+        _DRIVEN[system] = _driven(system.mechanism)
+    return _DRIVEN[system]
+
+
+def _driven(mechanism: Mechanism) -> list[Driven]:
     angles = {d.name: d for d in mechanism.drivers if isinstance(d, AngleDriver)}
     of_joints, found, row = joint_rows(mechanism), [], 0
     for p in mechanism.primitives:
@@ -73,7 +84,7 @@ def joint_rows(mechanism: Mechanism) -> int:
 def moves(system: System) -> bool:
     """Whether constraints may depend on time."""
     m = system.mechanism
-    return m is None or any(x.moves for x in driven(m)) or any(kind_of(p).time_dependent(p) for p in m.primitives)
+    return m is None or any(x.moves for x in driven(system)) or any(kind_of(p).time_dependent(p) for p in m.primitives)
 
 
 def mismatch(system: System, t: float, q: Vector) -> float:
@@ -81,7 +92,7 @@ def mismatch(system: System, t: float, q: Vector) -> float:
     phi = system.phi(t, q)
     if system.mechanism is None:
         return float(np.abs(phi).max(initial=0.0))
-    return max((abs(_error(system, t, q, x, phi)) for x in driven(system.mechanism) if x.moves), default=0.0)
+    return max((abs(_error(system, t, q, x, phi)) for x in driven(system) if x.moves), default=0.0)
 
 
 def _error(system: System, t: float, q: Vector, x: Driven, phi: Vector) -> float:
@@ -96,7 +107,7 @@ def off_branch(system: System, t: float, q: Vector) -> list[OffBranch]:
         return off_branch(system.cartesian, t, tree.to_cartesian(q, t=t).q)
     if system.mechanism is None or not any(isinstance(d, AngleDriver) for d in system.mechanism.drivers):
         return []
-    found = [(x.angle, _value(x.primitive, t), _angle(system, q, x.primitive)) for x in driven(system.mechanism) if x.angle]
+    found = [(x.angle, _value(x.primitive, t), _angle(system, q, x.primitive)) for x in driven(system) if x.angle]
     return [OffBranch(driver, f, theta) for driver, f, theta in found if theta is not None and abs(_wrapped(f - theta)) > 0.5 * math.pi]
 
 
@@ -135,7 +146,7 @@ def closed(system: System, t: float, guess: Vector) -> Vector:
 
 def _by_continuation(system: System, t: float, guess: Vector) -> Vector | None:
     """Positions by continuation in the values of the drivers, from those at the guess; `None` if it fails."""
-    if system.mechanism is None or not driven(system.mechanism):
+    if system.mechanism is None or not driven(system):
         return None
     try:
         ramp = type(system)(_ramped(system, t, guess))
@@ -158,7 +169,7 @@ def _ramped(system: System, s: float, guess: Vector) -> Mechanism:
     """The mechanism for the continuation: drivers go from their values at the guess, at `t = 0`, to those for the time `s`, at `t = 1`."""
     mechanism, phi = system.mechanism, system.phi(s, guess)
     assert mechanism is not None
-    ramps = {x.row: _ramp(system, s, guess, x, phi) for x in driven(mechanism)}
+    ramps = {x.row: _ramp(system, s, guess, x, phi) for x in driven(system)}
     constraints, row = [], 0
     for p in mechanism.primitives:
         constraints.append(_with_motion(p, ramps[row]) if row in ramps else p)

@@ -68,11 +68,11 @@ def _nearest_state(t, q, v, model, work):
     u, defect, lam = v.copy(), np.empty(head[lay.NC]), np.empty(head[lay.NC])
     b = np.zeros(head[lay.NV])
     for _ in range(2):  # the second is iterative refinement
-        _velocity_defect(t, at, u, model, work, defect)
+        velocity_defect(t, at, u, model, work, defect)
         kkt.solve(model, work, b, defect, d, lam)
         for k in range(d.shape[0]):
             u[k] += d[k]
-    _velocity_defect(t, at, u, model, work, defect)
+    velocity_defect(t, at, u, model, work, defect)
     if not largest(defect) <= VELOCITY_TOL * (1.0 + largest(u)):
         return False
     put(at, q)
@@ -114,7 +114,7 @@ def _positions(t, guess, q, d, model, work):
 
 
 @compiled
-def _velocity_defect(t, q, v, model, work, out):
+def velocity_defect(t, q, v, model, work, out):
     """`nu - Phi_q v`, after `factor` at `q`."""
     kernels.nu(t, q, model, work, out)
     for k in range(out.shape[0]):

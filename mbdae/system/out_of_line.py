@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from ..compilation.compiled import compiled
+from ..typing import Integers
 from . import layout as lay
 
 _KINDS = {"t": types.float64, "b": types.boolean, "m": types.uint8[::1]}
@@ -56,20 +57,20 @@ def fill(work: np.ndarray, model: np.ndarray) -> None:
     if config.DISABLE_JIT:
         return
     place, item = int(model[:lay.HEADER_BYTES].view(np.int64)[lay.W_RARE]), work.itemsize // 8
-    for number, address in addresses(np.iscomplexobj(work)).items():
-        work[place:].view(np.int64)[number * item] = address
+    numbers, found = addresses(np.iscomplexobj(work))
+    work[place:].view(np.int64)[numbers * item] = found
 
 
 @cache
-def addresses(is_complex: bool) -> dict[int, int]:
-    """Of all functions, compiled for one kind of numbers: the same for all systems."""
+def addresses(is_complex: bool) -> tuple[Integers, Integers]:
+    """Numbers and addresses of all functions, compiled for one kind of numbers: the same for all systems."""
     found = {}
     for number, (function, arguments) in _FUNCTIONS.items():
         kinds = _types(arguments, types.complex128 if is_complex else types.float64)
         function.compile(kinds)
         made = function.overloads[kinds]
         found[number] = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-    return found
+    return np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.int64)
 
 
 def _types(arguments: str, number: types.Type) -> tuple[types.Type, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from ..typing import ArrayLike, Tolerance, Vector
+from ..typing import ArrayLike, Matrix, Tolerance, Vector
+from . import distance
 from .assembly import AssemblyError, State, completed
 from .branches import closed, mismatch, moves, near_guess, off_branch, opposite
 from .continuation import follow
@@ -68,16 +68,20 @@ def check_state(system: System, state: State) -> None:
     ValueError
         Names the body, the driver or the constraint.
     """
-    for name, at in zip(system.turning_bodies, system.quaternions["q"]):
-        norm = float(np.linalg.norm(state.q[at:at + 4]))
-        if abs(norm - 1.0) > QUATERNION_TOL:
-            raise ValueError(f"state.q: the quaternion of {name!r} must have length 1, it has {norm:.9g}")
+    norms = np.linalg.norm(state.q[system.quaternions["q"][:, None] + np.arange(4)], axis=1)
+    turned = np.abs(norms - 1.0) > QUATERNION_TOL
+    if turned.any():
+        k = int(np.argmax(turned))
+        raise ValueError(f"state.q: the quaternion of {system.turning_bodies[k]!r} must have length 1, it has {norms[k]:.9g}")
     wrong = off_branch(system, state.t, state.q)
     if wrong:
         raise ValueError(f"state.q: {opposite(system, state.t, wrong)}; let mbdae.assemble make the state")
-    G = system.phi_q(state.t, state.q)
-    _check_constraints(system, state, G)
-    _check_motion(system, state, G)
+    known = bool(state.a.any() or state.lam.any())  # in singular positions all are zero
+    levels, terms = distance.residuals(*_contiguous(state), known, system.model, system._work)
+    system.callbacks.check()
+    _check_constraints(system, state, levels)
+    if known:
+        _check_motion(terms)
 
 
 def refined(system: System, state: State, rtol: float, atol: Tolerance, assembled: bool) -> State:
@@ -89,69 +93,45 @@ def refined(system: System, state: State, rtol: float, atol: Tolerance, assemble
     least = float(np.min(atol))
     if system.nc == 0 or (assembled and least > ASSEMBLED):
         return state
-    t = state.t
+    near, u = np.empty(system.nq), np.empty(system.nv)
+    t, q, v, *_ = _contiguous(state)
+    found = distance.onto_constraints(t, q, v, CORRECTIONS, system.model, system._work, near, u)
+    system.callbacks.check()
+    noticed = NOTICED * rtol, NOTICED * least, ROUNDING
+    if not (found and (distance.exceeds(near, q, *noticed) or distance.exceeds(u, v, *noticed))):
+        return state
     try:
-        q = _nearby(system, t, state.q)
-        v = state.v + system.solve_kkt(t, q, np.zeros(system.nv), system.nu(t, q) - system.phi_q(t, q) @ state.v).x
-        if not (_noticed(q, state.q, rtol, least) or _noticed(v, state.v, rtol, least)):
-            return state
-        return completed(system, t, q, state.v)
+        return completed(system, state.t, near, state.v)
     except (AssemblyError, FloatingPointError) as error:
         if system.callbacks.has_raised(error):
             raise
         return state  # left to the method, whose failure names the cause
 
 
-def _nearby(system: System, t: float, q: Vector) -> Vector:
-    """Positions on the constraints next to `q`, up to rounding."""
-    residual = system.phi(t, q)
-    for _ in range(CORRECTIONS):
-        trial = system.retract(q, system.solve_kkt(t, q, np.zeros(system.nv), -residual).x)
-        new = system.phi(t, trial)
-        if not np.abs(new).max() < np.abs(residual).max():
-            break
-        q, residual = trial, new
-    return q
-
-
-def _noticed(x: Vector, given: Vector, rtol: float, atol: float) -> bool:
-    """Whether the two are further apart than an error test notices."""
-    return bool((np.abs(x - given) > NOTICED * (atol + rtol * np.abs(given)) + ROUNDING * (1.0 + np.abs(given).max())).any())
-
-
-def _check_constraints(system: System, state: State, G: csr_array) -> None:
-    """Refuse positions and velocities that are far from the constraints: a violation relative to the length of its row of `G = Phi_q`."""
+def _check_constraints(system: System, state: State, levels: Matrix) -> None:
+    """Refuse positions and velocities that are far from the constraints: a violation relative to the length of its row of `Phi_q`."""
     if system.nc == 0:
         return
-    length = np.sqrt(np.bincount(np.repeat(np.arange(system.nc), np.diff(G.indptr)), G.data**2, system.nc))
+    if not np.isfinite(levels).all():
+        system.phi(state.t, state.q), system.phi_q_entries(state.t, state.q), system.nu(state.t, state.q)  # one of them raises
+    positions, velocities, length = levels
     length = np.maximum(length, SHORT_ROW * length.max() + np.finfo(float).tiny)
-    levels = ((state.q, system.phi(state.t, state.q), POSITION_VIOLATION, "state.q: the constraint"),
-              (state.v, G @ state.v - system.nu(state.t, state.q), VELOCITY_VIOLATION, "state.v: the time derivative of the constraint"))
-    for x, violation, tol, what in levels:
+    for x, violation, tol, what in ((state.q, positions, POSITION_VIOLATION, "state.q: the constraint"),
+                                    (state.v, velocities, VELOCITY_VIOLATION, "state.v: the time derivative of the constraint")):
         excess = np.abs(violation) / length
         k = int(np.argmax(excess))
         if excess[k] > tol * (1.0 + np.abs(x).max()):
             raise ValueError(f"{what} {system.labels[k]!r} is violated by {violation[k]:.3g}; {_MADE}")
 
 
-def _check_motion(system: System, state: State, G: csr_array) -> None:
-    """Refuse accelerations and multipliers that are far from the equations of motion.
-
-    Where all are zero they are not known, as in singular positions; forces without a value are left to the run.
-    """
-    if not (state.a.any() or state.lam.any()):
+def _check_motion(terms: Matrix) -> None:
+    """Refuse accelerations and multipliers that are far from the equations of motion; forces without a value are left to the run."""
+    if not np.isfinite(terms).all():
         return
-    try:
-        force = system.force(state.t, state.q, state.v, state.lam)
-    except FloatingPointError as error:
-        if system.callbacks.has_raised(error):
-            raise
-        return
-    inertia, reaction = system.mass_times(state.t, state.q, state.a), G.T @ state.lam
-    size = max(np.abs(x).max(initial=0.0) for x in (force, reaction, inertia))
-    least = REST_ACCELERATION * np.abs(system.mass_times(state.t, state.q, np.ones(system.nv))).max(initial=0.0)
+    force, inertia, reaction, masses = terms
+    size = np.abs(terms[:3]).max(initial=0.0)
     residual = np.abs(inertia + reaction - force).max(initial=0.0)
-    if residual > FORCE_RESIDUAL * size + least:
+    if residual > FORCE_RESIDUAL * size + REST_ACCELERATION * np.abs(masses).max(initial=0.0):
         raise ValueError(f"state.a, state.lam: the residual of the equations of motion is {residual:.3g}; {_MADE}")
 
 
@@ -201,6 +181,12 @@ def _finite(x: ArrayLike, shape: tuple[int, ...], what: str) -> Vector:
     if not np.isfinite(x).all():
         raise ValueError(f"assemble: {what} must be finite, got {x}")
     return x
+
+
+def _contiguous(state: State) -> tuple[float, Vector, Vector, Vector, Vector]:
+    """The state for compiled code."""
+    q, v, a, lam = (np.ascontiguousarray(x, dtype=float) for x in (state.q, state.v, state.a, state.lam))
+    return float(state.t), q, v, a, lam
 
 
 def _numbers(x: ArrayLike, shape: tuple[int, ...], what: str) -> Vector:

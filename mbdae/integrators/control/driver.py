@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...compilation.dispatcher import Function
+from ...compilation.structure import kind_of
 from ...driver.record import Record
 from ...driver.review import Reviewed
 from ...interrupts import signals
@@ -24,7 +25,7 @@ from ...results.turning import Moment, TurnWatch
 from ...stopwatch import Stopwatch
 from ...typing import TimeProgress, Until, Vector
 from ..resolution import step_below_rounding
-from .loop import ARRIVED, ASKING, FAILED, NEEDS_ROOM
+from .loop import ARRIVED, ASKING, FAILED, NEEDS_ROOM, PAUSED
 from .records import Output, State, new_output
 from .stepper import Stepper
 
@@ -167,19 +168,29 @@ class Driver:
         output = self.spare
         if output is None:
             output = self.spare = new_output(self.stepper.begins, room, self.times, self.every)
-        before, begin = self.stepper.counts.steps, time.perf_counter()
-        code = self._enter(output)(self.stepper.run, output, most, signals.flag)
-        done = self.stepper.counts.steps - before  # fewer after a signal
+        begin = time.perf_counter()
+        code, done = self._steps(output, most)
         if done > 0:
             self.chunk = min(max(int(done * CHUNK_SECONDS / max(time.perf_counter() - begin, 1e-6)), 1), 4 * max(done, self.chunk))
         if code == ASKING and self.stepper.clock.fault == NEEDS_ROOM and not output.stored:  # for the output of a single step
             self.room, self.spare = 2 * self.room, None
         elif self._is_to_flush(code, output):
             self._flush()
-        self.stepper.system.callbacks.raise_pending()
-        if self.stepper.clock.sudden:
-            self._look_for_turns(output.inside)
         return code
+
+    def _steps(self, output: Output, most: int) -> tuple[int, int]:
+        """The code with which at most `most` steps end, and their number; sudden changes of the velocities are looked at in between."""
+        stepper, march, done = self.stepper, self._enter(output), 0
+        before = stepper.counts.steps
+        while True:
+            code = march(stepper.run, output, most - done, signals.flag)
+            done = stepper.counts.steps - before  # fewer after a signal
+            stepper.system.callbacks.raise_pending()
+            if not stepper.clock.sudden:
+                return code, done
+            self._look_for_turns(output.inside)
+            if code != PAUSED or done >= most or self.end is not None or signals.flag[0]:
+                return code, done
 
     def _is_to_flush(self, code: int, output: Output) -> bool:
         """Whether stored rows are to be passed on; a stepper may ask at every step, and they are then left for later."""
@@ -203,7 +214,7 @@ class Driver:
         """The time loop, for a run and output of types that do not change."""
         march = self.stepper.loops.march
         if self.march is None and isinstance(march, Function):
-            self.march = march.entry(self.stepper.run, output, 1, signals.flag)
+            self.march = march.entry(tuple(map(kind_of, (self.stepper.run, output, 1, signals.flag))))
         return self.march or march
 
     @property
@@ -217,11 +228,11 @@ class Driver:
         """The memory after the last accepted step."""
         record, stepper = self.record, self.stepper
         assert record is not None
-        self._flush()
         t, q, v, *_ = stepper.row()
         watched = self.until.contents() if isinstance(self.until, StepWatch) else {}
         contents = with_motion(q, v, stepper.contents() | self.turns.contents()) | watched
-        return Memory(t, record.before + self.rows.count, self._seconds, contents)
+        rows = self.rows.count + (0 if self.spare is None else self.spare.stored)
+        return Memory(t, record.before + rows, self._seconds, contents)
 
     def _remember(self, record: Record, held: bool) -> None:
         """Keep the memory before the end of the run limits the steps, and write checkpoints: from time to time, and at Ctrl-C."""
