@@ -6,6 +6,7 @@ elimination of `mbdae.system.sparse_lu` lacks. Compiled code solves with the fac
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -208,11 +209,10 @@ class IterationMatrix:
         powers = (np.array(np.ones(n) if rows is None else rows, dtype=np.int64),
                   np.array(np.zeros(n) if columns is None else columns, dtype=np.int64))
         size = n if linsolver == "dense" else 0
-        none = np.zeros(0, dtype=np.int32)
+        none, empty = np.zeros(0, dtype=np.int32), _empty if linsolver == "dense" else _new_triangle
         self.factors = Factors(kind=DENSE if linsolver == "dense" else SPARSE, c=0.0, rows=powers[0], columns=powers[1], row=np.ones(n),
                                column=np.ones(n), x=np.empty(n, dtype), z=np.empty(n - size, dtype), dense=np.zeros((size, size), dtype),
-                               pivots=np.zeros(size, dtype=np.int32), L=Triangle(start=none, rows=none, values=np.zeros(0, dtype)),
-                               U=Triangle(start=none, rows=none, values=np.zeros(0, dtype)), diagonal=np.zeros(0, dtype),
+                               pivots=np.zeros(size, dtype=np.int32), L=empty(dtype), U=empty(dtype), diagonal=np.zeros(0, dtype),
                                from_row=none, to_column=none)
         self._scaling = (*powers, self.factors.row, self.factors.column)
         self._kind: _Kind = _Dense(pattern, self.factors) if linsolver == "dense" else _Sparse(pattern, self.factors)
@@ -230,6 +230,15 @@ class IterationMatrix:
     def prepare(self, saved: Mapping[str, np.ndarray], prefix: str) -> None:
         """Adopt `extra`, and make room for saved factors whose names begin with `prefix`."""
         self._kind.prepare(saved, prefix)
+
+
+def _new_triangle(dtype: type) -> Triangle:
+    """Of sparse factors, before there are any."""
+    none = np.zeros(0, dtype=np.int32)
+    return Triangle(start=none, rows=none, values=np.zeros(0, dtype))
+
+
+_empty = cache(_new_triangle)  # of all dense factors
 
 
 class _Kind(ABC):

@@ -102,7 +102,7 @@ class TurnWatch:
         self._nearest = Place(pivot, t, saved_array(saved, "turns.nearest").copy())
         self._a = saved["turns.a"].copy() if "turns.a" in saved else None
         if "turns.work" in saved:
-            self._model, self._work = self.system.model.copy(), self.system.workspace()
+            self._model, self._work = self._tables(), self.system.workspace()
             restore(self.system, self._scratch, saved)
 
     @property
@@ -152,7 +152,7 @@ class TurnWatch:
             return False
         s = self.system
         if self._work is None:
-            self._model, self._work = s.model.copy(), s.workspace()
+            self._model, self._work = self._tables(), s.workspace()
             arrays = self._arrays()
             self._pivot = max(smallest_pivot(at.t, np.array(at.q), *arrays) for at in (self._start, before)) ** 0.5
         pivot, share = smallest_along(before.t, np.array(before.q), now.t, np.array(now.q), *self._arrays())
@@ -164,6 +164,11 @@ class TurnWatch:
             q = s.retract(before.q, share * s.difference(now.q, before.q))
             self._nearest = Place(nearest, before.t + share * (now.t - before.t), q)
         return True
+
+    def _tables(self) -> np.ndarray:
+        """The tables of the system, a copy where those of redundant equations change during a run."""
+        s = self.system
+        return s.model.copy() if len(s.dependent) else s.model
 
     def _arrays(self) -> tuple[Any, ...]:
         """Arguments of the compiled functions, with a model and a workspace of their own."""

@@ -133,13 +133,13 @@ class Driver:
         stepper, goes_on = self.stepper, True
         while goes_on:
             t, before = stepper.t, stepper.snapshot() if self.until is not None else None
-            holding, rest = stepper.clock.hold, stepper.max_steps - stepper.counts.steps
+            rest = stepper.max_steps - stepper.counts.steps
             code = self._march(min(1 if self.until is not None else self.chunk, rest, self._steps_of_window, self._steps_of_review))
             interrupted = signals.waiting
             with signals.postponed() if self._stores else nullcontext():  # a checkpoint is written first
                 goes_on = self._goes_on(code, before, t)
                 if goes_on and self.record is not None:
-                    self._remember(self.record, holding > stepper.clock.hold)
+                    self._remember(self.record)
             if interrupted or not self._stores:
                 signals.check()
             goes_on &= self.status == Status.SUCCESS
@@ -179,16 +179,23 @@ class Driver:
         return code
 
     def _steps(self, output: Output, most: int) -> tuple[int, int]:
-        """The code with which at most `most` steps end, and their number; sudden changes of the velocities are looked at in between."""
-        stepper, march, done = self.stepper, self._enter(output), 0
+        """The code with which at most `most` steps end, and their number.
+
+        In between sudden changes of the velocities are looked at, and the memory is kept before the end of the run limits the steps.
+        """
+        stepper, clock, march, done = self.stepper, self.stepper.clock, self._enter(output), 0
         before = stepper.counts.steps
         while True:
+            holding = clock.hold
             code = march(stepper.run, output, most - done, signals.flag)
             done = stepper.counts.steps - before  # fewer after a signal
             stepper.system.callbacks.raise_pending()
-            if not stepper.clock.sudden:
+            if clock.sudden:
+                self._look_for_turns(output.inside)
+            elif holding and not clock.hold and self.record is not None:
+                self.record.memory = self._memory()
+            else:
                 return code, done
-            self._look_for_turns(output.inside)
             if code != PAUSED or done >= most or self.end is not None or signals.flag[0]:
                 return code, done
 
@@ -234,9 +241,9 @@ class Driver:
         rows = self.rows.count + (0 if self.spare is None else self.spare.stored)
         return Memory(t, record.before + rows, self._seconds, contents)
 
-    def _remember(self, record: Record, held: bool) -> None:
-        """Keep the memory before the end of the run limits the steps, and write checkpoints: from time to time, and at Ctrl-C."""
-        if held or (self.status == Status.TOO_MANY_STEPS and self.stepper.clock.hold):
+    def _remember(self, record: Record) -> None:
+        """Keep the memory of a run that has taken all of its steps, and write checkpoints: from time to time, and at Ctrl-C."""
+        if self.status == Status.TOO_MANY_STEPS and self.stepper.clock.hold:
             record.memory = self._memory()
         if (record.due or (self._stores and signals.waiting)) and not self.stepper.clock.pending:
             record.checkpoint(self._trajectory(), self._memory())

@@ -43,8 +43,7 @@ class ExplicitStepper(StartedStepper):
         self.method, self.tableau, self.loops, self.max_steps = method, method.tableau, method.loops, method.max_steps
         tableau = self.tableau
         self.error_order, self.boundary = tableau.error_order, min(tableau.stiffness, BOUNDARY)
-        self.projector = Projector(type(method).__name__, problem.system, "PV", "mass")
-        self.model, self.work = self.projector.model, self.projector.work
+        self.projector = Projector(type(method).__name__, problem.system, "PV", "mass", work=self.work)
         s, rule = self.system, FIXED if method.fixed_step else method.controller.rule(tableau.error_order + 1, MAX_STEP_RATIO)
         common = self.common(rule=rule, newton=NewtonRule(0.0, 0), start=new_state(State, state), end=new_state(State, state))
         pairs = {name: new_pair(s) for name in ("raw", "sums", "weights")}

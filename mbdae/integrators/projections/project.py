@@ -202,6 +202,8 @@ class Projector:
     project, norm : str
     function : callable or None
         The energy, see `energy_function`.
+    work : ndarray, optional
+        A workspace of the system that the projections share with the method.
 
     Attributes
     ----------
@@ -212,9 +214,10 @@ class Projector:
         Arguments of the kernel `project`.
     """
 
-    def __init__(self, owner: str, system: System, project: str, norm: str, function: Callable[..., Any] | None = None) -> None:
+    def __init__(self, owner: str, system: System, project: str, norm: str, function: Callable[..., Any] | None = None,
+                 work: Vector | None = None) -> None:
         self.owner, (letters, self.keeps) = owner, PROJECTIONS[project]
-        self.system, self.model, self.work = system, system.model, system.workspace()
+        self.system, self.model, self.work = system, system.model, system.workspace() if work is None else work
         self.levels = Levels(*(letter in letters for letter in "PVAE"))
         self.energy = energy_function(owner, system, function) if self.keeps else None
         self.projection = self._projection(norm == "identity")

@@ -72,8 +72,7 @@ class SparseStepper(StartedStepper):
         self.method, self.problem, self.jacobian, self.max_steps, self.restarts = method, problem, jacobian, method.max_steps, 0
         self.error_order, self._chosen = method.tableau.error_order, False
         self.equations = equations = ProblemEquations(problem, state)
-        self.projector = Projector("SdirkSparse", problem.system, "PV", "mass")
-        self.model, self.work = self.projector.model, self.projector.work
+        self.projector = Projector("SdirkSparse", problem.system, "PV", "mass", work=self.work)
         self.linsolver = method.linear(problem.system)
         self.run = self._new_run(equations, rtol, bounds)
         self.clock.fixed, self.clock.largest = int(method.fixed_step > 0.0), float(method.max_step)

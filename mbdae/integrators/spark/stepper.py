@@ -33,8 +33,7 @@ class SparkStepper(CoupledStepper):
     def __init__(self, method: "Spark", problem: Problem, state: Start, t_end: float, rtol: float, atol: Vector) -> None:
         super().__init__(method, problem, state, t_end)
         s, f = self.system, formula(method.order, method.pair)
-        self.projector = Projector("Spark", problem.system, "PVA", "mass")
-        self.work = self.projector.work
+        self.projector = Projector("Spark", problem.system, "PVA", "mass", work=self.work)
         common = self.common(rule=method.rule(), newton=NewtonRule(float(method.tol), int(method.max_iter)), start=new_state(State, state),
                              end=new_state(State, state))
         memory = Memory(mode=SIMPLIFIED, age=0, back_step=0.0, longer=1.0)
