@@ -15,8 +15,7 @@ from ..jacobians.grouping import column_groups
 from ..jacobians.signatures import DerivativeArguments, Indices, Vector
 from ..results.rows import by_rows
 from ..results.status import Cause
-from ..summary import Summarised, Summary, plural
-from ..system import layout as lay
+from ..summary import Summarised, Summary
 from ..system.assembly import State, accelerations, accelerations_of_rows, on_constraints, on_constraints_of_rows
 from ..system.system import System
 from ..typing import Matrix
@@ -26,6 +25,7 @@ from .null_vectors import NullVectors, renew
 from .once import once
 from .pattern import Structure, structure
 from .regularisation import regularisation_weight
+from .shown import summary_of
 
 Outputs = tuple[Vector, Vector, Vector, Vector]  # (q, v, a, lam), at one time or by rows
 KnownBlocks = tuple[tuple[str, str, str, str], ...]  # (matrix "y" or "yd", equations, unknowns, piece), see `known`
@@ -98,13 +98,7 @@ class Problem(Summarised, ABC):
         self._redundant = system.redundancy.candidates
 
     def _summary(self) -> Summary:
-        sizes = (", ".join(f"{name} {s.stop - s.start}" for name, s in blocks.items()) for blocks in (self.blocks, self.equations))
-        excluded = [name for name in self.excluded_blocks if name in self.blocks]
-        indices = ", ".join(str(k) for k in np.unique(self.index[self.algebraic]))
-        return Summary(f"{type(self).__name__} of {self.system.name!r}: {self.n} unknowns, {self.m} equations",
-                       (("form", f"{self.formulation!r}, {self.title}"), *zip(("unknowns", "equations"), sizes),
-                        ("algebraic", f"{plural(int(self.algebraic.sum()), 'unknown')} of index {indices}" if indices else ""),
-                        ("excluded", f"{', '.join(excluded)}, from the error test" if excluded else "")))
+        return summary_of(self)
 
     @cached_property
     def index(self) -> Indices:
@@ -230,11 +224,6 @@ class Problem(Summarised, ABC):
         return made
 
     @cached_property
-    def _null_space_at(self) -> Vector:
-        """The state at which the null space was computed last."""
-        return np.full(self.system.nq + self.system.nv, np.inf)
-
-    @cached_property
     def _complex_work(self) -> NDArray[np.complex128]:
         made: NDArray[np.complex128] = self.system.workspace(complex)
         return made
@@ -342,13 +331,8 @@ class Problem(Summarised, ABC):
         if not self.regularised or not len(self._redundant):
             return None
         weight = float(np.sqrt(regularisation_weight(self.system, self.regularised[0][1])))
-        return NullVectors(np.asarray(self._redundant, dtype=np.int64), self._null_space_at, int(self.drifts), weight)
-
-    @property
-    def _null_space(self) -> Vector:
-        """`N^T` as the equations contain it, with the root of its weight, shape (d, nc), see `regularise`."""
-        rows: Vector = lay.records_of(self.model, lay.NULL_SPACE, float)
-        return rows.reshape(-1, self.system.nc)
+        nowhere = np.full(self.system.nq + self.system.nv, np.inf)
+        return NullVectors(np.asarray(self._redundant, dtype=np.int64), nowhere, int(self.drifts), weight)
 
     def follow(self, t: float, y: Vector) -> None:
         """Evaluate the null space of `Phi_q^T` in the equations, and the term against drift, at the state in `y`.

@@ -154,7 +154,7 @@ class Known:
             _evaluate(t, q, p.model, self._work, tuple(self._map), tuple(self._places.products), tuple(self._pieces))
             p.system.callbacks.check()
         if self._projector.size:
-            N = p._null_space[:, p.system.redundancy.candidates]
+            N = lay.records_of(p.model, lay.NULL_SPACE, float).reshape(-1, p.system.nc)[:, p.system.redundancy.candidates]  # see `follow`
             self._projector[:] = (N.T @ N).ravel()
         values = np.empty(p.pattern.nnz), np.empty(p.pattern.nnz)
         for scattering, out in zip((self._places.y, self._places.yd), values):
