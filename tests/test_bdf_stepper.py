@@ -11,6 +11,7 @@ from mbdae.integrators.bdf_functions import FullJacobian, FunctionEquations, ful
 from mbdae.integrators.bdf_stepper import BdfStepper, Parts, ProblemEquations, norms_for
 from mbdae.integrators.control.driver import Driver
 from mbdae.integrators.iteration_matrix import USUAL_FILL, IterationMatrix, adapt, scaling, solve
+from mbdae.integrators.resolution import impulse_of_rounding
 from mbdae.jacobians.strategy import as_strategy
 from mbdae.system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 
@@ -152,6 +153,16 @@ def test_no_tolerance_is_below_rounding(rng):
     formulas.weigh(y, np.array([0.0, 0.0, 0.0, 7.0, 0.0, 0.0]), h, norms, weights)
     expected = np.array([3e-4, 3e-3 + 1e-6, 2e-3 + 1e-6, 1e-2, 1e-2, 5e-3 + 1e-6])  # the fourth has 7e-3 by its prediction
     np.testing.assert_allclose(weights, np.where(powers == formulas.EXCLUDED, 0.0, h ** np.maximum(powers, 0)) / expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["double-pendulum", "slider-crank-free", "tethered-satellites"])
+def test_the_impulse_of_rounding(name):
+    """Impulses that change a row of `Phi_q v` by the sum of its entries; on these mechanisms `M` is diagonal."""
+    system = library.system(name)
+    M, G = system.mass(0.0, system.start.q), system.phi_q(0.0, system.start.q).toarray()
+    assert np.count_nonzero(M) == system.nv
+    expected = max(np.abs(g).sum() / (g @ np.linalg.solve(M, g)) for g in G)
+    assert impulse_of_rounding(system, system.start) == pytest.approx(expected, rel=1e-12)
 
 
 def test_what_is_zero_is_compared_with_its_prediction():

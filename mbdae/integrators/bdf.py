@@ -35,16 +35,17 @@ from .bdf_memory import not_resumable
 from .bdf_stepper import BdfStepper, Equations, Parts, ProblemEquations, StepJacobian, norms_for
 from .control.driver import Driver
 from .iteration_matrix import DENSE_LIMIT, IterationMatrix, scaling
-from .resolution import share
+from .resolution import impulse_of_rounding, share
 
 LINEAR = ("auto", "dense", "sparse")
 ALGEBRAIC = ("exclude", "scale", "test")
 INDEX3_NEWTON = 0.1  # factor on `newton`: in index 3 velocities are difference quotients of positions, with the errors of these
 FINEST = 3e-12  # relative tolerance of a step, below which Newton's method meets the rounding of residuals on some mechanisms
 FINEST_INDEX3 = 2e-11  # the same in index 3, and for functions of a user
+INDEX_OF_IMPULSES = {"lam": 2, "w": 1}  # of the multipliers of which `h lam` is one, and of their integral
 MEASURES = {"mu": "v", "z": "q"}  # blocks whose size is that of the corrections: mu corrects velocities, z positions
 ROUNDING = 4e-15  # of positions and of velocities, relative to the largest: the matrix couples small ones with large ones
-CORRECTION_ROUNDING = 2e-13  # of `h mu` and `z`, relative to the largest position: they follow from the rounding of `Phi`
+CORRECTION_ROUNDING = 2e-13  # of `h mu` and `z`, relative to the largest position, and of impulses: they follow from that of constraints
 
 _SETTINGS = Settings(mask=True, exclude=True, excluded_atol="atol", scaling="iteration matrix", linear_solver="dense, sparse")
 _INDEX3 = Settings(mask=True, exclude=True, excluded_atol="atol", tighten=5e-2, scaling="iteration matrix", linear_solver="dense, sparse")
@@ -153,7 +154,7 @@ class Bdf(Resumable):
         rtol, atol = tightened(self.support, problem, *self._local(rtol, atol, finest))
         excluded = None if np.ndim(atol) else float(atol)  # an array is for all unknowns
         norms = norms_for(rtol, problem.tolerances(rtol, atol, excluded), unknown_powers(problem, self.algebraic), compared_blocks(problem),
-                          rounded_blocks(problem))
+                          rounded_blocks(problem, state))
         strategy = as_strategy(self.jacobian, "Bdf")
         assert strategy is not None
         equations, jacobian = ProblemEquations(problem, state), strategy.bind(problem)
@@ -255,8 +256,13 @@ def compared_blocks(problem: Problem) -> Sequence[tuple[int, int, int, int]]:
     return [(own.start, own.stop, other.start, other.stop) for own, other in pairs]
 
 
-def rounded_blocks(problem: Problem) -> Sequence[tuple[int, int, int, int, float]]:
-    """Ranges of unknowns with those whose rounding they contain, and its relative size: see `norms_for`."""
+def rounded_blocks(problem: Problem, state: State) -> Sequence[tuple[int, int, int, int, float]]:
+    """Ranges of unknowns with those whose rounding they contain, and its relative size: see `norms_for`.
+
+    Impulses, `h lam` in index 2 and `w`, contain that of velocities.
+    """
     pairs = [("q", "q", ROUNDING), ("v", "v", ROUNDING), ("mu", "q", CORRECTION_ROUNDING), ("z", "q", CORRECTION_ROUNDING)]
+    if impulses := [name for name, index in INDEX_OF_IMPULSES.items() if problem.block_index.get(name) == index]:
+        pairs += [(name, "v", CORRECTION_ROUNDING * impulse_of_rounding(problem.system, state)) for name in impulses]
     found = [(problem.blocks[own], problem.blocks[other], eps) for own, other, eps in pairs if own in problem.blocks]
     return [(own.start, own.stop, other.start, other.stop, eps) for own, other, eps in found]

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from ..system.assembly import State
+from ..system.system import System
 from ..typing import Tolerance, Vector
 
 EPS = float(np.finfo(float).eps)
@@ -48,3 +49,15 @@ def tolerances_below_rounding(q: Vector, v: Vector, rtol: float, atol: Tolerance
 def share(local_error: float, rtol: float, finest: float) -> float:
     """The share of the tolerances for the error of a step: `local_error`, or more, up to 1, where `rtol` would be below `finest`."""
     return min(1.0, max(local_error, finest / rtol))
+
+
+def impulse_of_rounding(system: System, state: State) -> float:
+    """The largest impulse in a constraint that corrects the rounding of velocities, relative to that of the largest one.
+
+    Rounding of velocities changes `g v`, with a row `g` of `Phi_q`, by up to `sum |g_j|`, which an impulse of this over `g M^-1 g^T`
+    corrects; here with the sums of the rows of `M` in the place of that.
+    """
+    G, masses = system.phi_q(state.t, state.q), np.abs(system.mass_times(state.t, state.q, np.ones(system.nv)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        impulses = abs(G).sum(axis=1) / (G.power(2) @ (1.0 / masses))
+    return float(impulses[np.isfinite(impulses)].max(initial=0.0))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .base import Structural
 
 ERROR_ORDER = 2  # of the error estimate
-LOCAL_ERROR = 3.0  # error of a step, in tolerances over `rtol^(1/2)`, at which that of the solution is mostly below 100 tolerances
+LOCAL_ERROR = 0.35  # error of a step, in tolerances over `rtol^(1/2)`, at which that of the solution is below 100 tolerances
 FINEST = 8e-15  # relative tolerance of a step, below which estimates are mainly rounding
 MAX_STEP_RATIO = 3.0  # of two consecutive steps
 HOLD_RATIO = 1.2  # up to which the step size is kept: the error estimate depends on changes of it
