@@ -1,6 +1,7 @@
 """The explicit Runge-Kutta methods: orders, constraints, errors and tolerances, dense output, work, what they refuse and how they fail."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from .state_space_cases import spring_wheel
 
 ORDERS = (8, 5)
 EVERY_ORDER = pytest.mark.parametrize("order", ORDERS)
+EVERY_FORMULA = pytest.mark.parametrize("formula", ["PHEM56", "HEM5"])
 
 
 def run(s, method=None, span=(0.0, 1.0), rtol=1e-6, **options):
@@ -58,6 +60,14 @@ def test_observed_orders_of_the_half_explicit_method(name):
     assert np.nanmax(rows[-1, 1:]) < 1e-5
 
 
+@pytest.mark.parametrize("name", thorough_but(("driven pendulum", "bricard"), [name for name in CASES if name != "rubbing slider"]))
+def test_observed_orders_of_hem5(name):
+    slopes, rows = orders(name, 5, partial(HalfExplicit, "HEM5"))
+    found = np.array(slopes)[np.isfinite(slopes)]
+    assert np.abs(found - 5.0).max() < 0.3, (slopes, rows)
+    assert np.nanmax(rows[-1, 1:]) < 1e-5
+
+
 @pytest.mark.parametrize(("order", "expected", "numbers"), [(8, 7, (20, 25, 30, 40)), (5, 4, (40, 60, 80, 120))])
 def test_dense_output_has_order_seven_or_four(order, expected, numbers):
     s, t_end = system("double-spherical-pendulum"), 1.5
@@ -71,13 +81,14 @@ def test_dense_output_has_order_seven_or_four(order, expected, numbers):
     assert min(slopes) > expected + 0.5 and max(slopes) < expected + 2.0, (slopes, found)  # one more where the error of the step prevails
 
 
-def test_dense_output_of_the_half_explicit_method_has_order_four():
+@EVERY_FORMULA
+def test_dense_output_of_the_half_explicit_method_has_order_four(formula):
     s, t_end = system("double-spherical-pendulum"), 1.5
     times = np.linspace(0.0, t_end, 141)[1:-1]
     exact = run(s, DormandPrince(fixed_step=t_end / 400), (0.0, t_end), t_eval=times)
     found = []
     for n in (40, 60, 80, 120):
-        x = run(s, HalfExplicit(fixed_step=t_end / n), (0.0, t_end), t_eval=times)
+        x = run(s, HalfExplicit(formula, fixed_step=t_end / n), (0.0, t_end), t_eval=times)
         found.append([np.sqrt(np.mean((x.q - exact.q) ** 2)), np.sqrt(np.mean((x.v - exact.v) ** 2))])
     slopes = np.polyfit(np.log(t_end / np.array((40, 60, 80, 120))), np.log(np.array(found)), 1)[0]
     assert min(slopes) > 4.5 and max(slopes) < 6.0, (slopes, found)
@@ -95,9 +106,10 @@ def test_every_step_ends_on_the_constraints_with_the_equations_of_motion_satisfi
     assert violations(s, found).max() < 5e-14, violations(s, found)
 
 
-def test_half_explicit_steps_end_on_the_constraints_too():
+@EVERY_FORMULA
+def test_half_explicit_steps_end_on_the_constraints_too(formula):
     for name in ("bricard", "driven pendulum"):
-        found = run(system(name), HalfExplicit(), (0.0, 0.5), rtol=1e-4)
+        found = run(system(name), HalfExplicit(formula), (0.0, 0.5), rtol=1e-4)
         assert found.formulation == "index2" and found.statistics.steps > 3
         assert violations(system(name), found).max() < 5e-14
 
@@ -239,7 +251,8 @@ def test_work_of_a_step(order, each, rejected):
     assert c.steps <= run(library.system("andrews"), SolveIvp({8: "DOP853", 5: "RK45"}[order]), (0.0, 0.02), rtol=1e-5).statistics.steps + 8
 
 
-@pytest.mark.parametrize("method", [DormandPrince(8), DormandPrince(5), HalfExplicit()], ids=["8", "5", "half-explicit"])
+@pytest.mark.parametrize("method", [DormandPrince(8), DormandPrince(5), HalfExplicit(), HalfExplicit("HEM5")],
+                         ids=["8", "5", "half-explicit", "HEM5"])
 def test_a_local_error_is_a_share_of_the_tolerances(method):
     """The same bits as with tolerances that are as much smaller; with steps of fixed length it does not count."""
     s, usual = library.system("double-pendulum"), method.usual_local_error
@@ -293,24 +306,26 @@ def test_dense_output_costs_three_stages_a_step():
 
 
 @pytest.mark.parametrize("name", thorough_but(("double-pendulum",), ("double-pendulum", "andrews", "heavy-top", "bricard", "random-tree")))
-def test_errors_of_the_half_explicit_method_follow_the_tolerance(name):
+@EVERY_FORMULA
+def test_errors_of_the_half_explicit_method_follow_the_tolerance(name, formula):
     """Found: at most 83 tolerances."""
     s, t_end = library.system(name), {"andrews": 0.03, "random-tree": 0.5}.get(name, 1.0)
     exact = run(s, DormandPrince(), (0.0, t_end), rtol=1e-13, t_eval=np.linspace(0.0, t_end, 21))
     found = []
     for k in range(3, 11):
-        x = run(s, HalfExplicit(), (0.0, t_end), rtol=10.0**-k, t_eval=exact.t)
+        x = run(s, HalfExplicit(formula), (0.0, t_end), rtol=10.0**-k, t_eval=exact.t)
         found.append(max(np.abs(a - b).max() / (np.abs(b).max() + 0.01) for a, b in ((x.q, exact.q), (x.v, exact.v))))
     assert max(np.array(found) * 10.0 ** np.arange(3, 11)) < 100.0, found
     assert (np.diff(found) < 0.0).all(), found
 
 
-def test_half_explicit_errors_at_loose_tolerances():
+@EVERY_FORMULA
+def test_half_explicit_errors_at_loose_tolerances(formula):
     """Its estimate is too small where steps are long: with errors of steps of a whole tolerance they were up to 850 tolerances."""
     s, t = library.system("slider-crank-free"), np.linspace(0.0, 1.0, 101)
     exact = mbdae.solve(s, DormandPrince(), (0.0, 1.0), rtol=1e-12, atol=1e-14, t_eval=t)
     for rtol in np.geomspace(8e-6, 1.25e-3, 30):
-        found = mbdae.solve(s, HalfExplicit(), (0.0, 1.0), rtol=rtol, atol=1e-2 * rtol, t_eval=t)
+        found = mbdae.solve(s, HalfExplicit(formula), (0.0, 1.0), rtol=rtol, atol=1e-2 * rtol, t_eval=t)
         assert np.abs(found.v - exact.v).max() < 100.0 * rtol * np.abs(exact.v).max(), rtol
 
 
@@ -320,6 +335,19 @@ def test_work_of_a_half_explicit_step():
     attempts = c.steps + c.rejected_error
     assert c.rejected_error > 0 == c.rejected_newton == c.jacobians and c.residuals == 2 + 6 * attempts
     assert 2 + 10 * attempts < c.factorisations <= 2 + 13 * attempts
+
+
+def test_work_of_a_step_of_hem5():
+    """The stage at the start has no evaluation of its own; eight stages factorise for two positions."""
+    c = run(library.system("andrews"), HalfExplicit("HEM5"), (0.0, 0.02), rtol=1e-5).statistics
+    attempts = c.steps + c.rejected_error
+    assert c.rejected_error > 0 == c.rejected_newton == c.jacobians and c.residuals == 2 + 8 * attempts + c.steps
+
+
+def test_a_formula_that_is_none():
+    with pytest.raises(ValueError, match="HalfExplicit: formula must be one of PHEM56, HEM5, got 'HEM4'"):
+        HalfExplicit("HEM4")
+    assert HalfExplicit("HEM5").label == "HalfExplicit(HEM5)" and HalfExplicit(fixed_step=0.01).label == "HalfExplicit(fixed_step=0.01)"
 
 
 def test_the_half_explicit_method_refuses_friction():

@@ -114,7 +114,7 @@ def test_a_kink_costs_few_evaluations_and_no_accuracy(rtol, before, sign):
 
 
 @pytest.mark.parametrize("rtol", [1e-5, 1e-6, 1e-8, 1e-10])
-@pytest.mark.parametrize("method", [mbdae.DormandPrince(order=5), mbdae.HalfExplicit()], ids=str)
+@pytest.mark.parametrize("method", [mbdae.DormandPrince(order=5), mbdae.HalfExplicit(), mbdae.HalfExplicit("HEM5")], ids=str)
 def test_methods_of_order_five_see_kinks_wherever_they_lie(method, rtol):
     """Their estimate is a twentieth of the error in the median; errors were up to 32, 37, 66 and 168, and 14, 16, 37 and 76 tolerances."""
     errors = []

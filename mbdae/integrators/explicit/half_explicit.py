@@ -105,12 +105,15 @@ def tangential_estimate(h, run):
     """The estimate of the formula, with errors of the velocities projected onto the constraints at the end.
 
     The accelerations of the stages satisfy the constraints on velocities in the sums of the method only: without the projection the
-    estimate is that of the multipliers.
+    estimate is that of the multipliers. A second estimate counts as in `estimate`.
     """
     if run.start.lam.shape[0] == 0:
         return estimate(h, run)
     _sum_tangential(run.tableau.errors[0], run)
     error = abs(h) * measured(run)
+    if error != 0.0 and run.tableau.errors[1].any():
+        _sum_tangential(run.tableau.errors[1], run)
+        error = error**2 / np.sqrt(error**2 + 0.01 * (abs(h) * measured(run)) ** 2)
     return max(error, at_kink(_sum_tangential, h, run)) if looks_for_kinks(run) else error
 
 
