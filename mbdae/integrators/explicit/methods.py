@@ -202,7 +202,7 @@ class HalfExplicit(Explicit):
     positions. The other coefficients of PHEM56 are those of DOPRI5; by default its `local_error` is 0.06, as its estimate is too small
     where steps are long: with 1 errors were up to 850 tolerances at `rtol` from 1e-5 to 1e-3. In HEM5 `Q^_i` is the position of the next
     stage. It has eight stages in the place of six, and an estimate that is larger than the error: with a `local_error` of 1, the default,
-    it takes 1.2 to 1.8 times as many steps, with errors of the same size.
+    it takes 1.2 to 1.8 times as many steps, with smaller errors.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class HalfExplicit(Explicit):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.formula not in HALF_EXPLICIT:
+        if self.formula not in tuple(HALF_EXPLICIT):
             raise ValueError(f"HalfExplicit: formula must be one of {', '.join(HALF_EXPLICIT)}, got {self.formula!r}")
 
     @property
