@@ -95,12 +95,12 @@ _RULES = {"trapezoidal": "trapezoidal", "linear-acceleration": "linear accelerat
 _COEFFICIENTS = {name: dict(zip(("beta", "gamma"), RULES[name])) for name in _RULES}
 _PROJECTIONS = {"PVA": "PVA", "none": "without projections", **_same("P", "V", "PV", "PVAE-n", "PVAE-0")}
 _STAGES = {"1": "1 stage", "2": "2 stages", "3": "3 stages", "4": "4 stages"}
-_HELD = {"position": "position stages"}
+_HELD = {"position": "position stages", "ggl-stages": "GGL stages"}  # "ggl" is a formulation
 _ADAPTIVE = {"adaptive": "step control"}
 _STEP_CONTROL: dict[str, dict[str, Any]] = {"adaptive": {"h": None}}
 _GAUSS: dict[str, dict[str, Any]] = {**{name: {"project": "" if name == "none" else name} for name in _PROJECTIONS},
                                      **{name: {"stages": int(name)} for name in _STAGES},
-                                     **{name: {"stages_hold": name} for name in _HELD}, **_STEP_CONTROL}
+                                     **{name: {"stages_hold": name.removesuffix("-stages")} for name in _HELD}, **_STEP_CONTROL}
 _ORDERS = {"2": "order 2", "4": "order 4", "6": "order 6", "8": "order 8"}
 _SPARK: dict[str, dict[str, Any]] = {**{name: {"order": int(name)} for name in ("6", "2", "4", "8")}, "lobatto": {"pair": "lobatto"},
                                      **_STEP_CONTROL}
@@ -117,7 +117,7 @@ FAMILIES = (
            "explicit Runge-Kutta on the underlying ODE, projected after every step", "", {"8": "order 8", "5": "order 5"},
            {"8": {"order": 8}, "5": {"order": 5}}),
     Family("HalfExplicit", "mbdae.integrators.explicit.methods", "Half-explicit", "rtol",
-           "half-explicit of order 5 on index-2 equations (PHEM56), projected after every step"),
+           "half-explicit of order 5 on index-2 equations, projected after every step", "formula", _same("PHEM56", "HEM5")),
     Family("Rattle", "mbdae.integrators.rattle.methods", "Rattle", "h", "RATTLE and its compositions, symplectic, fixed step", "", _ORDERS,
            {name: {"order": int(name)} for name in _ORDERS}),
     Family("Spark", "mbdae.integrators.spark.methods", "SPARK", "h",

@@ -130,7 +130,7 @@ def test_list_long_tells_what_applies_to_which_mechanism(capsys):
     assert "RosenbrockNystrom (takes none of its forms)" in blocks["four-link"]
     block = " ".join(blocks["stiff-double-pendulum"].split())
     assert "HalfImplicit, FullyImplicit, ProjectedGauss:PVA, ProjectedGauss:none, " in block
-    assert "ProjectedGauss:position, Rattle:2, " in block and "Spark:lobatto (fixed step, but" in block
+    assert "ProjectedGauss:position, ProjectedGauss:ggl-stages, Rattle:2, " in block and "Spark:lobatto (fixed step, but" in block
     assert "DOP853" in blocks["stiff-double-pendulum"]
     table = " ".join(told.split("forms taken by the methods")[1].split())
     assert "needs as many equations as unknowns" in table and "no: explicit" in table and "ready" in table

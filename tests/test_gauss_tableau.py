@@ -58,6 +58,10 @@ def test_the_combinations_that_decouple_the_stages(stages, level):
         np.testing.assert_array_equal(g.shifts, one)
         np.testing.assert_allclose(g.mix, g.A @ g.A, rtol=0.0, atol=EPS)
         return
+    if level == "ggl":
+        for found, expected in ((g.moments, one), (g.speeds, one), (g.mix, g.A), (g.shifts, g.A)):
+            np.testing.assert_array_equal(found, expected)
+        return
     powers = g.c[:, None] ** np.arange(stages)
     np.testing.assert_array_equal(g.moments[-1], 0.0)
     legendre = [eval_sh_legendre(k, g.c) for k in range(stages - 1)]
@@ -87,5 +91,5 @@ def test_other_numbers_of_stages_are_refused(stages):
 
 
 def test_other_levels_are_refused():
-    with pytest.raises(ValueError, match="stages_hold must be one of 'velocity', 'position', got 'acceleration'"):
+    with pytest.raises(ValueError, match="stages_hold must be one of 'velocity', 'position', 'ggl', got 'acceleration'"):
         gauss(2, "acceleration")

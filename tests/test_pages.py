@@ -173,7 +173,8 @@ def test_a_form_that_is_open_at_the_start_is_told(monkeypatch):
 
 def test_explicit_methods_and_fixed_steps_are_no_choice_for_stiff_forces():
     unsuitable = {m.name: m.unsuitable for m in facts.applicability()}
-    gauss = {f"ProjectedGauss:{name}" for name in ("PVA", "none", "P", "V", "PV", "PVAE-n", "PVAE-0", "1", "2", "3", "4", "position")}
+    gauss = {f"ProjectedGauss:{name}" for name in ("PVA", "none", "P", "V", "PV", "PVAE-n", "PVAE-0", "1", "2", "3", "4", "position",
+                                                "ggl-stages")}
     others = {"HalfImplicit", "FullyImplicit", "Rattle:2", "Rattle:4", "Rattle:6", "Rattle:8", "Spark:6", "Spark:2", "Spark:4", "Spark:8",
               "Spark:lobatto"}
     assert {name for name, why in unsuitable.items() if why == "fixed step"} == others | gauss
@@ -181,7 +182,7 @@ def test_explicit_methods_and_fixed_steps_are_no_choice_for_stiff_forces():
         "Newmark:linear-acceleration", "Newmark:fox-goodwin", "NullSpaceNewmark:linear-acceleration", "NullSpaceNewmark:fox-goodwin",
         "NullSpaceNewmark:central-differences"}
     assert {name for name, why in unsuitable.items() if why == "explicit"} == {
-        "DormandPrince:8", "DormandPrince:5", "HalfExplicit",
+        "DormandPrince:8", "DormandPrince:5", "HalfExplicit:PHEM56", "HalfExplicit:HEM5",
         "SolveIvp:DOP853", "SolveIvp:RK45", "SolveIvp:RK23", "Odes:dop853", "Odes:dopri5",
         "Assimulo:Dopri5", "Assimulo:RungeKutta34"}
 

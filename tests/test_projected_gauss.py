@@ -11,7 +11,7 @@ import mbdae
 from mbdae import ProjectedGauss, Status, library
 from mbdae.integrators.gauss.arrays import stages_for
 from mbdae.integrators.gauss.coupled import form
-from mbdae.integrators.gauss.stages import POSITION, VELOCITY
+from mbdae.integrators.gauss.stepper import HELD
 from mbdae.integrators.gauss.tableau import LEVELS, gauss
 
 from .helpers import GROUND, slider_crank
@@ -132,6 +132,39 @@ def test_the_order_is_2s_with_constraints(key, stages):
     n, seen = numbers[stages - 1], 2 if key == "stiff" else 3
     found = slopes(key, t, (t / n, t / (2 * n)), stages, "PVA", t / (8 * n))
     np.testing.assert_allclose(found[:seen], 2.0 * stages, atol=0.1)
+
+
+# the same with constraints on both levels in the stages, for which forces must not depend on `lam`
+FIVE = {key: SIX[key] for key in ("two bars", "driven", "bricard", "damped")} | {"four-bar": (0.3, (120, 60, 36)), "stiff": SIX["stiff"]}
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("key", FIVE)
+def test_the_order_is_2s_with_both_constraints_in_the_stages(key, stages):
+    """In `q`, `v` and `lam`; with stiff forces in `q` only."""
+    t, numbers = FIVE[key]
+    n, seen = numbers[stages - 1], 1 if key == "stiff" else 3
+    found = slopes(key, t, (t / n, t / (2 * n)), stages, "PVA", t / (8 * n), "ggl")
+    np.testing.assert_allclose(found[:seen], 2.0 * stages, atol=0.1)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+def test_the_order_is_s_if_forces_depend_on_multipliers_and_both_constraints_are_in_the_stages(stages):
+    t, numbers = SIX["friction"]
+    n = numbers[stages - 1]
+    found = slopes("friction", t, (t / n, t / (2 * n)), stages, "PVA", t / (8 * n), "ggl")
+    np.testing.assert_allclose(found, stages, atol=0.1)
+
+
+@pytest.mark.parametrize("name, rtol", [("double-pendulum", 1e-6), ("bricard", 1e-6), ("spatial-four-bar", 1e-8),
+                                        ("slider-crank-free", 1e-6)])
+def test_step_control_with_both_constraints_in_the_stages(name, rtol):
+    """With redundant constraints and from other times."""
+    s, exact = library.system(name), mbdae.solve(library.system(name), mbdae.DormandPrince(), (0.0, 0.5), rtol=1e-12, atol=1e-12)
+    for t0 in (0.0, -3.0):
+        x = mbdae.solve(s, ProjectedGauss(h=None, stages_hold="ggl"), (t0, t0 + 0.5), rtol=rtol, atol=rtol)
+        assert x.success and x.constraint_residuals.max() < 1e-11
+        assert np.abs(x.q[-1] - exact.q[-1]).max() < 100.0 * rtol * (1.0 + np.abs(exact.q[-1]).max())
 
 
 def test_output_between_the_steps_has_the_accuracy_of_the_steps():
@@ -318,18 +351,19 @@ def test_the_coupled_matrix_is_right(make, hold):
         end = start.q + h * g.b @ V, start.v + h * g.b @ W
         if hold == "position":
             held = [s.phi(0.0, q) / h**2 for q in Q]
+        elif hold == "ggl":
+            held = [s.phi_q(0.0, q) @ v / h for q, v in zip(Q, V)]
         else:
             held = [*(g.moments @ [s.phi_q(0.0, q) @ v / h for q, v in zip(Q, V)])[:-1], s.phi_q(0.0, end[0]) @ end[1] / h]
         return np.concatenate([np.append(f, p) for f, p in zip(forces, held)]), (Q, V, np.array(W), np.array(L)), end
 
     x = np.tile(np.append(start.a, start.lam), 2)
     x += 0.1 * np.abs(x).max() * rng.normal(size=x.size)
-    stages = stages_for(s, 2)
+    stages = stages_for(s, 2, 2)
     _, all_rows, end = equations(x)
     for name, rows in zip("QVWL", all_rows):
         getattr(stages, name)[:] = rows
-    level = POSITION if hold == "position" else VELOCITY
-    assert form(0.0, h, stages, g, level, *end, s.model, s.workspace(), s.workspace(complex)) == 0
+    assert form(0.0, h, stages, g, HELD[hold], *end, s.model, s.workspace(), s.workspace(complex)) == 0
     matrix, pivots = stages.matrix, stages.pivots
     product = (np.tril(matrix, -1) + np.eye(2 * n)) @ np.triu(matrix)
     for k in range(2 * n - 1, -1, -1):

@@ -192,6 +192,7 @@ def test_failures(method):
 def test_parameters():
     assert Spark(h=None).label == "Spark(6, adaptive)" and Spark(h=None).step_size is None and Spark(h=0.1).step_size == 0.1
     assert ProjectedGauss(h=None).label == "ProjectedGauss(3, adaptive, PVA)"
+    assert ProjectedGauss(h=None, stages_hold="ggl").label == "ProjectedGauss(3, adaptive, PVA, GGL stages)"
     for wrong, what in (({"h": 0.1, "first_step": 0.1}, "first_step is for step-size"), ({"h": 0.1, "max_step": 1.0}, "max_step is"),
                         ({"h": 0.1, "controller": mbdae.PI}, "need no controller"), ({"h": None, "max_steps": 0}, "max_steps must be"),
                         ({"h": None, "first_step": -1.0}, "first_step must be"), ({"h": None, "max_step": 0.0}, "max_step must be")):

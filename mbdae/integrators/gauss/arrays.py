@@ -28,15 +28,15 @@ class Memory(Structure):
 class Stages(Structure):
     """Positions, velocities, accelerations and multipliers of the stages, by rows, and the factors of the coupled matrix.
 
-    `u` and `mu` belong to `VELOCITY`, see `stages`; for `POSITION` they are zero.
+    `u` and `mu` have one row for all stages with `VELOCITY`, one for each with `GGL`, see `stages`; for `POSITION` they are zero.
     """
 
     Q: Matrix
     V: Matrix
     W: Matrix
     L: Matrix
-    u: Vector
-    mu: Vector
+    u: Matrix
+    mu: Matrix
     matrix: Matrix
     pivots: Integers
     mode: int
@@ -66,10 +66,10 @@ class Scratch(Structure):
     speed: Vector  # a vector of the size of velocities
     end_q: Vector  # positions and velocities at the end of the step, before projections
     end_v: Vector
-    drift: Vector  # residual of the positions at the end
-    balance: Vector  # residual of the equations for `u`
-    du: Vector  # corrections of `u` and `mu`
-    dmu: Vector
+    drift: Matrix  # residual of the positions at the end, or in the stages
+    balance: Matrix  # residual of the equations for `u`
+    du: Matrix  # corrections of `u` and `mu`, with `GGL` of `A u` and `A mu`
+    dmu: Matrix
     iterations: int  # of the last attempt
     other: ComplexVector  # complex scratch of the system
 
@@ -83,7 +83,7 @@ class GaussRun(ControlledRun):
     memory: Memory
     scratch: Scratch
     tableau: Gauss
-    level: int  # POSITION or VELOCITY, see `stages`
+    level: int  # POSITION, VELOCITY or GGL, see `stages`
     prepare: Any  # these five are functions called by their addresses
     evaluate: Any
     evaluate_end: Any
@@ -94,7 +94,7 @@ class GaussRun(ControlledRun):
 
 
 _F, _I, _X, _ROWS = types.float64, types.int64, types.float64[::1], types.float64[:, ::1]
-_STAGES = dict.fromkeys("QVWL", _ROWS) | {"u": _X, "mu": _X, "matrix": _ROWS, "pivots": types.int64[::1], "mode": _I, "age": _I, "rate": _F}
+_STAGES = dict.fromkeys(("Q", "V", "W", "L", "u", "mu", "matrix"), _ROWS) | {"pivots": types.int64[::1], "mode": _I, "age": _I, "rate": _F}
 _TABLEAU = dict.fromkeys(Gauss.__annotations__, _ROWS) | {"b": _X, "c": _X, "d": _X, "r": _F}
 STAGES, TABLEAU = StructureType("Stages", tuple(_STAGES.items())), StructureType("Gauss", tuple(_TABLEAU.items()))
 
@@ -104,18 +104,21 @@ def room_for(unknowns: int) -> int:
     return unknowns if unknowns <= LARGEST else 0
 
 
-def stages_for(system: System, stages: int) -> Stages:
-    """Arrays for the stages. The coupled matrix is large; it takes no memory until it is formed."""
-    size, rows = stages * (system.nv + system.nc), {"Q": system.nq, "V": system.nv, "W": system.nv, "L": system.nc}
+def stages_for(system: System, stages: int, rows: int) -> Stages:
+    """Arrays for the stages, with this number of rows of `u`. The coupled matrix is large; it takes no memory until it is formed."""
+    size, sizes = stages * (system.nv + system.nc), {"Q": system.nq, "V": system.nv, "W": system.nv, "L": system.nc}
     room = room_for(size)
-    return Stages(**{name: np.zeros((stages, n)) for name, n in rows.items()}, u=np.zeros(system.nv), mu=np.zeros(system.nc),
-                  matrix=np.zeros((room, room)), pivots=np.zeros(size, dtype=np.int64), mode=0, age=0, rate=0.0)
+    arrays = {name: np.zeros((stages, n)) for name, n in sizes.items()}
+    return Stages(**arrays, u=np.zeros((rows, system.nv)), mu=np.zeros((rows, system.nc)), matrix=np.zeros((room, room)),
+                  pivots=np.zeros(size, dtype=np.int64), mode=0, age=0, rate=0.0)
 
 
-def scratch_for(system: System, stages: int) -> Scratch:
-    """Vectors of a step."""
+def scratch_for(system: System, stages: int, rows: int) -> Scratch:
+    """Vectors of a step, with this number of rows of corrections of `u`."""
     nq, nv, nc = system.nq, system.nv, system.nc
     sizes = {"rates": nq, "R": nv, "P": nc, "Y": nv, "Z": nc, "W": nv, "L": nc}
-    vectors = {"p": nc, "speed": nv, "end_q": nq, "end_v": nv, "drift": nc, "balance": nv, "du": nv, "dmu": nc}
-    return Scratch(**{name: np.zeros((stages, n)) for name, n in sizes.items()}, **{name: np.zeros(n) for name, n in vectors.items()},
-                   x=np.zeros(stages * (nv + nc)), iterations=0, other=system.workspace(complex))
+    ends = {"drift": nc, "balance": nv, "du": nv, "dmu": nc}
+    vectors = {"p": nc, "speed": nv, "end_q": nq, "end_v": nv}
+    arrays = {name: np.zeros((stages, n)) for name, n in sizes.items()} | {name: np.zeros((rows, n)) for name, n in ends.items()}
+    return Scratch(**arrays, **{name: np.zeros(n) for name, n in vectors.items()}, x=np.zeros(stages * (nv + nc)), iterations=0,
+                   other=system.workspace(complex))

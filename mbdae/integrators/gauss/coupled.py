@@ -10,7 +10,8 @@ tableau, the lower rows of the blocks `k < s - 1` and of the last one are
 
     sum_i w_ki [a_ij Phi_q(Q_i) + h (A A)_ij N_i, 0],   [b_j Phi_q(q1) + h (b^T A)_j N(q1), 0].
 
-`u` and `mu` are corrected separately, see `newton`.
+With both constraints in each stage these rows are `[a_ij Phi_q(Q_i) + h (A A)_ij N_i, 0]`. `u` and `mu` are corrected separately, see
+`newton`.
 
 Derivatives are computed by the complex step. The change of `T` within the step is neglected; it is small unless bodies rotate by a radian
 in a step.
@@ -34,7 +35,7 @@ from ...system.sparse import fill
 from ...system.vectors import put
 from ...typing import Matrix
 from .arrays import STAGES, TABLEAU
-from .stages import POSITION, VELOCITY, evaluate, evaluate_end
+from .stages import GGL, POSITION, VELOCITY, evaluate, evaluate_end
 
 
 class Blocks(NamedTuple):
@@ -79,8 +80,8 @@ def form(t, h, stages, tableau, level, end_q, end_v, model, work, other):
         for m in range(nc):
             for k in range(nv):
                 matrix[i * n + k, i * n + nv + m] = C[m, k]
-        if level == VELOCITY:
-            _add_stage(i, h, blocks, tableau, matrix)
+        if level != POSITION:
+            _add_stage(i, h, s if level == GGL else s - 1, blocks, tableau, matrix)
     if level == VELOCITY:
         _add_end(t + h, h, end_q, end_v, blocks, tableau, model, other, matrix)
     _regularise(s, nv, n, null_space.vectors(model, work), matrix)
@@ -99,12 +100,12 @@ FORM, ABSENT = by_address(form, _FORM), by_address(absent, _FORM)
 
 
 @compiled
-def _add_stage(i, h, blocks, tableau, matrix):
-    """What stage `i` adds to the rows of the constraints on velocities."""
+def _add_stage(i, h, rows, blocks, tableau, matrix):
+    """What stage `i` adds to the first `rows` blocks of constraints on velocities."""
     A, AA, moments, G, N = tableau.A, tableau.AA, tableau.moments, blocks.G, blocks.N
     s, nv, nc = A.shape[0], N.shape[0], N.shape[1]
     n = nv + nc
-    for k in range(s - 1):
+    for k in range(rows):
         at, weight = k * n + nv, moments[k, i]
         for j in range(s):
             for m in range(nv):
@@ -172,17 +173,17 @@ def _derivatives(t, i, stages, level, model, other, out):
     q, v, w, lam = stages.Q[i], stages.V[i], stages.W[i], stages.L[i]
     step, coupled = 1j * COMPLEX_STEP, header(model)[lay.COUPLED] != 0
     x, y, z, b = q + 0.0 * step, v + 0.0 * step, w + 0.0 * step, lam + 0.0 * step
-    r, p, unit, rate = np.empty_like(y), np.empty_like(b), np.zeros_like(v), np.empty_like(q)
+    r, p, drift, unit, rate = np.empty_like(y), np.empty_like(b), np.empty_like(b), np.zeros_like(v), np.empty_like(q)
     good = True
     for k in range(v.shape[0]):
         displace(t, q, k, unit, rate, model, x)
-        good = evaluate(t, x, y, z, b, level, model, other, r, p) and good
+        good = evaluate(t, x, y, z, b, level, model, other, r, p, drift) and good
         imaginary(r, out.K[k])
         for j in range(p.shape[0]):
             out.N[k, j] = p[j].imag / COMPLEX_STEP
         put(q, x)
         y[k] = v[k] + step
-        good = evaluate(t, x, y, z, b, level, model, other, r, p) and good
+        good = evaluate(t, x, y, z, b, level, model, other, r, p, drift) and good
         imaginary(r, out.D[k])
         y[k] = v[k]
     dense_values(model, other, z, r, out.M, out.G)
@@ -192,7 +193,7 @@ def _derivatives(t, i, stages, level, model, other, out):
         put(out.G[k], out.C[k])
         if coupled:
             b[k] = lam[k] + step
-            good = evaluate(t, x, y, z, b, level, model, other, r, p) and good
+            good = evaluate(t, x, y, z, b, level, model, other, r, p, drift) and good
             imaginary(r, out.C[k])
             b[k] = lam[k]
     return good

@@ -31,6 +31,14 @@ class ProjectedGauss(Controlled):
     `q` and `v`, only in the limit of small steps. The error of the energy of conservative mechanisms stays bounded. Gauss formulas do not
     damp fast components: vibrations and transients of stiff forces need small steps, and after sudden changes `lam` may oscillate.
 
+    With `stages_hold="ggl"` both levels of constraints hold in each stage, which has a `u_i` of its own in the place of `u`:
+
+        Phi(t_i, Q_i) = 0,   Phi_q(Q_i) V_i = nu(t_i, Q_i),   M(Q_i) u_i + Phi_q(Q_i)^T mu_i = 0,
+
+    as collocation on the equations of Gear, Gupta and Leimkuhler. The end satisfies the constraints by the projection of positions and
+    velocities, which it needs. `q`, `v` and `lam` have order `2 s` then, too, with stiff forces in long steps `q` only; all of them have
+    order `s` where forces depend on `lam`, as friction does. The method is not symmetric.
+
     With `stages_hold="position"` it is the method of the paper: `u = 0` and `Phi(t_i, Q_i) = 0` in all stages in the place of these
     constraints [Wei, eq. (11)]. It has order `s`, and needs the projection of positions and velocities.
 
@@ -40,7 +48,7 @@ class ProjectedGauss(Controlled):
     Parameters
     ----------
     h : float or None
-        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`, with a projection of accelerations and velocity stages only.
+        Step size [s]; `None`: controlled by `rtol` and `atol` of `solve`, with a projection of accelerations, and not with `"position"`.
     stages : {1, 2, 3, 4}
     project : {"", "P", "V", "PV", "PVA", "PVAE-n", "PVAE-0"}
         Projections after every step: of positions, velocities, accelerations, and onto the energy of the previous step (`n`) or of the
@@ -55,8 +63,8 @@ class ProjectedGauss(Controlled):
         Newton's method stops when the error of the velocities, relative to the largest or 1, is below it or below rounding.
     max_iter : int
         Newton iterations per step, after which the run ends with `NEWTON_FAILED`, or with step-size control the step is shortened.
-    stages_hold : {"velocity", "position"}
-        Level of the constraints in the stages.
+    stages_hold : {"velocity", "position", "ggl"}
+        Level of the constraints in the stages: velocities in the mean, positions, or both.
     first_step, max_step : float
         Step sizes [s] with step-size control; `first_step = 0`: estimated from the initial values.
     max_steps : int
@@ -109,14 +117,14 @@ class ProjectedGauss(Controlled):
         super().__post_init__()
         gauss(self.stages, self.stages_hold)
         check("ProjectedGauss", self.project, self.norm, self.energy)
-        if self.adaptive and (self.stages_hold != "velocity" or "A" not in self.project):
-            raise ValueError("ProjectedGauss: step-size control, h=None, needs stages_hold='velocity' and a projection of accelerations, "
-                             f"project='PVA', 'PVAE-n' or 'PVAE-0', got {self.stages_hold!r} and {self.project!r}")
+        if self.adaptive and (self.stages_hold == "position" or "A" not in self.project):
+            raise ValueError("ProjectedGauss: step-size control, h=None, needs stages_hold='velocity' or 'ggl' and a projection of "
+                             f"accelerations, project='PVA', 'PVAE-n' or 'PVAE-0', got {self.stages_hold!r} and {self.project!r}")
 
     @property
     def label(self) -> str:
         """Name, stages, step size, projection and constraints for tables and legends."""
-        held = "" if self.stages_hold == "velocity" else f", {self.stages_hold} stages"
+        held = {"velocity": "", "ggl": ", GGL stages"}.get(self.stages_hold, f", {self.stages_hold} stages")
         return f"ProjectedGauss({self.stages}, {self.step_label}{', ' + self.project if self.project else ''}{held})"
 
     @property

@@ -8,6 +8,9 @@ the stages and the end, and `p_i` these divided by `h`. One more solution gives 
     M du + Phi_q^T dmu = -sum_i b_i (M_i u + Phi_q,i^T mu),   Phi_q du = -Phi(t1, q1)/h - Phi_q sum_i b_i dV_i,
 
 also where the coupled matrix is used: the motion of the stages does not change `Phi(t1, q1)` once the velocities satisfy their constraints.
+With both constraints in the stages `B = A`, `p_i = g_i/h`, and there are `s` such solutions for `X = A du`,
+
+    M X_i + Phi_q^T (A dmu)_i = -sum_j a_ij (M_j u_j + Phi_q,j^T mu_j),   Phi_q X_i = -Phi_i/h + sum_j a_ij g_j.
 
 In the simplified method derivatives of forces and reactions are left out, and `Phi_q` of all stages is that in the middle of the step. The
 stages are then decoupled, as above, with one factorisation of size `nv + nc`. The contraction rate is of the order of `h` times the
@@ -29,7 +32,7 @@ from ...system.vectors import is_finite, largest, put, put_rows
 from ..control.newton import ITERATE
 from .choice import COUPLED, SIMPLIFIED, goes_on, may_couple
 from .progress import nothing, progress_after
-from .stages import POSITION, VELOCITY, end_of, follow, residuals
+from .stages import GGL, POSITION, VELOCITY, end_of, follow, residuals
 
 RENEWAL_TOL = 1e-6  # relative correction of positions below which the null space of redundant constraints is that of the solution
 MAX_COUPLED_STEPS = 100  # after which the simplified method is tried again
@@ -83,7 +86,7 @@ def solve_stages(t, h, stages, run):
             _again(from_rest, run.start.lam, scratch, stages)
             follow(t, h, True, stages, run)
         stages.mode, stages.age, formed, progress = COUPLED, 0, True, nothing()
-        if run.level == VELOCITY:
+        if run.level != POSITION:
             end_of(t, h, stages, run, scratch.end_q, scratch.end_v)
             status = _factorise(t, h, stages, run)
         if status == GOOD:
@@ -101,15 +104,22 @@ def _begin(t, h, stages, run):
     """Stages from the guess, and factors in the middle of the step if they are used; `GOOD` or the code of a failure."""
     put_rows(run.scratch.W, stages.W)
     put_rows(run.scratch.L, stages.L)
-    fill(stages.u, 0.0)
-    fill(stages.mu, 0.0)
+    _clear(stages)
     if stages.mode == COUPLED:
         stages.age += 1
         stages.mode = SIMPLIFIED if stages.age > MAX_COUPLED_STEPS else COUPLED
     follow(t, h, True, stages, run)
-    if stages.mode == SIMPLIFIED or run.level == VELOCITY or count(run.model, lay.DEPENDENT):
+    if stages.mode == SIMPLIFIED or run.level != POSITION or count(run.model, lay.DEPENDENT):
         return _factorise(t, h, stages, run)
     return GOOD
+
+
+@compiled
+def _clear(stages):
+    """`u = 0` and `mu = 0`."""
+    for i in range(stages.u.shape[0]):
+        fill(stages.u[i], 0.0)
+        fill(stages.mu[i], 0.0)
 
 
 @compiled
@@ -122,7 +132,8 @@ def _factorise(t, h, stages, run):
         # minimum norm: corrections do not change the component in the null space of Phi_q^T, which grows by extrapolation
         for i in range(L.shape[0]):
             kkt.minimise(model, work, L[i])
-        kkt.minimise(model, work, stages.mu)
+        for i in range(stages.mu.shape[0]):
+            kkt.minimise(model, work, stages.mu[i])
     return status
 
 
@@ -142,8 +153,7 @@ def _again(from_rest, lam, scratch, stages):
     W, L = stages.W, stages.L
     put_rows(scratch.W, W)
     put_rows(scratch.L, L)
-    fill(stages.u, 0.0)
-    fill(stages.mu, 0.0)
+    _clear(stages)
     if from_rest:
         for i in range(W.shape[0]):
             fill(W[i], 0.0)
@@ -168,8 +178,10 @@ def _correct(h, stages, run):
         speed, shift = abs(h) * largest_sum(tableau.speeds, Y), h * h * largest_sum(tableau.shifts, Y)
     if run.level == VELOCITY:
         _correct_end(h, stages, run)
-        run.counts.solves += 1
-        speed, shift = max(speed, largest(du)), max(shift, abs(h) * largest(du))
+        speed, shift = max(speed, largest(du[0])), max(shift, abs(h) * largest(du[0]))
+    elif run.level == GGL:
+        _correct_each(h, stages, run)
+        speed, shift = max(speed, largest_sum(tableau.mix_inverse, du)), max(shift, abs(h) * largest_all(du))
     if not is_finite(speed + shift):
         return np.inf, np.inf
     V, fastest = stages.V, 1.0 + largest(run.start.v)
@@ -215,20 +227,51 @@ def _simplified(h, stages, run):
 
 @compiled
 def _correct_end(h, stages, run):
-    """Correct `u` and `mu`."""
-    scratch, u, mu, du, dmu = run.scratch, stages.u, stages.mu, run.scratch.du, run.scratch.dmu
+    """Correct `u` and `mu`, which are the same in all stages."""
+    scratch, u, mu, du, dmu = run.scratch, stages.u[0], stages.mu[0], run.scratch.du[0], run.scratch.dmu[0]
     b, p = window(scratch.x, 0, u.shape[0]), window(scratch.x, u.shape[0], mu.shape[0])
     # Phi_q sum_i b_i dV_i = -P_0 for s > 1, and one half of it for s = 1
     share = 0.5 if scratch.P.shape[0] == 1 else 1.0
     for k in range(u.shape[0]):
-        b[k] = -scratch.balance[k]
+        b[k] = -scratch.balance[0, k]
     for k in range(mu.shape[0]):
-        p[k] = share * scratch.P[0, k] - scratch.drift[k] / h
+        p[k] = share * scratch.P[0, k] - scratch.drift[0, k] / h
+    run.counts.solves += 1
     kkt.solve(run.model, run.work, b, p, du, dmu)
     for k in range(u.shape[0]):
         u[k] += du[k]
     for k in range(mu.shape[0]):
         mu[k] += dmu[k]
+
+
+@compiled
+def _correct_each(h, stages, run):
+    """Correct the `u` and `mu` of each stage; on return `du` is the correction of `A u`."""
+    scratch, A, u, mu = run.scratch, run.tableau.A, stages.u, stages.mu
+    P, drift, balance, du, dmu = scratch.P, scratch.drift, scratch.balance, scratch.du, scratch.dmu
+    b, p = window(scratch.x, 0, u.shape[1]), window(scratch.x, u.shape[1], mu.shape[1])
+    run.counts.solves += u.shape[0]
+    for i in range(u.shape[0]):
+        for k in range(b.shape[0]):
+            b[k] = 0.0
+            for j in range(u.shape[0]):
+                b[k] -= A[i, j] * balance[j, k]
+        for k in range(p.shape[0]):
+            p[k] = -drift[i, k] / h
+            for j in range(u.shape[0]):
+                p[k] += A[i, j] * P[j, k]
+        kkt.solve(run.model, run.work, b, p, du[i], dmu[i])
+    add_rows(run.tableau.mix_inverse, du, u)
+    add_rows(run.tableau.mix_inverse, dmu, mu)
+
+
+@compiled
+def largest_all(rows):
+    """The largest absolute value of all rows."""
+    out = 0.0
+    for i in range(rows.shape[0]):
+        out = max(out, largest(rows[i]))
+    return out
 
 
 @compiled

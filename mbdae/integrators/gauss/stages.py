@@ -7,9 +7,13 @@ with constraints of the level `POSITION`,
 
     Phi(t_i, Q_i) = 0,   u = 0                                                  [Wei, eq. (11)],
 
+or `GGL`, with a `u_i` of each stage,
+
+    Phi(t_i, Q_i) = 0,   g_i = Phi_q(Q_i) V_i - nu(t_i, Q_i) = 0,   M(Q_i) u_i + Phi_q(Q_i)^T mu_i = 0,
+
 or `VELOCITY`,
 
-    sum_i b_i P_k(2 c_i - 1) g_i = 0  for k < s - 1,   g_i = Phi_q(Q_i) V_i - nu(t_i, Q_i),
+    sum_i b_i P_k(2 c_i - 1) g_i = 0  for k < s - 1,
     Phi_q(q1) v1 = nu(t1, q1),   Phi(t1, q1) = 0,   sum_i b_i (M(Q_i) u + Phi_q(Q_i)^T mu) = 0
 
 at the end `q1 = q0 + h sum_i b_i T(Q_i) (V_i + u)`, `v1 = v0 + h sum_i b_i W_i` of the step. `P_k` are Legendre's polynomials. `u` and `mu`
@@ -34,15 +38,17 @@ from ...system.layout import header, part
 from ...system.sparse import fill
 from ...system.vectors import all_finite, is_finite, largest, put
 
-POSITION, VELOCITY = range(2)  # level of the constraints in the stages
+POSITION, VELOCITY, GGL = range(3)  # level of the constraints in the stages
 MAX_EXTRAPOLATION = 2.5  # ratio of two steps up to which the stages of the previous one are extrapolated
 MAX_POSITION_ITER = 60  # fixed-point iterations for positions, on which `T` depends
 POSITION_TOL = 1e-16  # change of positions, relative, at which these stop
 
 
 @compiled
-def evaluate(t, q, v, w, lam, level, model, work, r, p):
+def evaluate(t, q, v, w, lam, level, model, work, r, p, x):
     """`r = Q - M w - Phi_q^T lam`, and `p`, `Phi` or `Phi_q v - nu`, real or complex; returns whether they are finite.
+
+    With `GGL` `x = Phi`, otherwise it is not changed.
 
     On return `work` contains `Phi_q` and, for systems of user functions, `M`; its factors are not changed.
     """
@@ -52,6 +58,8 @@ def evaluate(t, q, v, w, lam, level, model, work, r, p):
     kernels.phi_q(t, q, model, work, G)
     kernels.mass(t, q, model, work)
     _violation(t, q, v, level, model, work, p)
+    if level == GGL:
+        kernels.phi(t, q, model, work, x)
     force = np.empty_like(r)
     kernels.force(t, q, v, lam, model, work, force)
     sparse.mass_times(kernels.mass_values(model, work), w, model, r)
@@ -61,13 +69,13 @@ def evaluate(t, q, v, w, lam, level, model, work, r, p):
         r[k] = force[k] - r[k]
         good = good and is_finite(r[k].real)
     for k in range(p.shape[0]):
-        good = good and is_finite(p[k].real)
+        good = good and is_finite(p[k].real) and (level != GGL or is_finite(x[k].real))
     return good
 
 
 _F, _M, _B = types.float64, types.uint8[::1], types.boolean
 _X = types.float64[::1]
-EVALUATE = by_address(evaluate, _B(_F, _X, _X, _X, _X, types.int64, _M, _X, _X, _X))
+EVALUATE = by_address(evaluate, _B(_F, _X, _X, _X, _X, types.int64, _M, _X, _X, _X, _X))
 
 
 @compiled
@@ -99,19 +107,25 @@ def residuals(t, h, stages, run):
     """Residuals of all stages and of the end of the step; whether they are finite."""
     Q, V, W, L, R, P = stages.Q, stages.V, stages.W, stages.L, run.scratch.R, run.scratch.P
     c, model, work, evaluate, level, good = run.tableau.c, run.model, run.work, run.evaluate, run.level, True
+    p, speed, drift, balance = run.scratch.p, run.scratch.speed, run.scratch.drift, run.scratch.balance
     run.counts.residuals += c.shape[0]
+    for i in range(balance.shape[0]):
+        fill(balance[i], 0.0)
     if level == POSITION:
         for i in range(c.shape[0]):
-            good = good and evaluate(t + c[i] * h, Q[i], V[i], W[i], L[i], level, model, work, R[i], P[i])
+            good = good and evaluate(t + c[i] * h, Q[i], V[i], W[i], L[i], level, model, work, R[i], P[i], p)
         return good
-    p, balance = run.scratch.p, run.scratch.balance
-    fill(balance, 0.0)
+    if level == GGL:
+        for i in range(c.shape[0]):
+            good = good and evaluate(t + c[i] * h, Q[i], V[i], W[i], L[i], level, model, work, R[i], P[i], drift[i])
+            _add_balance(1.0, stages.u[i], stages.mu[i], model, work, speed, balance[i])
+        return good
     for i in range(c.shape[0]):
         fill(P[i], 0.0)
     for i in range(c.shape[0]):
-        good = good and evaluate(t + c[i] * h, Q[i], V[i], W[i], L[i], level, model, work, R[i], p)
+        good = good and evaluate(t + c[i] * h, Q[i], V[i], W[i], L[i], level, model, work, R[i], p, drift[0])
         _add_moments(i, p, run.tableau.moments, P)
-        _add_balance(run.tableau.b[i], stages, model, work, run.scratch.speed, balance)
+        _add_balance(run.tableau.b[i], stages.u[0], stages.mu[0], model, work, speed, balance[0])
     return good and _at_end(t, h, stages, run)
 
 
@@ -124,10 +138,10 @@ def _add_moments(i, p, moments, P):
 
 
 @compiled
-def _add_balance(weight, stages, model, work, x, balance):
+def _add_balance(weight, u, mu, model, work, x, balance):
     """`balance += weight (M u + Phi_q^T mu)`, with `M` and `Phi_q` of the stage in `work`; `x` is scratch."""
-    sparse.mass_times(kernels.mass_values(model, work), stages.u, model, x)
-    sparse.add_transposed(part(model, work, lay.W_G), stages.mu, model, x)
+    sparse.mass_times(kernels.mass_values(model, work), u, model, x)
+    sparse.add_transposed(part(model, work, lay.W_G), mu, model, x)
     for k in range(x.shape[0]):
         balance[k] += weight * x[k]
 
@@ -136,10 +150,10 @@ def _add_balance(weight, stages, model, work, x, balance):
 def _at_end(t, h, stages, run):
     """Residuals of the constraints at the end of the step; whether they are finite."""
     scratch, evaluate_end = run.scratch, run.evaluate_end
-    q, v, p = scratch.end_q, scratch.end_v, scratch.P[scratch.P.shape[0] - 1]
+    q, v, p, drift = scratch.end_q, scratch.end_v, scratch.P[scratch.P.shape[0] - 1], scratch.drift[0]
     end_of(t, h, stages, run, q, v)
-    evaluate_end(t + h, q, v, run.model, run.work, p, scratch.drift)
-    return all_finite(p) and all_finite(scratch.drift)
+    evaluate_end(t + h, q, v, run.model, run.work, p, drift)
+    return all_finite(p) and all_finite(drift)
 
 
 @compiled
@@ -153,6 +167,15 @@ def weigh(weights, rows, h, start, out):
 
 
 @compiled
+def _add_share(weights, share, u, h, q):
+    """`q += h sum_j weights[j] u_j`, with `share`, the sum of the weights, if there is one `u` for all stages."""
+    for j in range(u.shape[0]):
+        weight = h * (share if u.shape[0] == 1 else weights[j])
+        for k in range(q.shape[0]):
+            q[k] += weight * u[j, k]
+
+
+@compiled
 def follow(t, h, fresh, stages, run):
     """Velocities and positions of the stages from their accelerations; with `fresh` the positions have no initial guess."""
     A, c, model, rates, x = run.tableau.A, run.tableau.c, run.model, run.scratch.rates, run.scratch.speed
@@ -162,12 +185,11 @@ def follow(t, h, fresh, stages, run):
     if header(model)[lay.IDENTITY_MAP]:
         for i in range(c.shape[0]):
             weigh(A[i], V, h, q0, Q[i])
-            for k in range(u.shape[0]):
-                Q[i, k] += c[i] * h * u[k]
+            _add_share(A[i], c[i], u, h, Q[i])
         return
     if fresh:
         for i in range(c.shape[0]):
-            _sum(V[i], u, x)
+            _sum(V[i], u[i % u.shape[0]], x)
             kernels.qdot(t, q0, x, model, rates[i])
             for k in range(q0.shape[0]):
                 Q[i, k] = q0[k] + c[i] * h * rates[i, k]
@@ -190,7 +212,7 @@ def _rates(t, h, stages, run):
     """`T(Q_i) (V_i + u)`."""
     c, model, rates, x = run.tableau.c, run.model, run.scratch.rates, run.scratch.speed
     for i in range(c.shape[0]):
-        _sum(stages.V[i], stages.u, x)
+        _sum(stages.V[i], stages.u[i % stages.u.shape[0]], x)
         kernels.qdot(t + c[i] * h, stages.Q[i], x, model, rates[i])
 
 
@@ -208,8 +230,7 @@ def end_of(t, h, stages, run, q, v):
     weigh(b, stages.W, h, start.v, v)
     if header(run.model)[lay.IDENTITY_MAP]:
         weigh(b, stages.V, h, start.q, q)
-        for k in range(q.shape[0]):
-            q[k] += h * stages.u[k]
+        _add_share(b, 1.0, stages.u, h, q)
     else:
         _rates(t, h, stages, run)
         weigh(b, rates, h, start.q, q)

@@ -11,7 +11,7 @@ from ...driver.arguments import is_integer
 from ...typing import Matrix, Vector
 
 STAGES = 1, 2, 3, 4
-LEVELS = "velocity", "position"  # of the constraints in the stages
+LEVELS = "velocity", "position", "ggl"  # of the constraints in the stages
 
 # The nodes are zeros of Legendre polynomials. The other coefficients follow from them; they are computed in extended precision and rounded
 # once.
@@ -35,9 +35,9 @@ class Gauss(Structure):
     moments : ndarray (s, s)
         Weights of the constraints of the stages in the equations that the method solves. For constraints on velocities the rows
         `k < s - 1` are `b_i P_k(2 c_i - 1)`, with Legendre's polynomials; the last one is zero, and stands for the end of the step. For
-        constraints on positions the identity.
+        constraints on positions, and on both levels, the identity.
     mix, mix_inverse : ndarray (s, s)
-        `Y = mix dW` decouples the corrections of the stages: `[moments A; b^T]` for velocities, `A A` for positions.
+        `Y = mix dW` decouples the corrections of the stages: `[moments A; b^T]` for velocities, `A A` for positions, `A` for both levels.
     speeds, shifts : ndarray (s, s)
         Corrections of velocities and positions from `Y`: `A mix^-1` and `A A mix^-1`.
 
@@ -105,8 +105,10 @@ def _moments(c: Extended, b: Extended) -> Extended:
 def _decoupled(A: Extended, b: Extended, c: Extended, level: str) -> dict[str, Extended]:
     """The coefficients that depend on the level."""
     one = np.eye(len(c), dtype=c.dtype)
+    inverse = inverse_of(A)
+    if level == "ggl":
+        return {"moments": one, "mix": A, "mix_inverse": inverse, "speeds": one, "shifts": A}
     if level == "position":
-        inverse = inverse_of(A)
         return {"moments": one, "mix": A @ A, "mix_inverse": inverse @ inverse, "speeds": inverse, "shifts": one}
     moments = _moments(c, b)
     mix = moments @ A
