@@ -18,6 +18,8 @@ from .codes import GOOD, NEEDS_MATRIX, SINGULAR_MATRIX
 from .vectors import fill
 
 USUAL_ORDERS = "COLAMD", "MMD_ATA"  # the second one fills in a quarter less for trees with branches
+ALL_ORDERS = *USUAL_ORDERS, "MMD_AT_PLUS_A"  # the last one for nearly symmetric patterns with pivots on the diagonal
+LARGE = 100.0  # entry of a diagonal, where the others are about one
 ROOM = 2  # for entries of the factors, relative to those of SuperLU
 SCANNED = 4  # entries of the matrix to the room for a factor, up to which it is faster to look at all steps and rows of each column
 
@@ -77,10 +79,16 @@ def least_filled(matrix: csc_array, *orders: str) -> SuperLU:
     return min((splu(matrix, permc_spec=order) for order in orders), key=lambda lu: int(lu.nnz))
 
 
-def ordering(pattern: csc_array) -> Ordering:
-    """The order of SuperLU for the least fill-in; for matrices of full structural rank."""
-    filled = csc_array((np.random.default_rng(1).uniform(0.5, 1.0, pattern.nnz), pattern.indices, pattern.indptr), shape=pattern.shape)
-    lu = least_filled(filled, *USUAL_ORDERS)
+def ordering(pattern: csc_array, orders: tuple[str, ...] = USUAL_ORDERS, regular: int = 0) -> Ordering:
+    """The order of SuperLU for the least fill-in; for matrices of full structural rank.
+
+    The first `regular` columns have large entries on the diagonal.
+    """
+    values = np.random.default_rng(1).uniform(0.5, 1.0, pattern.nnz)
+    columns = np.repeat(np.arange(pattern.shape[1]), np.diff(pattern.indptr))
+    values[(pattern.indices == columns) & (columns < regular)] = LARGE
+    filled = csc_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
+    lu = least_filled(filled, *orders)
     return Ordering(np.argsort(lu.perm_c).astype(np.int64), int(lu.nnz))
 
 
@@ -213,7 +221,13 @@ def _sort(x, n):
 @compiled
 def solve(lu, b):
     """`b <- A^-1 b`, after `factorise`."""
-    n, y, L, U = b.shape[0], lu.y, lu.L, lu.U
+    solve_by(lu, b, lu.y)
+
+
+@compiled
+def solve_by(lu, b, y):
+    """The same with scratch `y`, which is complex for a complex `b`, also where the matrix is real."""
+    n, L, U = lu.order.shape[0], lu.L, lu.U
     for k in range(n):
         u = b[lu.pivots[k]]
         y[k] = u

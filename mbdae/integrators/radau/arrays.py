@@ -1,6 +1,5 @@
 """The arrays and numbers of an integration by Radau IIA methods."""
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from ..control.step_size import Rule
 from ..derivatives.arrays import FormDerivatives, fields
 from ..iteration_matrix import Factors
 from ..projections.levels import Projection
+from .block_arrays import new_blocks, no_blocks
+from .blocks import Blocks
 from .interpolation import ACCELERATIONS, NOT_TRIED, Extension
 from .tableau import PAIRS, STAGES, Formula
 
@@ -63,6 +64,8 @@ class Memory(Structure):
         Steps before the order may rise.
     first_ratio : float
         Of the second step to the first one, at most.
+    whole : int
+        Factorisations to come that are of the whole matrix, not by blocks.
     """
 
     level: int
@@ -84,6 +87,7 @@ class Memory(Structure):
     rejections: int
     wait: int
     first_ratio: float
+    whole: int
 
 
 class Derivatives(FormDerivatives):
@@ -99,10 +103,11 @@ class Derivatives(FormDerivatives):
 
 
 class SparseMatrix(Structure):
-    """A scaled matrix by columns and its factors; of no columns where another kind of factors is in use."""
+    """A scaled matrix by columns and its factors, of no columns where these are of another kind; the same by blocks, see `blocks`."""
 
     columns: Columns
     factors: SparseFactors
+    blocks: Blocks
 
 
 class RadauRun(Run):
@@ -154,7 +159,8 @@ class RadauRun(Run):
 def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
-                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0, first_ratio=1.0)
+                  status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0, first_ratio=1.0,
+                  whole=0)
 
 
 def arrays_for(n: int) -> dict[str, Any]:
@@ -179,21 +185,16 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
                        columns=np.repeat(np.arange(problem.n), np.diff(pattern.indptr)))
 
 
-def new_sparse(problem: Problem, found: Ordering | None) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
+def new_sparse(problem: Problem, found: Ordering | None, d: Derivatives, by_blocks: bool) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
     """The real matrix and the complex ones with columns in this order, of none where another kind of factors is in use."""
-    if found is None:
-        return _unused(float), (_unused(complex),) * PAIRS
-    pattern, (order, entries) = problem.pattern, found
+    types = float, *(complex,) * PAIRS
+    blocks = new_blocks(problem, d, d.rows, d.columns, types) if by_blocks else tuple(map(no_blocks, types))
+    pattern = problem.pattern
+    order, entries = found or (np.zeros(0, dtype=np.int64), 0)
+    start, rows = (pattern.indptr, pattern.indices) if found else (order, order)
 
-    def new(dtype: type) -> SparseMatrix:
-        columns = Columns(start=pattern.indptr.astype(np.int64), rows=pattern.indices.astype(np.int64), values=np.zeros(pattern.nnz, dtype))
-        return SparseMatrix(columns=columns, factors=new_factors(order, ROOM * entries, dtype))
+    def new(dtype: type, own: Blocks) -> SparseMatrix:
+        columns = Columns(start=start.astype(np.int64), rows=rows.astype(np.int64), values=np.zeros(len(rows), dtype))
+        return SparseMatrix(columns=columns, factors=new_factors(order, ROOM * entries, dtype), blocks=own)
 
-    return new(float), tuple(new(complex) for _ in range(PAIRS))
-
-
-@cache
-def _unused(dtype: type) -> SparseMatrix:
-    """A matrix of no columns, into which nothing is written."""
-    none = np.zeros(0, dtype=np.int64)
-    return SparseMatrix(columns=Columns(start=none, rows=none, values=np.zeros(0, dtype)), factors=new_factors(none, 0, dtype))
+    return new(float, blocks[0]), tuple(new(complex, x) for x in blocks[1:])

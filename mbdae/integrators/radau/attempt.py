@@ -161,7 +161,7 @@ def retry(status, run):
     if unusable and memory.cautious == 0:
         memory.cautious = 1
         return 1.0
-    if memory.age > 0 and not unusable:
+    if (memory.age > 0 and not unusable) or run.sparse.blocks.state.slow != 0:
         return 1.0
     memory.falls += 1
     memory.cautious = int(memory.falls >= CAUTION)

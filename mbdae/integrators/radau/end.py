@@ -38,7 +38,7 @@ def end_holds(end, h, run):
     if before <= (LEAST if run.memory.corrections == 1 else allowed):
         return GOOD
     # one more correction
-    solve_with(run.R[0], run.real, run.sparse)
+    solve_with(run.R[0], run.real, run.sparse, run.weights[ERROR])
     run.counts.solves += 1
     c, x, column, moved = formula.real / h, run.real.x, run.real.column, run.difference
     for k in range(y.shape[0]):

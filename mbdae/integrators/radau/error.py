@@ -113,7 +113,7 @@ def _estimate(t, h, part, run):
         y[m] = run.y0[m] - (part * e[m] if part != 0.0 else 0.0)
     if not evaluate(t, y, run.yd, run.R[0], run):
         return False
-    solve_with(run.R[0], real, run.sparse)
+    solve_with(run.R[0], real, run.sparse, run.weights[ERROR])
     run.counts.solves += 1
     for m in range(e.shape[0]):
         e[m] = real.column[m] * real.x[m]
@@ -128,7 +128,7 @@ def _filter(h, run):
     fill(r, 0.0)
     for k in range(d.rates.shape[0]):
         r[d.rows[k]] += c * d.rates[k] * (rest[d.columns[k]] + e[d.columns[k]])
-    solve_with(r, real, run.sparse)
+    solve_with(r, real, run.sparse, run.weights[ERROR])
     run.counts.solves += 1
     for m in range(rest.shape[0]):
         rest[m] = real.column[m] * real.x[m] - e[m]

@@ -1,11 +1,15 @@
 """Derivatives and matrices of a step in compiled code, dense and sparse factors."""
 
-from ...compilation.compiled import compiled, window
+from ...compilation.compiled import compiled
 from ...system import sparse_lu
 from ...system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 from ...system.vectors import fill, is_finite
 from ..derivatives.kernels import evaluate
 from ..iteration_matrix import DENSE, scale, solve
+from .blocks import factorise_held, factorise_motion, solve_blocks
+from .dense import eliminate
+
+WHOLE = 30  # factorisations of the whole matrix after one by blocks that needs too many corrections
 
 
 @compiled
@@ -20,7 +24,14 @@ def differentiate(t, run):
 @compiled
 def factorise_all(h, run):
     """Factors of the real matrix and of the complex ones for a step `h`; `GOOD` or the code of a failure."""
-    formula, d = run.formulas[run.memory.level], run.derivatives
+    formula, d, memory, blocks = run.formulas[run.memory.level], run.derivatives, run.memory, run.sparse.blocks
+    if blocks.pattern.nq > 0:
+        if blocks.state.slow != 0:
+            memory.whole = WHOLE
+        blocks.state.slow, blocks.state.used = 0, int(memory.whole == 0)
+        if memory.whole == 0:
+            return _factorise_blocks(h, formula, run)
+        memory.whole -= 1
     status = _factorise(formula.real / h, d, run.real, run.sparse)
     run.counts.factorisations += 1
     for p in range(formula.pairs.shape[0]):
@@ -31,14 +42,33 @@ def factorise_all(h, run):
 
 
 @compiled
+def _factorise_blocks(h, formula, run):
+    """The same by blocks, whose solutions are not scaled."""
+    status = factorise_held(formula.real / h, run.sparse.blocks)
+    if status == GOOD:
+        status = factorise_motion(formula.real / h, run.sparse.blocks)
+        run.counts.factorisations += 1
+        fill(run.real.column, 1.0)
+    for p in range(formula.pairs.shape[0]):
+        if status == GOOD:
+            status = factorise_motion(formula.pairs[p] / h, run.sparse_pairs[p].blocks)
+            run.counts.factorisations += 1
+            fill(run.pairs[p].column, 1.0)
+    return status
+
+
+@compiled
 def are_here(run):
     """Whether matrices are factorised here."""
     return run.real.kind == DENSE or run.sparse.factors.order.shape[0] > 0
 
 
 @compiled
-def solve_with(residual, factors, sparse):
-    """`factors.x = K^-1 D_r residual`, with the scaled matrix `K`."""
+def solve_with(residual, factors, sparse, weight):
+    """`factors.x = K^-1 D_r residual`, with the scaled matrix `K`; `weight` tells how accurate it is by blocks."""
+    if sparse.blocks.state.used != 0:
+        solve_blocks(residual, factors.x, weight, sparse.blocks)
+        return
     if sparse.factors.order.shape[0] == 0:
         solve(residual, factors)
         return
@@ -71,38 +101,4 @@ def _factorise(c, d, factors, sparse):
         total += sparse_lu.size(x)
     if not is_finite(total):
         return BAD_DERIVATIVES
-    return GOOD if _eliminate(A, factors.pivots) else SINGULAR_MATRIX
-
-
-@compiled
-def _eliminate(A, pivots):
-    """Gaussian elimination with row interchanges, on the columns of a matrix by rows; whether it is regular. Zeros cost nothing."""
-    n = A.shape[0]
-    for k in range(n):
-        pivot_column, p, best = A[k], k, sparse_lu.size(A[k, k])
-        for i in range(k + 1, n):
-            size = sparse_lu.size(pivot_column[i])
-            if size > best:
-                p, best = i, size
-        if not 0.0 < best < 1e300:
-            return False
-        pivots[k] = p
-        if p != k:
-            for j in range(n):
-                A[j, k], A[j, p] = A[j, p], A[j, k]
-        scale_by = 1.0 / pivot_column[k]
-        for i in range(k + 1, n):
-            pivot_column[i] *= scale_by
-        l = window(A[k], k + 1, n - k - 1)
-        for j in range(k + 1, n):
-            u = A[j, k]
-            if u != 0.0:
-                _subtract(u, l, window(A[j], k + 1, n - k - 1))
-    return True
-
-
-@compiled
-def _subtract(u, x, out):
-    """`out -= u x`."""
-    for k in range(x.shape[0]):
-        out[k] -= u * x[k]
+    return GOOD if eliminate(A, factors.pivots) else SINGULAR_MATRIX

@@ -71,7 +71,7 @@ class RadauIIA(Resumable):
     jacobian : str or Strategy
         `"exact"` (complex step along column groups), or another strategy or its name, see `mbdae.JacobianStrategy`.
     linsolver : {"auto", "dense", "sparse"}
-        `"auto"`: dense up to 150 unknowns, then sparse.
+        `"auto"`: by blocks, see Notes, and where that is not possible dense up to 150 unknowns, then sparse.
     first_step, max_step : float
         Step sizes [s]; `first_step = 0`: estimated from the initial values.
     max_steps : int
@@ -91,6 +91,10 @@ class RadauIIA(Resumable):
     -----
     Orders in `q` and `v` are `2 s - 1` where the equations are not stiff; `lam` in the stages has order `s`, that of the output the order
     of `q` and `v`.
+
+    Newton's systems are solved by blocks from 60 unknowns on: a matrix of `v` and `lam` and one of `mu`, which leave out changes of `Phi_q`
+    within the step, and corrections by the residual of the whole matrix. Constraints that are redundant, kinematics of a user, and bodies
+    that turn by about a radian in a step need the whole matrix.
 
     References
     ----------

@@ -99,10 +99,10 @@ def _correct(h, formula, run):
     run.counts.solves += 1 + formula.pairs.shape[0]
     # the systems, whose right-hand sides need all residuals
     _combine(formula.left, R, run.r)
-    solve_with(run.r, real, run.sparse)
+    solve_with(run.r, real, run.sparse, run.weights[NEWTON])
     for p in range(formula.pairs.shape[0]):
         _combine(formula.left_pairs[p], R, run.rc)
-        solve_with(run.rc, run.pairs[p], run.sparse_pairs[p])
+        solve_with(run.rc, run.pairs[p], run.sparse_pairs[p], run.weights[NEWTON])
     # back to the stages
     for i in range(s):
         x, column, w, row = real.x, real.column, formula.right[i], R[i]

@@ -12,13 +12,15 @@ from ...jacobians.sources import Exact
 from ...problems.base import Problem
 from ...problems.null_vectors import FOLLOW
 from ...problems.null_vectors import NOTHING as NOTHING_TO_FOLLOW
+from ...problems.once import once
 from ...results.diagnosis import ChartError, NoInterpolant, near_singular, singular_ahead
 from ...results.status import Cause, Status
 from ...results.steps import Step
 from ...system.assembly import State as Start
 from ...system.assembly import accelerations, on_constraints
 from ...system.codes import BAD_DERIVATIVES, ERROR_TEST, GOOD, NEEDS_MATRIX, NO_POSITION, RANK_LOST, STALLED
-from ...system.sparse_lu import ordering
+from ...system.contents import leaves
+from ...system.sparse_lu import SparseFactors, ordering
 from ...typing import FullState, Matrix, Vector
 from .. import bdf_formulas as bdf
 from ..bdf_memory import jacobian_contents, resume_jacobian
@@ -34,6 +36,8 @@ from .tableau import PAIRS, STAGES, radau
 
 # sparse matrices are factorised in compiled code up to so many unknowns, or entries of the factors for each, and beyond by SuperLU
 COMPILED_LIMIT, COMPILED_FILL = 1500, 60
+
+OF_BLOCKS = ("state", "c", "inverse", "moved", "motion", "held")
 
 # what steps pass on to later ones
 KEPT = ("clock", "counts", "memory", "start", "y0", "rate", "Z", "past", "bends", "real", "pairs", "redundant", "followed", "model", "work")
@@ -61,9 +65,10 @@ class RadauStepper(ProblemStepper):
         self.projector = Projector("RadauIIA", problem.system, "PV", "mass")
         self.model, self.work = equations.model, equations.work
         linear = method.linear(problem.n)
-        order = ordering(problem.pattern) if linear == "sparse" else None
+        order = once(problem, "order of the columns", lambda: ordering(problem.pattern)) if linear == "sparse" else None
         here = order is not None and (problem.n <= COMPILED_LIMIT or order.entries <= COMPILED_FILL * problem.n)
         self._order = order if here else None
+        self._by_blocks = method.linsolver == "auto" and (here or linear == "dense")
         powers = scaling(problem)
         self.matrices = [IterationMatrix(problem.pattern, linear, *powers, dtype=complex if k else float) for k in range(1 + PAIRS)]
         self.run = self._new_run(equations, norms)
@@ -74,9 +79,9 @@ class RadauStepper(ProblemStepper):
         levels = method.levels(norms.rtol)
         rules, first_rule = tuple(method.rule(s) for s in STAGES), method.first_rule(STAGES[levels[0]])
         newtons = tuple(method.newton(s, norms.rtol) for s in STAGES)
-        sparse, sparse_pairs = new_sparse(self.problem, self._order)
         start, end, within = (equations.views(x[a], x[b]) for a, b in (("y0", "rate"), ("y1", "rate1"), ("y", "yd")))
         derivatives = new_derivatives(self.problem, isinstance(self.jacobian.source, Exact))
+        sparse, sparse_pairs = new_sparse(self.problem, self._order, derivatives, self._by_blocks)
         return RadauRun(**self.common(rule=FIXED, newton=newtons[0], start=start, end=end), **x, memory=new_memory(levels[0]),
                         bends=np.zeros((2, self.system.nv)),
                         formulas=tuple(radau(s) for s in STAGES), rules=rules, first_rule=first_rule, newtons=newtons,
@@ -131,7 +136,7 @@ class RadauStepper(ProblemStepper):
         memory, run = self.run.memory, self.run
         memory.status = GOOD
         if memory.asked == FACTORS:
-            if self.run.sparse.factors.order.size:
+            if self._squares:
                 self._make_room()
             else:
                 self._factorise(float(next_step(self.clock).h))
@@ -143,10 +148,17 @@ class RadauStepper(ProblemStepper):
         except NotFinite:
             memory.status = BAD_DERIVATIVES
 
+    @property
+    def _squares(self) -> list[SparseFactors]:
+        """Sparse factors in compiled code, of whole matrices and of their blocks."""
+        matrices = (self.run.sparse, *self.run.sparse_pairs)
+        found = [m.factors for m in matrices] + [m.blocks.motion.factors for m in matrices] + [self.run.sparse.blocks.held.factors]
+        return [x for x in found if x.order.size]
+
     def _make_room(self) -> None:
         """Twice the room for sparse factors."""
-        for matrix in (self.run.sparse, *self.run.sparse_pairs):
-            for triangle in (matrix.factors.L, matrix.factors.U):
+        for factors in self._squares:
+            for triangle in (factors.L, factors.U):
                 triangle.rows, triangle.values = np.tile(triangle.rows, 2), np.tile(triangle.values, 2)
         self.forget_memory()
 
@@ -186,7 +198,12 @@ class RadauStepper(ProblemStepper):
         run = self.run
         d, found = run.derivatives, {f"run.{name}": getattr(run, name) for name in KEPT}
         found |= {"run.derivatives.state": d.state, "run.derivatives.rates": d.rates, "run.projection.counts": run.projection.counts}
-        return found | ({"run.sparse": run.sparse, "run.sparse_pairs": run.sparse_pairs} if self._order is not None else {})
+        for k, matrix in enumerate((run.sparse, *run.sparse_pairs)):
+            if matrix.factors.order.size:
+                found |= {f"{k}.columns": matrix.columns, f"{k}.factors": matrix.factors}
+            if matrix.blocks.pattern.nq:
+                found |= {f"{k}.blocks.{name}": getattr(matrix.blocks, name) for name in OF_BLOCKS}
+        return found
 
     def extra(self) -> dict[str, np.ndarray]:
         """See `Stepper`: the derivatives, and the order of the columns of sparse matrices."""
@@ -197,7 +214,7 @@ class RadauStepper(ProblemStepper):
 
     def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
         """See `Stepper`."""
-        while self._order is not None and len(self.run.sparse.factors.L.rows) < len(saved["run.sparse.factors.L.rows"]):
+        while any(len(found) < len(saved[name]) for name, found in leaves(self.kept).items() if name in saved and name.endswith("L.rows")):
             self._make_room()
         resume_jacobian(self.jacobian, saved)
         for k, matrix in enumerate(self.matrices):
