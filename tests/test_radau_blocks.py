@@ -10,7 +10,7 @@ from mbdae import RadauIIA, library
 from mbdae.integrators.radau import block_arrays, blocks, matrices
 from mbdae.integrators.radau.block_pattern import elimination
 from mbdae.integrators.radau.stepper import RadauStepper
-from mbdae.system.codes import GOOD
+from mbdae.system.codes import GOOD, SINGULAR_MATRIX
 from mbdae.system.sparse_lu import new_factors
 
 MADE = {name: (lambda name=name: library.system(name)) for name in ("andrews", "slider-crank-free", "stewart-platform", "iltis", "ladder",
@@ -127,3 +127,12 @@ def test_a_run_goes_on_with_the_same_bits(tmp_path, monkeypatch):
         on = mbdae.solve(s, RadauIIA(), (0.0, 0.2), resume=tmp_path / "part.npz")
         assert (on.t == end.t).all() and (on.q == end.q).all() and (on.lam == end.lam).all()
         assert bool(doubled) == (less == 20)
+
+
+def test_a_singular_block_is_followed_by_the_whole_matrix(monkeypatch):
+    """Here that is singular, too."""
+    run = stepper_of(library.system("andrews"), monkeypatch)[0].run
+    run.memory.whole = 0
+    run.derivatives.state[run.sparse.blocks.pattern.shift.at] = 0.0
+    assert matrices.factorise_all(run.memory.last_step, run) == SINGULAR_MATRIX
+    assert run.sparse.blocks.state.used == 0 and run.memory.whole == matrices.WHOLE - 1

@@ -30,7 +30,10 @@ def factorise_all(h, run):
             memory.whole = WHOLE
         blocks.state.slow, blocks.state.used = 0, int(memory.whole == 0)
         if memory.whole == 0:
-            return _factorise_blocks(h, formula, run)
+            status = _factorise_blocks(h, formula, run)
+            if status != SINGULAR_MATRIX:
+                return status
+            blocks.state.used, memory.whole = 0, WHOLE
         memory.whole -= 1
     status = _factorise(formula.real / h, d, run.real, run.sparse)
     run.counts.factorisations += 1
