@@ -186,7 +186,7 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
 
 
 def new_sparse(problem: Problem, found: Ordering | None, d: Derivatives, by_blocks: bool) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
-    """The real matrix and the complex ones with columns in this order, of none where another kind of factors is in use."""
+    """The real matrix and the complex ones: with columns in this order, of none where factors are dense or by SuperLU; and by blocks."""
     types = float, *(complex,) * PAIRS
     blocks = new_blocks(problem, d, d.rows, d.columns, types) if by_blocks else tuple(map(no_blocks, types))
     pattern = problem.pattern

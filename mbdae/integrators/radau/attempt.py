@@ -148,7 +148,8 @@ def ratio(status, error, h, run):
 def retry(status, run):
     """After a rejected step: new derivatives if Newton's method has failed, and a shorter step unless it has failed with old ones.
 
-    Where the middle of the step has no finite derivatives, or fails repeatedly, derivatives are evaluated at the start.
+    Where the middle of the step has no finite derivatives, or fails repeatedly, derivatives are evaluated at the start. Where solutions by
+    blocks were not corrected enough, the step is repeated with the whole matrix.
     """
     memory = run.memory
     if status == ERROR_TEST:

@@ -37,10 +37,9 @@ from .tableau import PAIRS, STAGES, radau
 # sparse matrices are factorised in compiled code up to so many unknowns, or entries of the factors for each, and beyond by SuperLU
 COMPILED_LIMIT, COMPILED_FILL = 1500, 60
 
-OF_BLOCKS = ("state", "c", "inverse", "moved", "motion", "held")
-
-# what steps pass on to later ones
+# what steps pass on to later ones, and of matrices by blocks
 KEPT = ("clock", "counts", "memory", "start", "y0", "rate", "Z", "past", "bends", "real", "pairs", "redundant", "followed", "model", "work")
+KEPT_OF_BLOCKS = ("state", "c", "inverse", "moved", "motion", "held")
 
 if TYPE_CHECKING:
     from ...jacobians.partitioned import PartitionedJacobian
@@ -136,7 +135,7 @@ class RadauStepper(ProblemStepper):
         memory, run = self.run.memory, self.run
         memory.status = GOOD
         if memory.asked == FACTORS:
-            if self._squares:
+            if self._sparse_factors:
                 self._make_room()
             else:
                 self._factorise(float(next_step(self.clock).h))
@@ -149,7 +148,7 @@ class RadauStepper(ProblemStepper):
             memory.status = BAD_DERIVATIVES
 
     @property
-    def _squares(self) -> list[SparseFactors]:
+    def _sparse_factors(self) -> list[SparseFactors]:
         """Sparse factors in compiled code, of whole matrices and of their blocks."""
         matrices = (self.run.sparse, *self.run.sparse_pairs)
         found = [m.factors for m in matrices] + [m.blocks.motion.factors for m in matrices] + [self.run.sparse.blocks.held.factors]
@@ -157,7 +156,7 @@ class RadauStepper(ProblemStepper):
 
     def _make_room(self) -> None:
         """Twice the room for sparse factors."""
-        for factors in self._squares:
+        for factors in self._sparse_factors:
             for triangle in (factors.L, factors.U):
                 triangle.rows, triangle.values = np.tile(triangle.rows, 2), np.tile(triangle.values, 2)
         self.forget_memory()
@@ -200,9 +199,9 @@ class RadauStepper(ProblemStepper):
         found |= {"run.derivatives.state": d.state, "run.derivatives.rates": d.rates, "run.projection.counts": run.projection.counts}
         for k, matrix in enumerate((run.sparse, *run.sparse_pairs)):
             if matrix.factors.order.size:
-                found |= {f"{k}.columns": matrix.columns, f"{k}.factors": matrix.factors}
+                found |= {f"run.sparse.{k}.columns": matrix.columns, f"run.sparse.{k}.factors": matrix.factors}
             if matrix.blocks.pattern.nq:
-                found |= {f"{k}.blocks.{name}": getattr(matrix.blocks, name) for name in OF_BLOCKS}
+                found |= {f"run.blocks.{k}.{name}": getattr(matrix.blocks, name) for name in KEPT_OF_BLOCKS}
         return found
 
     def extra(self) -> dict[str, np.ndarray]:
@@ -214,7 +213,8 @@ class RadauStepper(ProblemStepper):
 
     def prepare(self, saved: Mapping[str, np.ndarray]) -> None:
         """See `Stepper`."""
-        while any(len(found) < len(saved[name]) for name, found in leaves(self.kept).items() if name in saved and name.endswith("L.rows")):
+        rooms = [name for name in leaves(self.kept) if name.endswith("L.rows") and name in saved]
+        while any(len(leaves(self.kept)[name]) < len(saved[name]) for name in rooms):
             self._make_room()
         resume_jacobian(self.jacobian, saved)
         for k, matrix in enumerate(self.matrices):
