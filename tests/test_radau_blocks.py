@@ -105,7 +105,7 @@ def test_bodies_that_turn_far_in_a_step_need_the_whole_matrix(monkeypatch):
     matrices.solve_with(r, run.real, run.sparse, run.weights[0])
     assert run.sparse.blocks.state.slow == 1
     assert matrices.factorise_all(h, run) == GOOD
-    assert run.sparse.blocks.state.used == 0 and run.sparse.blocks.state.slow == 0 and run.memory.whole == matrices.WHOLE - 1
+    assert run.sparse.blocks.state.used == 0 and run.sparse.blocks.state.slow == 0 and run.memory.whole == run.memory.patience // 2 - 1
     matrices.solve_with(r, run.real, run.sparse, run.weights[0])
     exact = np.linalg.solve(whole(run, float(formula.real) / h), r)
     np.testing.assert_allclose(run.real.column * run.real.x, exact, rtol=1e-6, atol=1e-6 * np.abs(exact).max())
@@ -135,4 +135,4 @@ def test_a_singular_block_is_followed_by_the_whole_matrix(monkeypatch):
     run.memory.whole = 0
     run.derivatives.state[run.sparse.blocks.pattern.shift.at] = 0.0
     assert matrices.factorise_all(run.memory.last_step, run) == SINGULAR_MATRIX
-    assert run.sparse.blocks.state.used == 0 and run.memory.whole == matrices.WHOLE - 1
+    assert run.sparse.blocks.state.used == 0 and run.memory.whole == run.memory.patience // 2 - 1

@@ -22,6 +22,7 @@ from .interpolation import ACCELERATIONS, NOT_TRIED, Extension
 from .tableau import PAIRS, STAGES, Formula
 
 NOTHING, DERIVATIVES, FACTORS = range(3)  # what an attempt asks for
+SHORTEST = 2  # number of factorisations of whole matrices between those by blocks
 UNKNOWN_ETA = 1.0  # ratio of error and correction while no contraction rate is known
 
 
@@ -66,6 +67,8 @@ class Memory(Structure):
         Of the second step to the first one, at most.
     whole : int
         Factorisations to come that are of the whole matrix, not by blocks.
+    patience : int
+        How many there will be after the next solution by blocks that is not corrected enough.
     """
 
     level: int
@@ -88,6 +91,7 @@ class Memory(Structure):
     wait: int
     first_ratio: float
     whole: int
+    patience: int
 
 
 class Derivatives(FormDerivatives):
@@ -160,7 +164,7 @@ def new_memory(level: int) -> Memory:
     """Before the first step."""
     return Memory(level=level, last_level=level, last_step=0.0, formed=0.0, formed_level=-1, current=0, age=0, cautious=0, asked=NOTHING,
                   status=0, time=0.0, eta=UNKNOWN_ETA, rate=0.0, corrections=0, failures=0, falls=0, rejections=0, wait=0, first_ratio=1.0,
-                  whole=0)
+                  whole=0, patience=SHORTEST)
 
 
 def arrays_for(n: int) -> dict[str, Any]:

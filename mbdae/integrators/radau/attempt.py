@@ -12,7 +12,7 @@ from ..control.bend import accept_differences
 from ..control.loop import loops
 from ..control.step_size import step_factor
 from ..explicit.consistent import normalise
-from .arrays import DERIVATIVES, FACTORS, NOTHING, UNKNOWN_ETA
+from .arrays import DERIVATIVES, FACTORS, NOTHING, SHORTEST, UNKNOWN_ETA
 from .collocation import guess, keep
 from .end import end_holds
 from .error import error_of
@@ -180,6 +180,8 @@ def accept(h, factor, run):
     memory.level = next_level(factor, run)
     accept_differences(run.bends)
     memory.age += 1
+    if run.sparse.blocks.state.used != 0 and run.sparse.blocks.state.slow == 0:
+        memory.patience = SHORTEST
     memory.failures, memory.falls, memory.rejections, memory.cautious = 0, 0, 0, 0
     if memory.rate > REUSE_RATE:
         memory.current = 0

@@ -142,12 +142,13 @@ def elimination(problem: Problem) -> Elimination | None:
 def _inverse(C: Entries, turns: Integers, nq: int) -> tuple[Integers, Integers, Entries]:
     """Places of the diagonal of `C` and of its blocks of quaternions, and the entries of the inverse of these."""
     i, j = (x.ravel() for x in np.meshgrid(np.arange(QUATERNION), np.arange(QUATERNION), indexing="ij"))
-    places = np.full((nq, nq), -1)
-    places[C.rows, C.columns] = C.at
+    places = {(r, c): at for r, c, at in zip(C.rows.tolist(), C.columns.tolist(), C.at.tolist())}
     single = np.setdiff1d(np.arange(nq), turns[:, None] + np.arange(QUATERNION))
     rows, columns = turns[:, None] + i, turns[:, None] + j
     inverse = Entries(at=np.arange(len(single) + rows.size), rows=np.append(single, rows), columns=np.append(single, columns))
-    return places[single, single], places[rows, columns].reshape(-1, QUATERNION**2), inverse
+    turned = [[places.get(x, -1) for x in zip(r, c)] for r, c in zip(rows.tolist(), columns.tolist())]
+    singles = np.array([places[k, k] for k in single.tolist()], dtype=np.int64)
+    return singles, np.array(turned, dtype=np.int64).reshape(-1, QUATERNION**2), inverse
 
 
 def _joined(left: Entries, right: Entries) -> tuple[Integers, Integers, Integers, Integers]:

@@ -31,6 +31,7 @@ from .dense import eliminate, substitute
 
 MAX_CORRECTIONS = 5  # of a solution
 SMALL = 0.02  # size of the last correction, relative to that of the solution
+NEGLIGIBLE = 1e-4  # size of a correction, relative to the tolerances
 
 
 class Square(Structure):
@@ -200,11 +201,12 @@ def _invert(entries, to, blocks):
 def solve_blocks(r, x, weight, blocks):
     """The solution `x`, corrected until the last correction is small: `SMALL` relative to it, in positions, velocities and reactions.
 
-    `blocks.state.slow` is 1 if it does not become so.
+    `blocks.state.slow` is 1 if it does not become so in positions and velocities. That of large reactions may be rounding, as corrections
+    that are far below the tolerances are.
     """
-    rest, dx, rows, columns = blocks.rest, blocks.dx, blocks.rows, blocks.columns
+    rest, dx, rows, columns, moved = blocks.rest, blocks.dx, blocks.rows, blocks.columns, 0.0
     _approximate(r, x, blocks)
-    allowed = SMALL**2 * _size(x, weight)
+    allowed = max(SMALL**2 * _size(x, weight), NEGLIGIBLE**2 * x.shape[0])
     for _ in range(MAX_CORRECTIONS):
         put(r, rest)
         for k in range(rows.shape[0]):
@@ -212,9 +214,11 @@ def solve_blocks(r, x, weight, blocks):
         _approximate(rest, dx, blocks)
         for k in range(x.shape[0]):
             x[k] += dx[k]
-        if _size(dx, weight) + _size_of_reactions(dx, weight, blocks) <= allowed:
+        moved = _size(dx, weight)
+        if moved + _size_of_reactions(dx, weight, blocks) <= allowed:
             return
-    blocks.state.slow = 1
+    if not moved <= allowed:
+        blocks.state.slow = 1
 
 
 @compiled

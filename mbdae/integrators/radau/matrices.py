@@ -9,7 +9,7 @@ from ..iteration_matrix import DENSE, scale, solve
 from .blocks import factorise_held, factorise_motion, solve_blocks
 from .dense import eliminate
 
-WHOLE = 30  # factorisations of the whole matrix after one by blocks that needs too many corrections
+LONGEST = 64  # number of factorisations of whole matrices between those by blocks, at most
 
 
 @compiled
@@ -27,13 +27,14 @@ def factorise_all(h, run):
     formula, d, memory, blocks = run.formulas[run.memory.level], run.derivatives, run.memory, run.sparse.blocks
     if blocks.pattern.nq > 0:
         if blocks.state.slow != 0:
-            memory.whole = WHOLE
+            _wait(memory)
         blocks.state.slow, blocks.state.used = 0, int(memory.whole == 0)
         if memory.whole == 0:
             status = _factorise_blocks(h, formula, run)
             if status != SINGULAR_MATRIX:
                 return status
-            blocks.state.used, memory.whole = 0, WHOLE
+            blocks.state.used = 0
+            _wait(memory)
         memory.whole -= 1
     status = _factorise(formula.real / h, d, run.real, run.sparse)
     run.counts.factorisations += 1
@@ -42,6 +43,13 @@ def factorise_all(h, run):
             status = _factorise(formula.pairs[p] / h, d, run.pairs[p], run.sparse_pairs[p])
             run.counts.factorisations += 1
     return status
+
+
+@compiled
+def _wait(memory):
+    """Whole matrices for a while, twice as long each time until a step by blocks is accepted."""
+    memory.whole = memory.patience
+    memory.patience = min(2 * memory.patience, LONGEST)
 
 
 @compiled
