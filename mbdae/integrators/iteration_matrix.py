@@ -21,6 +21,7 @@ from ..system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 from ..system.sparse_lu import USUAL_ORDERS, least_filled
 from ..system.vectors import is_finite
 from ..typing import Integers, Matrix, Numbers, Vector
+from .dense_columns import substitute
 
 DENSE_LIMIT = 120  # unknowns up to which dense factorisations are faster
 USUAL_FILL = 8  # entries of the factors relative to those of the matrix, above which another order of the columns is tried
@@ -103,26 +104,9 @@ def solve(residual, factors):
     for k in range(x.shape[0]):
         x[k] = factors.row[k] * residual[k]
     if factors.kind == DENSE:
-        _solve_dense(factors.dense, factors.pivots, x)
+        substitute(factors.dense, factors.pivots, x)
     else:
         _solve_sparse(factors, x, factors.z)
-
-
-@compiled
-def _solve_dense(columns, pivots, x):
-    n = x.shape[0]
-    for k in range(n):
-        p = pivots[k]
-        x[k], x[p] = x[p], x[k]
-    for k in range(n):
-        u = x[k]
-        for i in range(k + 1, n):
-            x[i] -= columns[k, i] * u
-    for k in range(n - 1, -1, -1):
-        u = x[k] / columns[k, k]
-        x[k] = u
-        for i in range(k):
-            x[i] -= columns[k, i] * u
 
 
 @compiled

@@ -26,8 +26,8 @@ from ...system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 from ...system.sparse_lu import Columns, SparseFactors, size
 from ...system.vectors import fill, is_finite, put
 from ...typing import Integers, Matrix, Vector
+from ..dense_columns import eliminate, substitute
 from .block_pattern import QUATERNION, BlockPattern
-from .dense import eliminate, substitute
 
 MAX_CORRECTIONS = 5  # of a solution
 SMALL = 0.02  # size of the last correction, relative to that of the solution

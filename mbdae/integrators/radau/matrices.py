@@ -4,10 +4,10 @@ from ...compilation.compiled import compiled
 from ...system import sparse_lu
 from ...system.codes import BAD_DERIVATIVES, GOOD, SINGULAR_MATRIX
 from ...system.vectors import fill, is_finite
+from ..dense_columns import eliminate
 from ..derivatives.kernels import evaluate
 from ..iteration_matrix import DENSE, scale, solve
 from .blocks import factorise_held, factorise_motion, solve_blocks
-from .dense import eliminate
 
 LONGEST = 64  # number of factorisations of whole matrices between those by blocks, at most
 

@@ -1,7 +1,7 @@
 """Gaussian elimination of small dense matrices, stored by columns, real or complex. Zeros cost nothing."""
 
-from ...compilation.compiled import compiled, window
-from ...system.sparse_lu import size
+from ..compilation.compiled import compiled, window
+from ..system.sparse_lu import size
 
 
 @compiled
