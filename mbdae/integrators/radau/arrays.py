@@ -192,7 +192,7 @@ def new_derivatives(problem: Problem, here: bool) -> Derivatives:
 def new_sparse(problem: Problem, found: Ordering | None, d: Derivatives, by_blocks: bool) -> tuple[SparseMatrix, tuple[SparseMatrix, ...]]:
     """The real matrix and the complex ones: with columns in this order, of none where factors are dense or by SuperLU; and by blocks."""
     types = float, *(complex,) * PAIRS
-    blocks = new_blocks(problem, d, d.rows, d.columns, types) if by_blocks else tuple(map(no_blocks, types))
+    blocks = new_blocks(problem, d, types) if by_blocks else tuple(map(no_blocks, types))
     pattern = problem.pattern
     order, entries = found or (np.zeros(0, dtype=np.int64), 0)
     start, rows = (pattern.indptr, pattern.indices) if found else (order, order)

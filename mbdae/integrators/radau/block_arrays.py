@@ -15,18 +15,17 @@ from .blocks import Blocks, BlockState, Square
 NONE = np.zeros(0, dtype=np.int64)
 
 
-def new_blocks(problem: Problem, d: FormDerivatives, rows: np.ndarray, columns: np.ndarray, types: tuple[type, ...]) -> tuple[Blocks, ...]:
+def new_blocks(problem: Problem, d: FormDerivatives, types: tuple[type, ...]) -> tuple[Blocks, ...]:
     """One for each of these types of coefficients; of no unknowns where the elimination is not by blocks."""
     found: Elimination | None = once(problem, "elimination by blocks", lambda: elimination(problem))
     if found is None:
         return tuple(map(no_blocks, types))
     pattern, n, state, held = found.pattern, problem.n, BlockState(used=0, slow=0), _square(found.held, float)
     nq, nc, m = pattern.nq, pattern.nc, found.motion.size
-    sizes = {"c": 1, "inverse": len(pattern.inverse.at), "moved": found.moved, "q": nq, "shift": nq, "b": m, "mu": nc}
-    sizes |= dict.fromkeys(("rest", "dx", "y"), n)
-    return tuple(Blocks(state=state, pattern=pattern, rows=rows, columns=columns, values=d.state, rates=d.rates,
-                        motion=_square(found.motion, dtype), held=held, **{name: np.zeros(k, dtype) for name, k in sizes.items()})
-                 for dtype in types)
+    sizes = {"c": 1, "inverse": len(pattern.inverse.at), "moved": found.moved, "q": nq, "shift": nq, "b": m, "mu": nc,
+             "dx": n, "y": n}
+    return tuple(Blocks(state=state, pattern=pattern, values=d.state, rates=d.rates, motion=_square(found.motion, dtype), held=held,
+                        **{name: np.zeros(k, dtype) for name, k in sizes.items()}) for dtype in types)
 
 
 def _square(layout: Layout, dtype: type) -> Square:
@@ -48,8 +47,8 @@ def no_blocks(dtype: type) -> Blocks:
     pattern = BlockPattern(
         nq=0, nv=0, nc=0, singles=NONE, turns=np.zeros((0, QUATERNION**2), dtype=np.int64), inverse=entries, map=entries, shift=entries,
         by_position=entries, gradient=entries, reactions=entries, masses=NONE, moved=products, motion=direct, motion_products=products,
-        held=direct, held_products=products)
-    vectors = ("c", "inverse", "moved", "q", "shift", "b", "mu", "rest", "dx", "y")
+        held=products)
+    vectors = ("c", "inverse", "moved", "q", "shift", "b", "mu", "dx", "y")
     layout = Layout(0, NONE, NONE, None)
-    return Blocks(state=BlockState(used=0, slow=0), pattern=pattern, rows=NONE, columns=NONE, values=np.zeros(0), rates=np.zeros(0),
+    return Blocks(state=BlockState(used=0, slow=0), pattern=pattern, values=np.zeros(0), rates=np.zeros(0),
                   motion=_square(layout, dtype), held=_square(layout, float), **{name: np.zeros(0, dtype) for name in vectors})

@@ -63,8 +63,8 @@ class BlockPattern(Structure):
         `C^-1 S`.
     motion, motion_products : Direct, Products
         The matrix of `(v, lam)`: these entries less the products of `by_position` and `moved`.
-    held, held_products : Direct, Products
-        The matrix of `mu`: the products `P E` less `c` times these entries, which are there for redundant constraints.
+    held : Products
+        The matrix of `mu`, `P E`.
     """
 
     nq: int
@@ -82,8 +82,7 @@ class BlockPattern(Structure):
     moved: Products
     motion: Direct
     motion_products: Products
-    held: Direct
-    held_products: Products
+    held: Products
 
 
 class Layout(NamedTuple):
@@ -130,12 +129,11 @@ def elimination(problem: Problem) -> Elimination | None:
     motion, direct, products = _matrix(nv + nc, nv, entries((1, 2), 1, 2), by_position, moved)
     if motion.size > DENSE_LIMIT and len(motion.rows) > DENSE_SHARE * motion.size**2:
         return None
-    held, direct_held, products_held = _matrix(nc, nc, entries((3,), 3), gradient, shift)
+    held, _, held_products = _matrix(nc, nc, entries((3,), 3), gradient, shift)
     pattern = BlockPattern(
         nq=nq, nv=nv, nc=nc, singles=singles, turns=turned, inverse=inverse, map=speed, shift=shift, by_position=by_position,
         gradient=gradient, reactions=entries((1,), 2), masses=np.flatnonzero((block_row == 1) & (rows == columns)),
-        moved=Products(first=first, second=second, to=to.ravel()), motion=direct, motion_products=products, held=direct_held,
-        held_products=products_held)
+        moved=Products(first=first, second=second, to=to.ravel()), motion=direct, motion_products=products, held=held_products)
     return Elimination(pattern, len(keys), motion, held)
 
 

@@ -13,8 +13,8 @@ term `-P C^-1 S dv` is about `G dv / c`, and `G dv = r3 - N dq` about `r3`. With
     P E dmu = c (P C^-1 r1 - r4) + r3,                                                      nc unknowns, real,
     [A - K C^-1 S, R; G - N C^-1 S, 0] (dv, dlam) = (r2, r3) - (K, N) C^-1 (r1 - E dmu),    nv + nc unknowns.
 
-The error is of the size of `h` times the rate of change of `Phi_q`, relative to the solution; it is corrected by the residual of the whole
-matrix. Where that takes too many corrections, as for bodies that turn by a radian in a step, the whole matrix is factorised.
+The error is of the size of `h` times the rate of change of `Phi_q`, relative to the solution; it is corrected by the residual `r4 - P dq`
+of the position constraints. Where that takes too many corrections, as for bodies that turn by a radian in a step, the whole matrix is factorised.
 """
 
 import numpy as np
@@ -69,23 +69,19 @@ class Blocks(Structure):
     state : BlockState
         The same for all coefficients.
     pattern : BlockPattern
-    rows, columns : ndarray of int, shape (nnz,)
-        Places of the entries of the whole matrix.
     values, rates : ndarray, shape (nnz,)
-        Its derivatives, `F_y` and `F_yd`.
+        Entries of the whole matrix, `F_y` and `F_yd`.
     c : ndarray, shape (1,)
     inverse, moved : ndarray
         Values of `C^-1` and of `C^-1 S`.
     motion, held : Square
         The matrices of `(dv, dlam)` and of `dmu`; the second one is real, and the same for all coefficients.
-    q, shift, b, mu, rest, dx, y : ndarray
+    q, shift, b, mu, dx, y : ndarray
         Scratch of the size of positions, positions, `(v, lam)`, `mu`, and all unknowns.
     """
 
     state: BlockState
     pattern: BlockPattern
-    rows: Integers
-    columns: Integers
     values: Vector
     rates: Vector
     c: Vector
@@ -97,7 +93,6 @@ class Blocks(Structure):
     shift: Vector
     b: Vector
     mu: Vector
-    rest: Vector
     dx: Vector
     y: Vector
 
@@ -129,13 +124,11 @@ def _entry(at, blocks):
 
 
 @compiled
-def factorise_held(c, blocks):
-    """Factorise the matrix of `mu`, for any real `c` of this size; `GOOD` or the code of a failure."""
+def factorise_held(blocks):
+    """Factorise the matrix of `mu`, for all coefficients; `GOOD` or the code of a failure."""
     pattern, out, values, total = blocks.pattern, blocks.held.columns.values, blocks.values, 0.0
-    direct, products, first, second = pattern.held, pattern.held_products, pattern.gradient.at, pattern.shift.at
+    products, first, second = pattern.held, pattern.gradient.at, pattern.shift.at
     fill(out, 0.0)
-    for k in range(direct.to.shape[0]):
-        out[direct.to[k]] -= c * values[direct.at[k]]
     for k in range(products.to.shape[0]):
         out[products.to[k]] += values[first[products.first[k]]] * values[second[products.second[k]]]
     for k in range(out.shape[0]):
@@ -201,17 +194,15 @@ def _invert(entries, to, blocks):
 def solve_blocks(r, x, weight, blocks):
     """The solution `x`, corrected until the last correction is small: `SMALL` relative to it, in positions, velocities and reactions.
 
-    `blocks.state.slow` is 1 if it does not become so in positions and velocities. That of large reactions may be rounding, as corrections
-    that are far below the tolerances are.
+    The other equations are solved but for rounding and terms of `C` with `mu`, and a correction is by the residual of the position
+    constraints. `blocks.state.slow` is 1 if it does not become small in positions and velocities. That of large reactions may be rounding,
+    as corrections that are far below the tolerances are.
     """
-    rest, dx, rows, columns, moved = blocks.rest, blocks.dx, blocks.rows, blocks.columns, 0.0
+    dx, moved = blocks.dx, 0.0
     _approximate(r, x, blocks)
     allowed = max(SMALL**2 * _size(x, weight), NEGLIGIBLE**2 * x.shape[0])
     for _ in range(MAX_CORRECTIONS):
-        put(r, rest)
-        for k in range(rows.shape[0]):
-            rest[rows[k]] -= _entry(k, blocks) * x[columns[k]]
-        _approximate(rest, dx, blocks)
+        _correction(r, x, dx, blocks)
         for k in range(x.shape[0]):
             x[k] += dx[k]
         moved = _size(dx, weight)
@@ -226,24 +217,45 @@ def _approximate(r, x, blocks):
     """The solution without the differences that are left out."""
     pattern, c, q, shift, b, mu = blocks.pattern, blocks.c[0], blocks.q, blocks.shift, blocks.b, blocks.mu
     nq, nv, nc = pattern.nq, pattern.nv, pattern.nc
-    # mu
     _times_inverse(r, q, blocks)
     fill(mu, 0.0)
-    _subtract(pattern.gradient, q, 0, mu, blocks)
+    _subtract(pattern.gradient, q, mu, blocks)
     for k in range(nc):
         mu[k] = r[nq + nv + k] - c * (mu[k] + r[nq + nv + nc + k])
-    _solve(blocks.held, mu, blocks.y)
-    # v and lam
     for k in range(nq):
         shift[k] = r[k]
-    _subtract(pattern.shift, mu, 0, shift, blocks)
-    _times_inverse(shift, q, blocks)
     for k in range(nv + nc):
         b[k] = r[nq + k]
+    _finish(x, blocks)
+
+
+@compiled
+def _correction(r, x, dx, blocks):
+    """The same with the residual of the position constraints, and zeros in the other equations, on the right-hand side."""
+    pattern, mu = blocks.pattern, blocks.mu
+    fill(blocks.shift, 0.0)
+    fill(blocks.b, 0.0)
+    put(r[x.shape[0] - pattern.nc:], mu)
+    _subtract(pattern.gradient, x, mu, blocks)
+    for k in range(pattern.nc):
+        mu[k] *= -blocks.c[0]
+    _finish(dx, blocks)
+
+
+@compiled
+def _finish(x, blocks):
+    """The solution with the right-hand sides of positions in `shift`, of velocities and `lam` in `b`, of `mu` in `mu`."""
+    pattern, q, shift, b, mu = blocks.pattern, blocks.q, blocks.shift, blocks.b, blocks.mu
+    nq, nv, nc = pattern.nq, pattern.nv, pattern.nc
+    # mu
+    _solve(blocks.held, mu, blocks.y)
+    # v and lam
+    _subtract(pattern.shift, mu, shift, blocks)
+    _times_inverse(shift, q, blocks)
     _subtract_moving(pattern.by_position, q, b, blocks)
     _solve(blocks.motion, b, blocks.y)
     # q
-    _subtract(pattern.map, b, 0, shift, blocks)
+    _subtract(pattern.map, b, shift, blocks)
     _times_inverse(shift, q, blocks)
     for k in range(nq):
         x[k] = q[k]
@@ -263,10 +275,10 @@ def _times_inverse(x, out, blocks):
 
 
 @compiled
-def _subtract(entries, x, first, out, blocks):
-    """`out -= B x[first:]` with the block of these entries, which has no rates."""
+def _subtract(entries, x, out, blocks):
+    """`out -= B x` with the block of these entries, which has no rates."""
     for k in range(entries.at.shape[0]):
-        out[entries.rows[k]] -= blocks.values[entries.at[k]] * x[first + entries.columns[k]]
+        out[entries.rows[k]] -= blocks.values[entries.at[k]] * x[entries.columns[k]]
 
 
 @compiled
@@ -291,7 +303,7 @@ def _size_of_reactions(x, weight, blocks):
     pattern, b, total = blocks.pattern, blocks.b, 0.0
     nq, nv = pattern.nq, pattern.nv
     fill(b, 0.0)
-    _subtract(pattern.reactions, x, nq + nv, b, blocks)
+    _subtract(pattern.reactions, x[nq + nv:], b, blocks)
     for k in range(nv):
         mass = blocks.rates[pattern.masses[k]]
         if mass > 0.0:

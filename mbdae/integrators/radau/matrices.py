@@ -55,7 +55,7 @@ def _wait(memory):
 @compiled
 def _factorise_blocks(h, formula, run):
     """The same by blocks, whose solutions are not scaled."""
-    status = factorise_held(formula.real / h, run.sparse.blocks)
+    status = factorise_held(run.sparse.blocks)
     if status == GOOD:
         status = factorise_motion(formula.real / h, run.sparse.blocks)
         run.counts.factorisations += 1
