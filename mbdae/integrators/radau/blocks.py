@@ -14,7 +14,8 @@ term `-P C^-1 S dv` is about `G dv / c`, and `G dv = r3 - N dq` about `r3`. With
     [A - K C^-1 S, R; G - N C^-1 S, 0] (dv, dlam) = (r2, r3) - (K, N) C^-1 (r1 - E dmu),    nv + nc unknowns.
 
 The error is of the size of `h` times the rate of change of `Phi_q`, relative to the solution; it is corrected by the residual `r4 - P dq`
-of the position constraints. Where that takes too many corrections, as for bodies that turn by a radian in a step, the whole matrix is factorised.
+of the position constraints. Where the correction of the first solution with these factors is very small, later solutions are not corrected.
+Where it takes too many corrections, as for bodies that turn by a radian in a step, the whole matrix is factorised.
 """
 
 import numpy as np
@@ -32,6 +33,7 @@ from .block_pattern import QUATERNION, BlockPattern
 MAX_CORRECTIONS = 5  # of a solution
 SMALL = 0.02  # size of the last correction, relative to that of the solution
 NEGLIGIBLE = 1e-4  # size of a correction, relative to the tolerances
+EXACT = 0.005  # size of the first correction, relative to that of the solution, below which later solutions are not corrected
 
 
 class Square(Structure):
@@ -68,6 +70,8 @@ class Blocks(Structure):
     ----------
     state : BlockState
         The same for all coefficients.
+    exact : int
+        1 if solutions need no corrections.
     pattern : BlockPattern
     values, rates : ndarray, shape (nnz,)
         Entries of the whole matrix, `F_y` and `F_yd`.
@@ -81,6 +85,7 @@ class Blocks(Structure):
     """
 
     state: BlockState
+    exact: int
     pattern: BlockPattern
     values: Vector
     rates: Vector
@@ -140,7 +145,7 @@ def factorise_held(blocks):
 def factorise_motion(c, blocks):
     """Factorise the matrix of `(v, lam)`; `GOOD` or the code of a failure."""
     pattern, inverse, moved, out, total = blocks.pattern, blocks.inverse, blocks.moved, blocks.motion.columns.values, 0.0
-    blocks.c[0] = c
+    blocks.c[0], blocks.exact = c, 0
     # C^-1
     for k in range(pattern.singles.shape[0]):
         inverse[k] = 1.0 / _entry(pattern.singles[k], blocks)
@@ -200,13 +205,18 @@ def solve_blocks(r, x, weight, blocks):
     """
     dx, moved = blocks.dx, 0.0
     _approximate(r, x, blocks)
-    allowed = max(SMALL**2 * _size(x, weight), NEGLIGIBLE**2 * x.shape[0])
-    for _ in range(MAX_CORRECTIONS):
+    if blocks.exact != 0:
+        return
+    whole = _size(x, weight)
+    allowed = max(SMALL**2 * whole, NEGLIGIBLE**2 * x.shape[0])
+    for correction in range(MAX_CORRECTIONS):
         _correction(r, x, dx, blocks)
         for k in range(x.shape[0]):
             x[k] += dx[k]
         moved = _size(dx, weight)
-        if moved + _size_of_reactions(dx, weight, blocks) <= allowed:
+        total = moved + _size_of_reactions(dx, weight, blocks)
+        blocks.exact = int(correction == 0 and total <= EXACT**2 * whole)
+        if total <= allowed:
             return
     if not moved <= allowed:
         blocks.state.slow = 1
