@@ -23,8 +23,9 @@ def new_blocks(problem: Problem, d: FormDerivatives, types: tuple[type, ...]) ->
     pattern, n, state, held = found.pattern, problem.n, BlockState(used=0, slow=0), _square(found.held, float)
     nq, nc, m = pattern.nq, pattern.nc, found.motion.size
     sizes = {"c": 1, "inverse": len(pattern.inverse.at), "moved": found.moved, "q": nq, "shift": nq, "b": m, "mu": nc, "dx": n, "y": n}
-    return tuple(Blocks(state=state, exact=0, pattern=pattern, values=d.state, rates=d.rates, motion=_square(found.motion, dtype),
-                        held=held, **{name: np.zeros(k, dtype) for name, k in sizes.items()}) for dtype in types)
+    return tuple(Blocks(state=state, exact=np.zeros(1, dtype=np.int64), pattern=pattern, values=d.state, rates=d.rates,
+                        motion=_square(found.motion, dtype), held=held, **{name: np.zeros(k, dtype) for name, k in sizes.items()})
+                 for dtype in types)
 
 
 def _square(layout: Layout, dtype: type) -> Square:
@@ -49,5 +50,5 @@ def no_blocks(dtype: type) -> Blocks:
         held=products)
     vectors = ("c", "inverse", "moved", "q", "shift", "b", "mu", "dx", "y")
     layout = Layout(0, NONE, NONE, None)
-    return Blocks(state=BlockState(used=0, slow=0), exact=0, pattern=pattern, values=np.zeros(0), rates=np.zeros(0),
+    return Blocks(state=BlockState(used=0, slow=0), exact=NONE, pattern=pattern, values=np.zeros(0), rates=np.zeros(0),
                   motion=_square(layout, dtype), held=_square(layout, float), **{name: np.zeros(0, dtype) for name in vectors})

@@ -11,7 +11,7 @@ from ...system.sparse_lu import ALL_ORDERS, Ordering, ordering
 from ...typing import Integers
 
 QUATERNION = 4  # components
-SMALLEST = 60  # unknowns up to which the whole matrix costs no more
+SMALLEST = 25  # unknowns up to which the whole matrix costs no more
 DENSE_LIMIT = 40  # unknowns up to which the matrix of a block is dense
 DENSE_SHARE = 0.4  # of the entries of a larger matrix of `(v, lam)`, from which on the whole matrix costs no more
 

@@ -70,8 +70,8 @@ class Blocks(Structure):
     ----------
     state : BlockState
         The same for all coefficients.
-    exact : int
-        1 if solutions need no corrections.
+    exact : ndarray of int, shape (1,)
+        1 if solutions with these factors need no corrections.
     pattern : BlockPattern
     values, rates : ndarray, shape (nnz,)
         Entries of the whole matrix, `F_y` and `F_yd`.
@@ -85,7 +85,7 @@ class Blocks(Structure):
     """
 
     state: BlockState
-    exact: int
+    exact: Integers
     pattern: BlockPattern
     values: Vector
     rates: Vector
@@ -145,7 +145,7 @@ def factorise_held(blocks):
 def factorise_motion(c, blocks):
     """Factorise the matrix of `(v, lam)`; `GOOD` or the code of a failure."""
     pattern, inverse, moved, out, total = blocks.pattern, blocks.inverse, blocks.moved, blocks.motion.columns.values, 0.0
-    blocks.c[0], blocks.exact = c, 0
+    blocks.c[0], blocks.exact[0] = c, 0
     # C^-1
     for k in range(pattern.singles.shape[0]):
         inverse[k] = 1.0 / _entry(pattern.singles[k], blocks)
@@ -205,7 +205,7 @@ def solve_blocks(r, x, weight, blocks):
     """
     dx, moved = blocks.dx, 0.0
     _approximate(r, x, blocks)
-    if blocks.exact != 0:
+    if blocks.exact[0] != 0:
         return
     whole = _size(x, weight)
     allowed = max(SMALL**2 * whole, NEGLIGIBLE**2 * x.shape[0])
@@ -215,7 +215,7 @@ def solve_blocks(r, x, weight, blocks):
             x[k] += dx[k]
         moved = _size(dx, weight)
         total = moved + _size_of_reactions(dx, weight, blocks)
-        blocks.exact = int(correction == 0 and total <= EXACT**2 * whole)
+        blocks.exact[0] = int(correction == 0 and total <= EXACT**2 * whole)
         if total <= allowed:
             return
     if not moved <= allowed:

@@ -92,7 +92,7 @@ class RadauIIA(Resumable):
     Orders in `q` and `v` are `2 s - 1` where the equations are not stiff; `lam` in the stages has order `s`, that of the output the order
     of `q` and `v`.
 
-    Newton's systems are solved by blocks from 60 unknowns on: a matrix of `v` and `lam` and one of `mu`, which leave out changes of `Phi_q`
+    Newton's systems are solved by blocks from 25 unknowns on: a matrix of `v` and `lam` and one of `mu`, which leave out changes of `Phi_q`
     within the step, and corrections by the residual of the whole matrix. Constraints that are redundant, kinematics of a user, and bodies
     that turn by about a radian in a step need the whole matrix.
 

@@ -39,7 +39,7 @@ COMPILED_LIMIT, COMPILED_FILL = 1500, 60
 
 # what steps pass on to later ones, and of matrices by blocks
 KEPT = ("clock", "counts", "memory", "start", "y0", "rate", "Z", "past", "bends", "real", "pairs", "redundant", "followed", "model", "work")
-KEPT_OF_BLOCKS = ("state", "c", "inverse", "moved", "motion", "held")
+KEPT_OF_BLOCKS = ("state", "exact", "c", "inverse", "moved", "motion", "held")
 
 if TYPE_CHECKING:
     from ...jacobians.partitioned import PartitionedJacobian
