@@ -18,6 +18,7 @@ from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
 
+from .optimized import OptimizedLibrary
 from .shipped import KeptCache
 
 
@@ -79,8 +80,16 @@ _NAMES = hash(Flags())  # the hash of all flags: that of their names
 class PausedCompiler(Compiler):  # type: ignore[misc]
     """Numba's compiler without garbage collections, which find next to nothing and take an eighth of the time."""
 
+    library: type[JITCodeLibrary] = OptimizedLibrary
+
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, names: Any) -> None:
         super().__init__(typingctx, targetctx, library, args, return_type, _Flags(flags), names)
+
+    def _compile_bytecode(self) -> Any:
+        self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        if self.library is OptimizedLibrary:
+            self.state.library.enable_object_caching()
+        return super()._compile_bytecode()
 
     def compile_extra(self, func: Any) -> Any:
         """See numba."""
@@ -93,9 +102,7 @@ class PausedCompiler(Compiler):  # type: ignore[misc]
 class LinkedCompiler(PausedCompiler):
     """The same for functions that only compiled code calls."""
 
-    def _compile_bytecode(self) -> Any:
-        self.state.library = LinkedLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        return super()._compile_bytecode()
+    library = LinkedLibrary
 
 
 @contextmanager

@@ -93,8 +93,8 @@ class RadauIIA(Resumable):
     of `q` and `v`.
 
     Newton's systems are solved by blocks from 25 unknowns on: a matrix of `v` and `lam` and one of `mu`, which leave out changes of `Phi_q`
-    within the step, and corrections by the residual of the whole matrix. Constraints that are redundant, kinematics of a user, and bodies
-    that turn by about a radian in a step need the whole matrix.
+    within the step, and corrections by the residual of the position constraints. Constraints that are redundant, kinematics of a user, and
+    bodies that turn by about a radian in a step need the whole matrix.
 
     References
     ----------
