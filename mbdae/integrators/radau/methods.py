@@ -15,7 +15,7 @@ from ...results.trajectory import Trajectory
 from ...system.assembly import State
 from ...typing import TimeProgress, Until, Vector
 from ...typing import Tolerance as Atol
-from ..bdf import LINEAR, compared_blocks, compile_for, unknown_powers
+from ..bdf import LINEAR, compared_blocks, compile_for, rounded_blocks, unknown_powers
 from ..bdf_formulas import EXCLUDED, Norms
 from ..bdf_memory import not_resumable
 from ..bdf_stepper import norms_for
@@ -40,14 +40,15 @@ SUPPORT = implicit_support(ggl=Settings(exclude=True, excluded_atol="atol", scal
                            **dict.fromkeys(("gear", "index2", "index1", "index3"), _WHY))
 
 
-def _norms(problem: Problem, rtol: float, bounds: Vector) -> Norms:
-    """Those of `Bdf`, without `mu` in Newton's test.
+def _norms(problem: Problem, state: State, rtol: float, bounds: Vector) -> Norms:
+    """Those of `Bdf`, with no tolerance below rounding, and without `mu` in Newton's test.
 
     `Phi_q^T mu` moves the positions, which are tested; `mu` itself contains their rounding, magnified by the inverse of `Phi_q Phi_q^T`.
     """
     powers, mu = unknown_powers(problem, "exclude"), problem.blocks["mu"]
     powers[:, mu] = EXCLUDED
-    return norms_for(rtol, bounds, powers, [pair for pair in compared_blocks(problem) if pair[0] != mu.start])
+    shared, rounded = ([x for x in blocks if x[0] != mu.start] for blocks in (compared_blocks(problem), rounded_blocks(problem, state)))
+    return norms_for(rtol, bounds, powers, shared, rounded)
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class RadauIIA(Resumable):
         bounds = problem.tolerances(rtol, atol, excluded)
         if not (bounds > 0.0).all():
             raise ValueError(f"RadauIIA: atol must be positive, got {atol!r}")
-        norms = _norms(problem, rtol, bounds)
+        norms = _norms(problem, state, rtol, bounds)
         strategy = as_strategy(self.jacobian, "RadauIIA")
         assert strategy is not None
         jacobian = strategy.bind(problem)
