@@ -47,7 +47,8 @@ def _norms(problem: Problem, state: State, rtol: float, bounds: Vector) -> Norms
     """
     powers, mu = unknown_powers(problem, "exclude"), problem.blocks["mu"]
     powers[:, mu] = EXCLUDED
-    shared, rounded = ([x for x in blocks if x[0] != mu.start] for blocks in (compared_blocks(problem), rounded_blocks(problem, state)))
+    shared = [x for x in compared_blocks(problem) if x[0] != mu.start]
+    rounded = [x for x in rounded_blocks(problem, state) if x[0] != mu.start]
     return norms_for(rtol, bounds, powers, shared, rounded)
 
 
