@@ -136,3 +136,16 @@ def test_a_singular_block_is_followed_by_the_whole_matrix(monkeypatch):
     run.derivatives.state[run.sparse.blocks.pattern.shift.at] = 0.0
     assert matrices.factorise_all(run.memory.last_step, run) == SINGULAR_MATRIX
     assert run.sparse.blocks.state.used == 0 and run.memory.whole == run.memory.patience // 2 - 1
+
+
+def test_a_solution_of_zeros_tells_nothing(monkeypatch):
+    """A step at rest may begin with a residual of zeros: whether later solutions need corrections is not known from it."""
+    run = stepper_of(library.system("andrews"), monkeypatch)[0].run
+    run.memory.whole, by_blocks = 0, run.sparse.blocks
+    assert matrices.factorise_all(1e-3 * run.memory.last_step, run) == GOOD
+    r, x = np.zeros(len(run.y)), np.ones(len(run.y))
+    blocks.solve_blocks(r, x, run.weights[0], by_blocks)
+    assert not x.any() and by_blocks.exact[0] == 0 and by_blocks.state.slow == 0
+    r[:] = np.random.default_rng(0).normal(size=len(r))
+    blocks.solve_blocks(r, x, run.weights[0], by_blocks)
+    assert by_blocks.exact[0] == 1

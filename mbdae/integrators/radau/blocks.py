@@ -215,7 +215,7 @@ def solve_blocks(r, x, weight, blocks):
             x[k] += dx[k]
         moved = _size(dx, weight)
         total = moved + _size_of_reactions(dx, weight, blocks)
-        blocks.exact[0] = int(correction == 0 and total <= EXACT**2 * whole)
+        blocks.exact[0] = int(correction == 0 and whole > 0.0 and total <= EXACT**2 * whole)
         if total <= allowed:
             return
     if not moved <= allowed:
