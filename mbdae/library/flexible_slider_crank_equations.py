@@ -48,15 +48,19 @@ K3, B3 = 0.5 * PI**2 * _TENSION / L2, 80.0 / (9.0 * PI**2)  # of the cubic poten
 
 @njit(cache=True)
 def _dot(x, y):
-    return (x * y).sum()
+    total = x[0] * y[0]
+    for k in range(1, 4):
+        total += x[k] * y[k]
+    return total
 
 
 @njit(cache=True)
-def _times(A, x):
-    y = np.zeros_like(x)
-    for k in range(4):
-        y[k] = _dot(A[k], x)
-    return y
+def _form(x, A, y):
+    """`x^T A y`."""
+    total = x[0] * _dot(A[0], y)
+    for k in range(1, 4):
+        total += x[k] * _dot(A[k], y)
+    return total
 
 
 @njit(cache=True)
@@ -66,27 +70,29 @@ def mass(t, q):
     M = np.zeros((7, 7), dtype=q.dtype)
     M[0, 0] = J1 + M2 * L1**2
     M[0, 1] = M[1, 0] = 0.5 * M2 * L1 * L2 * c + RHO * L1 * (c * _dot(C1, u) + s * _dot(C2, u))
-    M[1, 1] = J2 + _dot(u, _times(MQ, u)) + 2.0 * RHO * _dot(C12, u)
+    M[1, 1] = J2 + _form(u, MQ, u) + 2.0 * RHO * _dot(C12, u)
     M[2, 2] = M3
-    M[0, 3:] = M[3:, 0] = RHO * L1 * (c * C2 - s * C1)
-    M[1, 3:] = M[3:, 1] = RHO * (C21 - _times(BQ, u))
-    M[3:, 3:] = MQ
+    for i in range(4):
+        M[0, 3 + i] = M[3 + i, 0] = RHO * L1 * (c * C2[i] - s * C1[i])
+        M[1, 3 + i] = M[3 + i, 1] = RHO * (C21[i] - _dot(BQ[i], u))
+        for j in range(4):
+            M[3 + i, 3 + j] = MQ[i, j]
     return M
 
 
 @njit(cache=True)
 def _forces(q, v, damped, cubic):
     s, c, u, ud = np.sin(q[0] - q[1]), np.cos(q[0] - q[1]), q[3:], v[3:]
-    along = RHO * C12 + _times(MQ, u)
     pin_1, pin_2 = RHO * L1 * v[0] ** 2, RHO * L1 * v[1] ** 2
-    bent = _dot(c * C2 - s * C1, u)
-    lever = 0.5 * M2 * L1 * L2 * s
+    bent, lever = c * _dot(C2, u) - s * _dot(C1, u), 0.5 * M2 * L1 * L2 * s
     Q = np.zeros_like(v)
-    Q[0] = -lever * v[1] ** 2 + pin_2 * bent - 2.0 * RHO * L1 * v[1] * _dot(c * C1 + s * C2, ud)
-    Q[1] = lever * v[0] ** 2 - pin_1 * bent - 2.0 * v[1] * _dot(along, ud) - RHO * _dot(ud, _times(BQ, ud))
-    Q[3:] = v[1] ** 2 * along + pin_1 * (c * C1 + s * C2) + 2.0 * RHO * v[1] * _times(BQ, ud) - _times(KQ, u)
-    if damped:
-        Q[3:] -= _times(DQ, ud)
+    Q[0] = -lever * v[1] ** 2 + pin_2 * bent - 2.0 * RHO * L1 * v[1] * (c * _dot(C1, ud) + s * _dot(C2, ud))
+    Q[1] = lever * v[0] ** 2 - pin_1 * bent - 2.0 * v[1] * (RHO * _dot(C12, ud) + _form(ud, MQ, u)) - RHO * _form(ud, BQ, ud)
+    for k in range(4):
+        Q[3 + k] = (v[1] ** 2 * (RHO * C12[k] + _dot(MQ[k], u)) + pin_1 * (c * C1[k] + s * C2[k])
+                    + 2.0 * RHO * v[1] * _dot(BQ[k], ud) - _dot(KQ[k], u))
+        if damped:
+            Q[3 + k] -= _dot(DQ[k], ud)
     if cubic:
         stretch = B3 * (2.0 * u[3] - 4.0 * u[2])
         Q[3] -= K3 * (u[0] * u[3] - stretch * u[1])
