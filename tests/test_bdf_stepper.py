@@ -125,7 +125,7 @@ def test_weights_prediction_and_corrections(rng):
     formulas.equidistant(np.array([y, rng.normal(size=n), rng.normal(size=n)]), h, phi, table)
     powers = np.array([[0, 1, 2, formulas.EXCLUDED, 0], [2, 0, 1, 0, 1]])
     norms = formulas.Norms(1e-3, rng.uniform(1e-3, 1e-2, n), powers, np.array([[3, 5, 0, 2]]), np.array([4.0, 5.0]),
-                           np.zeros((0, 4), dtype=np.int64), np.zeros(0))
+                           np.zeros((0, 4), dtype=np.int64), np.zeros((0, 2)))
     weights, (predicted, yd, e) = np.empty((2, n)), np.ones((3, n))
     c, factor, in_error_test, in_newton = formulas.begin(h, k, table, phi, norms, weights, predicted, yd, e)
     assert (c, factor) == pytest.approx((1.5 / h, 1 / 3))
@@ -148,11 +148,16 @@ def test_weights_prediction_and_corrections(rng):
 def test_no_tolerance_is_below_rounding(rng):
     n, h, y = 6, 0.1, np.array([1e-9, -3.0, 2.0, 0.0, 1e-3, 5.0])
     powers = np.array([[0, 0, 0, formulas.EXCLUDED, 1, 0], [0, 0, 0, 1, 1, 0]])
-    norms = norms_for(1e-3, np.full(n, 1e-6), powers, [(3, 4, 3, 4)], [(0, 3, 0, 3, 1e-4), (3, 5, 5, 6, 2e-3)])
+    norms = norms_for(1e-3, np.full(n, 1e-6), powers, [(3, 4, 3, 4)], [(0, 3, 0, 3, 1e-4, 1e-4), (3, 5, 5, 6, 2e-3, 2e-3)])
     weights = np.empty((2, n))
     formulas.weigh(y, np.array([0.0, 0.0, 0.0, 7.0, 0.0, 0.0]), h, norms, weights)
     expected = np.array([3e-4, 3e-3 + 1e-6, 2e-3 + 1e-6, 1e-2, 1e-2, 5e-3 + 1e-6])  # the fourth has 7e-3 by its prediction
     np.testing.assert_allclose(weights, np.where(powers == formulas.EXCLUDED, 0.0, h ** np.maximum(powers, 0)) / expected, rtol=1e-12)
+    # more in Newton's convergence test
+    norms, before = norms_for(1e-3, np.full(n, 1e-6), powers, (), [(0, 3, 0, 3, 1e-4, 1e-2)]), weights.copy()
+    formulas.weigh(y, y, h, norms, weights)
+    np.testing.assert_array_equal(weights[formulas.ERROR, :3], before[formulas.ERROR, :3])
+    np.testing.assert_allclose(weights[formulas.NEWTON, :3], 1.0 / 3e-2, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["double-pendulum", "slider-crank-free", "tethered-satellites"])

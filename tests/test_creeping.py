@@ -20,12 +20,12 @@ def flat():
     return thrown(linkage(rng), rng)
 
 
-@pytest.mark.parametrize(("name", "tol"), [("SolveIvp:DOP853:ode", 1e-12), ("Ida:index1", 1e-12), ("Cvode:BDF:ode", 1e-12),
+@pytest.mark.parametrize(("name", "tol"), [("SolveIvp:DOP853:ode", 1e-12), ("Ida:index1", 1e-12), ("Cvode:BDF:ode", 3e-13),
                                            pytest.param("SolveIvp:DOP853:ode", 1e-9, marks=pytest.mark.thorough),
                                            pytest.param("SolveIvp:RK45:ode", 1e-11, marks=pytest.mark.thorough),
                                            ("SolveIvp:DOP853:partition", 1e-12), ("SdirkFirstOrder", 1e-12), ("RosenbrockNystrom", 1e-13)])
 def test_runs_that_creep_end(flat, name, tol):
-    system, start = flat
+    system, start = flat  # at 1e-12 the steps of CVODE pass over the position on some machines
     spec = find(name)
     r = mbdae.solve(system, spec.make(), (0.0, 0.4), formulation=spec.formulation, state=start, rtol=tol, atol=tol)
     assert r.status == mbdae.Status.SINGULAR, r.message

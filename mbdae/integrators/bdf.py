@@ -256,13 +256,15 @@ def compared_blocks(problem: Problem) -> Sequence[tuple[int, int, int, int]]:
     return [(own.start, own.stop, other.start, other.stop) for own, other in pairs]
 
 
-def rounded_blocks(problem: Problem, state: State) -> Sequence[tuple[int, int, int, int, float]]:
-    """Ranges of unknowns with those whose rounding they contain, and its relative size: see `norms_for`.
+def rounded_blocks(problem: Problem, state: State, left: float = 1.0) -> Sequence[tuple[int, int, int, int, float, float]]:
+    """Ranges of unknowns with those whose rounding they contain, and its relative sizes: see `norms_for`.
 
-    Impulses, `h lam` in index 2 and `w`, contain that of velocities.
+    Impulses, `h lam` in index 2 and `w`, contain that of velocities. Corrections of Newton's method end at rounding: where it may leave
+    `left` tolerances these are at least rounding over `left` there.
     """
-    pairs = [("q", "q", ROUNDING), ("v", "v", ROUNDING), ("mu", "q", CORRECTION_ROUNDING), ("z", "q", CORRECTION_ROUNDING)]
+    own, other = (ROUNDING, ROUNDING / left), (CORRECTION_ROUNDING, max(CORRECTION_ROUNDING, ROUNDING / left))
+    pairs = [("q", "q", own, 1.0), ("v", "v", own, 1.0), ("mu", "q", other, 1.0), ("z", "q", other, 1.0)]
     if impulses := [name for name, index in INDEX_OF_IMPULSES.items() if problem.block_index.get(name) == index]:
-        pairs += [(name, "v", CORRECTION_ROUNDING * impulse_of_rounding(problem.system, state)) for name in impulses]
-    found = [(problem.blocks[own], problem.blocks[other], eps) for own, other, eps in pairs if own in problem.blocks]
-    return [(own.start, own.stop, other.start, other.stop, eps) for own, other, eps in found]
+        pairs += [(name, "v", other, impulse_of_rounding(problem.system, state)) for name in impulses]
+    found = [(problem.blocks[x], problem.blocks[y], *eps, size) for x, y, eps, size in pairs if x in problem.blocks]
+    return [(x.start, x.stop, y.start, y.stop, size * error, size * newton) for x, y, error, newton, size in found]

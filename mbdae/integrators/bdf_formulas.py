@@ -63,7 +63,7 @@ class Norms(NamedTuple):
     counts : ndarray, shape (2,)
         Numbers of the unknowns in the two tests.
     rounded : ndarray of int, shape (m, 4)
-    rounding : ndarray, shape (m,)
+    rounding : ndarray, shape (m, 2)
     """
 
     rtol: float
@@ -91,8 +91,8 @@ def weigh(y, predicted, h, norms, weights):
 
     For Newton's method the unknowns `shared[b, 0]` to `shared[b, 1]` have one weight, with the largest of `shared[b, 2]` to `shared[b, 3]`,
     or as it is predicted, where these are zero: integrals of multipliers at the start.
-    No tolerance is below rounding: for the unknowns `rounded[b, 0]` to `rounded[b, 1]` it is at least `rounding[b]` times the largest of
-    `rounded[b, 2]` to `rounded[b, 3]`.
+    No tolerance is below rounding: for the unknowns `rounded[b, 0]` to `rounded[b, 1]` it is at least `rounding[b, r]` times the largest
+    of `rounded[b, 2]` to `rounded[b, 3]`.
     """
     rtol, atol, powers, shared, _, rounded, rounding = norms
     for r in range(weights.shape[0]):
@@ -105,17 +105,17 @@ def weigh(y, predicted, h, norms, weights):
         for m in range(shared[b, 0], shared[b, 1]):
             weights[NEWTON, m] = _weight(abs(h), powers[NEWTON, m], rtol * largest + atol[m])
     for b in range(rounded.shape[0]):
-        least = rounding[b] * _largest(y, rounded[b, 2], rounded[b, 3])
-        if least > 0.0:
-            _hold(abs(h), least, powers, weights, rounded[b, 0], rounded[b, 1])
+        largest = _largest(y, rounded[b, 2], rounded[b, 3])
+        if largest > 0.0:
+            _hold(abs(h), largest, rounding[b], powers, weights, rounded[b, 0], rounded[b, 1])
 
 
 @compiled
-def _hold(h, least, powers, weights, first, end):
-    """No weights of these unknowns above those of a tolerance `least`."""
+def _hold(h, largest, rounding, powers, weights, first, end):
+    """No weights of these unknowns above those of the tolerances `rounding[r] largest`."""
     for r in range(weights.shape[0]):
         for m in range(first, end):
-            most = _weight(h, powers[r, m], least)
+            most = _weight(h, powers[r, m], rounding[r] * largest)
             if weights[r, m] > most:
                 weights[r, m] = most
 

@@ -58,7 +58,7 @@ class StepJacobian(Protocol):
 
 def norms_for(rtol: float, atol: ArrayLike, powers: Integers | None = None,
               shared: Sequence[tuple[int, int, int, int]] = (),
-              rounded: Sequence[tuple[int, int, int, int, float]] = ()) -> bdf.Norms:
+              rounded: Sequence[tuple[int, int, int, int, float, float]] = ()) -> bdf.Norms:
     """Norms of the error test and of Newton's convergence test: root mean squares of `|h|^power x / (rtol |y| + atol)`.
 
     Parameters
@@ -69,15 +69,16 @@ def norms_for(rtol: float, atol: ArrayLike, powers: Integers | None = None,
         Of the step size, in the error test and in Newton's convergence test; `EXCLUDED` excludes an unknown. By default all are zero.
     shared : sequence of (int, int, int, int), optional
         `(a, b, c, d)`: in Newton's convergence test the unknowns from `a` to `b` are compared with the largest of those from `c` to `d`.
-    rounded : sequence of (int, int, int, int, float), optional
-        `(a, b, c, d, eps)`: tolerances of the unknowns from `a` to `b` are at least `eps` times the largest of those from `c` to `d`.
+    rounded : sequence of (int, int, int, int, float, float), optional
+        `(a, b, c, d, error, newton)`: tolerances of the unknowns from `a` to `b` are at least `error` times the largest of those from `c`
+        to `d`, and in Newton's convergence test `newton` times that.
     """
     atol = np.array(atol, dtype=float)
     powers = np.zeros((2, len(atol)), dtype=np.int64) if powers is None else np.array(powers, dtype=np.int64)
     counts = np.maximum((powers != bdf.EXCLUDED).sum(axis=1), 1).astype(float)
-    ranges, sizes = [x[:4] for x in rounded], [x[4] for x in rounded]
+    ranges, sizes = [x[:4] for x in rounded], [x[4:] for x in rounded]
     return bdf.Norms(float(rtol), atol, powers, np.array(shared, dtype=np.int64).reshape(-1, 4), counts,
-                     np.array(ranges, dtype=np.int64).reshape(-1, 4), np.array(sizes, dtype=float))
+                     np.array(ranges, dtype=np.int64).reshape(-1, 4), np.array(sizes, dtype=float).reshape(-1, 2))
 
 
 @dataclass(frozen=True)

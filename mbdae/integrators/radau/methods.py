@@ -40,15 +40,15 @@ SUPPORT = implicit_support(ggl=Settings(exclude=True, excluded_atol="atol", scal
                            **dict.fromkeys(("gear", "index2", "index1", "index3"), _WHY))
 
 
-def _norms(problem: Problem, state: State, rtol: float, bounds: Vector) -> Norms:
-    """Those of `Bdf`, with no tolerance below rounding, and without `mu` in Newton's test.
+def _norms(problem: Problem, state: State, rtol: float, bounds: Vector, left: float) -> Norms:
+    """Those of `Bdf`, without `mu` in Newton's test, which may leave `left`.
 
     `Phi_q^T mu` moves the positions, which are tested; `mu` itself contains their rounding, magnified by the inverse of `Phi_q Phi_q^T`.
     """
     powers, mu = unknown_powers(problem, "exclude"), problem.blocks["mu"]
     powers[:, mu] = EXCLUDED
     shared = [x for x in compared_blocks(problem) if x[0] != mu.start]
-    rounded = [x for x in rounded_blocks(problem, state) if x[0] != mu.start]
+    rounded = [x for x in rounded_blocks(problem, state, left) if x[0] != mu.start]
     return norms_for(rtol, bounds, powers, shared, rounded)
 
 
@@ -211,7 +211,7 @@ class RadauIIA(Resumable):
         bounds = problem.tolerances(rtol, atol, excluded)
         if not (bounds > 0.0).all():
             raise ValueError(f"RadauIIA: atol must be positive, got {atol!r}")
-        norms = _norms(problem, state, rtol, bounds)
+        norms = _norms(problem, state, rtol, bounds, self.newton(STAGES[0], rtol).tol or 1.0)
         strategy = as_strategy(self.jacobian, "RadauIIA")
         assert strategy is not None
         jacobian = strategy.bind(problem)
