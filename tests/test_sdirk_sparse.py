@@ -165,8 +165,9 @@ def test_the_matrix_has_the_derivatives_of_the_equations_of_a_stage(make, gh):
 
 @pytest.mark.parametrize("name", CASES)
 def test_order_four(name):
-    t_end = CASES[name].spans[5][0]
-    numbers = (256, 384, 512) if name == "spatial-four-bar" else (64, 96, 128)
+    # the bodies of bricard are alike: at 0.77 s rounding decides which coordinate is independent, and the error depends on that
+    t_end = 0.75 if name == "bricard" else CASES[name].spans[5][0]
+    numbers = {"spatial-four-bar": (256, 384, 512), "bricard": (16, 24, 32)}.get(name, (64, 96, 128))
     rows = np.array([(t_end / n, *distances(name, t_end, SdirkSparse(fixed_step=t_end / n, **FIXED), rtol=1e-8)) for n in numbers])
     for errors in rows[:, 1:].T:
         if np.isfinite(errors).all():
