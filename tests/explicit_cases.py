@@ -50,7 +50,7 @@ CASES = {
     "spatial-four-bar": Case(lambda: library.system("spatial-four-bar"),
                              {8: (2.0, (32, 40, 48, 56, 64, 80)), 5: (2.0, (192, 256, 320, 384))}),
     "driven pendulum": Case(driven_pendulum, {8: (2.0, (40, 48, 56, 64)), 5: (2.0, (256, 320, 384, 512))}),
-    "bricard": Case(lambda: library.system("bricard"), {8: (5.0, (40, 48, 56, 64, 80)), 5: (3.0, (160, 192, 256, 320, 384, 512))}),
+    "bricard": Case(lambda: library.system("bricard"), {8: (5.0, (24, 32, 40, 48, 56)), 5: (3.0, (160, 192, 256, 320, 384, 512))}),
     "damped pendulum": Case(damped_pendulum, {8: (1.5, (32, 40, 48, 56, 64)), 5: (1.0, (256, 320, 384, 512))}),
     "rubbing slider": Case(rubbing_slider, {8: (1.5, (32, 40, 48, 56)), 5: (2.0, (512, 640, 768, 1024))}),
     "random-tree": Case(lambda: mbdae.System(library.mechanism("random-tree"), coordinates="joint"),
