@@ -168,6 +168,15 @@ def test_momenta_are_conserved(order):
     np.testing.assert_allclose(x.v[:, 4], x.v[0, 4], rtol=1e-13)  # about the axis of the top
 
 
+@pytest.mark.parametrize("order", thorough_but((2,), (2, 4, 6)))
+def test_rounding_errors_of_momenta_do_not_add_up(order):
+    system = library.system("heavy-top")
+    x = mbdae.solve(system, Rattle(h=1e-3, order=order), (0.0, 100.0), every=1000)
+    vertical = [about_the_vertical(system, q, v) for q, v in zip(x.q, x.v)]
+    np.testing.assert_allclose(vertical, vertical[0], rtol=2e-14)
+    np.testing.assert_allclose(x.v[:, 4], x.v[0, 4], rtol=1e-15)
+
+
 @pytest.mark.parametrize("key", thorough_but(("spatial", "friction", "redundant"), RUNS))
 @pytest.mark.parametrize("order", [2, 4, 6, 8])
 def test_the_way_back_leads_to_the_start(key, order):

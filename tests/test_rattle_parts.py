@@ -2,12 +2,14 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 import mbdae
 from mbdae import ProjectedGauss, Rattle
-from mbdae.integrators.rattle import broyden, composition, free_body
+from mbdae.integrators.rattle import broyden, composition, free_body, sums
+from mbdae.integrators.rattle.arrays import new_phase
 from mbdae.model import rotations
 
 from .helpers import GROUND, inertia
@@ -24,11 +26,12 @@ def one_body(J):
 def moved(system, h, n=1):
     """Positions and velocities after `n` steps of the motion of free bodies."""
     x, axes, model = system.start, free_body.principal_axes(system), system.model
-    q, v, q1, v1 = x.q, x.v, np.zeros(system.nq), np.zeros(system.nv)
+    here, there = new_phase(system), new_phase(system)
+    here.q[:], here.v[:] = x.q, x.v
     for _ in range(n):
-        free_body.move(q, v, h, axes, model, q1, v1)
-        q, v = q1.copy(), v1.copy()
-    return q, v
+        free_body.move(here, h, axes, model, there)
+        here, there = there, here
+    return here.q, here.v
 
 
 def spin(system, q, v):
@@ -60,6 +63,69 @@ def test_other_bodies_move_with_order_two_and_keep_their_momentum(rng):
         errors.append([np.abs(q - exact.q[-1]).max(), np.abs(v - exact.v[-1]).max()])
         np.testing.assert_allclose(spin(system, q, v), spin(system, exact.q[0], exact.v[0]), rtol=0, atol=1e-12)
     np.testing.assert_allclose(np.log2(np.divide(*errors)), 2.0, atol=0.05)
+
+
+def test_momentum_after_many_steps(rng):
+    """Rounding errors of steps do not add up."""
+    system = one_body(inertia(rng))
+    q, v = moved(system, 1e-2, 100_000)
+    expected = spin(system, system.start.q, system.start.v)
+    np.testing.assert_allclose(spin(system, q, v), expected, rtol=0, atol=1e-14 * np.linalg.norm(expected))
+    np.testing.assert_allclose(q[:3], 1000.0 * np.array([1.0, -2.0, 0.5]), rtol=1e-15)
+    assert np.linalg.norm(q[3:]) == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("h", [1e-3, 0.3, -2.0])
+def test_positions_without_rests(h, rng):
+    system = one_body(inertia(rng))
+    q, q1 = moved(system, h)[0], np.zeros(system.nq)
+    here = new_phase(system)
+    here.q[:], here.v[:] = system.start.q, system.start.v
+    free_body.positions_ahead(here, h, free_body.principal_axes(system), system.model, q1)
+    np.testing.assert_allclose(q1, q, rtol=0, atol=4e-16 * (1.0 + np.abs(q).max()))
+
+
+@pytest.mark.parametrize("h", [1e-9, 1e-4, 0.3])
+def test_the_changes_in_a_step_are_exact_to_rounding(h, rng):
+    """Of the orientation and of the angular velocity, beside those with forty digits."""
+    moments, omega = np.array([0.7, 0.4, 0.9]), rng.standard_normal(3)
+    r, change = free_body._rotation(*omega, h, np.concatenate([moments, np.eye(3).ravel()]))
+    with mpmath.workdps(40):
+        exact_r, exact_change = turned(moments, omega, h)
+    np.testing.assert_allclose(r, exact_r, rtol=1e-14)
+    np.testing.assert_allclose(change, exact_change, rtol=1e-13)
+
+
+def turned(moments, omega, h):
+    """The same by the rotations of the splitting one by one, in the arithmetic of mpmath."""
+    I1, I2, I3 = map(mpmath.mpf, moments)
+    start = [I * mpmath.mpf(w) for I, w in zip((I1, I2, I3), omega)]
+    m, r = start, [mpmath.mpf(1), 0, 0, 0]
+
+    def turn(axis, angle):
+        nonlocal m, r
+        size = mpmath.sqrt(sum(x * x for x in axis))
+        s = [mpmath.cos(angle / 2), *(mpmath.sin(angle / 2) * x / size for x in axis)]
+        r, m = times(r, s), times(times([s[0], -s[1], -s[2], -s[3]], [0, *m]), s)[1:]
+
+    turn((1, 0, 0), h / 2 * (1 / I1 - 1 / I2) * m[0])
+    turn(m, h * mpmath.sqrt(sum(x * x for x in m)) / I2)
+    turn((0, 0, 1), h * (1 / I3 - 1 / I2) * m[2])
+    turn((1, 0, 0), h / 2 * (1 / I1 - 1 / I2) * m[0])
+    return [float(r[0] - 1), *map(float, r[1:])], [float((x - y) / I) for x, y, I in zip(m, start, (I1, I2, I3))]
+
+
+def times(p, s):
+    """The product of two quaternions."""
+    return [p[0] * s[0] - p[1] * s[1] - p[2] * s[2] - p[3] * s[3], p[0] * s[1] + p[1] * s[0] + p[2] * s[3] - p[3] * s[2],
+            p[0] * s[2] + p[2] * s[0] + p[3] * s[1] - p[1] * s[3], p[0] * s[3] + p[3] * s[0] + p[1] * s[2] - p[2] * s[1]]
+
+
+def test_sums_keep_what_rounding_leaves_out(rng):
+    x, rest, parts = np.zeros(1), np.zeros(1), rng.standard_normal(1000) * 10.0 ** rng.integers(-9, 9, 1000)
+    for d in parts:
+        sums.add(x, rest, 0, d)
+    assert float(x[0]) == pytest.approx(math.fsum(parts), rel=2e-16) and 0.0 < abs(rest[0]) < 1e-7
 
 
 def test_principal_axes_pair_the_closest_moments(rng):

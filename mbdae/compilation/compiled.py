@@ -36,8 +36,8 @@ def compiled(function: F) -> F:
 
 
 def exact(function: F) -> F:
-    """The same for a function whose operations are carried out as they are written, such as those of a compensated sum."""
-    result: F = function if config.DISABLE_JIT else Function.of(function, stamp(function.__code__.co_filename), fast=False)
+    """The same for a function whose sums are carried out as they are written, such as compensated ones; multiply-adds may be fused."""
+    result: F = function if config.DISABLE_JIT else Function.of(function, stamp(function.__code__.co_filename), fast={"contract"})
     return result
 
 

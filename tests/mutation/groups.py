@@ -68,7 +68,7 @@ GROUPS = (
            "tests/test_structural.py -k 'amplification or statistics or (docstring and (double or driven)) or (one and oscillator)'"), 2),
     Group("one-step methods", _files("integrators", "half_implicit", "fully_implicit"),
           ("tests/test_one_step.py", "tests/test_convergence.py -k single"), 2),
-    Group("RATTLE", _files("integrators/rattle", "free_body", "broyden", "composition", "positions", "velocities", "step"),
+    Group("RATTLE", _files("integrators/rattle", "free_body", "broyden", "composition", "positions", "velocities", "step", "sums"),
           ("tests/test_rattle_parts.py",
            "tests/test_rattle.py -k '(composition and (spatial or planar or tilted)) or work or exact_matrix'"), 2),
     Group("Gauss methods", _files("integrators/gauss", "stages", "coupled"),

@@ -15,11 +15,12 @@ import math
 
 import numpy as np
 
-from ...compilation.compiled import compiled
+from ...compilation.compiled import compiled, exact
 from ...system import layout as lay
 from ...system.layout import BODY_T, QUATERNION_T, RIGID, table
 from ...system.system import System
 from ...typing import Matrix
+from .sums import added
 
 RECORD = 12  # numbers of a body: its moments of inertia, and its principal axes by columns
 
@@ -42,74 +43,133 @@ def principal_axes(system: System) -> Matrix:
 
 
 @compiled
-def move(q, v, h, free, model, q1, v1):
-    """Positions `q1` and velocities `v1` of free bodies after the time `h`; `free` is from `principal_axes`."""
+def move(x, h, free, model, x1):
+    """Positions and velocities `x1` of free bodies after the time `h`, from `x`, both a `Phase`; `free` is from `principal_axes`."""
     quaternions, shift, at = table(model, lay.QUATERNION, QUATERNION_T), 0, 0
     for n in range(quaternions.shape[0]):
         to, iv = quaternions[n]["q"], quaternions[n]["v"]
+        _translate(x, at, to, shift, h, x1)
+        _rotate(x, to, iv, h, free[n], x1)
+        shift, at = shift + 1, to + 4
+    _translate(x, at, x.q.shape[0], shift, h, x1)
+
+
+@compiled
+def positions_ahead(x, h, free, model, q1):
+    """The positions of `move` to rounding."""
+    quaternions, shift, at, q, v = table(model, lay.QUATERNION, QUATERNION_T), 0, 0, x.q, x.v
+    for n in range(quaternions.shape[0]):
+        to, iv, body = quaternions[n]["q"], quaternions[n]["v"], free[n]
         for k in range(at, to):
-            q1[k], v1[k - shift] = q[k] + h * v[k - shift], v[k - shift]
-        _rotate(q, v, to, iv, h, free[n], q1, v1)
+            q1[k] = q[k] + h * v[k - shift]
+        r, _ = _rotation(v[iv], v[iv + 1], v[iv + 2], h, body)
+        r = _product((q[to], q[to + 1], q[to + 2], q[to + 3]), r)
+        q1[to], q1[to + 1], q1[to + 2], q1[to + 3] = q[to] + r[0], q[to + 1] + r[1], q[to + 2] + r[2], q[to + 3] + r[3]
         shift, at = shift + 1, to + 4
     for k in range(at, q.shape[0]):
-        q1[k], v1[k - shift] = q[k] + h * v[k - shift], v[k - shift]
+        q1[k] = q[k] + h * v[k - shift]
 
 
 @compiled
-def _rotate(q, v, at, iv, h, body, q1, v1):
+def _translate(x, at, to, shift, h, x1):
+    """The positions from `at` to `to`, with velocities that stay."""
+    q, v, q_rest, v_rest, q1, v1, q1_rest, v1_rest = x.q, x.v, x.q_rest, x.v_rest, x1.q, x1.v, x1.q_rest, x1.v_rest
+    for k in range(at, to):
+        q1[k], q1_rest[k] = added(q[k], q_rest[k], h * v[k - shift])
+        v1[k - shift], v1_rest[k - shift] = v[k - shift], v_rest[k - shift]
+
+
+@exact
+def _rotate(x, at, iv, h, body, x1):
     """The rotation of one body, with its quaternion and angular velocity at these places."""
+    v, rest, v1, v1_rest = x.v, x.v_rest, x1.v, x1.v_rest
+    r, change = _rotation(v[iv], v[iv + 1], v[iv + 2], h, body)
+    v1[iv], v1_rest[iv] = added(v[iv], rest[iv], change[0])
+    v1[iv + 1], v1_rest[iv + 1] = added(v[iv + 1], rest[iv + 1], change[1])
+    v1[iv + 2], v1_rest[iv + 2] = added(v[iv + 2], rest[iv + 2], change[2])
+    # a quaternion of length one
+    q, rest, q1, q1_rest = (x.q[at], x.q[at + 1], x.q[at + 2], x.q[at + 3]), x.q_rest, x1.q, x1.q_rest
+    r = _product(q, r)
+    end = q[0] + r[0], q[1] + r[1], q[2] + r[2], q[3] + r[3]
+    excess = end[0] * end[0] + end[1] * end[1] + end[2] * end[2] + end[3] * end[3] - 1.0
+    short = (0.375 * excess - 0.5) * excess  # series of 1 / sqrt(1 + excess) - 1
+    q1[at], q1_rest[at] = added(q[0], rest[at], r[0] + short * end[0])
+    q1[at + 1], q1_rest[at + 1] = added(q[1], rest[at + 1], r[1] + short * end[1])
+    q1[at + 2], q1_rest[at + 2] = added(q[2], rest[at + 2], r[2] + short * end[2])
+    q1[at + 3], q1_rest[at + 3] = added(q[3], rest[at + 3], r[3] + short * end[3])
+
+
+@exact
+def _rotation(x, y, z, h, body):
+    """`r` of the rotation `1 + r` of a body with this angular velocity, and the change of the angular velocity, both in its own frame.
+
+    Neither is the difference of two larger numbers: rounding errors are in proportion to the angle.
+    """
     I1, I2, I3 = body[0], body[1], body[2]
     a, b, c, d, e, f, g, o, p = body[3], body[4], body[5], body[6], body[7], body[8], body[9], body[10], body[11]
-    # angular momentum in the principal axes
-    x, y, z = v[iv], v[iv + 1], v[iv + 2]
+    i1, i2, i3 = 1.0 / I1, 1.0 / I2, 1.0 / I3
+    # angular momentum m in the principal axes, rotation there, changes n of the momentum
     m = I1 * (a * x + d * y + g * z), I2 * (b * x + e * y + o * z), I3 * (c * x + f * y + p * z)
-    # the rotation as a quaternion r in these axes
-    r, excess = (1.0, 0.0, 0.0, 0.0), 0.5 * h * (1.0 / I1 - 1.0 / I2)
+    r, n, excess = (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.5 * h * (i1 - i2)
     if excess != 0.0:
-        r, m = _about_first(r, m, excess * m[0])
-    r = _times(r, _turned(h * m[0] / I2, h * m[1] / I2, h * m[2] / I2))
-    r, m = _about_third(r, m, h * (1.0 / I3 - 1.0 / I2) * m[2])
+        r, n = _about_first(r, m, n, excess * m[0])
+    r = _times(r, _turned(h * i2 * (m[0] + n[0]), h * i2 * (m[1] + n[1]), h * i2 * (m[2] + n[2])))
+    r, n = _about_third(r, m, n, h * (i3 - i2) * (m[2] + n[2]))
     if excess != 0.0:
-        r, m = _about_first(r, m, excess * m[0])
-    # orientation and angular velocity
-    r = r[0], a * r[1] + b * r[2] + c * r[3], d * r[1] + e * r[2] + f * r[3], g * r[1] + o * r[2] + p * r[3]
-    r = _times((q[at], q[at + 1], q[at + 2], q[at + 3]), r)
-    n = 1.0 / math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3])
-    q1[at], q1[at + 1], q1[at + 2], q1[at + 3] = n * r[0], n * r[1], n * r[2], n * r[3]
-    x, y, z = m[0] / I1, m[1] / I2, m[2] / I3
-    v1[iv], v1[iv + 1], v1[iv + 2] = a * x + b * y + c * z, d * x + e * y + f * z, g * x + o * y + p * z
+        r, n = _about_first(r, m, n, excess * (m[0] + n[0]))
+    # in the frame of the body
+    x, y, z = i1 * n[0], i2 * n[1], i3 * n[2]
+    return ((r[0], a * r[1] + b * r[2] + c * r[3], d * r[1] + e * r[2] + f * r[3], g * r[1] + o * r[2] + p * r[3]),
+            (a * x + b * y + c * z, d * x + e * y + f * z, g * x + o * y + p * z))
 
 
-@compiled
-def _about_first(r, m, angle):
-    """Turn the body about its first axis; its angular momentum `m` stays where it is in space."""
-    c, s = math.cos(0.5 * angle), math.sin(0.5 * angle)
-    y, z = 2.0 * s * (c * m[2] - s * m[1]), 2.0 * s * (c * m[1] + s * m[2])  # small increments, so that rounding errors are
-    return ((c * r[0] - s * r[1], c * r[1] + s * r[0], c * r[2] + s * r[3], c * r[3] - s * r[2]), (m[0], m[1] + y, m[2] - z))
+@exact
+def _about_first(r, m, n, angle):
+    """Turn the body about its first axis: `1 + r` becomes another rotation, the changes `n` of the angular momentum `m + n` others."""
+    c, s = _half(angle)
+    y, z = m[1] + n[1], m[2] + n[2]
+    dy, dz = 2.0 * s * ((1.0 + c) * z - s * y), 2.0 * s * ((1.0 + c) * y + s * z)
+    return _times(r, (c, s, 0.0, 0.0)), (n[0], n[1] + dy, n[2] - dz)
 
 
-@compiled
-def _about_third(r, m, angle):
+@exact
+def _about_third(r, m, n, angle):
     """The same about the third axis."""
-    c, s = math.cos(0.5 * angle), math.sin(0.5 * angle)
-    x, y = 2.0 * s * (c * m[1] - s * m[0]), 2.0 * s * (c * m[0] + s * m[1])
-    return ((c * r[0] - s * r[3], c * r[1] + s * r[2], c * r[2] - s * r[1], c * r[3] + s * r[0]), (m[0] + x, m[1] - y, m[2]))
+    c, s = _half(angle)
+    x, y = m[0] + n[0], m[1] + n[1]
+    dx, dy = 2.0 * s * ((1.0 + c) * y - s * x), 2.0 * s * ((1.0 + c) * x + s * y)
+    return _times(r, (c, 0.0, 0.0, s)), (n[0] + dx, n[1] - dy, n[2])
 
 
-@compiled
+@exact
+def _half(angle):
+    """Cosine of half the angle, minus one, and sine."""
+    c, s = math.cos(0.25 * angle), math.sin(0.25 * angle)
+    return -2.0 * s * s, 2.0 * s * c
+
+
+@exact
 def _turned(x, y, z):
-    """The quaternion of a rotation vector."""
+    """`r` of a rotation vector, for the quaternion `1 + r`."""
     angle2 = x * x + y * y + z * z
     if angle2 < 1e-6:  # series: exact to rounding below this bound
-        c, s = 1.0 - angle2 / 8.0 + angle2 * angle2 / 384.0, 0.5 - angle2 / 48.0 + angle2 * angle2 / 3840.0
+        c, s = (angle2 / 384.0 - 0.125) * angle2, 0.5 - angle2 / 48.0 + angle2 * angle2 / 3840.0
     else:
         angle = math.sqrt(angle2)
-        c, s = math.cos(0.5 * angle), math.sin(0.5 * angle) / angle
+        c, s = _half(angle)
+        s /= angle
     return c, s * x, s * y, s * z
 
 
-@compiled
+@exact
 def _times(p, r):
+    """`(1 + p) (1 + r) - 1` for two quaternions."""
+    s = _product(p, r)
+    return p[0] + r[0] + s[0], p[1] + r[1] + s[1], p[2] + r[2] + s[2], p[3] + r[3] + s[3]
+
+
+@exact
+def _product(p, r):
     """The product of two quaternions."""
     return (p[0] * r[0] - p[1] * r[1] - p[2] * r[2] - p[3] * r[3], p[0] * r[1] + p[1] * r[0] + p[2] * r[3] - p[3] * r[2],
             p[0] * r[2] + p[2] * r[0] + p[3] * r[1] - p[1] * r[3], p[0] * r[3] + p[3] * r[0] + p[1] * r[2] - p[2] * r[1])

@@ -4,12 +4,12 @@ from ...compilation.compiled import compiled
 from ...system import layout as lay
 from ...system.codes import GOOD, NEEDS_STEP
 from ...system.layout import header
-from ...system.vectors import put
 from ..control.loop import loops
 from ..control.records import put_state
 from ..one_step import retry
 from .free_body import move
 from .positions import factor, first_kick, later_kick, move_constrained, place_constraints
+from .sums import put_all, put_positions
 from .velocities import coupled_velocities, end_velocities
 
 SAME_TIME = 1e-9  # distance of two times that are the same, relative to the step size
@@ -23,7 +23,7 @@ def _composed(t, h, end, state, run):
     end of one part and at the start of the next one are one impulse.
     """
     weights, at, share, last = run.weights, t, 0.0, run.weights.shape[0] - 1
-    put_state(run.start, state)
+    put_all(run.start, state)
     for k in range(last + 1):
         share += weights[k]
         to = end if k == last else t + share * h
@@ -43,8 +43,8 @@ def _composed(t, h, end, state, run):
 
 @compiled
 def _open(k, t, h, state, run):
-    """Velocities after the impulses of forces and reactions at the start of part `k` of a step of length `h`, into `run.scratch.v`."""
-    put(state.q, run.scratch.q)
+    """Velocities after the impulses of forces and reactions at the start of part `k` of a step of length `h`, into `run.scratch.kicked`."""
+    put_positions(state, run.scratch.kicked)
     if k == 0 or run.sees_velocities != 0:
         status = factor(t, state.q, run) if run.factored == 0 else GOOD
         run.factored = 0
@@ -67,19 +67,19 @@ def _learn(k, h, state, run):
 
 @compiled
 def _move(t1, h, state, run):
-    """Positions at the end of a part, and velocities there before the impulses, into `state.q` and `run.scratch.u`."""
-    s = run.scratch
+    """Positions at the end of a part, and velocities there before the impulses, into `run.scratch.moved`; the positions into `state`."""
+    s, status = run.scratch, GOOD
     if header(run.model)[lay.NC] > 0:
-        return move_constrained(t1, h, state, run)
-    move(s.q, s.v, h, run.free, run.model, state.q, s.u)
-    return GOOD
+        status = move_constrained(t1, h, run)
+    else:
+        move(s.kicked, h, run.free, run.model, s.moved)
+    put_positions(s.moved, state)
+    return status
 
 
 @compiled
 def _close(t1, h, state, run):
     """Velocities, accelerations and multipliers at the end of a part."""
-    for k in range(state.v.shape[0]):
-        state.v[k] = run.scratch.u[k] + 0.5 * h * state.a[k]
     status = factor(t1, state.q, run)
     if status == GOOD:
         status = coupled_velocities(t1, h, state, run) if run.sees_velocities != 0 else end_velocities(t1, h, state, run)
@@ -96,7 +96,7 @@ def _attempt(t, h, end, run):
 @compiled
 def _accept(h, factor, run):
     """The end of the step becomes the start of the next."""
-    put_state(run.end, run.start)
+    put_all(run.end, run.start)
     return NEEDS_STEP if run.paced != 0 else GOOD
 
 
@@ -110,8 +110,9 @@ def _between(time, t, h, run, inside):
         put_state(run.end, inside)
         return GOOD
     run.factored = 0
-    status = _composed(t, time - t, time, inside, run)
+    status = _composed(t, time - t, time, run.inside, run)
     run.factored = 0
+    put_state(run.inside, inside)
     return status
 
 

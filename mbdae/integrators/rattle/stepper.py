@@ -17,13 +17,14 @@ from ...system.extra import kind_of
 from ...system.system import System
 from ...typing import Matrix, Vector
 from ..control.newton import NewtonRule
-from ..control.records import State, new_state
+from ..control.records import new_state
 from ..control.stepper import FIXED, Stepper
 from .arrays import RattleRun, new_scratch
 from .composition import STABILITY, weights
 from .free_body import principal_axes
 from .positions import SAME_MASS
 from .step import LOOPS
+from .sums import RattleState
 
 if TYPE_CHECKING:
     from .methods import Rattle
@@ -45,10 +46,15 @@ class RattleStepper(Stepper):
         self.method, self.clock.h, self.clock.fixed = method, float(method.h), int(method.density is None)
         self.stability = STABILITY[method.order] if method.density is None else np.inf
         newton = NewtonRule(float(method.tol), int(method.max_iter), LEAST_ETA, np.inf, int(method.max_iter))
-        common = self.common(rule=FIXED, newton=newton, start=new_state(State, state), end=new_state(State, state))
+        start, end, inside = (self._with_rests(state) for _ in range(3))
+        common = self.common(rule=FIXED, newton=newton, start=start, end=end, inside=inside)
         paced = int(method.density is not None)
         self.run = RattleRun(**common, scratch=new_scratch(self.system), weights=weights(method.order), free=principal_axes(self.system),
                              sees_velocities=int(sees_velocities(self.system)), paced=paced, pace=1.0, factored=0)
+
+    def _with_rests(self, state: Start) -> RattleState:
+        """The state with rests of zero."""
+        return new_state(RattleState, state, q_rest=self.system.nq, v_rest=self.system.nv)
 
     @property
     def fixed(self) -> bool:
@@ -96,11 +102,11 @@ class RattleStepper(Stepper):
     def step(self, before: TimedState) -> Step:
         """The last accepted step; states within it are computed by shorter steps from its start."""
         t, q, v, a, lam = self.row()
-        start = new_state(State, Start(*before))
+        start = self._with_rests(Start(*before))
         return Step(before[0], t, lambda: (q.copy(), v.copy()), np.concatenate([q, v, a, lam]),
                     lambda times: self._within(times, before[0], start), split_state(self.system), self.method.order + 1)
 
-    def _within(self, times: Vector, t0: float, start: State) -> Matrix:
+    def _within(self, times: Vector, t0: float, start: RattleState) -> Matrix:
         """States at times within the last step, by rows."""
         run = with_fields(self.run, start=start)
         columns, code = self.sampled(run, times, t0)

@@ -11,6 +11,7 @@ from ...system.vectors import largest
 from ..control.newton import NOISY_RATE, newton_test
 from .broyden import accelerated
 from .free_body import add_gyroscopic
+from .sums import add, put_velocities
 
 VELOCITY_ROUNDING = 1e-15  # of corrections of the velocities, relative to the largest or 1
 NOISE = 1e-12  # size of such corrections, below which those that do not contract are rounding errors
@@ -20,18 +21,19 @@ NOISE = 1e-12  # size of such corrections, below which those that do not contrac
 def end_velocities(t1, h, state, run):
     """Solve `M (v1 - u) + G^T mu = h/2 Q(t1, q1)`, `G v1 = nu` for forces that do not depend on velocities, then for `a1` and `lam1`.
 
-    `u` is `run.scratch.u`. With velocities zero there are no gyroscopic torques.
+    `u` are the velocities of `run.scratch.moved`. With velocities zero there are no gyroscopic torques.
     """
-    s, model, work, q, v = run.scratch, run.model, run.work, state.q, state.v
-    sparse.fill(s.z, 0.0)
-    kernels.place_velocity(s.z, model, work)
-    kernels.force(t1, q, s.z, state.lam, model, work, s.b)
-    for i in range(v.shape[0]):
+    s, model, work, q, v, rest, z = run.scratch, run.model, run.work, state.q, state.v, state.v_rest, run.scratch.z
+    sparse.fill(z, 0.0)
+    kernels.place_velocity(z, model, work)
+    kernels.force(t1, q, z, state.lam, model, work, s.b)
+    for i in range(s.b.shape[0]):
         s.b[i] *= 0.5 * h
-    _missing(t1, q, s.u, part(model, work, lay.W_G), s.r, run)
-    kkt.solve(model, work, s.b, s.r, s.z, s.s)
-    for i in range(v.shape[0]):
-        v[i] = s.u[i] + s.z[i]
+    _missing(t1, q, s.moved.v, part(model, work, lay.W_G), s.r, run)
+    kkt.solve(model, work, s.b, s.r, z, s.s)
+    put_velocities(s.moved, state)
+    for i in range(z.shape[0]):
+        add(v, rest, i, z[i])
     run.counts.residuals += 1
     run.counts.solves += 2
     return _accelerations(t1, state, run)
@@ -50,12 +52,16 @@ def _accelerations(t1, state, run):
 def coupled_velocities(t1, h, state, run):
     """Solve `M (v1 - u) + G^T mu = h/2 (Q(t1, q1, v1) + omega x J omega)`, `G v1 = nu`, with the accelerations and multipliers of `v1`.
 
-    `u` is `run.scratch.u`, the guess of `v1` is `state.v`. The KKT matrix in Broyden's method: one correction, and a second one that
-    confirms it, where they hardly depend on velocities.
+    `u` are the velocities of `run.scratch.moved`; `u + h/2 a` is the guess of `v1`, with `a` of `state`. The KKT matrix in Broyden's
+    method: one correction, and a second one that confirms it, where they hardly depend on velocities.
     """
     s, model, work, counts = run.scratch, run.model, run.work, run.counts
-    q, v, a, u, b, z, target, mu = state.q, state.v, state.a, s.u, s.b, s.z, s.r, s.s
+    q, v, a, u, b, z, target, mu = state.q, state.v, state.a, s.moved.v, s.b, s.z, s.r, s.s
+    v_rest, u_rest = state.v_rest, s.moved.v_rest
     G, before = part(model, work, lay.W_G), np.inf
+    put_velocities(s.moved, state)
+    for i in range(a.shape[0]):
+        add(v, v_rest, i, 0.5 * h * a[i])
     for k in range(run.newton.max_iter):
         counts.newton_iterations += 1
         counts.residuals += 1
@@ -72,7 +78,7 @@ def coupled_velocities(t1, h, state, run):
         _missing(t1, q, u, G, target, run)
         kkt.solve(model, work, b, target, z, mu)
         for i in range(z.shape[0]):
-            z[i] += u[i] - v[i]
+            z[i] += (u[i] - v[i]) + (u_rest[i] - v_rest[i])
         sparse.mass_times(kernels.mass_values(model, work), z, model, s.image)
         accelerated(k, z, s.image, s.velocities)
         # convergence test; a last correction beyond rounding changes the accelerations
@@ -85,7 +91,7 @@ def coupled_velocities(t1, h, state, run):
         if verdict.status == GOOD and k > 0 and size <= VELOCITY_ROUNDING:
             return GOOD
         for i in range(z.shape[0]):
-            v[i] += z[i]
+            add(v, v_rest, i, z[i])
         if verdict.status == GOOD and k > 0:
             return _accelerations(t1, state, run)
     return DIVERGED
