@@ -1,6 +1,7 @@
 """The library: consistent starts, reference values by integration and by pure kinematics, multipliers, bad parameters."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,10 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import mbdae
-from mbdae import library
+from mbdae import library, studies
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.studies.confirm import EXPLICIT, compare, confirm
+from mbdae.studies.confirm import CREDIBLE, EXPLICIT, compare, confirm
 
 VARIANTS = [(name, given) for name in library.names() for given in ({}, *library.entry(name).variants)]
 
@@ -191,6 +192,15 @@ def test_two_routes_confirm_the_first_reference(name):
     for c in confirm(entry, {}, t_max=min(r.t for r in wanted)):
         assert not c.message
         assert c.found is None or c.found > min(c.digits, 7) - 0.5, c
+
+
+def test_a_third_method_where_the_second_does_not_reproduce_the_first(monkeypatch):
+    sloppy = replace(studies.confirm.MULTISTEP, rtol=1e-4, atol=1e-6)
+    for name in ("COLLOCATION", "MULTISTEP"):
+        monkeypatch.setattr(studies.confirm, name, sloppy)
+    entry = library.entry("double-pendulum")
+    (first, *_, last) = (c for c in confirm(entry, {}, t_max=min(r.t for r in entry.references_for({}) if r.t > 0.0)) if c.found)
+    assert first.found > 7 and last.route == "IDA, index 2" and last.found > CREDIBLE
 
 
 @pytest.mark.thorough
