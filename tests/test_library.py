@@ -12,7 +12,7 @@ import mbdae
 from mbdae import library, studies
 from mbdae.adapters.scipy import SolveIvp
 from mbdae.adapters.sundae import Ida
-from mbdae.studies.confirm import CREDIBLE, EXPLICIT, compare, confirm
+from mbdae.studies.confirm import CREDIBLE, EXPLICIT, LESS, compare, confirm
 
 VARIANTS = [(name, given) for name in library.names() for given in ({}, *library.entry(name).variants)]
 
@@ -200,7 +200,7 @@ def test_a_third_method_where_the_second_does_not_reproduce_the_first(monkeypatc
         monkeypatch.setattr(studies.confirm, name, sloppy)
     entry = library.entry("double-pendulum")
     (first, *_, last) = (c for c in confirm(entry, {}, t_max=min(r.t for r in entry.references_for({}) if r.t > 0.0)) if c.found)
-    assert first.found > 7 and last.route == "IDA, index 2" and last.found > CREDIBLE
+    assert first.found > CREDIBLE and last.route == "IDA, index 2" and last.found > CREDIBLE - LESS
 
 
 @pytest.mark.thorough

@@ -14,7 +14,7 @@ class Scratch(Structure):
     """Vectors of a step."""
 
     kicked: Phase  # positions at its start, velocities there after the impulses of forces and constraints
-    guess: Phase  # the same with the first guess of the reactions
+    guess: Phase  # of these velocities, with the first guess of the reactions
     moved: Phase  # positions at its end, velocities there before the impulses
     b: Vector  # a vector of the size of velocities
     z: Vector  # correction of the velocities
