@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .contacts.sliding import SlidingLimit
     from .contacts.stops import JointStop
     from .driver.method import Method
+    from .integrators.adams.methods import Adams
     from .integrators.automatic.methods import Automatic
     from .integrators.bdf import Bdf
     from .integrators.control.step_size import CAUTIOUS, ELEMENTARY, H211B, PI, PI42, PREDICTIVE, StepSizeController
@@ -106,6 +107,7 @@ __all__ = [
     "RSDA",
     "TRAPEZOIDAL",
     "TSDA",
+    "Adams",
     "AngleDriver",
     "AssemblyError",
     "Assimulo",
@@ -216,6 +218,7 @@ _HOMES = {
     ".contacts.sliding": "SlidingLimit",
     ".contacts.stops": "JointStop",
     ".driver.method": "Method",
+    ".integrators.adams.methods": "Adams",
     ".integrators.automatic.methods": "Automatic",
     ".integrators.bdf": "Bdf",
     ".integrators.control.step_size": "CAUTIOUS ELEMENTARY H211B PI PI42 PREDICTIVE StepSizeController",

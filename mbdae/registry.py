@@ -116,6 +116,8 @@ FAMILIES = (
     Family("DormandPrince", "mbdae.integrators.explicit.methods", "Dormand-Prince", "rtol",
            "explicit Runge-Kutta on the underlying ODE, projected after every step", "", {"8": "order 8", "5": "order 5"},
            {"8": {"order": 8}, "5": {"order": 5}}),
+    Family("Adams", "mbdae.integrators.adams.methods", "Adams", "rtol",
+           "predictor-corrector of variable order on the underlying ODE, projected after every step"),
     Family("HalfExplicit", "mbdae.integrators.explicit.methods", "Half-explicit", "rtol",
            "half-explicit of order 5 on index-2 equations, projected after every step", "formula", _same("PHEM56", "HEM5")),
     Family("Rattle", "mbdae.integrators.rattle.methods", "Rattle", "h", "RATTLE and its compositions, symplectic, fixed step", "", _ORDERS,

@@ -18,8 +18,8 @@ from .impact_cases import minimal_impacts, two_rods, violation, wall
 RESTITUTION, IMPACTS, T_END = 0.99, 50, 20.0
 TOLERANCES = (1e-9, 1e-11, 1e-13, 3e-14)  # rtol = atol; the last one is about the least that SciPy takes
 ACCURATE = 1e-9  # [s], of the times at the last of the tolerances
-METHODS = ("Automatic", "DormandPrince", "RadauIIA", "RosenbrockNystrom", "HalfExplicit", "Bdf", "Bdf:index1", "SolveIvp:DOP853", "Cvode",
-           "Ida", "Ida:ggl", "Ida:index1", "Assimulo:Radau5DAE", "Assimulo:Radau5DAE:index1")
+METHODS = ("Automatic", "DormandPrince", "RadauIIA", "RosenbrockNystrom", "HalfExplicit", "Adams", "Bdf", "Bdf:index1", "SolveIvp:DOP853",
+           "Cvode", "Ida", "Ida:ggl", "Ida:index1", "Assimulo:Radau5DAE", "Assimulo:Radau5DAE:index1")
 FIRST = 10  # impacts, before the errors of their times have grown
 STEP = 1e-4  # [s], of the method of first order
 

@@ -7,7 +7,8 @@ import mbdae
 from mbdae import library
 from mbdae.integrators.automatic import implicit
 from mbdae.integrators.automatic.implicit import FEW_UNKNOWNS, REVIEWS, SEVERAL_FREEDOMS, for_stiff, own_rtol, unknowns
-from mbdae.integrators.automatic.reviews import EVERY_EXPLICIT
+from mbdae.integrators.automatic.plan import explicit_plan, kinked_plan
+from mbdae.integrators.automatic.reviews import CHEAP, EVERY_EXPLICIT, Reviews
 from mbdae.results.choice import Choice, distinct, forms, in_words
 
 from .explicit_cases import damped_pendulum, rubbing_slider
@@ -109,6 +110,41 @@ def test_equations_by_functions():
     for k, t in enumerate(run.t):
         q, v = linear_motion(True, t)
         assert np.abs(run.q[k] - q).max() < 1e-5 and np.abs(run.v[k] - v).max() < 1e-4
+
+
+# --- kinks ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rtol", (1e-6, 1e-8))
+def test_adams_where_a_third_of_the_steps_are_rejected(rtol):
+    system, times = library.system("hmmwv"), np.linspace(0.0, 0.6, 31)
+    exact = mbdae.solve(system, mbdae.DormandPrince(), (0.0, 0.6), rtol=1e-11, atol=1e-13, t_eval=times)
+    run, single = (mbdae.solve(system, *method, (0.0, 0.6), rtol=rtol, atol=rtol / 100, t_eval=times)
+                   for method in ((), (mbdae.DormandPrince(),)))
+    assert run.success and run.method.startswith("Automatic: DormandPrince(8) (not stiff), from t = 0.0")
+    assert run.method.endswith("Adams (a third of the steps were rejected, as at kinks)")
+    for found, known in ((run.q, exact.q), (run.v, exact.v)):
+        assert np.abs(found - known).max() < 100.0 * rtol * np.abs(known).max()
+    assert run.statistics.residuals < 0.7 * single.statistics.residuals
+
+
+@pytest.mark.parametrize(("remark", "rejected", "kinked", "stiff"),
+                         [("", 8, False, False), ("", 9, True, False), ("stiff", 9, False, True)])
+def test_a_review_of_the_explicit_method(remark, rejected, kinked, stiff):
+    """A third of 25 steps; stiffness comes first."""
+    system = library.system("double-pendulum")
+    reviews = Reviews(system, mbdae.assemble(system), 1.0)
+    rest = [np.zeros(n) for n in (system.nq, system.nv, system.nv, system.nc)]
+    assert reviews.gives_way((0.5, *rest), remark, rejected) == (kinked or stiff)
+    assert (reviews.kinked, reviews.stiff) == (kinked, stiff)
+    assert reviews.every == EVERY_EXPLICIT * (CHEAP if kinked else 1)
+    if kinked:
+        assert not reviews.gives_way((0.6, *rest), "", 1000) and reviews.kinked  # Adams does not give way for its rejected steps
+
+
+def test_after_kinks_the_stiff_method_gives_way_to_adams():
+    assert type(explicit_plan(1e-6, True).method) is mbdae.Adams and type(explicit_plan(1e-6, False).method) is mbdae.DormandPrince
+    assert kinked_plan().explicit and explicit_plan(1e-2, True).explicit
 
 
 # --- the stiff method ----------------------------------------------------------------------------------------------------

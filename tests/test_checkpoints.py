@@ -33,6 +33,7 @@ EVERY_KIND = {
     "Sdirk": mbdae.SdirkDescriptor(), "sparse": mbdae.SdirkDescriptor(matrix="sparse"), "first order": mbdae.SdirkFirstOrder(),
     "trapezoidal": mbdae.TrapezoidalDescriptor(), "threads": mbdae.TrapezoidalDescriptor(threads=2), "PI": mbdae.HHT(controller=mbdae.PI),
     "DOPRI5": mbdae.DormandPrince(5, controller=mbdae.PI), "HalfExplicit": mbdae.HalfExplicit(), "HEM5": mbdae.HalfExplicit("HEM5"),
+    "Adams": mbdae.Adams(),
     "SPARK with control": mbdae.Spark(h=None), "Gauss with control": mbdae.ProjectedGauss(h=None, stages=2),
     "fixed": mbdae.RosenbrockNystrom(fixed_step=2e-3), "filtered": mbdae.RosenbrockNystrom(filter=True),
     "null-space HHT": mbdae.NullSpaceHHT(), "null-space alpha": mbdae.NullSpaceGeneralizedAlpha(h=2e-3),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbdae
-from mbdae import DormandPrince, HalfExplicit
+from mbdae import Adams, DormandPrince, HalfExplicit
 from mbdae.integrators.explicit.rest import MANY, at_rest, longest_step
 
 from .helpers import relative
@@ -49,7 +49,8 @@ def test_jumps_of_friction_at_rest_do_not_shorten_steps_without_end():
     assert longest_step(lambda y: np.array([y[1], -np.sign(y[1])]), np.zeros(2), np.zeros(2), 10.0, 6.0) == 10.0 / MANY
 
 
-@pytest.mark.parametrize("method", (DormandPrince(), DormandPrince(order=5), HalfExplicit()), ids=("8", "5", "half-explicit"))
+@pytest.mark.parametrize("method", (DormandPrince(), DormandPrince(order=5), HalfExplicit(), Adams()),
+                         ids=("8", "5", "half-explicit", "Adams"))
 @pytest.mark.parametrize("t0, t_end", ((0.0, 20.0), (-3.0, 20.0)))
 def test_a_kick_after_rest_is_met(method, t0, t_end):
     system = kicked(60.0)

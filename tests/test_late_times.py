@@ -9,6 +9,7 @@ from mbdae.integrators.control.loop import left_out, moved
 
 FEW = {"HHT": mbdae.HHT(), "Bdf": mbdae.Bdf(), "DormandPrince": mbdae.DormandPrince()}
 MORE = {"NullSpaceHHT": mbdae.NullSpaceHHT(), "DormandPrince:5": mbdae.DormandPrince(5), "HalfExplicit": mbdae.HalfExplicit(),
+        "Adams": mbdae.Adams(),
         "RadauIIA": mbdae.RadauIIA(), "RosenbrockNystrom": mbdae.RosenbrockNystrom(), "SdirkDescriptor": mbdae.SdirkDescriptor(),
         "Trapezoidal": mbdae.TrapezoidalStateSpace(), "Spark": mbdae.Spark(h=None), "ProjectedGauss": mbdae.ProjectedGauss(h=None)}
 

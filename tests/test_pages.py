@@ -182,7 +182,7 @@ def test_explicit_methods_and_fixed_steps_are_no_choice_for_stiff_forces():
         "Newmark:linear-acceleration", "Newmark:fox-goodwin", "NullSpaceNewmark:linear-acceleration", "NullSpaceNewmark:fox-goodwin",
         "NullSpaceNewmark:central-differences"}
     assert {name for name, why in unsuitable.items() if why == "explicit"} == {
-        "DormandPrince:8", "DormandPrince:5", "HalfExplicit:PHEM56", "HalfExplicit:HEM5",
+        "Adams", "DormandPrince:8", "DormandPrince:5", "HalfExplicit:PHEM56", "HalfExplicit:HEM5",
         "SolveIvp:DOP853", "SolveIvp:RK45", "SolveIvp:RK23", "Odes:dop853", "Odes:dopri5",
         "Assimulo:Dopri5", "Assimulo:RungeKutta34"}
 

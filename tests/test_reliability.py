@@ -14,8 +14,8 @@ from .reliability.tolerances import Case, amplification, growth, kept, replaced,
 
 QUICK = ("HalfImplicit", "Ida")
 OTHERS = ("FullyImplicit", "GeneralizedAlpha:stabilised", "HHT", "NullSpaceHHT", "ProjectedGauss:2", "Rattle:2", "Spark:4", "Spark:lobatto",
-          "Spark:adaptive", "Bdf", "RosenbrockNystrom", "Automatic", "DormandPrince:8", "HalfExplicit", "RadauIIA", "SolveIvp:DOP853",
-          "Cvode:BDF", "Odes:ddaspk", "Assimulo:Radau5DAE", "Radau13", "Projected:HalfImplicit")
+          "Spark:adaptive", "Bdf", "RosenbrockNystrom", "Automatic", "DormandPrince:8", "HalfExplicit",
+          "Adams", "RadauIIA", "SolveIvp:DOP853", "Cvode:BDF", "Odes:ddaspk", "Assimulo:Radau5DAE", "Radau13", "Projected:HalfImplicit")
 BY_NAME = pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
 
 

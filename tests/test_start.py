@@ -302,7 +302,8 @@ def beside(system, t, distance):
     return replace(s, q=q, v=v)
 
 
-@pytest.mark.parametrize("method", [mbdae.DormandPrince(), mbdae.HalfExplicit(), mbdae.Bdf(), mbdae.ProjectedGauss(h=None), Ida()],
+@pytest.mark.parametrize("method", [mbdae.DormandPrince(), mbdae.HalfExplicit(), mbdae.Adams(), mbdae.Bdf(),
+                                    mbdae.ProjectedGauss(h=None), Ida()],
                          ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize(("name", "t"), [("double-pendulum", 0.0), ("bricard", 0.0), ("slider-crank", 0.3)])
 def test_a_state_beside_the_constraints_is_moved_onto_them(method, name, t):

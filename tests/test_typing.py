@@ -54,7 +54,7 @@ smooth: mbdae.Solution = mbdae.solve(pendulum, mbdae.DormandPrince(order=5), (0,
 half: mbdae.Solution = mbdae.solve(pendulum, mbdae.HalfExplicit(), (0, 1), formulation="index2")
 symplectic: mbdae.Solution = mbdae.solve(pendulum, mbdae.Rattle(h=1e-3, order=4), (0, 1))
 linear: list[mbdae.Method] = [mbdae.Ida(linsolver="kkt"), mbdae.Cvode(linsolver="kkt")]
-explicit: list[mbdae.Method] = [mbdae.DormandPrince(), mbdae.HalfExplicit(), mbdae.Rattle(h=1e-3), mbdae.Spark(h=1e-2)]
+explicit: list[mbdae.Method] = [mbdae.DormandPrince(), mbdae.HalfExplicit(), mbdae.Adams(), mbdae.Rattle(h=1e-3), mbdae.Spark(h=1e-2)]
 """
 
 STUDY = """

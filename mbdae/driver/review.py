@@ -7,7 +7,8 @@ from typing import TypeAlias
 from ..results.steps import TimedState
 from ..typing import Until, Vector
 
-Decide: TypeAlias = Callable[[TimedState, str], bool]  # of the state after a step, and of what the stepper remarks about its steps
+# of the state after a step, of what the stepper remarks about its steps, and of the steps rejected since the last review
+Decide: TypeAlias = Callable[[TimedState, str, int], bool]
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,9 @@ class Reviewed:
     every : int
         Accepted steps between two reviews: their number, not the time they take, so that runs can be repeated.
     decide : callable
-        `decide(row, remark)` is called with the state `(t, q, v, a, lam)` after the last accepted step; if it returns true, the run ends
-        there with success and the message `GIVES_WAY`.
+        `decide(row, remark, rejected)` is called with the state `(t, q, v, a, lam)` after the last accepted step and the number of steps
+        that the error test has rejected since the last review; if it returns true, the run ends there with success and the message
+        `GIVES_WAY`.
     """
 
     until: Until | None

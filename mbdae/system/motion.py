@@ -42,11 +42,11 @@ def equation_residuals(t, q, v, a, lam, model, work, r, c):
     """`r = Q(t, q, v, lam) - M a - Phi_q^T lam`, `c = gamma - Phi_q a`, with the state placed and `Phi_q` and `M` in `work`."""
     kernels.force(t, q, v, lam, model, work, r)
     kernels.gamma(t, q, v, model, work, c)
-    _subtract(a, lam, model, work, r, c)
+    subtract_equations(a, lam, model, work, r, c)
 
 
 @compiled
-def _subtract(a, lam, model, work, r, c):
+def subtract_equations(a, lam, model, work, r, c):
     """Subtract `M a + Phi_q^T lam` from `r`, and `Phi_q a` from `c`."""
     G = part(model, work, lay.W_G)
     sums, rows = np.empty_like(r), np.empty_like(c)
@@ -81,7 +81,7 @@ def refined_accelerations(t, q, v, a, lam, model, work):
     kkt.solve(model, work, r, c, a, lam)
     if not (all_finite(a) and all_finite(lam)):
         return NOT_FINITE
-    _subtract(a, lam, model, work, r, c)
+    subtract_equations(a, lam, model, work, r, c)
     _add_solution(r, c, model, work, a, lam)
     return GOOD
 

@@ -19,7 +19,7 @@ from rich.table import Table
 FIXED = ("HalfImplicit", "FullyImplicit", "Newmark", "HHT", "GeneralizedAlpha", "NullSpaceNewmark", "NullSpaceHHT", "ProjectedGauss",
          "Rattle")
 CONTROLLED = ("RosenbrockNystrom", "SdirkDescriptor", "SdirkFirstOrder", "TrapezoidalDescriptor", "TrapezoidalStateSpace", "Bdf",
-              "DormandPrince", "HalfExplicit", "Automatic", "RadauIIA", "SdirkSparse")
+              "DormandPrince", "HalfExplicit", "Adams", "Automatic", "RadauIIA", "SdirkSparse")
 METHODS = {**{name: f"mbdae.{name}(h=1e-3)" for name in FIXED}, **{name: f"mbdae.{name}()" for name in CONTROLLED},
            "Ida": "sundae.Ida()", "Cvode": "sundae.Cvode()", "DOP853": "scipy.SolveIvp('DOP853')"}
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import mbdae
 from mbdae.registry import find
 from tests.test_kinks import CONTACT, ball, error_in_tolerances, fallen
 
-METHODS = ("DormandPrince:8", "DormandPrince:5", "HalfExplicit", "RadauIIA", "Bdf:ggl", "RosenbrockNystrom", "SdirkFirstOrder",
+METHODS = ("DormandPrince:8", "DormandPrince:5", "HalfExplicit", "Adams", "RadauIIA", "Bdf:ggl", "RosenbrockNystrom", "SdirkFirstOrder",
            "SdirkSparse", "ProjectedGauss:adaptive", "Spark:adaptive", "SolveIvp:DOP853", "SolveIvp:LSODA", "Cvode:Adams", "Cvode:BDF",
            "Ida:ggl", "Radau13")
 RTOL = (1e-5, 1e-7, 1e-9)

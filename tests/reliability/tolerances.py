@@ -25,7 +25,7 @@ TARGETS = (("double-pendulum", {}, 2.0), ("slider-crank-free", {}, 1.0), ("andre
            ("stewart-platform", {"stiffness": 20000.0, "damping": 500.0}, 1.0), ("closed-loop-bars", {}, 1.5))
 OWN = ("Automatic", "RosenbrockNystrom", "SdirkFirstOrder", "SdirkDescriptor", "SdirkSparse", "TrapezoidalStateSpace",
        "TrapezoidalDescriptor", "HHT", "NullSpaceHHT", "Bdf", "DormandPrince:8", "DormandPrince:5", "RadauIIA", "HalfExplicit",
-       "HalfExplicit:HEM5", "ProjectedGauss:adaptive", "Spark:adaptive")
+       "HalfExplicit:HEM5", "Adams", "ProjectedGauss:adaptive", "Spark:adaptive")
 OTHERS = ("Ida", "Cvode:BDF", "Cvode:Adams", "SolveIvp:DOP853", "SolveIvp:Radau", "SolveIvp:LSODA", "Radau13", "Assimulo:Radau5DAE",
           "Assimulo:ODASSL", "Odes:ddaspk")
 LIMIT = 20.0  # seconds of a run

@@ -20,8 +20,9 @@ _SUPPORT: Support = dict.fromkeys(FORMS, _CHOOSES) | {"ode": Settings(jacobian="
 class Automatic(Method):
     """A method of mbdae chosen from the mechanism and the tolerance, and changed on the way where the choice proves wrong.
 
-    Where the equations are not stiff, `DormandPrince` of order 8 (of order 5 for `rtol >= 1e-3`). Where they are, by their size, that is
-    the unknowns of the GGL form, `nq + nv + 2 nc`, and the tolerance:
+    Where the equations are not stiff, `DormandPrince` of order 8 (of order 5 for `rtol >= 1e-3`), and `Adams` where a third of its steps
+    are rejected, as at kinks of the forces of tyres, stops and contacts. Where they are stiff, by their size, that is the unknowns of the
+    GGL form, `nq + nv + 2 nc`, and the tolerance:
 
     - up to 60 unknowns `RadauIIA`: the number of its steps hardly depends on the tolerance, and their cost grows with the unknowns, from
       that of 5 explicit steps with 20 unknowns to that of 30 with 300;
@@ -31,14 +32,16 @@ class Automatic(Method):
     `RadauIIA` and `Bdf` get a tighter tolerance, `(20 rtol)^(3/2)` and `rtol/10`, as their errors may reach thousands of the given one
     where forces have kinks; it costs them few steps.
 
-    Runs begin with the explicit method. From 25 steps on, and up to 30 degrees of freedom, the eigenvalues of the linearised motion decide
-    if there are more than 500 steps of the present size ahead: stiff, if the fastest component is a hundred times faster than the motion
-    changes, and would take the explicit method 500 steps. Later it gives way when 15 of its steps were at the limit of stability,
-    as in DOP853, and the implicit one when its steps are no longer than the explicit ones that are stable by the ratio of their costs: 4
-    for `RadauIIA`, 2 for `RosenbrockNystrom`, 1.5 for `Bdf`. If the explicit steps then prove to be shorter than stable ones, for the sake
-    of accuracy, the implicit method returns. Reviews follow the number of steps, so that runs can be repeated: every 25 steps of the
-    explicit method, four times as many after each return to it, every 25 of `RadauIIA`, and every 100 of the others. From 40 degrees of
-    freedom on, the steps of BDF are compared with those that the explicit method had, and must be four times as long.
+    Runs begin with `DormandPrince`, which gives way to `Adams` if the error test has rejected a third of the last 25 steps: smooth motions
+    have up to a quarter, and the others take a third to two thirds of the time by `Adams` (`hmmwv`, `iltis`, `wheelset`). From 25 steps on,
+    and up to 30 degrees of freedom, the eigenvalues of the linearised motion decide if there are more than 500 steps of the present size
+    ahead: stiff, if the fastest component is a hundred times faster than the motion changes, and would take the explicit method 500 steps.
+    Later it gives way when 15 of its steps were at the limit of stability, as in DOP853, and the implicit one when its steps are no longer
+    than the explicit ones that are stable by the ratio of their costs: 4 for `RadauIIA`, 2 for `RosenbrockNystrom`, 1.5 for `Bdf`. If the
+    explicit steps then prove to be shorter than stable ones, for the sake of accuracy, the implicit method returns. Reviews follow the
+    number of steps, so that runs can be repeated: every 25 steps of `DormandPrince` and 125 of `Adams`, which cost as much, four times as
+    many after each return to them, every 25 of `RadauIIA`, and every 100 of the others. From 40 degrees of freedom on, the steps of BDF are
+    compared with those that the explicit method had, and must be four times as long.
 
     Motions that are prescribed need no more than the explicit method. So does joint friction with `smooth=False`: its jumps are met by
     short steps, and where a joint sticks methods with error control chatter; a run that ends so says what to do.

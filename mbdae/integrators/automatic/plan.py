@@ -11,6 +11,7 @@ from ...problems.state_space import StateSpace
 from ...problems.underlying_ode import UnderlyingODE
 from ...system.system import System
 from ...typing import Tolerance
+from ..adams.methods import Adams
 from ..bdf import Bdf
 from ..explicit.methods import DormandPrince
 from ..radau.methods import RadauIIA
@@ -19,12 +20,14 @@ from .implicit import Implicit, for_stiff, own_rtol, unknowns
 
 CRUDE = 1e-3  # rtol from which on the explicit formula of order 5 is taken
 NOT_STIFF, STIFF, PRESCRIBED, STABLE = "not stiff", "stiff", "the motion is prescribed", "stable steps are long enough"
+KINKED = "a third of the steps were rejected, as at kinks"
 FRICTION = "friction that jumps"
 CHATTERS = ("joint friction with smooth=False jumps at the transition velocity, and where a joint sticks a method with error control "
             "chatters between its sides: use smooth=True, or HalfImplicit(h) with a step size of yours")
 
-Made: TypeAlias = DormandPrince | Implicit
-FORMS: dict[type, type[Problem]] = {DormandPrince: UnderlyingODE, RosenbrockNystrom: StateSpace, RadauIIA: GGL, Bdf: GGL}
+Made: TypeAlias = DormandPrince | Adams | Implicit
+FORMS: dict[type, type[Problem]] = {DormandPrince: UnderlyingODE, Adams: UnderlyingODE, RosenbrockNystrom: StateSpace, RadauIIA: GGL,
+                                    Bdf: GGL}
 
 
 class Plan(NamedTuple):
@@ -36,8 +39,8 @@ class Plan(NamedTuple):
 
     @property
     def explicit(self) -> bool:
-        """Whether it is the method for equations that are not stiff."""
-        return isinstance(self.method, DormandPrince)
+        """Whether it is one of the methods for equations that are not stiff."""
+        return isinstance(self.method, DormandPrince | Adams)
 
     def at_most(self, steps: int) -> Made:
         """The method with a limit of the steps."""
@@ -64,13 +67,18 @@ def stiff_plan(system: System, rtol: float, why: str) -> Plan:
     return Plan(for_stiff(system, rtol), f"{STIFF}, {unknowns(system)} unknowns{why}")
 
 
-def smooth_plan(rtol: float) -> Plan:
+def kinked_plan() -> Plan:
+    """The explicit method where forces have kinks, after a review of the other one."""
+    return Plan(Adams(), KINKED)
+
+
+def explicit_plan(rtol: float, kinked: bool) -> Plan:
     """The explicit method, after a review of an implicit one."""
-    return Plan(for_smooth(rtol), STABLE)
+    return Plan(Adams() if kinked else for_smooth(rtol), STABLE)
 
 
 def for_smooth(rtol: float) -> DormandPrince:
-    """The explicit method."""
+    """The explicit method at the start."""
     return DormandPrince(5 if rtol >= CRUDE else 8)
 
 

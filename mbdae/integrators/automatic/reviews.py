@@ -11,6 +11,8 @@ from .stiffness import BOUNDARY, is_stiff, may_be_stiff
 
 EVERY_EXPLICIT = 25  # steps between two reviews of the explicit method
 LONGER = 4  # factor on these after each return to it
+CHEAP = 5  # steps of Adams that cost as much as one of DormandPrince
+REJECTED = 1 / 3  # rejected steps of DormandPrince over accepted ones, from which on Adams takes less time; smooth motions have up to 1/4
 ESTIMATED = 30  # degrees of freedom up to which stiffness is estimated from eigenvalues, once
 AT_LIMIT = ""  # what the reason of the choice adds to `stiff` where steps are at the limit of stability
 
@@ -26,11 +28,16 @@ class Reviews:
         Steps between two reviews of the explicit method.
     why : str
         Why the explicit method has given way, for the reason of the choice.
+    kinked : bool
+        Whether DormandPrince has given way to Adams, the other explicit method, as at kinks.
+    stiff : bool
+        Whether the explicit method has given way to an implicit one.
     """
 
     def __init__(self, system: System, state: State, t_end: float) -> None:
         self.system, self.state, self.t_end = system, state, t_end
         self.patience, self.why = EVERY_EXPLICIT * (LONGER if is_large(system) else 1), AT_LIMIT
+        self.kinked = self.stiff = False
         self._motion, self._estimated = LinearisedMotion(system), system.freedom > ESTIMATED
         self._begun, self._reviews = state.t, 0  # of the steps that the next review looks at, and reviews of this method
         self._explicit = 0.0  # mean size of the last explicit steps
@@ -41,9 +48,21 @@ class Reviews:
         """To be called where a method begins."""
         self._begun, self._reviews = self.state.t, 0
 
-    def is_stiff(self, row: TimedState, remark: str) -> bool:
-        """Whether the explicit method should give way, which has remarked that its steps are at the limit of stability, or not."""
-        self._explicit = step = self._mean_step(row, self.patience)
+    @property
+    def every(self) -> int:
+        """Steps between two reviews of the explicit method."""
+        return self.patience * (CHEAP if self.kinked else 1)
+
+    def gives_way(self, row: TimedState, remark: str, rejected: int) -> bool:
+        """Whether the explicit method should give way, which may have remarked that its steps are at the limit of stability."""
+        self.stiff = self._is_stiff(row, remark)
+        if self.stiff or self.kinked:
+            return self.stiff
+        self.kinked = rejected >= REJECTED * self.patience
+        return self.kinked
+
+    def _is_stiff(self, row: TimedState, remark: str) -> bool:
+        self._explicit = step = self._mean_step(row, self.patience)  # of Adams those that cost as much as one of DormandPrince
         if remark:
             self.why, self._accurate = AT_LIMIT, np.inf
             return True

@@ -12,9 +12,10 @@ from ...results.status import Status
 from ...results.trajectory import COLUMNS, Trajectory, joined
 from ...system.assembly import State
 from ...typing import TimeProgress, Tolerance, Until, Vector
+from ..adams.methods import Adams
 from ..explicit.methods import DormandPrince
 from .implicit import review_of
-from .plan import CHATTERS, FRICTION, Plan, first_plan, smooth_plan, stiff_plan, tolerances
+from .plan import CHATTERS, FRICTION, Plan, explicit_plan, first_plan, kinked_plan, stiff_plan, tolerances
 from .reviews import Reviews
 
 
@@ -48,7 +49,13 @@ class AutomaticRun:
             if self.steps >= self.max_steps:
                 self.parts[-1] = replace(part, status=Status.TOO_MANY_STEPS, message=failed(too_many_steps(self.max_steps), self.state.t))
                 return self._whole()
-            self.plan = stiff_plan(self.given.system, self.rtol, self.reviews.why) if plan.explicit else smooth_plan(self.rtol)
+            self.plan = self._next(plan)
+
+    def _next(self, plan: Plan) -> Plan:
+        """The method to which this one gives way."""
+        if not plan.explicit:
+            return explicit_plan(self.rtol, self.reviews.kinked)
+        return stiff_plan(self.given.system, self.rtol, self.reviews.why) if self.reviews.stiff else kinked_plan()
 
     def _part(self, plan: Plan, wanted: Vector | None, progress: TimeProgress | None, until: Until | None) -> Trajectory:
         """The run by one method, to the end or to the review that ends it."""
@@ -64,9 +71,9 @@ class AutomaticRun:
         """The method is reviewed, and gives way where its steps show that the other one is faster."""
         reviews, method = self.reviews, plan.method
         reviews.begin()
-        if isinstance(method, DormandPrince):
-            return Reviewed(until, reviews.patience, reviews.is_stiff)
-        return Reviewed(until, review_of(method, self.given.system).every, lambda row, remark: reviews.does_not_pay(row, method))
+        if isinstance(method, DormandPrince | Adams):
+            return Reviewed(until, reviews.every, reviews.gives_way)
+        return Reviewed(until, review_of(method, self.given.system).every, lambda row, remark, rejected: reviews.does_not_pay(row, method))
 
     # the end -------------------------------------------------------------------------------------------------------------
 

@@ -49,6 +49,7 @@ class Driver:
     def __init__(self, stepper: Stepper, *, t_eval: Vector | None, every: int, progress: TimeProgress | None,
                  until: Until | None, record: Record | None = None) -> None:
         self.review = until if isinstance(until, Reviewed) else None
+        self.rejected = 0  # steps, at the last review
         self.stepper, self.every, self.progress, self.record = stepper, every, progress, record
         self.until = until if self.review is None else self.review.until
         s, self.by_steps = stepper.begins, t_eval is None
@@ -294,7 +295,10 @@ class Driver:
     def _gives_way(self) -> bool:
         """Whether the run ends with a review, so that another method goes on."""
         review, stepper = self.review, self.stepper
-        if review is None or stepper.counts.steps % review.every or not review.decide(stepper.row(), stepper.remark()):
+        if review is None or stepper.counts.steps % review.every:
+            return False
+        rejected, self.rejected = stepper.counts.rejected_error - self.rejected, stepper.counts.rejected_error
+        if not review.decide(stepper.row(), stepper.remark(), rejected):
             return False
         self.message = GIVES_WAY
         return True

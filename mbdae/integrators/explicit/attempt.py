@@ -55,11 +55,11 @@ def step(take_stages, estimate, make_consistent, t, h, end, run):
         return GOOD, 0.0
     if not early:
         error = estimate(h, run)
-    return GOOD, max(error, _displaced(error, run.memory, displacement(run)))
+    return GOOD, max(error, displaced(error, run.memory, displacement(run)))
 
 
 @compiled
-def _displaced(error, memory, size):
+def displaced(error, memory, size):
     """What counts of the displacement by the projection: a share where it is rounding, as at tight tolerances near singular positions."""
     if memory.noisy != 0:
         return SHARE * size

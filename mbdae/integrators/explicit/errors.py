@@ -85,17 +85,18 @@ def _squared(coefficients, run):
     if not coefficients.any():
         return 0.0
     sum_stages(coefficients, run)
-    return _squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)
+    return squares(run.sums.q, run.weights.q) + squares(run.sums.v, run.weights.v)
 
 
 @compiled
 def measured(run):
     """The norm of `run.sums`."""
-    return np.sqrt((_squares(run.sums.q, run.weights.q) + _squares(run.sums.v, run.weights.v)) / _size(run))
+    return np.sqrt((squares(run.sums.q, run.weights.q) + squares(run.sums.v, run.weights.v)) / _size(run))
 
 
 @compiled
-def _squares(x, weights):
+def squares(x, weights):
+    """The sum of the squares of weighted entries."""
     total = 0.0
     for k in range(x.shape[0]):
         total += (x[k] * weights[k]) ** 2

@@ -186,6 +186,22 @@ def positions_beside(t: float, q: Array, p: Projection, model: Tables, work: Arr
 
 
 @compiled
+def positions_with(t: float, q: Array, p: Projection, model: Tables, work: Array) -> bool:
+    """The same with the factors at hand alone; whether the residuals have decreased fast. `q` is placed, and the factors are not its."""
+    put(q, p.room.initial)
+    G, best = part(model, work, lay.W_G), np.inf
+    for _ in range(MAX_POSITION_ITER):
+        size, small = _residual(t, q, p, model, work), rounding(q, G, model, work)
+        if size <= small:
+            return True
+        if not is_finite(size) or size > SLOW * best:
+            return size <= NEAR * small
+        best = size
+        _correct(q, p, model, work)
+    return False
+
+
+@compiled
 def _residual(t: float, q: Array, p: Projection, model: Tables, work: Array) -> float:
     """The size of `Phi(t, q)`, which is left in `p.room.residual`; places `q`."""
     kernels.place(t, q, model, work)
@@ -225,6 +241,23 @@ def velocities_at(t: float, q: Array, v: Array, p: Projection, model: Tables, wo
 
 
 @compiled
+def velocities_with(t: float, q: Array, v: Array, p: Projection, model: Tables, work: Array) -> bool:
+    """The same with factors of positions beside `q`; whether the residuals have decreased fast."""
+    sparse.fill(p.room.x, 0.0)
+    small, best = SMALL * EPS * max(1.0, largest(part(model, work, lay.W_G))), np.inf
+    for _ in range(MAX_POSITION_ITER):
+        kernels.nu(t, q, model, work, p.room.mu)
+        size, rounded = _violation(v, p, model, work), small * largest(v)
+        if size <= rounded:
+            return True
+        if not is_finite(size) or size > SLOW * best:
+            return size <= NEAR * rounded
+        best = size
+        _add_correction(v, p.metric, p, model)
+    return False
+
+
+@compiled
 def _velocities(t: float, q: Array, v: Array, small: float, metric: Vector, p: Projection, model: Tables, work: Array) -> None:
     sparse.fill(p.room.x, 0.0)
     best = np.inf
@@ -255,15 +288,28 @@ def _refined(x: Array, best: float, small: float, metric: Vector, p: Projection,
     Returns the residual before the correction, or 0 if `x` is accepted: if the residual is at rounding, `small` ulps of `x`, or more than
     half of `best`, the residual before the last correction.
     """
+    size = _violation(x, p, model, work)
+    if size >= 0.5 * best or size <= small * EPS * largest(x):
+        return 0.0
+    _add_correction(x, metric, p, model)
+    return size
+
+
+@compiled
+def _violation(x: Array, p: Projection, model: Tables, work: Array) -> float:
+    """The size of `mu - Phi_q x`, which is left in `p.room.residual`."""
     room = p.room
     sparse.times(part(model, work, lay.W_G), x, model, room.residual)
     for k in range(room.residual.shape[0]):
         room.residual[k] = room.mu[k] - room.residual[k]
-    size = largest(room.residual)
-    if size >= 0.5 * best or size <= small * EPS * largest(x):
-        return 0.0
+    return float(largest(room.residual))
+
+
+@compiled
+def _add_correction(x: Array, metric: Vector, p: Projection, model: Tables) -> None:
+    """Correct `x` for the residual in `p.room`; `mu` is overwritten, and `p.room.x` must be zero."""
+    room = p.room
     kkt.solve(model, metric, room.x, room.residual, room.d, room.mu)
     p.counts[SOLVES] += 1
     for k in range(x.shape[0]):
         x[k] += room.d[k]
-    return size

@@ -35,7 +35,7 @@ MANY_TOLERANCES = tuple(10.0**-k for k in range(4, 11))
 LADDER = tuple(10.0**-k for k in range(2, 13))  # of the study of profiles: a curve ends where it is accurate enough
 COMPARED = (  # methods with error control, the best of each family and formulation
     "Automatic", "RosenbrockNystrom", "SdirkFirstOrder", "Bdf:ggl", "RadauIIA", "DormandPrince:8", "DormandPrince:5", "HalfExplicit",
-    "NullSpaceHHT", "Ida:ggl", "Ida:index1", "Cvode:BDF", "Cvode:Adams", "SolveIvp:DOP853", "SolveIvp:LSODA", "Odes:dop853",
+    "Adams", "NullSpaceHHT", "Ida:ggl", "Ida:index1", "Cvode:BDF", "Cvode:Adams", "SolveIvp:DOP853", "SolveIvp:LSODA", "Odes:dop853",
     "Odes:dopri5", "Odes:ddaspk", "Assimulo:LSODAR", "Assimulo:Radau5DAE", "Assimulo:Radau5ODE", "Assimulo:ODASSL", "Assimulo:RodasODE",
     "Radau13",
 )

@@ -1,0 +1,1 @@
+"""Adams methods of variable order and step on the underlying ODE, projected after every step."""
