@@ -8,8 +8,10 @@ import pytest
 import mbdae
 from mbdae import Adams, DormandPrince, Status, library
 from mbdae.integrators.adams.arrays import MAX_ORDER, new_memory
-from mbdae.integrators.adams.errors import GAMMA
+from mbdae.integrators.adams.errors import GAMMA, estimate, ratio
 from mbdae.integrators.adams.formulas import put_coefficients, put_interpolation
+from mbdae.integrators.adams.stepper import AdamsStepper
+from mbdae.system.codes import ERROR_TEST, GOOD
 
 from .explicit_cases import CASES, distances, system
 from .helpers import thorough_but
@@ -93,6 +95,95 @@ def test_dense_output_integrates_the_polynomial(k):
         for degree in range(k + 1):
             f, exact = power(degree, s)
             assert s * (c @ modified(f(times), times)) == pytest.approx(exact, rel=1e-8, abs=1e-8)
+
+
+# --- order and length of the next step -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stepper():
+    s = system("driven pendulum")
+    found = AdamsStepper(Adams(10), mbdae.UnderlyingODE(s), mbdae.assemble(s), 1.0, 1e-6, np.full(s.nq + s.nv, 1e-8))
+    found.run.weights.q[:], found.run.weights.v[:] = 1.0, 1.0
+    return found
+
+
+def after(stepper, status, h=0.1, above=np.inf, **memory):
+    """Order and ratio of the next step, after one with this memory and this error of the next higher order."""
+    run, m = stepper.run, stepper.run.memory
+    for name, value in ({"rising": 0, "lower": 0, "steady": 9, "present": 0.25, "below": 1.0} | memory).items():
+        setattr(m, name, value)
+    m.order = m.used
+    if m.used < MAX_ORDER:
+        run.differences.q[m.end + m.used + 1] = run.differences.v[m.end + m.used + 1] = min(above, 1e3) / (abs(h) * GAMMA[m.used])
+    return ratio(status, 0.5, h, run), m.order
+
+
+@pytest.mark.parametrize(("memory", "expected"), [
+    ({"used": 3, "rising": 1}, (2.0, 4)),  # at the start
+    ({"used": 10, "rising": 1}, (1.0, 10)),  # the largest order
+    ({"used": 4, "rising": 1, "lower": 1, "below": 0.25}, (1.0, 3)),
+    ({"used": 4}, (1.0, 4)),
+    ({"used": 4, "present": 0.25 / 1.19**5}, (1.0, 4)),
+    ({"used": 4, "present": 0.25 / 1.5**5}, (1.5, 4)),
+    ({"used": 4, "present": 0.25 * 1.25**5}, (0.8, 4)),
+    ({"used": 4, "present": 1e-9}, (2.0, 4)),
+    ({"used": 4, "present": 1e2, "below": 2e2}, (0.5, 4)),
+    ({"used": 4, "above": 0.25 / 1.5**6}, (1.5, 5)),
+    ({"used": 4, "above": 0.25 / 1.5**6, "steady": 1}, (1.0, 4)),  # too early
+    ({"used": 4, "below": 0.25 / 1.5**4}, (1.5, 3)),
+    ({"used": 4, "below": 0.2, "above": 0.1}, (1.0, 5)),
+    ({"used": 1, "below": 0.0, "above": 0.2}, (1.0, 1)),  # twice as small at least
+    ({"used": 1, "below": 0.0, "above": 0.25 / 1.5**3}, (1.5, 2)),
+    ({"used": 10, "above": 1e-9}, (1.0, 10))])
+def test_the_order_follows_the_errors(stepper, memory, expected):
+    found = after(stepper, GOOD, **memory)
+    assert found == (pytest.approx(expected[0]), expected[1])
+    if found[1] <= memory["used"]:
+        assert stepper.run.memory.steady == (0 if found[1] < memory["used"] else memory.get("steady", 9) + 1)
+
+
+def test_after_rejected_steps(stepper):
+    m = stepper.run.memory
+    assert after(stepper, ERROR_TEST, used=6, rising=1, present=0.25 * 2.0**7) == (pytest.approx(0.5), 6)
+    assert not m.rising and m.failures == 1
+    assert after(stepper, ERROR_TEST, used=6, lower=1, below=0.25 * 2.0**6, present=1e9) == (pytest.approx(0.5), 5)
+    assert after(stepper, ERROR_TEST, used=5, present=0.3) == (0.25, 1)  # the third one
+    assert after(stepper, GOOD, used=1)[1] == 1 and m.failures == 0
+    assert after(stepper, ERROR_TEST, used=5, present=0.3) == (0.8, 5)
+    assert after(stepper, ERROR_TEST, used=5, present=1e9) == (0.25, 5)
+
+
+def test_steps_of_fixed_length_have_a_fixed_order(stepper):
+    stepper.run.clock.fixed = 1
+    assert after(stepper, GOOD, used=4, present=1e9) == (1.0, 4)
+
+
+@pytest.mark.parametrize("h", (0.01, -0.01))
+def test_errors_of_neighbouring_orders(stepper, h):
+    """For a derivative that is a polynomial the difference of its degree is the last one."""
+    run, m, k, rng = stepper.run, stepper.run.memory, 5, np.random.default_rng(3)
+    m.order, m.known, m.since[:13] = k, 13, np.sign(h) * 0.01 * np.arange(13)
+    put_coefficients(h, m)
+    phi = {name: rng.standard_normal((k, getattr(run.change, name).size)) for name in "qv"}
+    for name, rows in phi.items():
+        getattr(run.differences, name)[m.at:m.at + k] = rows
+        getattr(run.change, name)[:] = 0.1 * rows[0]
+    error, n = estimate(h, run), sum(x.shape[1] for x in phi.values())
+    sizes = [abs(h) * np.sqrt(sum(((0.1 * x[0] + x[k - j:].sum(axis=0)) ** 2).sum() for x in phi.values()) / n) for j in range(3)]
+    assert error == pytest.approx(sizes[0] * GAMMA[k - 1]) and m.present == pytest.approx(error)  # equal steps
+    assert m.below == pytest.approx(sizes[1] * GAMMA[k - 2])
+    assert m.lower == (max(m.below, sizes[2] * GAMMA[k - 3]) <= m.present) == 0
+
+
+def test_a_few_steps():
+    """Of a pendulum on a driven arm; those of fixed length have their order at once."""
+    s = system("driven pendulum")
+    exact = run(s, DormandPrince(), (0.0, 0.05), rtol=1e-12, t_eval=[0.05])
+    for method, tolerance in ((Adams(4, fixed_step=0.01), 3e-9), (Adams(2, fixed_step=0.01), 3e-6), (Adams(), 1e-6)):
+        found = run(s, method, (0.0, 0.05), rtol=1e-5, t_eval=[0.05])
+        assert np.abs(found.q - exact.q).max() < tolerance and np.abs(found.a - exact.a).max() < 1e3 * tolerance
+        assert violations(s, found).max() < 1e-12
 
 
 # --- orders --------------------------------------------------------------------------------------------------------------
