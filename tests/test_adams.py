@@ -80,6 +80,10 @@ def test_differences_follow_by_recurrence(k):
     np.testing.assert_allclose(m.nodes[:13], np.r_[0.0, h + NODES[:12]])
 
 
+def test_differences_that_are_not_known_are_left_out():
+    assert (memory_at(3, NODES[:3], 0.4).beta[:4] != 0.0).tolist() == [True, True, True, False]
+
+
 def test_error_constants_are_those_of_equal_steps():
     m = memory_at(MAX_ORDER, np.arange(MAX_ORDER + 1.0), 1.0)
     np.testing.assert_allclose(-np.diff(m.g[:MAX_ORDER + 1]), GAMMA[:MAX_ORDER], rtol=1e-9)
@@ -159,21 +163,42 @@ def test_steps_of_fixed_length_have_a_fixed_order(stepper):
     assert after(stepper, GOOD, used=4, present=1e9) == (1.0, 4)
 
 
-@pytest.mark.parametrize("h", (0.01, -0.01))
+@pytest.mark.parametrize("h", (0.4, -0.4))
 def test_errors_of_neighbouring_orders(stepper, h):
-    """For a derivative that is a polynomial the difference of its degree is the last one."""
+    """After uneven steps."""
     run, m, k, rng = stepper.run, stepper.run.memory, 5, np.random.default_rng(3)
-    m.order, m.known, m.since[:13] = k, 13, np.sign(h) * 0.01 * np.arange(13)
+    m.order, m.known, m.since[:13] = k, 13, np.sign(h) * NODES
     put_coefficients(h, m)
+    ahead = np.cumprod(np.r_[1.0, np.arange(1, k + 1) * abs(h) / (abs(h) + NODES[:k])])  # over equal steps
     phi = {name: rng.standard_normal((k, getattr(run.change, name).size)) for name in "qv"}
     for name, rows in phi.items():
-        getattr(run.differences, name)[m.at:m.at + k] = rows
+        getattr(run.differences, name)[m.at:m.at + k] = rows / m.beta[:k, None]
         getattr(run.change, name)[:] = 0.1 * rows[0]
     error, n = estimate(h, run), sum(x.shape[1] for x in phi.values())
     sizes = [abs(h) * np.sqrt(sum(((0.1 * x[0] + x[k - j:].sum(axis=0)) ** 2).sum() for x in phi.values()) / n) for j in range(3)]
-    assert error == pytest.approx(sizes[0] * GAMMA[k - 1]) and m.present == pytest.approx(error)  # equal steps
-    assert m.below == pytest.approx(sizes[1] * GAMMA[k - 2])
-    assert m.lower == (max(m.below, sizes[2] * GAMMA[k - 3]) <= m.present) == 0
+    assert error == pytest.approx(sizes[0] * (m.g[k - 1] - m.g[k]))
+    present, below, further = (sizes[j] * ahead[k - j] * GAMMA[k - 1 - j] for j in range(3))
+    assert (m.present, m.below) == (pytest.approx(present), pytest.approx(below))
+    assert m.lower == (max(below, further) <= present)
+
+
+@pytest.mark.parametrize(("k", "errors", "expected"), [
+    (2, (0.49, 1.0), 1), (2, (0.51, 1.0), 0), (3, (0.9, 0.9, 1.0), 1), (3, (1.1, 0.9, 1.0), 0), (3, (0.9, 1.1, 1.0), 0),
+    (4, (1.1, 0.9, 1.0), 0), (4, (0.95, 0.95, 1.0), 1), (1, (1.0,), 0)])
+def test_whether_a_lower_order_is_better(stepper, k, errors, expected):
+    """Of order `k - 1` half the error for `k = 2`, otherwise both of the orders below at most that of order `k`; after uneven steps."""
+    run, m, n = stepper.run, stepper.run.memory, len(errors)
+    m.order, m.known, m.since[:13] = k, 13, NODES
+    put_coefficients(0.4, m)
+    ahead = np.cumprod(np.r_[1.0, np.arange(1, k + 1) * 0.4 / (0.4 + NODES[:k])])
+    sizes = np.array(errors) / (ahead[k - n + 1:] * GAMMA[k - n:k])
+    for x, rows in ((run.change.q, run.differences.q), (run.change.v, run.differences.v)):
+        x[:] = sizes[-1]
+        for j in range(1, n):
+            rows[m.at + k - j] = (sizes[-1 - j] - sizes[-j]) / m.beta[k - j]
+    assert estimate(0.4, run) == pytest.approx(0.4 * sizes[-1] * (m.g[k - 1] - m.g[k]))
+    assert (m.present, m.lower) == (pytest.approx(0.4), expected)
+    assert m.below == pytest.approx(0.4 * errors[-2] if n > 1 else 0.0)
 
 
 def test_a_few_steps():
@@ -184,6 +209,7 @@ def test_a_few_steps():
         found = run(s, method, (0.0, 0.05), rtol=1e-5, t_eval=[0.05])
         assert np.abs(found.q - exact.q).max() < tolerance and np.abs(found.a - exact.a).max() < 1e3 * tolerance
         assert violations(s, found).max() < 1e-12
+        assert 0 <= found.statistics.factorisations - found.statistics.steps <= 8 and found.statistics.solves >= 2 * found.statistics.steps
 
 
 # --- orders --------------------------------------------------------------------------------------------------------------

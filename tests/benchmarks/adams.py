@@ -1,6 +1,6 @@
 """`python -m tests.benchmarks.adams [--only TABLE]`: Adams beside DormandPrince(8) and established codes, in Markdown.
 
-Orders with fixed steps, cost of an error on mechanisms, cost of a step over the number of links. Times are the least processor times of
+Orders with fixed steps, work and cost of an error on mechanisms, cost of a step over the number of links. Times are the least processor times of
 several runs.
 """
 
@@ -42,25 +42,41 @@ def observed_orders():
 
 
 def cost():
-    """Milliseconds of the integration alone for an error, and factorisations of the methods of mbdae in brackets."""
+    """Milliseconds of the integration alone for an error."""
     lines = head("mechanism", "error", *METHODS.values(), "Dormand-Prince : Adams", "fastest established : Adams")
-    for name in MECHANISMS:
-        with tempfile.TemporaryDirectory() as folder:
-            rows = grid.study("profile", [name], methods=list(METHODS), repeats=REPEATS, limit=20.0, folder=folder).rows
+    for name, rows in studied(METHODS, REPEATS):
         times, labels = costs_of(rows, "integration", ERRORS), list(dict.fromkeys(r.method for r in rows))
         for error in ERRORS:
             found = [times[rows[0].mechanism, error].get(label, np.inf) for label in labels]
-            cells = [f"{1e3 * x:.3g}" if np.isfinite(x) else "-" for x in found]
-            for k in range(2):
-                cells[k] += f" ({_work([r for r in rows if r.method == labels[k]], error):.0f})"
-            lines.append(row(f"`{name}`", f"{error:.0e}", *cells, f"{found[1] / found[0]:.2f}", f"{min(found[2:]) / found[0]:.2f}"))
+            lines.append(row(f"`{name}`", f"{error:.0e}", *(f"{1e3 * x:.3g}" if np.isfinite(x) else "-" for x in found),
+                             f"{found[1] / found[0]:.2f}", f"{min(found[2:]) / found[0]:.2f}"))
     return lines
 
 
-def _work(rows, error):
-    """Factorisations for an error, as times in `cost_of_accuracy`."""
+def work():
+    """Factorisations and evaluations of the forces for an error."""
+    lines = head("mechanism", "error", "Adams", "Dormand-Prince", "ratios")
+    for name, rows in studied(list(METHODS)[:2], 1):
+        labels = list(dict.fromkeys(r.method for r in rows))
+        for error in ERRORS:
+            found = [[_for_error([r for r in rows if r.method == label], error, of) for of in ("factorisations", "evaluations")]
+                     for label in labels]
+            lines.append(row(f"`{name}`", f"{error:.0e}", *(", ".join(f"{x:.0f}" for x in pair) for pair in found),
+                             ", ".join(f"{x / y:.2f}" for x, y in zip(*found))))
+    return lines
+
+
+def studied(methods, repeats):
+    """Mechanisms with the rows of a study of profiles over these methods."""
+    for name in MECHANISMS:
+        with tempfile.TemporaryDirectory() as folder:
+            yield name, grid.study("profile", [name], methods=list(methods), repeats=repeats, limit=20.0, folder=folder).rows
+
+
+def _for_error(rows, error, of):
+    """A count for an error, as times in `cost_of_accuracy`."""
     rows = sorted(rows, key=lambda r: -r.setting)
-    return cost_of_accuracy([r.error for r in rows], [r.factorisations for r in rows], error)
+    return cost_of_accuracy([r.error for r in rows], [getattr(r, of) for r in rows], error)
 
 
 def chains():
@@ -80,7 +96,7 @@ def chains():
     return lines
 
 
-TABLES = {"orders": observed_orders, "cost": cost, "chains": chains}
+TABLES = {"orders": observed_orders, "work": work, "cost": cost, "chains": chains}
 
 
 def main():
