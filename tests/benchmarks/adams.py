@@ -44,7 +44,7 @@ def observed_orders():
 def cost():
     """Milliseconds of the integration alone for an error."""
     lines = head("mechanism", "error", *METHODS.values(), "Dormand-Prince : Adams", "fastest established : Adams")
-    for name, rows in studied(METHODS, REPEATS):
+    for name, rows in studied(METHODS, REPEATS, 5.0):
         times, labels = costs_of(rows, "integration", ERRORS), list(dict.fromkeys(r.method for r in rows))
         for error in ERRORS:
             found = [times[rows[0].mechanism, error].get(label, np.inf) for label in labels]
@@ -56,7 +56,7 @@ def cost():
 def work():
     """Factorisations and evaluations of the forces for an error."""
     lines = head("mechanism", "error", "Adams", "Dormand-Prince", "ratios")
-    for name, rows in studied(list(METHODS)[:2], 1):
+    for name, rows in studied(list(METHODS)[:2], 1, 30.0):
         labels = list(dict.fromkeys(r.method for r in rows))
         for error in ERRORS:
             found = [[_for_error([r for r in rows if r.method == label], error, of) for of in ("factorisations", "evaluations")]
@@ -66,11 +66,11 @@ def work():
     return lines
 
 
-def studied(methods, repeats):
+def studied(methods, repeats, limit):
     """Mechanisms with the rows of a study of profiles over these methods."""
     for name in MECHANISMS:
         with tempfile.TemporaryDirectory() as folder:
-            yield name, grid.study("profile", [name], methods=list(methods), repeats=repeats, limit=20.0, folder=folder).rows
+            yield name, grid.study("profile", [name], methods=list(methods), repeats=repeats, limit=limit, folder=folder).rows
 
 
 def _for_error(rows, error, of):
