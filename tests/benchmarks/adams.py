@@ -1,7 +1,7 @@
 """`python -m tests.benchmarks.adams [--only TABLE]`: Adams beside DormandPrince(8) and established codes, in Markdown.
 
-Orders with fixed steps, work and cost of an error on mechanisms, cost of a step over the number of links. Times are the least processor times of
-several runs.
+Orders with fixed steps, work and cost of an error on mechanisms, cost of a step over the number of links. Times are the least processor
+times of several runs.
 """
 
 import argparse
