@@ -5,8 +5,9 @@ from ...system.codes import ERROR_TEST, GOOD
 from ...system.vectors import put
 from ..control.loop import loops
 from ..control.records import put_state
-from ..explicit.attempt import FEW, MANY, displaced
+from ..explicit.attempt import displaced
 from ..explicit.errors import displacement, weigh
+from ..explicit.stability import count_stiff
 from ..explicit.stages import evaluate
 from .arrays import ROWS
 from .consistent import make_consistent_beside
@@ -82,12 +83,7 @@ def accept(h, factor, run):
     m.at = m.end
     m.known += 1
     m.cuts = 0
-    if m.modulus > AT_BOUNDARY:
-        m.stiff, m.calm = m.stiff + 1, 0
-    elif m.stiff < MANY:
-        m.calm += 1
-        if m.calm == FEW:
-            m.stiff = 0
+    count_stiff(AT_BOUNDARY, m)
     return GOOD
 
 

@@ -1,27 +1,20 @@
-"""An integration by Adams methods: arrays, first step, failures, dense output."""
+"""An integration by Adams methods: arrays, the memory."""
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compilation.structure import with_fields
 from ...problems.base import Problem
-from ...results.diagnosis import ChartError, NoInterpolant, near_singular, singular_ahead
-from ...results.status import Cause, Status
-from ...results.steps import Step
+from ...results.diagnosis import ChartError
+from ...results.status import Status
 from ...system.assembly import State as Start
-from ...system.assembly import accelerations as accelerations_at
-from ...system.assembly import on_constraints
-from ...system.codes import ERROR_TEST, GOOD, NO_POSITION, RANK_LOST
-from ...typing import FullState, Matrix, Vector
+from ...typing import Vector
 from ..control.newton import NewtonRule
 from ..control.records import State, new_state
 from ..control.stepper import FIXED
-from ..explicit.attempt import MANY
 from ..explicit.first_step import derivative
 from ..explicit.methods import DormandPrince
-from ..explicit.start import StartedStepper
-from ..explicit.stepper import STIFF
+from ..explicit.projected_stepper import ProjectedStepper
 from ..projections.project import Projector
 from .arrays import AdamsRun, new_differences, new_memory, new_pairs
 from .attempt import LOOPS
@@ -32,15 +25,12 @@ if TYPE_CHECKING:
 BOUNDARY = 1.0  # of `|h lambda|` from rest
 PARTS = 4  # of a step of fixed length, for derivatives before the start
 
-Snapshot: TypeAlias = tuple[float, State]  # t and the state at the start of a step
 
-
-class AdamsStepper(StartedStepper):
+class AdamsStepper(ProjectedStepper):
     """See `Stepper`."""
 
     run: AdamsRun
     loops = LOOPS
-    lasting = True
     error_order, boundary = 1, BOUNDARY
 
     def __init__(self, method: "Adams", problem: Problem, state: Start, t_end: float, rtol: float, atol: Vector) -> None:
@@ -77,26 +67,10 @@ class AdamsStepper(StartedStepper):
         m.since[:k + 1] = h * np.arange(k + 1)
         m.order, m.known, m.rising = k, k + 1, 0
 
-    # failures ------------------------------------------------------------------------------------------------------------
-
-    def additional_counts(self) -> dict[str, int]:
-        """Work of the projections."""
-        return {"factorisations": self.projector.factorisations, "solves": self.projector.solves}
-
-    def explain(self, fault: int) -> Cause:
-        """See `Stepper`."""
-        (t, q, v, _, _), h = self.row(), np.copysign(self.clock.h, self.t_end - self.t)
-        if fault in (NO_POSITION, RANK_LOST):
-            behind = near_singular(self.system, self.begins, t, q) or singular_ahead(self.system, self.begins, t, q, v, h)
-            return behind or self.projector.explain(fault, t + h, self.run.raw.q)
-        status, reason = super().explain(fault)
-        return Cause(status, f"{reason}; {STIFF}" if fault == ERROR_TEST and self.remark() else reason)
-
-    def remark(self) -> str:
-        """See `Stepper`: whether the equations are stiff."""
-        return STIFF if self.run.memory.stiff >= MANY else ""
-
-    # steps ---------------------------------------------------------------------------------------------------------------
+    @property
+    def degree(self) -> int:
+        """See `ProjectedStepper`."""
+        return max(self.run.memory.used + 1, 3)
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -105,30 +79,3 @@ class AdamsStepper(StartedStepper):
         return {"run.clock": run.clock, "run.counts": run.counts, "run.start": run.start, "run.end": run.end, "run.memory": run.memory,
                 "run.differences": run.differences, "run.model": run.model, "run.work": run.work,
                 "run.projection.counts": run.projection.counts}
-
-    def snapshot(self) -> Snapshot:
-        """See `Stepper`."""
-        return self.t, new_state(State, self.run.start)
-
-    def step(self, before: Snapshot) -> Step:
-        """The last accepted step, with the polynomial of the formula; states are projected when they are completed."""
-        (t0, start), (t, q, v, _, _) = before, self.row()
-        return Step(t0, t, lambda: (q.copy(), v.copy()), np.concatenate([q, v]), lambda times: self._within(times, t0, start),
-                    self._completed, max(self.run.memory.used + 1, 3))
-
-    def _completed(self, t: float, values: Vector) -> FullState:
-        """The state on the constraints next to interpolated positions and velocities."""
-        q, v = on_constraints(self.system, t, values[:self.system.nq], values[self.system.nq:])
-        a, lam, _ = accelerations_at(self.system, t, q, v)
-        return q, v, a, lam
-
-    def _within(self, times: Vector, t0: float, start: State) -> Matrix:
-        """Interpolated positions and velocities at times within the last step, by rows."""
-        self.run.memory.bare = 1
-        try:
-            columns, code = self.sampled(with_fields(self.run, start=start), times, t0)
-        finally:
-            self.run.memory.bare = 0
-        if code != GOOD:
-            raise NoInterpolant(*self.explain(code))
-        return columns[:, :self.system.nq + self.system.nv]

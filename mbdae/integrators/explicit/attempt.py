@@ -10,11 +10,10 @@ from .consistent import make_consistent_after_stage
 from .errors import displacement, estimate, modulus, weigh
 from .interpolation import between
 from .kinks import ratio
+from .stability import count_stiff
 from .stages import keep, take_stages
 
 AT_BOUNDARY = 0.9  # of the boundary of the region of stability, from which on steps count as at it: the controller keeps them below
-MANY = 15  # steps at the boundary of the region of stability after which the equations count as stiff, as in DOP853
-FEW = 6  # consecutive steps inside of it after which they do not
 MAX_CUTS = 3  # of a step for the displacement alone, after which that is taken for rounding: it does not fall with the step
 SHARE = 0.1  # of the displacement that counts from then on
 
@@ -85,12 +84,7 @@ def accept(h, factor, run):
     memory.cuts = 0
     accept_differences(run.second)
     accept_differences(run.third)
-    if memory.modulus > AT_BOUNDARY * run.tableau.stiffness:
-        memory.stiff, memory.calm = memory.stiff + 1, 0
-    elif memory.stiff < MANY:
-        memory.calm += 1
-        if memory.calm == FEW:
-            memory.stiff = 0
+    count_stiff(AT_BOUNDARY * run.tableau.stiffness, memory)
     return GOOD
 
 
