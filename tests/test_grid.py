@@ -2,7 +2,8 @@
 
 import csv
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from statistics import median
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from mbdae.pictures.methods import looks
 from mbdae.registry import FAMILIES, MethodSpec, find
 from mbdae.studies import grid
 from mbdae.studies.grid import runs as grid_runs
+from mbdae.studies.grid.curves import CurveRow
+from mbdae.studies.grid.passes import least
 from mbdae.studies.grid.references import ReferenceTask
 from mbdae.studies.grid.studies import STUDIES
 
@@ -120,10 +123,44 @@ def test_files_and_parameters_and_joint_coordinates(tmp_path):
     (lambda: grid.Target.of("chain", {"limks": 2}), "no parameter 'limks'"),
     (lambda: grid.Target.of("chain", coordinates="natural"), "'cartesian' or 'joint'"),
     (lambda: grid.study("scaling", ["andrews"]), "scaling takes"),
+    (lambda: grid.study("tolerance", ["chain"], passes=2), "passes .* work-precision and profile, got 2 for 'tolerance'"),
+    (lambda: grid.study("profile", ["chain"], passes=0), "passes must be a positive number"),
 ])
 def test_refusals(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+# --- passes ----------------------------------------------------------------------------------------------------------------
+
+
+def curve(method, setting, status="SUCCESS", cpu=None, cpu_solve=None, spread=None):
+    return CurveRow(mechanism="m", t_end=1.0, cells_at_once=1, method=method, formulation="ode", control="rtol", setting=setting,
+                    atol=setting / 100.0, status=status, cpu=cpu, cpu_solve=cpu_solve, cpu_spread=spread, repeats=3)
+
+
+def test_the_least_times_of_all_passes_count():
+    first = [curve("A", 1e-2, cpu=2.0, cpu_solve=3.0, spread=0.5), curve("A", 1e-3, "TIME_LIMIT"), curve("B", 1e-2, "SINGULAR")]
+    second = [curve("A", 1e-2, cpu=1.0, cpu_solve=4.0, spread=0.5), curve("A", 1e-3, cpu=5.0, cpu_solve=6.0),
+              curve("A", 1e-4, "TIME_LIMIT"), curve("B", 1e-2, "SINGULAR")]
+    rows = least([first, second])
+    assert [(r.method, r.setting, r.status, r.cpu, r.cpu_solve) for r in rows] == [
+        ("A", 1e-2, "SUCCESS", 1.0, 3.0), ("A", 1e-3, "SUCCESS", 5.0, 6.0), ("A", 1e-4, "TIME_LIMIT", None, None),
+        ("B", 1e-2, "SINGULAR", None, None)]
+    assert rows[0].cpu_spread == pytest.approx(median([3.0, 1.5]) / 1.0 - 1.0) and rows[0].repeats == 6 and rows[1].cpu_spread is None
+    assert least([first]) == [replace(r, cpu_spread=pytest.approx(r.cpu_spread)) if r.cpu_spread else r for r in first]
+
+
+def test_a_study_in_passes_measures_each_run_again(monkeypatch, tmp_path):
+    measure, times = grid_runs.measure, iter([4.0, 1.0, 2.0, 3.0])
+    monkeypatch.setattr(grid_runs, "measure", lambda *x: measure(*x) | {"cpu": next(times)})
+    first = run(methods=["Ida:ggl"], folder=tmp_path)
+    assert [r.cpu for r in first.rows] == [4.0, 1.0]
+    monkeypatch.setattr(ReferenceTask, "carry_out", None)  # references have no times
+    rows = run(methods=["Ida:ggl"], folder=tmp_path, passes=2)  # the first pass is the study before
+    assert [r.cpu for r in rows.rows] == [2.0, 1.0] and without_times(rows) == without_times(first)
+    assert rows.provenance["parameters"]["passes"] == 2
+    assert run(methods=["Ida:ggl"], folder=tmp_path, passes=2).rows == rows.rows  # kept
 
 
 # --- kept results ----------------------------------------------------------------------------------------------------------

@@ -61,6 +61,8 @@ def study(commands: Commands) -> None:
     p.add_argument("--coordinates", choices=("cartesian", "joint"), default="cartesian")
     p.add_argument("--t-end", metavar="T", type=positive, help="end of the time span, which begins at 0 [s]")
     p.add_argument("--repeats", metavar="N", type=natural, help="runs of which the least time is taken")
+    p.add_argument("--passes", metavar="N", type=natural, default=1,
+                   help="how often the whole study is carried out (1), for the least times; of 'work-precision' and 'profile'")
     p.add_argument("--limit", metavar="S", type=positive, default=60.0, help="time limit of a run in seconds (60)")
     p.add_argument("--jobs", metavar="N", type=natural, default=1, help="cells at once, each on a core (1); disturbs the timings")
     p.add_argument("--executor", choices=("local", "dask"), default="local")

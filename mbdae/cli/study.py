@@ -25,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     folder = output_folder(arguments.output or f"results/{arguments.study}")
     targets = _targets(arguments.mechanisms, arguments.parameters, arguments.coordinates, arguments.t_end)
     return carry_out(arguments.study, targets, folder, methods=arguments.methods, formulations=arguments.formulations, rtol=arguments.rtol,
-                     steps=arguments.steps, sizes=arguments.sizes, repeats=arguments.repeats, limit=arguments.limit,
-                     executor=_executor(arguments), fresh=arguments.fresh)
+                     steps=arguments.steps, sizes=arguments.sizes, repeats=arguments.repeats, passes=arguments.passes,
+                     limit=arguments.limit, executor=_executor(arguments), fresh=arguments.fresh)
 
 
 def carry_out(name: str, targets: Sequence[str | Path | Target], folder: Path, **options: Any) -> int:

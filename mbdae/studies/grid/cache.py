@@ -32,16 +32,19 @@ class Cache:
     folder : path or None
     fresh : bool
         Whether earlier results are ignored (and replaced).
+    turn : int
+        Number of the pass over the study, from 1 on: results with times are kept for each.
     """
 
-    def __init__(self, folder: str | Path | None, fresh: bool = False) -> None:
-        self.folder, self.fresh = None if folder is None else Path(folder), fresh
+    def __init__(self, folder: str | Path | None, fresh: bool = False, turn: int = 1) -> None:
+        self.folder, self.fresh, self.turn = None if folder is None else Path(folder), fresh, turn
 
     def path(self, task: Task) -> Path | None:
         """The file of a task."""
         if self.folder is None:
             return None
-        content = json.dumps(plain({"task": type(task).__name__, "code": code_stamp()} | task.content()), sort_keys=True)
+        turn = {"pass": self.turn} if task.timed and self.turn > 1 else {}
+        content = json.dumps(plain({"task": type(task).__name__, "code": code_stamp()} | turn | task.content()), sort_keys=True)
         return self.folder / hashlib.sha256(content.encode()).hexdigest()[:32]
 
     def load(self, task: Task) -> Any:

@@ -27,7 +27,7 @@ Which method reaches a given accuracy in the least time? {mechanisms}, {methods}
   ([studies.md](studies.md)).
 - The *time* for an error is that of the cheapest run with at most this error, or less by interpolation of the logarithms between
   two successive tolerances whose errors lie on both sides. Times are processor times, the least of at least {repeats} runs (long
-  runs: fewer).
+  runs: fewer){passes}.
 - Two clocks: *integration alone* is the loop of the solver with its evaluations, *whole call* is `mbdae.solve`, with set-up and
   the output at all steps, consistent with the constraints and with multipliers.
 - *Established* are the solvers of SUNDIALS, SciPy, Assimulo, scikits.odes and RADAU, with the settings of
@@ -71,7 +71,8 @@ def _facts(table: StudyTable) -> dict[str, Any]:
     command = "mbdae compare --all" if found >= set(names()) else "mbdae study profile MECHANISM,..."
     return {"command": command, "mechanisms": plural(len(found), "mechanism"), "methods": plural(len({r.method for r in rows}), "method"),
             "machine": machine, "date": known["date"][:10], "versions": versions, "points": POINTS,
-            "repeats": known["parameters"]["repeats"] or REPEATS, "most": MOST_METHODS}
+            "repeats": known["parameters"]["repeats"] or REPEATS, "most": MOST_METHODS,
+            "passes": "" if known["parameters"]["passes"] == 1 else f" in each of {known['parameters']['passes']} passes over the study"}
 
 
 def _lines_of_shares(found: Mapping[Any, Shares]) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class ReferenceTask:
 
     target: Target
     points: int
+    timed: ClassVar[bool] = False
 
     @property
     def text(self) -> str:

@@ -16,6 +16,7 @@ class RowsTask:
     """The part of `Task` that is common to them; `row` is the dataclass of a row, with a field `status`."""
 
     row: ClassVar[type[Any]]
+    timed: ClassVar[bool] = True
 
     def save(self, path: Path, result: list[Any]) -> None:
         """See `Task`."""

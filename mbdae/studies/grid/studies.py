@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from .engine import carry_out
 from .executors import Executor, Serial
 from .fastest import ACCURACIES
 from .others import JacobianTask, ScalingTask
+from .passes import least
 from .profile_figures import plot_profile
 from .profile_page import REPEATS
 from .references import ReferenceTask
@@ -40,6 +42,7 @@ COMPARED = (  # methods with error control, the best of each family and formulat
     "Radau13",
 )
 STRATEGIC = ("Ida:ggl", "Bdf:ggl")  # solvers for the study of Jacobians
+IN_PASSES = ("work-precision", "profile")  # studies of times
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Selection:
     repeats : int
     limit : float or None
         Time limit of a run [s].
+    passes : int
     """
 
     targets: tuple[Target, ...] = ()
@@ -66,6 +70,7 @@ class Selection:
     sizes: tuple[int, ...] = ()
     repeats: int | None = None
     limit: float | None = 60.0
+    passes: int = 1
 
     def cells(self, repeats: int, points: int = POINTS, rtol: Sequence[float] = (), controls: Sequence[str] = ("h", "rtol"),
               methods: Sequence[str] = ()) -> list[Cell]:
@@ -182,8 +187,8 @@ STUDIES: Mapping[str, Study] = {s.name: s for s in (
 
 def study(name: str, mechanisms: Sequence[str | Path | Target] = (), *, methods: Sequence[str] = (), formulations: Sequence[str] = (),
           rtol: Sequence[float] = (), steps: Sequence[float] = (), sizes: Sequence[int] = (), t_end: float | None = None,
-          repeats: int | None = None, limit: float | None = 60.0, executor: Executor | None = None, folder: str | Path | None = None,
-          fresh: bool = False, progress: Progress | None = None) -> StudyTable:
+          repeats: int | None = None, passes: int = 1, limit: float | None = 60.0, executor: Executor | None = None,
+          folder: str | Path | None = None, fresh: bool = False, progress: Progress | None = None) -> StudyTable:
     """Carry out a study.
 
     Parameters
@@ -203,6 +208,9 @@ def study(name: str, mechanisms: Sequence[str | Path | Target] = (), *, methods:
         End of the time span [s].
     repeats : int, optional
         Runs of which the least processor time is taken.
+    passes : int
+        How often the whole study is carried out, of `"work-precision"` and `"profile"`: the least times of all passes are taken, as other
+        programs slow a machine down for longer than all repeats of a run take.
     limit : float, optional
         Time limit of a run [s].
     executor : Executor, optional
@@ -222,7 +230,7 @@ def study(name: str, mechanisms: Sequence[str | Path | Target] = (), *, methods:
     Raises
     ------
     ValueError
-        If there is no such study, mechanism or method.
+        If there is no such study, mechanism or method, or it is not carried out in passes.
     """
     if name not in STUDIES:
         raise ValueError(f"there is no study {name!r}{guess(name, STUDIES)}; there are {', '.join(STUDIES)}")
@@ -230,13 +238,18 @@ def study(name: str, mechanisms: Sequence[str | Path | Target] = (), *, methods:
         raise ValueError(f"the study {name!r} needs mechanisms")
     for method in methods if name != "scaling" else ():
         find(method)
-    targets = tuple(targets_of(mechanisms, t_end))
-    selection = Selection(targets, tuple(methods), tuple(formulations), tuple(rtol), tuple(steps), tuple(sizes), repeats, limit)
-    executor, cache = Serial() if executor is None else executor, Cache(folder, fresh)
-    rows = STUDIES[name].rows(selection, lambda tasks: carry_out(tasks, cache, executor, progress), executor.workers)
+    if passes != 1 and (name not in IN_PASSES or passes < 1):
+        raise ValueError(f"passes must be a positive number, of the studies {' and '.join(IN_PASSES)}, got {passes!r} for {name!r}")
+    targets, executor = tuple(targets_of(mechanisms, t_end)), Serial() if executor is None else executor
+    selection = Selection(targets, tuple(methods), tuple(formulations), tuple(rtol), tuple(steps), tuple(sizes), repeats, limit, passes)
+    found = []
+    for turn in range(1, passes + 1):
+        carry = partial(carry_out, cache=Cache(folder, fresh, turn), executor=executor, progress=progress)
+        found.append(STUDIES[name].rows(selection, carry, executor.workers))
+    rows = found[0] if passes == 1 else least(found)
     return StudyTable(name, rows, provenance(_settings(selection), executor.workers))
 
 
 def _settings(s: Selection) -> dict[str, Any]:
     return {"mechanisms": [(t.label, t.t_end) for t in s.targets], "methods": s.methods, "formulations": s.formulations, "rtol": s.rtol,
-            "steps": s.steps, "sizes": s.sizes, "repeats": s.repeats, "limit": s.limit}
+            "steps": s.steps, "sizes": s.sizes, "repeats": s.repeats, "limit": s.limit, "passes": s.passes}

@@ -2,11 +2,14 @@
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 
 class Task(Protocol):
     """One cell of a study: plain data that can be sent to another process, and what to do with it."""
+
+    timed: ClassVar[bool]
+    """Whether the result contains times, so that a further pass measures them again."""
 
     @property
     def text(self) -> str:
