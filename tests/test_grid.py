@@ -123,8 +123,9 @@ def test_files_and_parameters_and_joint_coordinates(tmp_path):
     (lambda: grid.Target.of("chain", {"limks": 2}), "no parameter 'limks'"),
     (lambda: grid.Target.of("chain", coordinates="natural"), "'cartesian' or 'joint'"),
     (lambda: grid.study("scaling", ["andrews"]), "scaling takes"),
-    (lambda: grid.study("tolerance", ["chain"], passes=2), "passes .* work-precision and profile, got 2 for 'tolerance'"),
-    (lambda: grid.study("profile", ["chain"], passes=0), "passes must be a positive number"),
+    (lambda: grid.study("tolerance", ["chain"], passes=2), "for the studies work-precision and profile, got 2 for 'tolerance'"),
+    (lambda: grid.study("profile", ["chain"], passes=0), "passes must be 1, .* got 0"),
+    (lambda: grid.study("profile", ["chain"], passes=1.5), "passes must be 1, .* got 1.5"),
 ])
 def test_refusals(call, words):
     with pytest.raises(ValueError, match=words):
@@ -134,21 +135,29 @@ def test_refusals(call, words):
 # --- passes ----------------------------------------------------------------------------------------------------------------
 
 
-def curve(method, setting, status="SUCCESS", cpu=None, cpu_solve=None, spread=None):
-    return CurveRow(mechanism="m", t_end=1.0, cells_at_once=1, method=method, formulation="ode", control="rtol", setting=setting,
+def curve(setting, status="SUCCESS", cpu=None, cpu_solve=None, spread=None):
+    return CurveRow(mechanism="m", t_end=1.0, cells_at_once=1, method="A", formulation="ode", control="rtol", setting=setting,
                     atol=setting / 100.0, status=status, cpu=cpu, cpu_solve=cpu_solve, cpu_spread=spread, repeats=3)
 
 
 def test_the_least_times_of_all_passes_count():
-    first = [curve("A", 1e-2, cpu=2.0, cpu_solve=3.0, spread=0.5), curve("A", 1e-3, "TIME_LIMIT"), curve("B", 1e-2, "SINGULAR")]
-    second = [curve("A", 1e-2, cpu=1.0, cpu_solve=4.0, spread=0.5), curve("A", 1e-3, cpu=5.0, cpu_solve=6.0),
-              curve("A", 1e-4, "TIME_LIMIT"), curve("B", 1e-2, "SINGULAR")]
-    rows = least([first, second])
-    assert [(r.method, r.setting, r.status, r.cpu, r.cpu_solve) for r in rows] == [
-        ("A", 1e-2, "SUCCESS", 1.0, 3.0), ("A", 1e-3, "SUCCESS", 5.0, 6.0), ("A", 1e-4, "TIME_LIMIT", None, None),
-        ("B", 1e-2, "SINGULAR", None, None)]
+    first = [curve(1e-1, "SINGULAR"), curve(1e-2, cpu=2.0, cpu_solve=3.0, spread=0.5), curve(1e-3, "TIME_LIMIT")]
+    second = [curve(1e-1, "SINGULAR"), curve(1e-2, cpu=1.0, cpu_solve=4.0, spread=0.5), curve(1e-3, cpu=5.0, cpu_solve=6.0),
+              curve(1e-4, "TIME_LIMIT")]
+    failed, *rows = least([first, second])
+    assert failed == first[0]
+    assert [(r.setting, r.status, r.cpu, r.cpu_solve) for r in rows] == [
+        (1e-2, "SUCCESS", 1.0, 3.0), (1e-3, "SUCCESS", 5.0, 6.0), (1e-4, "TIME_LIMIT", None, None)]
     assert rows[0].cpu_spread == pytest.approx(median([3.0, 1.5]) / 1.0 - 1.0) and rows[0].repeats == 6 and rows[1].cpu_spread is None
     assert least([first]) == [replace(r, cpu_spread=pytest.approx(r.cpu_spread)) if r.cpu_spread else r for r in first]
+
+
+def test_passes_keep_targets_of_one_name_apart():
+    targets = [grid.Target.of("double-pendulum", t_end=t) for t in (0.05, 0.1)]
+    given = {"methods": ["Ida:ggl"], "rtol": (1e-4,), "repeats": 1}
+    once, twice = (grid.study("work-precision", targets, **given, passes=n) for n in (1, 2))
+    assert [r.t_end for r in twice.rows] == [0.05, 0.1] and without_times(twice) == without_times(once)
+    assert all(r.repeats >= 2 for r in twice.rows)
 
 
 def test_a_study_in_passes_measures_each_run_again(monkeypatch, tmp_path):

@@ -33,7 +33,7 @@ class Cache:
     fresh : bool
         Whether earlier results are ignored (and replaced).
     turn : int
-        Number of the pass over the study, from 1 on: results with times are kept for each.
+        Number of the pass over the study, from 1 on: each has results of its own.
     """
 
     def __init__(self, folder: str | Path | None, fresh: bool = False, turn: int = 1) -> None:
@@ -43,7 +43,7 @@ class Cache:
         """The file of a task."""
         if self.folder is None:
             return None
-        turn = {"pass": self.turn} if task.timed and self.turn > 1 else {}
+        turn = {"pass": self.turn} if self.turn > 1 else {}
         content = json.dumps(plain({"task": type(task).__name__, "code": code_stamp()} | turn | task.content()), sort_keys=True)
         return self.folder / hashlib.sha256(content.encode()).hexdigest()[:32]
 

@@ -1,4 +1,4 @@
-"""Several passes over a study, and the least times of each run in all of them.
+"""Several passes over the tasks of a study, and the least times of each run in all of them.
 
 Repeats follow one another within a second. On a machine that other programs slow down for minutes they are all slow; a later pass is not.
 """
@@ -8,25 +8,41 @@ from dataclasses import replace
 from statistics import median
 from typing import Any, TypeVar
 
+from ...typing import Progress
 from ..measure import Measured
+from .cache import Cache
+from .engine import carry_out
+from .executors import Executor
 from .runs import RunRow
+from .task import Task
 
 TIMES = ("cpu", "cpu_solve", "wall")  # fields of `Measured` of which the least counts
 
 Row = TypeVar("Row", bound=RunRow)
 
 
-def least(passes: Sequence[Sequence[Row]]) -> list[Row]:
-    """The rows of one study that was carried out several times, with the least times of each.
+def carry_out_in_passes(tasks: Sequence[Task], caches: Sequence[Cache], executor: Executor, progress: Progress | None = None) -> list[Any]:
+    """As `carry_out`, once for each of the caches; tasks without times only once."""
+    results = carry_out(tasks, caches[0], executor, progress)
+    timed = [k for k, task in enumerate(tasks) if task.timed]
+    passes = [carry_out([tasks[k] for k in timed], cache, executor, progress) for cache in caches[1:] if timed]
+    if passes:
+        for k, *later in zip(timed, *passes):
+            results[k] = least([results[k], *later])
+    return results
 
-    A run that reached its end in one pass, and in another exceeded the time limit, has reached it. Curves follow in the order of the first
-    pass, with tolerances that only a later one came to at their ends.
+
+def least(passes: Sequence[Sequence[Row]]) -> list[Row]:
+    """The rows of one task, by their settings, with the least times of all passes.
+
+    A run that reached its end in one pass, and in another exceeded the time limit, has reached it. Rows of a curve to which only a later
+    pass came follow at the end.
     """
-    curves: dict[tuple[str, str, str], dict[float, list[Row]]] = {}
+    found: dict[float, list[Row]] = {}
     for rows in passes:
         for row in rows:
-            curves.setdefault((row.mechanism, row.method, row.formulation), {}).setdefault(row.setting, []).append(row)
-    return [_least(found) for curve in curves.values() for found in curve.values()]
+            found.setdefault(row.setting, []).append(row)
+    return [_least(rows) for rows in found.values()]
 
 
 def _least(rows: Sequence[Row]) -> Row:

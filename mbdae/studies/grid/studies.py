@@ -17,11 +17,10 @@ from .cache import Cache
 from .curves import CurveTask
 from .energies import POINTS as DRIFT_POINTS
 from .energies import DriftTask
-from .engine import carry_out
 from .executors import Executor, Serial
 from .fastest import ACCURACIES
 from .others import JacobianTask, ScalingTask
-from .passes import least
+from .passes import carry_out_in_passes
 from .profile_figures import plot_profile
 from .profile_page import REPEATS
 from .references import ReferenceTask
@@ -238,15 +237,13 @@ def study(name: str, mechanisms: Sequence[str | Path | Target] = (), *, methods:
         raise ValueError(f"the study {name!r} needs mechanisms")
     for method in methods if name != "scaling" else ():
         find(method)
-    if passes != 1 and (name not in IN_PASSES or passes < 1):
-        raise ValueError(f"passes must be a positive number, of the studies {' and '.join(IN_PASSES)}, got {passes!r} for {name!r}")
+    if isinstance(passes, bool) or not isinstance(passes, int) or passes < 1 or (passes > 1 and name not in IN_PASSES):
+        raise ValueError(f"passes must be 1, or a larger integer for the studies {' and '.join(IN_PASSES)}, got {passes!r} for {name!r}")
     targets, executor = tuple(targets_of(mechanisms, t_end)), Serial() if executor is None else executor
     selection = Selection(targets, tuple(methods), tuple(formulations), tuple(rtol), tuple(steps), tuple(sizes), repeats, limit, passes)
-    found = []
-    for turn in range(1, passes + 1):
-        carry = partial(carry_out, cache=Cache(folder, fresh, turn), executor=executor, progress=progress)
-        found.append(STUDIES[name].rows(selection, carry, executor.workers))
-    rows = found[0] if passes == 1 else least(found)
+    caches = [Cache(folder, fresh, turn) for turn in range(1, passes + 1)]
+    carry = partial(carry_out_in_passes, caches=caches, executor=executor, progress=progress)
+    rows = STUDIES[name].rows(selection, carry, executor.workers)
     return StudyTable(name, rows, provenance(_settings(selection), executor.workers))
 
 
